@@ -5,6 +5,7 @@ mod decide;
 mod doctor;
 mod epochs;
 mod explain;
+mod export;
 mod manage;
 mod options;
 mod pages;
@@ -42,6 +43,7 @@ pub const VERBS: &[Entry] = &[
     Entry::of::<record::Record>(),
     Entry::of::<replay::Replay>(),
     Entry::of::<report::Report>(),
+    Entry::of::<export::Export>(),
     Entry::of::<sim::Sim>(),
     Entry::of::<reproduce::Reproduce>(),
     Entry::of::<study::Study>(),

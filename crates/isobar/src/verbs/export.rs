@@ -1,0 +1,72 @@
+//! `isobar export`: a recording for other tools.
+
+use super::Verb;
+use crate::export::{self, Format};
+use crate::failure::bad_input;
+use crate::past::Past;
+use crate::text::plural;
+use isobar_model::Bytes;
+use isobar_recording::Recording;
+use std::fs::{self, OpenOptions};
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// Write a recording as CSV, as Parquet, or as a trace for Perfetto's UI
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "export",
+    after_help = "Example:
+  isobar export day.isobar day.pftrace
+  isobar export day.isobar day.csv
+  isobar export day.isobar day.parquet
+
+A .pftrace opens in https://ui.perfetto.dev: a track a thread with where it ran, counters of nodes and programs, actions as events
+with their reasons. CSV and Parquet have a row for each thread and epoch; docs/recordings.md describes the columns. For
+everything else the recording itself is an SQLite database."
+)]
+pub struct Export {
+    /// A file that `isobar record` or `manage --record` wrote
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The file to write, which must not be there yet
+    #[arg(value_name = "TO")]
+    to: PathBuf,
+    /// The format; else as the end of the name says: .csv, .parquet, .pftrace
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+impl Verb for Export {
+    fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let format = self.format.or_else(|| Format::of(self.to.extension()?.to_str()?)).ok_or_else(|| {
+            bad_input(format!(
+                "{}: no known format: expected a name that ends in .csv, .parquet or .pftrace, or --format",
+                self.to.display()
+            ))
+        })?;
+        let recording = Recording::open(&self.file).map_err(bad_input)?;
+        let epochs = written(&self.to, recording, format).inspect_err(|error| remove_half(&self.to, error))?;
+        let size = Bytes(fs::metadata(&self.to)?.len()).human();
+        Ok(writeln!(out, "wrote {} ({size}, {})", self.to.display(), plural(epochs, "epoch"))?)
+    }
+}
+
+fn written(to: &Path, recording: Recording, format: Format) -> anyhow::Result<u64> {
+    let file = OpenOptions::new().write(true).create_new(true).open(to).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => {
+            bad_input(format!("{} is there already: name another file, or remove it first", to.display()))
+        }
+        _ => bad_input(format!("{}: cannot be written: {error}", to.display())),
+    })?;
+    let mut to = BufWriter::new(file);
+    let epochs = export::write(&mut Past::of(recording), format, &mut to)?;
+    to.flush()?;
+    Ok(epochs)
+}
+
+/// Half a file is none; one that was there before is not ours.
+fn remove_half(to: &Path, error: &anyhow::Error) {
+    if !error.is::<crate::failure::BadInput>() {
+        drop(fs::remove_file(to));
+    }
+}
