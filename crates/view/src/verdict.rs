@@ -85,8 +85,7 @@ fn suffering(view: &View) -> String {
     let others = known[1..].iter().filter(|(_, slowdown)| *slowdown >= COUNTED).count();
     let others = match others {
         0 => String::new(),
-        1 => format!("; one more takes {} or longer", times(COUNTED)),
-        more => format!("; {more} more take {} or longer", times(COUNTED)),
+        more => format!("; {more} more at least {}", times(COUNTED)),
     };
     format!("{} takes {} as long as alone{}{others}", called(first.pid, &first.name), times(*slowdown), cause(first))
 }
@@ -103,13 +102,14 @@ fn cause(program: &ProgramView) -> String {
             program.remote.filter(|far| *far > 0.0).map(|far| format!(", as {} of its pages are remote", percent(far)));
         return far.unwrap_or_else(|| ", as its pages are remote".to_owned());
     }
-    from(&program.harmed_by)
+    from(&program.harmed_by, &program.name)
 }
 
 /// Who it is, processes of a name together.
-fn from(harmed_by: &[Harm]) -> String {
+fn from(harmed_by: &[Harm], own: &str) -> String {
     let mut names: BTreeMap<String, f64> = BTreeMap::new();
-    harmed_by.iter().for_each(|harm| *names.entry(name(&harm.name)).or_default() += harm.gain);
+    let told = |harm: &Harm| if harm.name == own { "others of its name".to_owned() } else { name(&harm.name) };
+    harmed_by.iter().for_each(|harm| *names.entry(told(harm)).or_default() += harm.gain);
     let all: f64 = names.values().sum();
     let mut order: Vec<(String, f64)> = names.into_iter().collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -148,18 +148,21 @@ fn advice(view: &View, decisions: &Decisions) -> String {
     if let Some(first) = view.actions.first() {
         let more = view.actions.len() - 1;
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        return format!("{} would now: {}{more}", view.policy, about(view, &first.programs, &first.words));
+        return format!("{} would move {}{more}", view.policy, about(view, &first.programs, &first.words));
     }
     match &view.proposed {
         Some(proposed) => match &proposed.moves[..] {
             [] => "isobar sees no change that pays".to_owned(),
             [first, rest @ ..] => {
                 let more =
-                    if rest.is_empty() { String::new() } else { format!(" and move {}", plural(rest.len(), "other")) };
+                    if rest.is_empty() { String::new() } else { format!(" and {}", plural(rest.len(), "other")) };
                 let who = called(first.pid, &first.name);
-                format!("isobar would move {who} {}{more}: {} predicted over all", first.words, gain(proposed.gain))
+                format!("isobar would move {who} {}{more}: {} over all", first.words, gain(proposed.gain))
             }
         },
+        None if view.programs.iter().any(|program| program.slowdown.is_some()) || !view.links.is_empty() => {
+            "isobar proposes nothing before programs have run for some seconds".to_owned()
+        }
         None => String::new(),
     }
 }
@@ -176,7 +179,7 @@ fn about(view: &View, programs: &[Pid], words: &str) -> String {
     let found = programs.first().and_then(|pid| view.programs.iter().find(|program| program.pid == *pid));
     let who = found.map(|program| called(program.pid, &program.name)).unwrap_or_default();
     let more = if programs.len() > 1 { format!(" and {}", plural(programs.len() - 1, "other")) } else { String::new() };
-    format!("{who}{more}: {words}")
+    format!("{who}{more} {words}")
 }
 
 #[cfg(test)]
@@ -223,7 +226,7 @@ mod tests {
         assert_eq!(
             line(&view),
             "Node 1's controller is at 93 % of 10.0 GB/s. redis (7) takes 1.41x as long as alone, most of it from backup. \
-             isobar would move backup (8) to node 0: +30 % predicted over all."
+             isobar would move backup (8) to node 0: +30 % over all."
         );
         view.programs[0].distance = Some(1.5);
         view.programs[0].remote = Some(0.8);

@@ -16,6 +16,7 @@ mod rate;
 mod remarks;
 mod sums;
 mod table;
+pub mod triage;
 mod ways;
 mod words;
 
