@@ -117,10 +117,11 @@ impl Columns {
         let empty = |column: &&Column| !decided && self == Self::Overview && column.is_of_decisions();
         for column in self.wanted().iter().filter(|column| !empty(column)) {
             let need = column.least(nodes) + usize::from(!chosen.is_empty());
-            if need <= left {
-                left -= need;
-                chosen.push((*column, column.least(nodes)));
+            if need > left {
+                break;
             }
+            left -= need;
+            chosen.push((*column, column.least(nodes)));
         }
         // Columns of text take what is left: who harms first, then in the order of importance.
         chosen.sort_by_key(|(column, _)| *column != HarmedBy);
@@ -227,6 +228,6 @@ mod tests {
             assert_eq!(before, all.len(), "a very wide terminal has all of them");
         }
         let small: Vec<Column> = Columns::Overview.fitting(80, 4, false).iter().map(|(column, _)| *column).collect();
-        assert_eq!(small, [Pid, Name, Cpu, Slowdown, HarmedBy, Ipc, Mpki, Runs, Pages, Far]);
+        assert_eq!(small, [Pid, Name, Cpu, Slowdown, HarmedBy, Ipc, Mpki, Runs, Pages]);
     }
 }

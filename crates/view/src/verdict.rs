@@ -13,6 +13,8 @@ const NAMED: f64 = 1.05;
 const COUNTED: f64 = 1.1;
 /// A link is named where it is fuller than this and than every controller.
 const LINK: f64 = 0.5;
+/// Controllers below this are told together: nothing waits there.
+const LITTLE: f64 = 0.1;
 /// Seconds for which a decision is news.
 const NEWS: f64 = 60.0;
 
@@ -37,6 +39,9 @@ fn pressure(view: &View) -> String {
         (Some((_, load)), Some(link)) if link.load() > load => {
             format!("The link from node {} to node {} is at {}", link.from, link.to, percent(link.load()))
                 + &slow(worst, None)
+        }
+        (Some((_, load)), _) if load < LITTLE => {
+            format!("No memory controller is above {}", percent(load)) + &slow(worst, None)
         }
         (Some((node, load)), _) => controller(node, load) + &slow(worst, Some(node)),
         (None, _) => match worst {
