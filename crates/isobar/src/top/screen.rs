@@ -55,7 +55,7 @@ fn give_back_before_a_panic_is_told() {
     }));
 }
 
-/// Shows what comes until somebody ends it, or there is no more to come and nobody looks back.
+/// Shows what comes until somebody ends it. What has ended by itself can still be looked back at.
 ///
 /// # Errors
 /// What ended the source; what is wrong with the terminal.
@@ -63,61 +63,73 @@ pub fn show(app: &mut App, news: &Receiver<News>, orders: &Sender<Order>) -> any
     // Bad input is told on an ordinary terminal.
     match news.recv() {
         Ok(News::Ended(done)) => return done,
-        Err(_) => return Ok(()),
+        Ok(News::Stopped) | Err(_) => return Ok(()),
         Ok(_) => {}
     }
     let mut screen = Taken::take()?;
-    let mut ended = false;
     loop {
-        let fresh = match hear(app, news, &mut ended) {
-            Heard::Failed(why) => return Err(why),
+        let fresh = match hear(app, news) {
+            Heard::End(done) => return done,
             Heard::Something => true,
             Heard::Nothing => false,
         };
         if fresh {
             draw(&mut screen, app)?;
         }
-        // After the first event those that wait with it are taken, and drawn once.
-        let mut changed = false;
-        let mut turn = TURN;
-        while event::poll(turn)? {
-            turn = Duration::ZERO;
-            changed = true;
-            let reply = pressed(&event::read()?).map(|key| app.press(key));
-            match reply {
-                Some(Reply::Quit) => return Ok(()),
-                Some(reply) => answer(reply, orders),
-                None => {}
-            }
+        match obey(app, orders)? {
+            Obeyed::Quit => return Ok(()),
+            Obeyed::Something => draw(&mut screen, app)?,
+            Obeyed::Nothing => {}
         }
-        if changed {
-            draw(&mut screen, app)?;
+        // Given back by the thread that a panic or a stop that took too long was told in.
+        if !TAKEN.load(Ordering::SeqCst) {
+            return ended_elsewhere(news);
         }
-        if TAKEN.load(Ordering::SeqCst) {
-            continue;
-        }
-        return Ok(());
     }
+}
+
+enum Obeyed {
+    Nothing,
+    Something,
+    Quit,
+}
+
+/// Waits for a key, and does what it and those that wait behind it say.
+fn obey(app: &mut App, orders: &Sender<Order>) -> anyhow::Result<Obeyed> {
+    let (mut obeyed, mut turn) = (Obeyed::Nothing, TURN);
+    while event::poll(turn)? {
+        (obeyed, turn) = (Obeyed::Something, Duration::ZERO);
+        match pressed(&event::read()?).map(|key| app.press(key)) {
+            Some(Reply::Quit) => return Ok(Obeyed::Quit),
+            Some(reply) => answer(reply, orders),
+            None => {}
+        }
+    }
+    Ok(obeyed)
+}
+
+/// The terminal is not ours any more: what the other thread has to say of it.
+fn ended_elsewhere(news: &Receiver<News>) -> anyhow::Result<()> {
+    let last = news.iter().find_map(|one| if let News::Ended(done) = one { Some(done) } else { None });
+    last.unwrap_or(Ok(()))
 }
 
 enum Heard {
     Nothing,
     Something,
-    Failed(anyhow::Error),
+    End(anyhow::Result<()>),
 }
 
 /// Takes all that has come.
-fn hear(app: &mut App, news: &Receiver<News>, ended: &mut bool) -> Heard {
+fn hear(app: &mut App, news: &Receiver<News>) -> Heard {
     let mut heard = Heard::Nothing;
     loop {
         match news.try_recv() {
             Ok(News::View(view)) => app.take(view),
             Ok(News::Status(status)) => app.tell(status),
-            Ok(News::Ended(Err(why))) => return Heard::Failed(why),
-            Ok(News::Ended(Ok(()))) => {
-                *ended = true;
-                app.tell("ended: arrows go back, q quits".to_owned());
-            }
+            Ok(News::Ended(Err(why))) => return Heard::End(Err(why)),
+            Ok(News::Stopped) => return Heard::End(Ok(())),
+            Ok(News::Ended(Ok(()))) => app.tell("ended: arrows go back, q quits".to_owned()),
             Ok(News::Ready) => {}
             Err(TryRecvError::Empty | TryRecvError::Disconnected) => return heard,
         }

@@ -137,11 +137,16 @@ impl Top {
     }
 
     fn feed(&self, orders: &Receiver<Order>, news: &Sender<News>) {
-        let done = self.fed(orders, news);
-        let _ = news.send(News::Ended(done));
+        // A screen that is gone needs no news.
+        let _ = news.send(match self.fed(orders, news) {
+            Ok(true) => News::Stopped,
+            Ok(false) => News::Ended(Ok(())),
+            Err(why) => News::Ended(Err(why)),
+        });
     }
 
-    fn fed(&self, orders: &Receiver<Order>, news: &Sender<News>) -> anyhow::Result<()> {
+    /// Whether a signal ended it.
+    fn fed(&self, orders: &Receiver<Order>, news: &Sender<News>) -> anyhow::Result<bool> {
         let needed = self.needed()?;
         let changed = linux::Changed::default();
         let stop = stop_flag(&needed, &changed)?;
@@ -150,7 +155,8 @@ impl Top {
         epochs::over(needed, &stopped, &changed, &mut |source| {
             news.send(News::Ready).context("the screen is gone")?;
             Feed { orders, news, pace, stop: &stopped }.run(source)
-        })
+        })?;
+        Ok(stop.is_raised())
     }
 }
 
