@@ -105,7 +105,7 @@ struct Screen {
 
 impl Screen {
     fn of(args: &[&str], variables: &[(&str, &str)]) -> Self {
-        let main = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        let main = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&main).unwrap();
         unlockpt(&main).unwrap();
         let name = ptsname(&main, Vec::new()).unwrap();
@@ -121,6 +121,11 @@ impl Screen {
         let (begun, mut seen) = (Instant::now(), Vec::new());
         while !String::from_utf8_lossy(&seen).contains(wanted) {
             assert!(begun.elapsed() < Duration::from_secs(30), "`{wanted}` in {}", String::from_utf8_lossy(&seen));
+            let mut ready = [rustix::event::PollFd::new(&self.main, rustix::event::PollFlags::IN)];
+            let second = rustix::event::Timespec { tv_sec: 1, tv_nsec: 0 };
+            if rustix::event::poll(&mut ready, Some(&second)).unwrap() == 0 {
+                continue;
+            }
             let mut part = [0; 4096];
             match self.main.read(&mut part) {
                 Ok(count) if count > 0 => seen.extend(&part[..count]),

@@ -6,9 +6,12 @@ use anyhow::Context;
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use crossterm::{cursor, execute, terminal};
 use isobar_tui::{App, Key, Reply};
-use ratatui_core::terminal::Terminal;
+use ratatui_core::layout::Rect;
+use ratatui_core::terminal::{Terminal, TerminalOptions, Viewport};
 use ratatui_crossterm::CrosstermBackend;
-use std::io::{self, Stdout};
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
@@ -16,28 +19,40 @@ use std::time::Duration;
 /// How long a key is waited for before epochs are looked for.
 const TURN: Duration = Duration::from_millis(50);
 
+/// Columns and rows of a terminal that does not say.
+const VT100: (u16, u16) = (80, 24);
+
 /// Whether the terminal is ours.
 static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Standard output by a descriptor of our own: the command holds the lock of the shared one from
+/// beginning to end, and a panic is told in whichever thread it happens.
+fn tty() -> io::Result<File> {
+    Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
+}
 
 /// Gives the terminal back, where it is ours. From any thread, as often as one likes.
 pub fn leave_the_screen() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         // What cannot be given back now cannot be given back at all.
         let _ = terminal::disable_raw_mode();
-        let _ = execute!(io::stdout(), terminal::LeaveAlternateScreen, cursor::Show);
+        let _ = tty().and_then(|mut tty| execute!(tty, terminal::LeaveAlternateScreen, cursor::Show));
     }
 }
 
 /// The terminal while it is ours.
-struct Taken(Terminal<CrosstermBackend<Stdout>>);
+struct Taken(Terminal<CrosstermBackend<BufWriter<File>>>);
 
 impl Taken {
     fn take() -> anyhow::Result<Self> {
         terminal::enable_raw_mode().context("the terminal cannot be used")?;
         TAKEN.store(true, Ordering::SeqCst);
-        execute!(io::stdout(), terminal::EnterAlternateScreen, cursor::Hide)?;
+        execute!(tty()?, terminal::EnterAlternateScreen, cursor::Hide)?;
         give_back_before_a_panic_is_told();
-        Ok(Self(Terminal::new(CrosstermBackend::new(io::stdout()))?))
+        let known = terminal::size().is_ok_and(|(columns, rows)| columns > 0 && rows > 0);
+        let viewport = if known { Viewport::Fullscreen } else { Viewport::Fixed(Rect::new(0, 0, VT100.0, VT100.1)) };
+        let options = TerminalOptions { viewport };
+        Ok(Self(Terminal::with_options(CrosstermBackend::new(BufWriter::new(tty()?)), options)?))
     }
 }
 
@@ -138,6 +153,9 @@ fn hear(app: &mut App, news: &Receiver<News>) -> Heard {
 }
 
 fn draw(screen: &mut Taken, app: &mut App) -> anyhow::Result<()> {
+    if !TAKEN.load(Ordering::SeqCst) {
+        return Ok(());
+    }
     screen.0.draw(|frame| isobar_tui::draw(app, frame.buffer_mut()))?;
     Ok(())
 }
