@@ -101,10 +101,7 @@ impl Columns {
                 Pid, Name, Cpu, Memory, Runs, Pages, Far, Distance, Bandwidth, Mpki, Slowdown, Contention, Ipc, Class,
                 Threads, HarmedBy, Harms, Last,
             ],
-            Self::Decisions => &[
-                Pid, Name, Slowdown, Last, Predicted, Measured, Why, Runs, Pages, Cpu, Mpki, HarmedBy, Class, Ipc,
-                Bandwidth,
-            ],
+            Self::Decisions => &[Pid, Name, Slowdown, Last, Predicted, Measured, Why, Runs, Pages, Cpu, Mpki],
         }
     }
 
@@ -123,8 +120,8 @@ impl Columns {
             left -= need;
             chosen.push((*column, column.least(nodes)));
         }
-        // Columns of text take what is left: who harms first, then in the order of importance.
-        chosen.sort_by_key(|(column, _)| *column != HarmedBy);
+        // Columns of text take what is left: the one that the set is about first.
+        chosen.sort_by_key(|(column, _)| *column != if self == Self::Decisions { Last } else { HarmedBy });
         for (column, width) in &mut chosen {
             let more = column.most(nodes).saturating_sub(*width).min(left);
             *width += more;

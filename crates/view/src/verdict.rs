@@ -2,7 +2,7 @@
 
 use crate::actions::Decisions;
 use crate::answer;
-use crate::view::{Harm, NodeView, Pair, ProgramView, Verdict, View};
+use crate::view::{Harm, LlcView, NodeView, Pair, ProgramView, Verdict, View};
 use crate::words::{gain, name, percent, plural, rate, sentence, stopped, times};
 use isobar_model::Pid;
 use std::collections::BTreeMap;
@@ -92,7 +92,12 @@ fn suffering(view: &View) -> String {
         0 => String::new(),
         more => format!("; {more} more at least {}", times(COUNTED)),
     };
-    format!("{} takes {} as long as alone{}{others}", called(first.pid, &first.name), times(*slowdown), cause(first))
+    format!(
+        "{} takes {} as long as alone{}{others}",
+        called(first.pid, &first.name),
+        times(*slowdown),
+        cause(view, first)
+    )
 }
 
 fn called(pid: Pid, raw: &str) -> String {
@@ -100,14 +105,25 @@ fn called(pid: Pid, raw: &str) -> String {
 }
 
 /// Why a program is slow: the greater of both parts.
-fn cause(program: &ProgramView) -> String {
+fn cause(view: &View, program: &ProgramView) -> String {
     let (others, distance) = (program.contention.unwrap_or(1.0), program.distance.unwrap_or(1.0));
     if distance > others {
         let far =
             program.remote.filter(|far| *far > 0.0).map(|far| format!(", as {} of its pages are remote", percent(far)));
         return far.unwrap_or_else(|| ", as its pages are remote".to_owned());
     }
-    from(&program.harmed_by, &program.name)
+    let named: f64 = program.harmed_by.iter().map(|harm| harm.gain).sum();
+    let ways = few_ways(view, program.pid).filter(|_| 2.0 * named < others - 1.0);
+    ways.unwrap_or_else(|| from(&program.harmed_by, &program.name))
+}
+
+/// The ways that it may fill, where those are not all.
+fn few_ways(view: &View, pid: Pid) -> Option<String> {
+    let of =
+        |llc: &LlcView| llc.clusters.iter().find(|cluster| cluster.programs.contains(&pid)).map(|one| one.way_mask);
+    let (llc, mask) = view.llcs.iter().find_map(|llc| Some((llc, of(llc)?)))?;
+    let (some, all) = (mask.count_ones(), llc.ways?);
+    (some < all).then(|| format!(", as it may fill {some} of {all} cache ways"))
 }
 
 /// Who it is, processes of a name together.
@@ -153,7 +169,7 @@ fn advice(view: &View, decisions: &Decisions) -> String {
     if let Some(first) = view.actions.first() {
         let more = view.actions.len() - 1;
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        return format!("{} would move {}{more}", view.policy, about(view, &first.programs, &first.words));
+        return format!("{} would now change {}{more}", view.policy, about(view, &first.programs, &first.words));
     }
     match &view.proposed {
         Some(proposed) => match &proposed.moves[..] {
@@ -177,20 +193,20 @@ fn did(view: &View, pid: Pid, last: &crate::view::LastAction) -> String {
     let measured = last.measured.and_then(|one| one.gain).map(|part| format!(", measured {}", gain(part)));
     let ago = (view.time_seconds - last.time_seconds).max(0.0);
     let (policy, what) = (&last.policy, about(view, &[pid], &last.words));
-    format!("{ago:.0} s ago {policy} moved {what}{predicted}{}", measured.unwrap_or_default())
+    format!("Last change {ago:.0} s ago by {policy}: {what}{predicted}{}", measured.unwrap_or_default())
 }
 
 fn about(view: &View, programs: &[Pid], words: &str) -> String {
     let found = programs.first().and_then(|pid| view.programs.iter().find(|program| program.pid == *pid));
     let who = found.map(|program| called(program.pid, &program.name)).unwrap_or_default();
     let more = if programs.len() > 1 { format!(" and {}", plural(programs.len() - 1, "other")) } else { String::new() };
-    format!("{who}{more} {words}")
+    format!("{who}{more}: {words}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::{PlannedMove, Proposed};
+    use crate::view::{Cluster, PlannedMove, Proposed};
     use isobar_model::NodeId;
 
     fn harm(pid: u32, name: &str, gain: f64) -> Harm {
@@ -238,6 +254,16 @@ mod tests {
         assert!(line(&view).contains("as long as alone, as 80 % of its pages are remote."));
         view.programs[0].slowdown = Some(1.01);
         assert!(line(&view).contains("No program suffers noticeably."));
+    }
+
+    #[test]
+    fn few_ways_are_a_cause() {
+        let mut view = view();
+        let cluster = Cluster { name: "a".into(), way_mask: 0x3, threads: Vec::new(), programs: vec![Pid(7)] };
+        view.llcs = vec![LlcView { ways: Some(11), clusters: vec![cluster], ..LlcView::default() }];
+        assert!(line(&view).contains("most of it from backup"), "0.35 of 0.41 are named");
+        view.programs[0].harmed_by.truncate(0);
+        assert!(line(&view).contains("as long as alone, as it may fill 2 of 11 cache ways."), "{}", line(&view));
     }
 
     #[test]

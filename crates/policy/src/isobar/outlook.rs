@@ -3,7 +3,8 @@
 //! that the policy decides with; it decides nothing.
 //!
 //! ```text
-//! contention   speed alone, where it is     /  speed now         both by the equations
+//! contention   speed alone, where it is     /  speed now         both by the equations; alone it
+//!                                                                has all ways of its cache
 //! distance     speed alone, pages with it   /  speed alone, where it is
 //! slowdown     contention * distance
 //! from q       speed with all but q         /  speed now, minus 1
@@ -196,11 +197,13 @@ impl Outlook {
         let now = predictor.speeds_among(&scene.base, |_| true)?;
         let known: Vec<usize> =
             (0..scene.traits.len()).filter(|at| scene.traits[*at].known && now[*at] > 0.0).collect();
+        // Alone it has all ways of its cache.
+        let open = Arrangement { masks: vec![u64::MAX; scene.units.len()], ..scene.base.clone() };
         let mut found = Vec::with_capacity(known.len());
         for at in &known {
-            let alone = predictor.speeds_among(&scene.base, |program| program == *at)?[*at];
+            let alone = predictor.speeds_among(&open, |program| program == *at)?[*at];
             let distance = scene.traits[*at].alone.and_then(|domain| {
-                let near = with_pages_at(scene, *at, memory.places.get(domain)?.node);
+                let near = with_pages_at(&open, *at, memory.places.get(domain)?.node);
                 Some(predictor.speeds_among(&near, |program| program == *at)?[*at] / alone)
             });
             let contention = (alone / now[*at]).max(1.0);
@@ -255,9 +258,9 @@ fn moved(scene: &Scene, memory: &Memory, domains: &Domains, step: &Step) -> Vec<
     std::iter::once(own).chain(partner).filter(acts).collect()
 }
 
-/// The scene with all pages of a program on a node.
-fn with_pages_at(scene: &Scene, program: usize, node: usize) -> Arrangement {
-    let mut near = scene.base.clone();
+/// The arrangement with all pages of a program on a node.
+fn with_pages_at(open: &Arrangement, program: usize, node: usize) -> Arrangement {
+    let mut near = open.clone();
     near.weights[program].iter_mut().enumerate().for_each(|(at, weight)| *weight = if at == node { 1.0 } else { 0.0 });
     near
 }
