@@ -8,8 +8,21 @@ use support::{POLICIES, command, isobar, said};
 
 #[test]
 fn every_verb_has_help_with_an_example() {
-    let verbs =
-        ["topo", "probe", "decide", "manage", "explain", "restore", "run", "sim", "reproduce", "study", "pages"];
+    let verbs = [
+        "topo",
+        "doctor",
+        "top",
+        "probe",
+        "decide",
+        "manage",
+        "explain",
+        "restore",
+        "run",
+        "sim",
+        "reproduce",
+        "study",
+        "pages",
+    ];
     for verb in verbs {
         let said = isobar(&[verb, "--help"]);
         let help = said.done();
@@ -30,10 +43,13 @@ fn every_verb_has_help_with_an_example() {
 fn examples_of_the_help_work_as_they_stand() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let mut ran = 0;
-    for verb in ["manage", "explain", "sim", "study", "pages"] {
+    for verb in ["manage", "explain", "top", "sim", "study", "pages"] {
         let help = isobar(&[verb, "--help"]).done().to_owned();
         let own = help.lines().filter_map(|line| line.strip_prefix("  isobar ")).filter(|line| {
-            ["workloads/", "study/", "pages/"].iter().any(|part| line.contains(&format!("examples/{part}")))
+            let whole =
+                ["workloads/", "study/", "pages/"].iter().any(|part| line.contains(&format!("examples/{part}")));
+            // A screen wants a terminal.
+            whole && (verb != "top" || line.contains("--once"))
         });
         for line in own {
             let args: Vec<&str> = line.split(' ').collect();

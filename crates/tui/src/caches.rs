@@ -12,6 +12,9 @@ const CACHE: usize = 39;
 /// Summed misses per 1000 instructions that fill the bar: four programs that miss as a stream does.
 const FULL: f64 = 100.0;
 
+/// Links that carry less than this part of what they can are not drawn.
+const NAMED: f64 = 0.01;
+
 /// Draws at most so many rows from `y` on; the row behind them.
 pub fn draw(view: &View, canvas: &mut Canvas<'_>, y: u16, most: u16) -> u16 {
     if most == 0 {
@@ -91,9 +94,12 @@ fn clusters(view: &View, canvas: &mut Canvas<'_>, y: u16, most: u16) -> u16 {
 }
 
 fn draw_links(view: &View, canvas: &mut Canvas<'_>, y: u16) -> u16 {
-    let mut links: Vec<_> = view.links.iter().collect();
-    links.sort_by(|a, b| b.load().total_cmp(&a.load()).then((a.from, a.to).cmp(&(b.from, b.to))));
+    let mut links: Vec<_> = view.links.iter().filter(|link| link.load() >= NAMED).collect();
     let mut x = canvas.put(0, y, "links", Ink::Head) + 2;
+    if links.is_empty() {
+        canvas.put(x, y, &format!("all {} below 1 %", view.links.len()), Ink::Good);
+    }
+    links.sort_by(|a, b| b.load().total_cmp(&a.load()).then((a.from, a.to).cmp(&(b.from, b.to))));
     for link in links {
         let text = format!("{}>{} {} {:.0}%", link.from, link.to, bar(4, Some(link.load())), link.load() * 100.0);
         if usize::from(x) + width(&text) > usize::from(canvas.area.width) {

@@ -101,26 +101,27 @@ impl Columns {
                 Pid, Name, Cpu, Memory, Runs, Pages, Far, Distance, Bandwidth, Mpki, Slowdown, Contention, Ipc, Class,
                 Threads, HarmedBy, Harms, Last,
             ],
-            Self::Decisions => &[
-                Pid, Name, Slowdown, Last, Predicted, Measured, Why, Runs, Pages, Cpu, Mpki, HarmedBy, Class, Ipc,
-                Bandwidth,
-            ],
+            Self::Decisions => &[Pid, Name, Slowdown, Last, Predicted, Measured, Why, Runs, Pages, Cpu, Mpki],
         }
     }
 
     /// The columns that a width has room for, each with its width, in the order in which they are
     /// drawn. `nodes` is how many nodes the machine has.
-    pub fn fitting(self, room: usize, nodes: usize) -> Vec<(Column, usize)> {
+    /// Without decisions their columns are left out of the overview.
+    pub fn fitting(self, room: usize, nodes: usize, decided: bool) -> Vec<(Column, usize)> {
         let mut left = room;
         let mut chosen: Vec<(Column, usize)> = Vec::new();
-        for column in self.wanted() {
+        let empty = |column: &&Column| !decided && self == Self::Overview && column.is_of_decisions();
+        for column in self.wanted().iter().filter(|column| !empty(column)) {
             let need = column.least(nodes) + usize::from(!chosen.is_empty());
-            if need <= left {
-                left -= need;
-                chosen.push((*column, column.least(nodes)));
+            if need > left {
+                break;
             }
+            left -= need;
+            chosen.push((*column, column.least(nodes)));
         }
-        // Columns of text take what is left, in turn.
+        // Columns of text take what is left: the one that the set is about first.
+        chosen.sort_by_key(|(column, _)| *column != if self == Self::Decisions { Last } else { HarmedBy });
         for (column, width) in &mut chosen {
             let more = column.most(nodes).saturating_sub(*width).min(left);
             *width += more;
@@ -164,6 +165,10 @@ impl Column {
         matches!(self, Name | Class | HarmedBy | Harms | Last | Why | Pages | Runs)
     }
 
+    const fn is_of_decisions(self) -> bool {
+        matches!(self, Last | Predicted | Measured | Why)
+    }
+
     fn least(self, nodes: usize) -> usize {
         match self {
             Pid => 7,
@@ -184,14 +189,14 @@ impl Column {
             HarmedBy => 12,
             Harms => 16,
             Last => 20,
-            Why => 24,
+            Why => 40,
         }
     }
 
     fn most(self, nodes: usize) -> usize {
         match self {
             Name => 20,
-            HarmedBy => 30,
+            HarmedBy => 36,
             Harms => 30,
             Last => 40,
             Why => 90,
@@ -209,7 +214,7 @@ mod tests {
         for set in [Columns::Overview, Columns::Memory, Columns::Decisions] {
             let mut before = 0;
             for room in 40..400 {
-                let chosen = set.fitting(room, 4);
+                let chosen = set.fitting(room, 4, true);
                 let width = chosen.iter().map(|(_, width)| width + 1).sum::<usize>() - 1;
                 assert!(width <= room && chosen.len() >= before, "{set:?} {room} {chosen:?}");
                 assert!(chosen[0].0 == Pid && chosen[1].0 == Name);
@@ -219,7 +224,7 @@ mod tests {
             assert!(all.iter().all(|column| all.iter().filter(|other| *other == column).count() == 1));
             assert_eq!(before, all.len(), "a very wide terminal has all of them");
         }
-        let small: Vec<Column> = Columns::Overview.fitting(80, 4).iter().map(|(column, _)| *column).collect();
+        let small: Vec<Column> = Columns::Overview.fitting(80, 4, false).iter().map(|(column, _)| *column).collect();
         assert_eq!(small, [Pid, Name, Cpu, Slowdown, HarmedBy, Ipc, Mpki, Runs, Pages]);
     }
 }

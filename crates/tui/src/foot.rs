@@ -30,5 +30,5 @@ pub fn draw(app: &App, view: Option<&View>, canvas: &mut Canvas<'_>) -> u16 {
 fn keys(app: &App) -> String {
     let filter = if app.filter.is_empty() { "/ filter".to_owned() } else { format!("/ filter: {}", app.filter) };
     let (kind, sort, columns) = (app.kind.name(), app.sort.name(), app.columns.name());
-    format!("q quit  s by {sort}  t {kind}  c {columns}  {filter}  d try  e explain  space  arrows")
+    format!("q quit  ? help  s {sort}  t {kind}  c {columns}  {filter}  d try  e explain  space freeze  <- -> time")
 }

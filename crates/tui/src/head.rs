@@ -50,7 +50,7 @@ fn clock(seconds: f64) -> String {
     }
 }
 
-/// The answer in a word, then the sentences, on as few lines as they take, at most three.
+/// The answer in a word, then the sentences, on as few lines as they take, at most four.
 fn verdict(view: &View, canvas: &mut Canvas<'_>) -> u16 {
     let (word, ink) = match view.verdict.answer {
         Answer::Yes => ("CONTENTION", Ink::Hot),
@@ -59,7 +59,7 @@ fn verdict(view: &View, canvas: &mut Canvas<'_>) -> u16 {
     };
     let columns = usize::from(canvas.area.width);
     let lines =
-        wrapped(&format!("{word}: {}", view.verdict.line()), columns, if canvas.area.height < 20 { 2 } else { 3 });
+        wrapped(&format!("{word}: {}", view.verdict.line()), columns, if canvas.area.height < 20 { 2 } else { 4 });
     for (y, line) in (1..).zip(&lines) {
         canvas.put(0, y, line, Ink::Bold);
     }

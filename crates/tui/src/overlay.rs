@@ -8,21 +8,23 @@ use isobar_view::words::{gain, name};
 use isobar_view::{ProgramView, View};
 use ratatui_core::layout::Rect;
 
-const KEYS: [(&str, &str); 14] = [
-    ("arrows up, down", "select a row (also j, k, page up, page down, home, end)"),
-    ("Enter", "pages, harm, last decision and threads of the selected row"),
-    ("arrows left, right", "travel in time by an epoch; [ and ] by ten; Esc: back to now"),
-    ("space", "freeze the picture; a simulated machine stands still, too"),
-    ("+ and -", "a simulated machine faster or slower"),
-    ("s and S", "sort by the next column, or the one before"),
-    ("/", "filter by a part of the name, or by the beginning of the number"),
-    ("t", "programs, threads, groups of one name"),
-    ("c", "which columns come first: overview, memory, decisions"),
-    ("e", "explain the last decision about the selected program"),
-    ("d", "try dry: what would be done now"),
-    ("? and q", "this help; quit"),
-    ("PAGES 00001111", "where pages are, in eighths by node; FAR: per cent where it does not run"),
-    ("SLOW 1.41x", "takes 1.41 times as long as alone with near pages, by isobar's model"),
+const KEYS: [&str; 16] = [
+    "up down j k     select a row; page up, page down, home, end",
+    "Enter           pages, harm, last decision and threads of that row",
+    "left right      travel in time by an epoch; [ ] by ten; Esc: to now",
+    "space           freeze; a simulated machine stands still, too",
+    "+ -             a simulated machine faster, slower",
+    "s S             sort by the next column, by the one before",
+    "/               filter by a part of the name, or a pid",
+    "t               programs, threads, groups of one name",
+    "c               columns: overview, memory, decisions",
+    "e               explain the last decision about the selected row",
+    "d               try dry: what would be done now",
+    "?  q            this help; quit",
+    "SLOW 1.41x      takes 1.41 times as long as alone with near pages",
+    "HARMED BY b 20% would be 20 % faster without b (isobar's model)",
+    "PAGES 00001111  where pages are, in eighths, by node",
+    "FAR %           pages on nodes where it does not run",
 ];
 
 /// Draws what is open, over everything.
@@ -45,6 +47,9 @@ pub fn draw(app: &App, view: Option<&View>, canvas: &mut Canvas<'_>) {
 
 /// A line with its continuation below its text.
 fn indented(line: &str, columns: usize) -> Vec<String> {
+    if crate::text::width(&crate::text::plain(line)) <= columns {
+        return vec![crate::text::plain(line).into_owned()];
+    }
     let indent = line.len() - line.trim_start().len();
     let space = " ".repeat(indent);
     wrapped(line, columns.saturating_sub(indent + 1), 12).into_iter().map(|part| format!("{space}{part}")).collect()
@@ -68,7 +73,7 @@ fn framed(title: &str, lines: &[String], columns: usize, canvas: &mut Canvas<'_>
 }
 
 fn help(view: Option<&View>) -> Vec<String> {
-    let mut lines: Vec<String> = KEYS.iter().map(|(key, what)| format!("{key}: {what}")).collect();
+    let mut lines: Vec<String> = KEYS.iter().map(|line| (*line).to_owned()).collect();
     if let Some(view) = view {
         lines.extend(view.gaps.iter().map(|gap| format!("not measured: {}: {}", gap.what, gap.why)));
         lines.extend(view.remarks.iter().map(|remark| format!("remark: {remark}")));
@@ -95,7 +100,8 @@ fn proposal(view: &View, program: &ProgramView) -> Option<String> {
     Some(format!("isobar would move it {}, predicted {}", planned.words, gain(planned.gain)))
 }
 
-fn tried(view: &View) -> Vec<String> {
+/// What would be done now, line by line.
+pub fn tried(view: &View) -> Vec<String> {
     let mut lines = Vec::new();
     if !view.actions.is_empty() {
         lines.push(format!("{} decided in this epoch:", view.policy));

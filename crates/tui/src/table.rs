@@ -11,6 +11,9 @@ use crate::text::{left, right};
 use isobar_view::{View, group};
 use std::ops::Range;
 
+/// Rows below the table from which on they show more of one program, and what would be done.
+const SPARE: u16 = 10;
+
 /// Draws into some rows of the screen.
 pub fn draw(app: &mut App, view: &View, canvas: &mut Canvas<'_>, rows: Range<u16>) {
     if rows.is_empty() {
@@ -22,7 +25,8 @@ pub fn draw(app: &mut App, view: &View, canvas: &mut Canvas<'_>, rows: Range<u16
     let room = usize::from(rows.end - rows.start).saturating_sub(1);
     app.page = isize::try_from(room.max(2) - 1).unwrap_or(1);
     scroll(app, &list, room);
-    let columns = app.columns.fitting(usize::from(canvas.area.width), view.nodes.len());
+    let decided = view.programs.iter().any(|program| program.last.is_some());
+    let columns = app.columns.fitting(usize::from(canvas.area.width), view.nodes.len(), decided);
     heading(app, &columns, canvas, rows.start);
     let mut y = rows.start + 1;
     for row in list.iter().skip(app.first) {
@@ -35,9 +39,31 @@ pub fn draw(app: &mut App, view: &View, canvas: &mut Canvas<'_>, rows: Range<u16
             y = detail::draw(row.program, view, canvas, y..rows.end);
         }
     }
+    if y + SPARE <= rows.end && !list.is_empty() {
+        spare(app, &list, view, canvas, y + 1..rows.end);
+    }
     if list.is_empty() {
         let why = if app.filter.is_empty() { "no program runs" } else { "nothing fits the filter: Esc clears it" };
         canvas.put(2, y, why, Ink::Dim);
+    }
+}
+
+/// Rows that are left show more of the selected program, else of the first, and what would be done.
+fn spare(app: &App, list: &[Row<'_>], view: &View, canvas: &mut Canvas<'_>, rows: Range<u16>) {
+    let Some(row) = app.selected.and_then(|id| list.iter().find(|row| row.id() == id)).or(list.first()) else { return };
+    let title = format!("{} ({})", isobar_view::words::name(&row.program.name), row.program.pid);
+    let mut y = rows.start;
+    if !app.expanded.contains(&row.id()) {
+        canvas.put(0, y, &title, Ink::Head);
+        y = detail::draw(row.program, view, canvas, y + 1..rows.end) + 1;
+    }
+    if y + 2 > rows.end {
+        return;
+    }
+    canvas.put(0, y, "what would be done now", Ink::Head);
+    let columns = usize::from(canvas.area.width).saturating_sub(4);
+    for (y, line) in (y + 1..rows.end).zip(crate::overlay::tried(view)) {
+        canvas.put(4, y, &crate::text::short(&line, columns), Ink::Dim);
     }
 }
 

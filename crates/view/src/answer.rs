@@ -103,8 +103,12 @@ fn is_one_near_thread(view: &View, running: &[&ProgramView]) -> bool {
 
 fn why(view: &View, unknown: usize) -> String {
     let programs = crate::words::plural(unknown, "program");
+    let single = if view.nodes.len() < 2 { "there is one node, so NUMA does not matter; " } else { "" };
     match view.gaps.first() {
-        Some(gap) => format!("how much {programs} suffer cannot be known: not measured: {} ({})", gap.what, gap.why),
+        Some(gap) => format!(
+            "{single}how much {programs} suffer from others cannot be known: not measured: {} ({})",
+            gap.what, gap.why
+        ),
         None => format!("{programs} had too few readings: look again in some seconds"),
     }
 }

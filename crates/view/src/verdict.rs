@@ -2,7 +2,7 @@
 
 use crate::actions::Decisions;
 use crate::answer;
-use crate::view::{Harm, NodeView, Pair, ProgramView, Verdict, View};
+use crate::view::{Harm, LlcView, NodeView, Pair, ProgramView, Verdict, View};
 use crate::words::{gain, name, percent, plural, rate, sentence, stopped, times};
 use isobar_model::Pid;
 use std::collections::BTreeMap;
@@ -13,6 +13,8 @@ const NAMED: f64 = 1.05;
 const COUNTED: f64 = 1.1;
 /// A link is named where it is fuller than this and than every controller.
 const LINK: f64 = 0.5;
+/// Controllers below this are told together: nothing waits there.
+const LITTLE: f64 = 0.1;
 /// Seconds for which a decision is news.
 const NEWS: f64 = 60.0;
 
@@ -37,6 +39,9 @@ fn pressure(view: &View) -> String {
         (Some((_, load)), Some(link)) if link.load() > load => {
             format!("The link from node {} to node {} is at {}", link.from, link.to, percent(link.load()))
                 + &slow(worst, None)
+        }
+        (Some((_, load)), _) if load < LITTLE => {
+            format!("No memory controller is above {}", percent(load)) + &slow(worst, None)
         }
         (Some((node, load)), _) => controller(node, load) + &slow(worst, Some(node)),
         (None, _) => match worst {
@@ -85,10 +90,14 @@ fn suffering(view: &View) -> String {
     let others = known[1..].iter().filter(|(_, slowdown)| *slowdown >= COUNTED).count();
     let others = match others {
         0 => String::new(),
-        1 => format!("; one more takes {} or longer", times(COUNTED)),
-        more => format!("; {more} more take {} or longer", times(COUNTED)),
+        more => format!("; {more} more at least {}", times(COUNTED)),
     };
-    format!("{} takes {} as long as alone{}{others}", called(first.pid, &first.name), times(*slowdown), cause(first))
+    format!(
+        "{} takes {} as long as alone{}{others}",
+        called(first.pid, &first.name),
+        times(*slowdown),
+        cause(view, first)
+    )
 }
 
 fn called(pid: Pid, raw: &str) -> String {
@@ -96,20 +105,32 @@ fn called(pid: Pid, raw: &str) -> String {
 }
 
 /// Why a program is slow: the greater of both parts.
-fn cause(program: &ProgramView) -> String {
+fn cause(view: &View, program: &ProgramView) -> String {
     let (others, distance) = (program.contention.unwrap_or(1.0), program.distance.unwrap_or(1.0));
     if distance > others {
         let far =
             program.remote.filter(|far| *far > 0.0).map(|far| format!(", as {} of its pages are remote", percent(far)));
         return far.unwrap_or_else(|| ", as its pages are remote".to_owned());
     }
-    from(&program.harmed_by)
+    let named: f64 = program.harmed_by.iter().map(|harm| harm.gain).sum();
+    let ways = few_ways(view, program.pid).filter(|_| 2.0 * named < others - 1.0);
+    ways.unwrap_or_else(|| from(&program.harmed_by, &program.name))
+}
+
+/// The ways that it may fill, where those are not all.
+fn few_ways(view: &View, pid: Pid) -> Option<String> {
+    let of =
+        |llc: &LlcView| llc.clusters.iter().find(|cluster| cluster.programs.contains(&pid)).map(|one| one.way_mask);
+    let (llc, mask) = view.llcs.iter().find_map(|llc| Some((llc, of(llc)?)))?;
+    let (some, all) = (mask.count_ones(), llc.ways?);
+    (some < all).then(|| format!(", as it may fill {some} of {all} cache ways"))
 }
 
 /// Who it is, processes of a name together.
-fn from(harmed_by: &[Harm]) -> String {
+fn from(harmed_by: &[Harm], own: &str) -> String {
     let mut names: BTreeMap<String, f64> = BTreeMap::new();
-    harmed_by.iter().for_each(|harm| *names.entry(name(&harm.name)).or_default() += harm.gain);
+    let told = |harm: &Harm| if harm.name == own { "others of its name".to_owned() } else { name(&harm.name) };
+    harmed_by.iter().for_each(|harm| *names.entry(told(harm)).or_default() += harm.gain);
     let all: f64 = names.values().sum();
     let mut order: Vec<(String, f64)> = names.into_iter().collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -148,18 +169,21 @@ fn advice(view: &View, decisions: &Decisions) -> String {
     if let Some(first) = view.actions.first() {
         let more = view.actions.len() - 1;
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        return format!("{} would now: {}{more}", view.policy, about(view, &first.programs, &first.words));
+        return format!("{} would now change {}{more}", view.policy, about(view, &first.programs, &first.words));
     }
     match &view.proposed {
         Some(proposed) => match &proposed.moves[..] {
             [] => "isobar sees no change that pays".to_owned(),
             [first, rest @ ..] => {
                 let more =
-                    if rest.is_empty() { String::new() } else { format!(" and move {}", plural(rest.len(), "other")) };
+                    if rest.is_empty() { String::new() } else { format!(" and {}", plural(rest.len(), "other")) };
                 let who = called(first.pid, &first.name);
-                format!("isobar would move {who} {}{more}: {} predicted over all", first.words, gain(proposed.gain))
+                format!("isobar would move {who} {}{more}: {} over all", first.words, gain(proposed.gain))
             }
         },
+        None if view.programs.iter().any(|program| program.slowdown.is_some()) || !view.links.is_empty() => {
+            "isobar proposes nothing before programs have run for some seconds".to_owned()
+        }
         None => String::new(),
     }
 }
@@ -169,7 +193,7 @@ fn did(view: &View, pid: Pid, last: &crate::view::LastAction) -> String {
     let measured = last.measured.and_then(|one| one.gain).map(|part| format!(", measured {}", gain(part)));
     let ago = (view.time_seconds - last.time_seconds).max(0.0);
     let (policy, what) = (&last.policy, about(view, &[pid], &last.words));
-    format!("{ago:.0} s ago {policy} moved {what}{predicted}{}", measured.unwrap_or_default())
+    format!("Last change {ago:.0} s ago by {policy}: {what}{predicted}{}", measured.unwrap_or_default())
 }
 
 fn about(view: &View, programs: &[Pid], words: &str) -> String {
@@ -182,7 +206,7 @@ fn about(view: &View, programs: &[Pid], words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::{PlannedMove, Proposed};
+    use crate::view::{Cluster, PlannedMove, Proposed};
     use isobar_model::NodeId;
 
     fn harm(pid: u32, name: &str, gain: f64) -> Harm {
@@ -223,13 +247,23 @@ mod tests {
         assert_eq!(
             line(&view),
             "Node 1's controller is at 93 % of 10.0 GB/s. redis (7) takes 1.41x as long as alone, most of it from backup. \
-             isobar would move backup (8) to node 0: +30 % predicted over all."
+             isobar would move backup (8) to node 0: +30 % over all."
         );
         view.programs[0].distance = Some(1.5);
         view.programs[0].remote = Some(0.8);
         assert!(line(&view).contains("as long as alone, as 80 % of its pages are remote."));
         view.programs[0].slowdown = Some(1.01);
         assert!(line(&view).contains("No program suffers noticeably."));
+    }
+
+    #[test]
+    fn few_ways_are_a_cause() {
+        let mut view = view();
+        let cluster = Cluster { name: "a".into(), way_mask: 0x3, threads: Vec::new(), programs: vec![Pid(7)] };
+        view.llcs = vec![LlcView { ways: Some(11), clusters: vec![cluster], ..LlcView::default() }];
+        assert!(line(&view).contains("most of it from backup"), "0.35 of 0.41 are named");
+        view.programs[0].harmed_by.truncate(0);
+        assert!(line(&view).contains("as long as alone, as it may fill 2 of 11 cache ways."), "{}", line(&view));
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Watch {
             links: standing.as_ref().map(nodes::links).unwrap_or_default(),
             programs: programs::programs(seen, managed, standing.as_ref()),
             actions: actions::listed(moment),
-            proposed: standing.as_ref().map(|standing| proposed(&standing.proposal, managed)),
+            proposed: standing.as_ref().and_then(|standing| Some(proposed(standing.proposal.as_ref()?, managed))),
             notes: plan.notes.iter().map(|note| plain(note).into_owned()).collect(),
             gaps: gaps::of(capabilities, unknown),
             remarks: capabilities.remarks.clone(),
@@ -63,7 +63,6 @@ impl Watch {
     }
 }
 
-/// What was counted is enough for a proposal: it is empty where nothing pays.
 fn proposed(proposal: &Proposal, seen: &Observation) -> Proposed {
     let one = |planned: &Move| PlannedMove {
         pid: planned.pid,

@@ -17,6 +17,7 @@ mod rate;
 mod remarks;
 mod sums;
 mod table;
+pub mod triage;
 mod ways;
 mod words;
 

@@ -30,6 +30,8 @@ pub enum News {
     Status(String),
     /// There will be no more.
     Ended(anyhow::Result<()>),
+    /// A signal asked to stop.
+    Stopped,
 }
 
 /// How fast epochs come.

@@ -6,9 +6,12 @@ use anyhow::Context;
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use crossterm::{cursor, execute, terminal};
 use isobar_tui::{App, Key, Reply};
-use ratatui_core::terminal::Terminal;
+use ratatui_core::layout::Rect;
+use ratatui_core::terminal::{Terminal, TerminalOptions, Viewport};
 use ratatui_crossterm::CrosstermBackend;
-use std::io::{self, Stdout};
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
@@ -16,28 +19,40 @@ use std::time::Duration;
 /// How long a key is waited for before epochs are looked for.
 const TURN: Duration = Duration::from_millis(50);
 
+/// Columns and rows of a terminal that does not say.
+const VT100: (u16, u16) = (80, 24);
+
 /// Whether the terminal is ours.
 static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Standard output by a descriptor of our own: the command holds the lock of the shared one from
+/// beginning to end, and a panic is told in whichever thread it happens.
+fn tty() -> io::Result<File> {
+    Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
+}
 
 /// Gives the terminal back, where it is ours. From any thread, as often as one likes.
 pub fn leave_the_screen() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         // What cannot be given back now cannot be given back at all.
         let _ = terminal::disable_raw_mode();
-        let _ = execute!(io::stdout(), terminal::LeaveAlternateScreen, cursor::Show);
+        let _ = tty().and_then(|mut tty| execute!(tty, terminal::LeaveAlternateScreen, cursor::Show));
     }
 }
 
 /// The terminal while it is ours.
-struct Taken(Terminal<CrosstermBackend<Stdout>>);
+struct Taken(Terminal<CrosstermBackend<BufWriter<File>>>);
 
 impl Taken {
     fn take() -> anyhow::Result<Self> {
         terminal::enable_raw_mode().context("the terminal cannot be used")?;
         TAKEN.store(true, Ordering::SeqCst);
-        execute!(io::stdout(), terminal::EnterAlternateScreen, cursor::Hide)?;
+        execute!(tty()?, terminal::EnterAlternateScreen, cursor::Hide)?;
         give_back_before_a_panic_is_told();
-        Ok(Self(Terminal::new(CrosstermBackend::new(io::stdout()))?))
+        let known = terminal::size().is_ok_and(|(columns, rows)| columns > 0 && rows > 0);
+        let viewport = if known { Viewport::Fullscreen } else { Viewport::Fixed(Rect::new(0, 0, VT100.0, VT100.1)) };
+        let options = TerminalOptions { viewport };
+        Ok(Self(Terminal::with_options(CrosstermBackend::new(BufWriter::new(tty()?)), options)?))
     }
 }
 
@@ -55,7 +70,7 @@ fn give_back_before_a_panic_is_told() {
     }));
 }
 
-/// Shows what comes until somebody ends it, or there is no more to come and nobody looks back.
+/// Shows what comes until somebody ends it. What has ended by itself can still be looked back at.
 ///
 /// # Errors
 /// What ended the source; what is wrong with the terminal.
@@ -63,61 +78,73 @@ pub fn show(app: &mut App, news: &Receiver<News>, orders: &Sender<Order>) -> any
     // Bad input is told on an ordinary terminal.
     match news.recv() {
         Ok(News::Ended(done)) => return done,
-        Err(_) => return Ok(()),
+        Ok(News::Stopped) | Err(_) => return Ok(()),
         Ok(_) => {}
     }
     let mut screen = Taken::take()?;
-    let mut ended = false;
     loop {
-        let fresh = match hear(app, news, &mut ended) {
-            Heard::Failed(why) => return Err(why),
+        let fresh = match hear(app, news) {
+            Heard::End(done) => return done,
             Heard::Something => true,
             Heard::Nothing => false,
         };
         if fresh {
             draw(&mut screen, app)?;
         }
-        // After the first event those that wait with it are taken, and drawn once.
-        let mut changed = false;
-        let mut turn = TURN;
-        while event::poll(turn)? {
-            turn = Duration::ZERO;
-            changed = true;
-            let reply = pressed(&event::read()?).map(|key| app.press(key));
-            match reply {
-                Some(Reply::Quit) => return Ok(()),
-                Some(reply) => answer(reply, orders),
-                None => {}
-            }
+        match obey(app, orders)? {
+            Obeyed::Quit => return Ok(()),
+            Obeyed::Something => draw(&mut screen, app)?,
+            Obeyed::Nothing => {}
         }
-        if changed {
-            draw(&mut screen, app)?;
+        // Given back by the thread that a panic or a stop that took too long was told in.
+        if !TAKEN.load(Ordering::SeqCst) {
+            return ended_elsewhere(news);
         }
-        if TAKEN.load(Ordering::SeqCst) {
-            continue;
-        }
-        return Ok(());
     }
+}
+
+enum Obeyed {
+    Nothing,
+    Something,
+    Quit,
+}
+
+/// Waits for a key, and does what it and those that wait behind it say.
+fn obey(app: &mut App, orders: &Sender<Order>) -> anyhow::Result<Obeyed> {
+    let (mut obeyed, mut turn) = (Obeyed::Nothing, TURN);
+    while event::poll(turn)? {
+        (obeyed, turn) = (Obeyed::Something, Duration::ZERO);
+        match pressed(&event::read()?).map(|key| app.press(key)) {
+            Some(Reply::Quit) => return Ok(Obeyed::Quit),
+            Some(reply) => answer(reply, orders),
+            None => {}
+        }
+    }
+    Ok(obeyed)
+}
+
+/// The terminal is not ours any more: what the other thread has to say of it.
+fn ended_elsewhere(news: &Receiver<News>) -> anyhow::Result<()> {
+    let last = news.iter().find_map(|one| if let News::Ended(done) = one { Some(done) } else { None });
+    last.unwrap_or(Ok(()))
 }
 
 enum Heard {
     Nothing,
     Something,
-    Failed(anyhow::Error),
+    End(anyhow::Result<()>),
 }
 
 /// Takes all that has come.
-fn hear(app: &mut App, news: &Receiver<News>, ended: &mut bool) -> Heard {
+fn hear(app: &mut App, news: &Receiver<News>) -> Heard {
     let mut heard = Heard::Nothing;
     loop {
         match news.try_recv() {
             Ok(News::View(view)) => app.take(view),
             Ok(News::Status(status)) => app.tell(status),
-            Ok(News::Ended(Err(why))) => return Heard::Failed(why),
-            Ok(News::Ended(Ok(()))) => {
-                *ended = true;
-                app.tell("ended: arrows go back, q quits".to_owned());
-            }
+            Ok(News::Ended(Err(why))) => return Heard::End(Err(why)),
+            Ok(News::Stopped) => return Heard::End(Ok(())),
+            Ok(News::Ended(Ok(()))) => app.tell("ended: arrows go back, q quits".to_owned()),
             Ok(News::Ready) => {}
             Err(TryRecvError::Empty | TryRecvError::Disconnected) => return heard,
         }
@@ -126,6 +153,9 @@ fn hear(app: &mut App, news: &Receiver<News>, ended: &mut bool) -> Heard {
 }
 
 fn draw(screen: &mut Taken, app: &mut App) -> anyhow::Result<()> {
+    if !TAKEN.load(Ordering::SeqCst) {
+        return Ok(());
+    }
     screen.0.draw(|frame| isobar_tui::draw(app, frame.buffer_mut()))?;
     Ok(())
 }

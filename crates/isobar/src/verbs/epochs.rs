@@ -8,7 +8,7 @@ use isobar_model::{Machine, Seconds, Sensor};
 use isobar_runtime::settings::Config;
 use isobar_runtime::{Loop, Surroundings, policies};
 use isobar_sim::SimMachine;
-use isobar_view::Moment;
+use isobar_view::{Moment, View, Watch};
 
 /// The policy whose sensors are switched on in any case: slowdowns and proposals are its.
 const ESTIMATES: &str = "isobar";
@@ -40,6 +40,26 @@ pub fn over<R>(
             let machine = SimMachine::new(&workload, seed).probing_for(&[Sensor::Latency]);
             needed.limits.interval = needed.config.interval_seconds.map_or_else(|| machine.epoch(), Seconds);
             looped(machine, needed, Surroundings { stop, ..Surroundings::default() }, work)
+        }
+    }
+}
+
+/// Watches for some seconds of the machine's time; the view at the end of them, `None` where no
+/// epoch ended.
+///
+/// # Errors
+/// As [`Source::next`].
+pub fn watched(source: &mut dyn Source, seconds: f64) -> anyhow::Result<Option<View>> {
+    let (mut watch, mut last, mut begin) = (Watch::default(), None, None);
+    loop {
+        let more = source.next(&mut |moment| {
+            let view = watch.take(moment);
+            begin.get_or_insert(view.time_seconds - view.interval_seconds);
+            last = Some(view);
+        })?;
+        let passed = last.as_ref().zip(begin).map_or(0.0, |(view, begin)| view.time_seconds - begin);
+        if !more || passed >= seconds - 1e-6 {
+            return Ok(last);
         }
     }
 }

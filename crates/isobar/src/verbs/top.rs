@@ -9,10 +9,9 @@ use crate::machines::linux;
 use crate::signals::StopFlag;
 use crate::terminal;
 use crate::text::json_line;
-use crate::top::{self, Feed, News, Order, Pace, Source};
+use crate::top::{self, Feed, News, Order, Pace};
 use anyhow::Context;
 use isobar_tui::{App, Setup};
-use isobar_view::{View, Watch};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -93,7 +92,9 @@ impl Top {
     }
 
     fn setup(&self, policy: &str, colour: bool) -> Setup {
-        let source = self.watch.machine.clone().unwrap_or_else(|| "this machine".to_owned());
+        let file = self.watch.machine.as_ref().and_then(|machine| machine.rsplit('/').next());
+        let source =
+            file.map_or_else(|| "this machine".to_owned(), |file| format!("sim:{}", file.trim_start_matches("sim:")));
         let mode = match (self.act, policy) {
             (true, policy) => format!("{policy} acts"),
             (false, WATCHING) => "watching".to_owned(),
@@ -108,8 +109,9 @@ impl Top {
         let mut app = App::new(self.setup(needed.policy.name(), false));
         let stop = stop_flag(&needed, &linux::Changed::default())?;
         let stopped = || stop.is_raised();
-        let view =
-            epochs::over(needed, &stopped, &linux::Changed::default(), &mut |source| watched(source, self.duration))?;
+        let view = epochs::over(needed, &stopped, &linux::Changed::default(), &mut |source| {
+            epochs::watched(source, self.duration)
+        })?;
         let view = view.context("interrupted before the first epoch ended")?;
         if self.watch.json {
             return Ok(writeln!(out, "{}", json_line(&serde_json::to_value(&view)?))?);
@@ -135,11 +137,16 @@ impl Top {
     }
 
     fn feed(&self, orders: &Receiver<Order>, news: &Sender<News>) {
-        let done = self.fed(orders, news);
-        let _ = news.send(News::Ended(done));
+        // A screen that is gone needs no news.
+        let _ = news.send(match self.fed(orders, news) {
+            Ok(true) => News::Stopped,
+            Ok(false) => News::Ended(Ok(())),
+            Err(why) => News::Ended(Err(why)),
+        });
     }
 
-    fn fed(&self, orders: &Receiver<Order>, news: &Sender<News>) -> anyhow::Result<()> {
+    /// Whether a signal ended it.
+    fn fed(&self, orders: &Receiver<Order>, news: &Sender<News>) -> anyhow::Result<bool> {
         let needed = self.needed()?;
         let changed = linux::Changed::default();
         let stop = stop_flag(&needed, &changed)?;
@@ -148,7 +155,8 @@ impl Top {
         epochs::over(needed, &stopped, &changed, &mut |source| {
             news.send(News::Ready).context("the screen is gone")?;
             Feed { orders, news, pace, stop: &stopped }.run(source)
-        })
+        })?;
+        Ok(stop.is_raised())
     }
 }
 
@@ -172,21 +180,6 @@ impl Drop for End<'_> {
         let _ = self.0.send(Order::Stop);
         // A machine that sleeps until its next epoch is woken by a signal, which is caught.
         let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TERM);
-    }
-}
-
-fn watched(source: &mut dyn Source, seconds: f64) -> anyhow::Result<Option<View>> {
-    let (mut watch, mut last, mut begin) = (Watch::default(), None, None);
-    loop {
-        let more = source.next(&mut |moment| {
-            let view = watch.take(moment);
-            begin.get_or_insert(view.time_seconds - view.interval_seconds);
-            last = Some(view);
-        })?;
-        let passed = last.as_ref().zip(begin).map_or(0.0, |(view, begin)| view.time_seconds - begin);
-        if !more || passed >= seconds - 1e-6 {
-            return Ok(last);
-        }
     }
 }
 

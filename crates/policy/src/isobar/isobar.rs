@@ -20,10 +20,10 @@ use super::config::Config;
 use super::idle::Idle;
 use super::memory::Memory;
 use super::pages::{self, Goal};
+use super::passed::Passed;
 use super::programs::{Programs, weights};
 use super::scene::Scene;
-use super::search::{Decision, search};
-use super::step::Step;
+use super::search::Decision;
 use super::tell::{self, percent};
 use super::trial::{Touched, Trial, Verdict};
 use super::ways::Ways;
@@ -31,7 +31,6 @@ use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::kit::domains::{CachedDomains, Domains};
 use crate::kit::refused::{Asked, Refused, refused_of};
 use isobar_model::{Action, Observation, Outcome, Pid, Plan, Policy, Prediction, Seconds, Sensor, Topology, num};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Canonical name.
@@ -54,12 +53,6 @@ const FIRST_ERROR: f64 = 0.02;
 
 /// Epochs for which programs that come and go are waited for.
 const PATIENCE: u32 = 30;
-/// Searches for which a change that did not pay is passed over.
-const PASSED: u32 = 10;
-
-/// A change by the programs that it is about.
-type Key = (Pid, usize, Option<Pid>, Option<usize>, Option<usize>);
-
 /// What goes on.
 #[derive(Clone, Debug)]
 enum Mode {
@@ -85,8 +78,8 @@ pub struct Isobar {
     ways: Ways,
     idle: Idle,
     calm: Calm,
-    /// Changes that were found not to pay, and for how many searches they are passed over.
-    passed: BTreeMap<Key, u32>,
+    /// Changes that were found not to pay.
+    passed: Passed,
     /// Changes so far.
     changes: u64,
     /// Mean error of predictions, as a part of the speed of a program that was moved.
@@ -109,7 +102,7 @@ impl Isobar {
             ways: Ways::default(),
             idle: Idle::default(),
             calm: Calm::default(),
-            passed: BTreeMap::new(),
+            passed: Passed::default(),
             changes: 0,
             error: FIRST_ERROR,
         }
@@ -133,7 +126,7 @@ impl Isobar {
         match std::mem::replace(&mut self.mode, Mode::Watching) {
             Mode::Watching if !calm => {}
             Mode::Watching => {
-                let decision = self.search(scene, memory);
+                let decision = self.passed.search(scene, memory, &self.config, self.error, &self.programs.list);
                 if decision.steps.is_empty() {
                     self.try_ways(seen, domains, memory, scene, plan);
                 } else {
@@ -177,23 +170,6 @@ impl Isobar {
         if begun.is_some() && left.is_empty() {
             self.mode = Mode::Settling(self.config.settle_epochs + self.config.window_epochs);
         }
-    }
-
-    /// Looks for changes, without those that were found not to pay lately: so that each epoch asks
-    /// about others.
-    fn search(&mut self, scene: &Scene, memory: &Memory) -> Decision {
-        let list = &self.programs.list;
-        let key = |step: &Step| {
-            let pid = |program: usize| list[program].pid;
-            (pid(step.program), step.to, step.partner.map(pid), step.pages, step.partner_pages)
-        };
-        self.passed.retain(|_, left| {
-            *left -= 1;
-            *left > 0
-        });
-        let decision = search(scene, memory, &self.config, self.error, |step| self.passed.contains_key(&key(step)));
-        self.passed.extend(decision.refused.iter().map(|step| (key(step), PASSED)));
-        decision
     }
 
     /// Carries out what was decided, and begins to watch what comes of it.

@@ -12,7 +12,7 @@
 //! | what programs are like | [`estimate`], [`curves`], [`program`], [`programs`] |
 //! | who runs where now, which cores are free, whether it is about to change | [`scene`], [`idle`], [`calm`] |
 //! | what a change would do: roughly for many, exactly for a few | [`rough`], [`predict`] |
-//! | which changes there are, and which pays | [`step`], [`search`], [`ways`] |
+//! | which changes there are, and which pays | [`step`], [`search`], [`passed`], [`ways`] |
 //! | what was tried, what it brought, what is taken back | [`trial`], [`carry`] |
 //! | what others are told of a change | [`tell`] |
 //! | pages on their way to where they should be | [`pages`] |
@@ -33,6 +33,7 @@ pub mod math;
 pub mod memory;
 pub mod outlook;
 pub mod pages;
+pub mod passed;
 pub mod predict;
 pub mod program;
 pub mod programs;

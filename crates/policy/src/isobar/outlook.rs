@@ -3,7 +3,8 @@
 //! that the policy decides with; it decides nothing.
 //!
 //! ```text
-//! contention   speed alone, where it is     /  speed now         both by the equations
+//! contention   speed alone, where it is     /  speed now         both by the equations; alone it
+//!                                                                has all ways of its cache
 //! distance     speed alone, pages with it   /  speed alone, where it is
 //! slowdown     contention * distance
 //! from q       speed with all but q         /  speed now, minus 1
@@ -16,10 +17,10 @@
 use super::config::Config;
 use super::idle::Idle;
 use super::memory::Memory;
+use super::passed::Passed;
 use super::predict::Predictor;
 use super::programs::Programs;
 use super::scene::{Arrangement, Scene};
-use super::search::search;
 use super::step::Step;
 use crate::kit::domains::{CachedDomains, Domains};
 use isobar_model::{LlcId, NodeId, Observation, Pid, Topology};
@@ -36,6 +37,10 @@ const SUSPECT: f64 = 0.01;
 /// counters of a second do not tell apart.
 const FELT: f64 = 0.005;
 
+/// Epochs for which a proposal stands that the search, which asks about others each time, has not
+/// found again.
+const STANDS: u32 = 20;
+
 /// Reads epoch after epoch.
 #[derive(Debug, Default)]
 pub struct Outlook {
@@ -44,6 +49,9 @@ pub struct Outlook {
     programs: Programs,
     idle: Idle,
     config: Config,
+    passed: Passed,
+    /// The last proposal, where each program ran when it was found, and how long it still stands.
+    found: Option<(Proposal, Vec<(Pid, Option<usize>)>, u32)>,
 }
 
 /// Why nothing can be said of an epoch.
@@ -66,12 +74,13 @@ pub struct Standing {
     pub links: Vec<(NodeId, NodeId, Load)>,
     /// The programs, ascending by pid; without those of which too little is known.
     pub programs: Vec<Suffering>,
-    /// What the policy would change now; empty: nothing that pays.
-    pub proposal: Proposal,
+    /// What the policy would change now; empty: nothing that pays; `None`: no program has been
+    /// watched for long enough to be moved.
+    pub proposal: Option<Proposal>,
 }
 
-/// A change that pays, by the policy's own search. It is found anew in each epoch: no trial is
-/// under way, nothing was refused, and nothing is remembered of it.
+/// A change that pays, by the policy's own search, as if no trial were under way and nothing had
+/// been refused.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Proposal {
     /// The programs that would move, in order.
@@ -142,17 +151,33 @@ impl Outlook {
         standing
     }
 
-    fn standing(&self, scene: &Scene, memory: &Memory, domains: &Domains) -> Result<Standing, Unknown> {
+    fn standing(&mut self, scene: &Scene, memory: &Memory, domains: &Domains) -> Result<Standing, Unknown> {
         let (controllers, links) = loads(scene, memory);
         if scene.units.is_empty() {
             return Ok(Standing { controllers, links, ..Standing::default() });
         }
         let programs = self.suffering(scene, memory).ok_or(Unknown::NoAnswer)?;
-        Ok(Standing { controllers, links, programs, proposal: self.propose(scene, memory, domains) })
+        let movable = scene.traits.iter().any(|one| one.movable || one.pages_movable);
+        let proposal = movable.then(|| self.proposal(scene, memory, domains));
+        Ok(Standing { controllers, links, programs, proposal })
     }
 
-    fn propose(&self, scene: &Scene, memory: &Memory, domains: &Domains) -> Proposal {
-        let decision = search(scene, memory, &self.config, 0.0, |_| false);
+    /// What the search finds now, else what it found lately and nothing has changed since.
+    fn proposal(&mut self, scene: &Scene, memory: &Memory, domains: &Domains) -> Proposal {
+        let places: Vec<_> =
+            self.programs.list.iter().zip(&scene.traits).map(|(one, traits)| (one.pid, traits.alone)).collect();
+        let fresh = self.propose(scene, memory, domains);
+        let before = self.found.take().filter(|(_, then, left)| *then == places && *left > 0);
+        self.found = match before {
+            Some((old, _, left)) if fresh.moves.is_empty() => Some((old, places, left - 1)),
+            _ if fresh.moves.is_empty() => None,
+            _ => Some((fresh, places, STANDS)),
+        };
+        self.found.as_ref().map(|(proposal, ..)| proposal.clone()).unwrap_or_default()
+    }
+
+    fn propose(&mut self, scene: &Scene, memory: &Memory, domains: &Domains) -> Proposal {
+        let decision = self.passed.search(scene, memory, &self.config, 0.0, &self.programs.list);
         let pid = |at: usize| self.programs.list[at].pid;
         let mut moves = Vec::new();
         for (step, _) in &decision.steps {
@@ -172,11 +197,13 @@ impl Outlook {
         let now = predictor.speeds_among(&scene.base, |_| true)?;
         let known: Vec<usize> =
             (0..scene.traits.len()).filter(|at| scene.traits[*at].known && now[*at] > 0.0).collect();
+        // Alone it has all ways of its cache.
+        let open = Arrangement { masks: vec![u64::MAX; scene.units.len()], ..scene.base.clone() };
         let mut found = Vec::with_capacity(known.len());
         for at in &known {
-            let alone = predictor.speeds_among(&scene.base, |program| program == *at)?[*at];
+            let alone = predictor.speeds_among(&open, |program| program == *at)?[*at];
             let distance = scene.traits[*at].alone.and_then(|domain| {
-                let near = with_pages_at(scene, *at, memory.places.get(domain)?.node);
+                let near = with_pages_at(&open, *at, memory.places.get(domain)?.node);
                 Some(predictor.speeds_among(&near, |program| program == *at)?[*at] / alone)
             });
             let contention = (alone / now[*at]).max(1.0);
@@ -231,9 +258,9 @@ fn moved(scene: &Scene, memory: &Memory, domains: &Domains, step: &Step) -> Vec<
     std::iter::once(own).chain(partner).filter(acts).collect()
 }
 
-/// The scene with all pages of a program on a node.
-fn with_pages_at(scene: &Scene, program: usize, node: usize) -> Arrangement {
-    let mut near = scene.base.clone();
+/// The arrangement with all pages of a program on a node.
+fn with_pages_at(open: &Arrangement, program: usize, node: usize) -> Arrangement {
+    let mut near = open.clone();
     near.weights[program].iter_mut().enumerate().for_each(|(at, weight)| *weight = if at == node { 1.0 } else { 0.0 });
     near
 }
@@ -308,15 +335,17 @@ mod tests {
         assert_eq!(from.len(), 3, "each neighbour takes some: {first:?}");
         // Node 1 has nothing to do: some of the pages go there.
         let to_node_1 = |one: &Move| one.pages == Some(NodeId(1));
-        assert!(standing.proposal.moves.iter().any(to_node_1), "{:?}", standing.proposal);
-        assert!(standing.proposal.gains.iter().map(|(_, gain)| gain).sum::<f64>() > 0.1, "{:?}", standing.proposal);
+        let proposal = standing.proposal.unwrap();
+        assert!(proposal.moves.iter().any(to_node_1), "{proposal:?}");
+        assert!(proposal.gains.iter().map(|(_, gain)| gain).sum::<f64>() > 0.1, "{proposal:?}");
     }
 
     #[test]
     fn a_program_alone_suffers_nothing_and_too_short_a_look_says_nothing() {
         let mut seen = observation("node:2 core:4", vec![process(1, vec![stream(1, 0)])]);
         with_pages(&mut seen, 1, &[100_000, 0]);
-        assert_eq!(watched(&mut seen, 1).unwrap().programs, []);
+        let first = watched(&mut seen, 1).unwrap();
+        assert_eq!((first.programs, first.proposal), (vec![], None));
         let standing = watched(&mut seen, 5).unwrap();
         let [one] = &standing.programs[..] else { panic!("{standing:?}") };
         assert!((one.contention - 1.0).abs() < 1e-6 && one.from.is_empty(), "{one:?}");

@@ -1,0 +1,159 @@
+//! What `isobar doctor` prints: the answer, the figures behind it, and what to type next. It knows
+//! views; the answer is theirs.
+
+use crate::text::short;
+use isobar_tui::text::wrapped;
+use isobar_view::words::{percent, plural, times};
+use isobar_view::{Answer, View};
+use serde_json::{Value, json};
+
+/// Findings that are printed.
+const FINDINGS: usize = 6;
+/// Slowdowns that count.
+const SLOW: f64 = 1.1;
+
+/// One screen for a person.
+pub fn lines(view: &View, machine: Option<&str>, columns: usize) -> Vec<String> {
+    let verdict = &view.verdict;
+    let mut lines = vec![format!("May NUMA or cache contention matter now? {}", word(verdict.answer)), String::new()];
+    lines.extend(wrapped(&verdict.line(), columns, 6));
+    if !verdict.why_not.is_empty() {
+        lines.extend(wrapped(&verdict.why_not, columns, 4));
+    }
+    if !verdict.findings.is_empty() {
+        lines.push(String::new());
+        lines.push("What says so, the gravest first:".to_owned());
+        let told = verdict.findings.iter().take(FINDINGS);
+        lines.extend(told.map(|finding| short(&format!("  {}", finding.words), columns)));
+        let more = verdict.findings.len().saturating_sub(FINDINGS);
+        lines.extend((more > 0).then(|| format!("  and {more} more")));
+    }
+    lines.push(String::new());
+    lines.push("What was looked at:".to_owned());
+    for (head, text) in looked_at(view) {
+        let mut rows = wrapped(&text, columns.saturating_sub(16), 4).into_iter();
+        lines.push(format!("  {head:<14}{}", rows.next().unwrap_or_default()));
+        lines.extend(rows.map(|row| format!("{}{row}", " ".repeat(16))));
+    }
+    lines.push(String::new());
+    lines.push("Next:".to_owned());
+    let next = next(view, machine);
+    let widest = next.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    for (command, why) in next {
+        let line = format!("  {command:<widest$}  {why}");
+        if line.len() <= columns {
+            lines.push(line)
+        } else {
+            lines.extend([format!("  {command}"), format!("      {why}")])
+        }
+    }
+    lines
+}
+
+/// The same for programs.
+pub fn document(view: &View, machine: Option<&str>) -> Value {
+    let load = |node: &isobar_view::NodeView| json!({ "node": node.id, "load": node.load(), "max_bandwidth": node.max_bandwidth, "latency_ns": node.latency_ns });
+    let next: Vec<String> = next(view, machine).into_iter().map(|(command, _)| command).collect();
+    json!({
+        "answer": view.verdict.answer,
+        "verdict": view.verdict.line(),
+        "findings": view.verdict.findings,
+        "why_not": if view.verdict.why_not.is_empty() { Value::Null } else { json!(view.verdict.why_not) },
+        "time": view.time_seconds,
+        "nodes": view.nodes.iter().map(load).collect::<Vec<_>>(),
+        "slowdowns": slowdowns(view),
+        "not_measured": view.gaps,
+        "next": next,
+    })
+}
+
+const fn word(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Yes => "YES",
+        Answer::No => "NO",
+        Answer::NotMeasurable => "NOT MEASURABLE",
+    }
+}
+
+fn slowdowns(view: &View) -> Vec<Value> {
+    let known = view.programs.iter().filter_map(|program| Some((program, program.slowdown?)));
+    let one = |(program, slowdown): (&isobar_view::ProgramView, f64)| json!({ "pid": program.pid, "name": program.name, "slowdown": slowdown, "contention": program.contention, "distance": program.distance });
+    known.map(one).collect()
+}
+
+fn looked_at(view: &View) -> Vec<(&'static str, String)> {
+    let mut rows = Vec::new();
+    let loads = view.nodes.iter().filter_map(|node| Some(format!("node {} at {}", node.id, percent(node.load()?))));
+    rows.push(("controllers", or_dash(loads.collect())));
+    if view.nodes.len() > 1 {
+        let fullest = view.links.iter().max_by(|a, b| a.load().total_cmp(&b.load()));
+        let links = fullest.map(|link| {
+            format!("{}, the fullest ({} to {}) at {}", view.links.len(), link.from, link.to, percent(link.load()))
+        });
+        rows.push(("links", links.unwrap_or_else(|| "-".to_owned())));
+    }
+    rows.push(("latency", latency(view)));
+    rows.push(("programs", programs(view)));
+    rows.push(("pages", remote(view)));
+    rows.extend(view.gaps.iter().map(|gap| ("not measured", format!("{}: {}", gap.what, gap.why))));
+    rows
+}
+
+fn or_dash(parts: Vec<String>) -> String {
+    if parts.is_empty() { "-".to_owned() } else { parts.join(", ") }
+}
+
+fn latency(view: &View) -> String {
+    let Some(worst) = view.latency.iter().max_by(|a, b| a.latency_ns.total_cmp(&b.latency_ns)) else {
+        return "-".to_owned();
+    };
+    let idle = worst.idle_latency_ns.filter(|idle| *idle > 0.0);
+    let idle = idle.map(|idle| format!(", {} idle", times(worst.latency_ns / idle))).unwrap_or_default();
+    let congested = view.latency.iter().filter(|pair| pair.congested).count();
+    let pairs = plural(view.latency.len(), "pair");
+    format!(
+        "{pairs} of nodes, {congested} congested; the slowest {:.0} ns (node {} to {}{idle})",
+        worst.latency_ns, worst.from, worst.to
+    )
+}
+
+fn programs(view: &View) -> String {
+    let runs = view.programs.iter().filter(|program| program.cpus.is_some_and(|cpus| cpus >= 0.1)).count();
+    let known = view.programs.iter().filter(|program| program.slowdown.is_some()).count();
+    let slow = view.programs.iter().filter(|program| program.slowdown.is_some_and(|slow| slow >= SLOW)).count();
+    let known = if known == 0 {
+        "no slowdown is known".to_owned()
+    } else {
+        format!("the slowdown of {known} is known, of {slow} it is {} or more", times(SLOW))
+    };
+    format!("{} that take a tenth of a CPU; {known}", plural(runs, "program"))
+}
+
+fn remote(view: &View) -> String {
+    let known = || {
+        view.programs.iter().filter_map(|program| Some((program.remote?, program.pages.as_ref()?.iter().sum::<u64>())))
+    };
+    let all: u64 = known().map(|(_, pages)| pages).sum();
+    if all == 0 {
+        return "-".to_owned();
+    }
+    let float = isobar_model::num::float;
+    let far: f64 = known().map(|(part, pages)| part * float(pages)).sum();
+    format!("{} of the pages of what runs are on nodes where their program does not run", percent(far / float(all)))
+}
+
+/// What to type next, and what it is for.
+fn next(view: &View, machine: Option<&str>) -> Vec<(String, &'static str)> {
+    let on = machine.map(|machine| format!(" --machine {}", crate::text::plain(machine))).unwrap_or_default();
+    let top = (format!("isobar top{on}"), "watch it: who suffers from whom, where memory is");
+    let dry = (format!("isobar manage --policy isobar --dry-run --for 60{on}"), "what isobar would do, with reasons");
+    match view.verdict.answer {
+        Answer::Yes => vec![top, dry],
+        Answer::No => vec![top, (format!("isobar doctor --for 60{on}"), "look again for longer, while it is slow")],
+        Answer::NotMeasurable => {
+            let probe = ("isobar probe".to_owned(), "latency between nodes, which needs no counters");
+            let several = view.nodes.len() > 1 && machine.is_none();
+            [Some(top), several.then_some(probe)].into_iter().flatten().collect()
+        }
+    }
+}
