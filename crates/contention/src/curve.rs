@@ -106,14 +106,12 @@ impl Measured {
 
     /// MPKI, and its slope by MiB.
     fn mpki(&self, mib: f64) -> (f64, f64) {
-        let ways = mib / self.way_mib;
-        let mut below = 0.0;
-        for pair in self.falling.windows(2) {
-            if ways < below + 1.0 {
-                let fall = pair[1] - pair[0];
-                return (pair[0] + fall * (ways - below).max(0.0), fall / self.way_mib);
-            }
-            below += 1.0;
+        let ways = (mib / self.way_mib).max(0.0);
+        let below = isobar_model::num::floor(ways);
+        if let Some([here, next]) = usize::try_from(below).ok().and_then(|at| self.falling.get(at..at.checked_add(2)?))
+        {
+            let fall = next - here;
+            return (here + fall * (ways - isobar_model::num::float(below)), fall / self.way_mib);
         }
         (self.falling.last().copied().unwrap_or_default(), 0.0)
     }

@@ -11,7 +11,7 @@
 //! | what the machine is like, as told, probed and seen | [`memory`] |
 //! | what programs are like | [`estimate`], [`curves`], [`program`], [`programs`] |
 //! | who runs where now, which cores are free, whether it is about to change | [`scene`], [`idle`], [`calm`] |
-//! | what a change would do: roughly for many, exactly for a few | [`rough`], [`predict`] |
+//! | what a change would do: at first sight for all, roughly for many, exactly for a few | [`prices`], [`rough`], [`predict`] |
 //! | which changes there are, and which pays | [`step`], [`search`], [`passed`], [`ways`] |
 //! | what was tried, what it brought, what is taken back | [`trial`], [`carry`] |
 //! | what others are told of a change | [`tell`] |
@@ -35,6 +35,7 @@ pub mod outlook;
 pub mod pages;
 pub mod passed;
 pub mod predict;
+pub mod prices;
 pub mod program;
 pub mod programs;
 pub mod rough;

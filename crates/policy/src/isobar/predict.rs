@@ -2,12 +2,21 @@
 //! be, against how fast it is by the same equations now. No answer within the budget is no
 //! prediction.
 
+use super::config::Config;
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene, WRITE_BACK};
 use isobar_contention::{Budget, Demand, Question, Solver};
+use isobar_model::num;
 
 /// Evaluations that one arrangement may take: ordinary ones take 3 to 20.
 const BUDGET: Budget = Budget(120);
+
+/// Fewer for more units: each takes time in proportion to them.
+#[must_use]
+pub fn solutions(config: &Config, units: usize) -> u32 {
+    let part = config.solutions.saturating_mul(40) / num::narrow(units.max(40));
+    part.max(2)
+}
 
 /// Answers about one scene.
 #[derive(Debug)]
@@ -17,6 +26,9 @@ pub struct Predictor<'a> {
     solver: Solver,
     /// Speed of each program as it is.
     base: Option<Vec<f64>>,
+    /// Bytes of cache that each unit holds as it is: near to what it holds in an arrangement in
+    /// which little differs, so that the solver starts close to the answer.
+    held: Vec<f64>,
     /// Arrangements solved.
     pub solved: u32,
 }
@@ -25,8 +37,9 @@ impl<'a> Predictor<'a> {
     /// Of a scene.
     #[must_use]
     pub fn new(scene: &'a Scene, memory: &'a Memory) -> Self {
-        let mut predictor = Self { scene, memory, solver: Solver::default(), base: None, solved: 0 };
+        let mut predictor = Self { scene, memory, solver: Solver::default(), base: None, held: Vec::new(), solved: 0 };
         predictor.base = predictor.speeds(&scene.base);
+        predictor.held.clone_from(&predictor.solver.answer().held);
         predictor
     }
 
@@ -75,6 +88,7 @@ impl<'a> Predictor<'a> {
     fn demand(&self, at: usize, arrangement: &Arrangement) -> Demand {
         let unit = &self.scene.units[at];
         let one = &self.scene.traits[unit.program];
+        let stays = arrangement.domains[at] == self.scene.base.domains[at];
         Demand {
             share: unit.share.max(1e-3),
             place: self.memory.places[arrangement.domains[at]],
@@ -88,7 +102,7 @@ impl<'a> Predictor<'a> {
             footprint: one.footprint * unit.threads,
             reach: 1.0 / unit.threads,
             weights: arrangement.weights[unit.program].clone(),
-            held: unit.space,
+            held: self.held.get(at).copied().filter(|_| stays).unwrap_or(unit.space),
         }
     }
 }

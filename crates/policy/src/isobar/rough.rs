@@ -5,12 +5,21 @@
 use super::math::ln;
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene, WRITE_BACK};
+use isobar_contention::Resource;
 
 /// Utilisation beyond which waits grow in proportion: demand above what there is would be cut back
 /// by the waits that it causes, which a rough look does not follow to the end.
 const FULL: f64 = 0.9;
 /// Rounds from speeds to waits and back.
 const ROUNDS: u32 = 3;
+
+/// Seconds that a transfer waits at a resource that should carry some bytes a second.
+#[must_use]
+pub fn waited(resource: &Resource, bytes: f64) -> f64 {
+    let used = bytes / resource.capacity;
+    let beyond = (used - FULL).max(0.0) * resource.queue * (1.0 - 0.01) / 0.01;
+    resource.wait(used.min(FULL)) + beyond
+}
 
 /// Reused from look to look.
 #[derive(Debug)]
@@ -21,10 +30,14 @@ pub struct Rough<'a> {
     inserted: Vec<f64>,
     /// Instructions a second of each unit, as it is by the same rough look.
     rates: Vec<f64>,
-    now: Vec<f64>,
-    misses: Vec<f64>,
-    waits: Vec<f64>,
-    caches: Vec<f64>,
+    /// The same in the arrangement that was looked at last.
+    pub now: Vec<f64>,
+    /// Misses an instruction of each unit there.
+    pub misses: Vec<f64>,
+    /// Seconds that a transfer waits at each resource there.
+    pub waits: Vec<f64>,
+    /// Bytes a second inserted into each cache there.
+    pub caches: Vec<f64>,
     /// Units looked at so far.
     pub spent: usize,
 }
@@ -132,9 +145,7 @@ impl<'a> Rough<'a> {
             }
         }
         for (wait, resource) in self.waits.iter_mut().zip(memory.machine.resources()) {
-            let used = *wait / resource.capacity;
-            let beyond = (used - FULL).max(0.0) * resource.queue * (1.0 - 0.01) / 0.01;
-            *wait = resource.wait(used.min(FULL)) + beyond;
+            *wait = waited(resource, *wait);
         }
     }
 

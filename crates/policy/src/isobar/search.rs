@@ -6,11 +6,11 @@
 use super::config::Config;
 use super::math::ln;
 use super::memory::Memory;
-use super::predict::Predictor;
+use super::predict::{Predictor, solutions};
+use super::prices::Prices;
 use super::rough::Rough;
 use super::scene::{Arrangement, Scene};
 use super::step::{COPIED, Step, domain_of};
-use isobar_model::num;
 
 /// Programs, of those that wait most, whose changes are looked at in an epoch.
 const MOVERS: usize = 24;
@@ -19,8 +19,14 @@ const MOVERS: usize = 24;
 const PARTNERS: usize = 3;
 /// Changes that the equations are asked about in each round.
 const ASKED: usize = 5;
-/// Units that the rough look may take in an epoch.
-const ROUGH: usize = 40_000;
+/// Changes that the rough look is asked about in each round.
+const LOOKED: usize = 32;
+/// What looks may cost in an epoch beyond the first round's, in units looked at roughly; a look at
+/// prices counts as [`AT_PRICES`] of them.
+const ROUGH: usize = 6_000;
+const AT_PRICES: usize = 2;
+/// Changes that are looked at at prices in an epoch, at most.
+const PRICED: usize = 4_000;
 /// The most changes made at once: more could not be told apart when they are judged.
 const STEPS: usize = 16;
 
@@ -56,10 +62,9 @@ pub fn search(scene: &Scene, memory: &Memory, config: &Config, error: f64, passe
     while decision.steps.len() < STEPS && predictor.solved < most && rough.spent < ROUGH {
         let taken = |program: usize| decision.steps.iter().any(|(step, _)| step.programs().any(|one| one == program));
         let open: Vec<usize> = movers.iter().copied().filter(|program| !taken(*program)).collect();
-        let mut steps = candidates(scene, memory, &at, &open, &free);
-        steps.retain(|step| !passed(step));
-        let asked = (value, margin, most);
-        let (found, refused) = best(&steps, &at, &decision.steps, &mut rough, &mut predictor, config, asked);
+        let steps = candidates(scene, memory, &at, &open, &free);
+        let round = Round { passed: &passed, taken: &decision.steps, value, margin, most };
+        let (found, refused) = best(&steps, &at, &round, &mut rough, &mut predictor, config);
         if decision.steps.is_empty() {
             decision.refused = refused;
         }
@@ -71,12 +76,6 @@ pub fn search(scene: &Scene, memory: &Memory, config: &Config, error: f64, passe
     }
     decision.looked = (rough.spent, predictor.solved);
     decision
-}
-
-/// Fewer for more units: each takes time in proportion to them.
-fn solutions(config: &Config, units: usize) -> u32 {
-    let part = config.solutions.saturating_mul(40) / num::narrow(units.max(40));
-    part.max(2)
 }
 
 /// Programs that may be moved, those that wait most for memory first.
@@ -101,29 +100,40 @@ struct Best {
     value: f64,
 }
 
+/// What one change is looked for with.
+struct Round<'a> {
+    /// Changes that are passed over.
+    passed: &'a dyn Fn(&Step) -> bool,
+    /// Those that were taken before.
+    taken: &'a [(Step, f64)],
+    /// What they bring, over all programs and their horizons.
+    value: f64,
+    /// The least gain, as a part of the speed of each program that is moved.
+    margin: f64,
+    /// Arrangements that may be solved.
+    most: u32,
+}
+
 /// The change that pays most, by the equations.
 fn best(
     steps: &[Step],
     at: &Arrangement,
-    taken: &[(Step, f64)],
+    round: &Round<'_>,
     rough: &mut Rough<'_>,
     predictor: &mut Predictor<'_>,
     config: &Config,
-    (value, margin, most): (f64, f64, u32),
 ) -> (Option<Best>, Vec<Step>) {
+    let Round { passed, taken, value, margin, most } = *round;
     let (scene, memory) = (predictor.scene(), predictor.memory());
     let cost = |step: &Step| if config.cost { step.cost(scene, &scene.base) } else { 0.0 };
     let stake = |step: &Step| margin * step.programs().map(|program| scene.traits[program].horizon).sum::<f64>();
     let mut trial = at.clone();
-    let mut ranked: Vec<(f64, Step)> = Vec::with_capacity(steps.len());
     let before = rough.value(at);
-    for step in steps {
-        if rough.spent > ROUGH {
-            break;
-        }
+    let mut ranked: Vec<(f64, Step)> = Vec::with_capacity(LOOKED);
+    for step in promising(steps, at, passed, rough, predictor, cost) {
         trial.clone_from(at);
         step.apply(scene, memory, &mut trial);
-        ranked.push((rough.value(&trial) - before - cost(step), *step));
+        ranked.push((rough.value(&trial) - before - cost(&step), step));
     }
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     let copied: f64 = taken.iter().map(|(step, _)| step.copied(scene, &scene.base)).sum();
@@ -156,6 +166,35 @@ fn best(
         }
     }
     (best.map(|(_, best)| best), refused)
+}
+
+/// The changes that are worth a rough look: those that bring most at prices. Of such that look the
+/// same there, as those of equal programs do, one is enough.
+fn promising(
+    steps: &[Step],
+    at: &Arrangement,
+    passed: &dyn Fn(&Step) -> bool,
+    rough: &mut Rough<'_>,
+    predictor: &Predictor<'_>,
+    cost: impl Fn(&Step) -> f64,
+) -> Vec<Step> {
+    if steps.len() <= LOOKED {
+        return steps.iter().copied().filter(|step| !passed(step)).collect();
+    }
+    let prices = Prices::of(predictor.scene(), predictor.memory(), at, rough);
+    let mut changed = Vec::new();
+    let score = |step: &Step| prices.value(step, &mut changed) - cost(step);
+    let mut scored: Vec<(f64, usize)> = steps.iter().take(PRICED).map(score).zip(0..).collect();
+    rough.spent += AT_PRICES * scored.len();
+    let most_first = |a: &(f64, usize), b: &(f64, usize)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+    if scored.len() > 4 * LOOKED {
+        scored.select_nth_unstable_by(4 * LOOKED, most_first);
+        scored.truncate(4 * LOOKED);
+    }
+    scored.sort_unstable_by(most_first);
+    scored.retain(|(_, index)| !passed(&steps[*index]));
+    scored.dedup_by(|a, b| (a.0 - b.0).abs() < 1e-9 * b.0.abs().max(1.0));
+    scored.iter().take(LOOKED).map(|(_, index)| steps[*index]).collect()
 }
 
 /// Every single change of the programs that are open to it.

@@ -9,7 +9,7 @@ use isobar_model::{Effect, Gain, Prediction, num};
 
 /// Gains below this part of a speed are not told of a program: half a per cent, which readings of
 /// some seconds do not show.
-const NOTICED: f64 = 0.005;
+pub const NOTICED: f64 = 0.005;
 
 /// What is predicted of a change that begins with some actions of a plan, from the speed-up of each
 /// program by position.

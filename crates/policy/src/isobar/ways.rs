@@ -8,19 +8,19 @@
 use super::config::Config;
 use super::math::ln;
 use super::memory::Memory;
-use super::predict::Predictor;
+use super::predict::{Predictor, solutions};
 use super::scene::Scene;
 use super::step::{Step, domain_of};
 use crate::divide_content::capacity::Capacity;
 use crate::kit::domains::Domains;
-use isobar_model::{Action, LlcId, Observation, Pid, Tid, Topology, num};
+use isobar_model::{Action, LlcId, Observation, Pid, Tid, Topology};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Cluster of those that make little of space, and of the rest.
 const NAMES: [&str; 2] = ["isobar-streams", "isobar-rest"];
-/// Parts of the ways, in eighths, that streams are tried with.
-const EIGHTHS: [usize; 3] = [1, 2, 3];
+/// Parts of the ways, in eighths, that streams are tried with, in this order.
+const EIGHTHS: [usize; 3] = [2, 1, 3];
 /// How many programs streams are tried to be, at most.
 const STREAMS: usize = 5;
 
@@ -253,43 +253,81 @@ fn best(
     // What hardly misses belongs to the rest: it takes no space from it.
     order.retain(|(_, at)| traits(*at).misses > super::program::FEW);
     order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let mut predictor = Predictor::new(scene, memory);
-    let mut best: Option<(f64, Proposal)> = None;
-    for streams in 1..order.len().min(STREAMS + 1) {
-        for eighths in EIGHTHS {
-            let few = (capacity.ways * eighths / 8).max(capacity.min_ways);
-            if few + capacity.min_ways > capacity.ways {
-                continue;
+    let most = solutions(config, scene.units.len()) + 2;
+    let mut asked =
+        Asked { seen, scene, predictor: Predictor::new(scene, memory), most, members, order, llc, capacity };
+    let longest = asked.members.iter().map(|(_, unit)| traits(*unit).horizon).fold(0.0, f64::max);
+    let (worth, proposal) = asked.best()?;
+    (worth > margin * longest && longest >= config.min_age_seconds).then_some(proposal)
+}
+
+/// What the divisions of a cache bring.
+struct Asked<'a> {
+    seen: &'a Observation,
+    scene: &'a Scene,
+    predictor: Predictor<'a>,
+    /// How many arrangements may be solved.
+    most: u32,
+    members: Vec<(Pid, usize)>,
+    /// Units by what they make of their space, the least first.
+    order: Vec<(f64, usize)>,
+    llc: usize,
+    capacity: Capacity,
+}
+
+impl Asked<'_> {
+    /// The best of them: first how many programs are parted from the rest, with a quarter of the
+    /// ways and one more at a time for as long as that helps; then with fewer ways and with more.
+    fn best(&mut self) -> Option<(f64, Proposal)> {
+        let (mut best, mut parted) = (None::<(f64, Proposal)>, 1);
+        for streams in 1..self.order.len().min(STREAMS + 1) {
+            let next = self.ask(streams, EIGHTHS[0]);
+            let worth = |of: &Option<(f64, Proposal)>| of.as_ref().map_or(f64::NEG_INFINITY, |(worth, _)| *worth);
+            if streams > 2 && worth(&next) <= worth(&best) {
+                break;
             }
-            let masks = capacity.masks([capacity.ways - few, few]);
-            let (rest, own) = (masks[0], masks[1]);
-            let mut at = scene.base.clone();
-            members.iter().for_each(|(_, unit)| at.masks[*unit] = rest);
-            order[..streams].iter().for_each(|(_, unit)| at.masks[*unit] = own);
-            let Some(gains) = predictor.gains(&at) else { continue };
-            if scene.harms(&gains) {
-                continue;
-            }
-            let worth: f64 = scene.traits.iter().zip(&gains).map(|(one, gain)| one.horizon * ln(*gain)).sum();
-            let longest = members.iter().map(|(_, unit)| traits(*unit).horizon).fold(0.0, f64::max);
-            if worth > margin * longest
-                && longest >= config.min_age_seconds
-                && best.as_ref().is_none_or(|(most, _)| worth > *most)
-            {
-                let mut division = Division { members: Vec::new(), masks: [own, rest], names: BTreeMap::new() };
-                for (pid, unit) in &members {
-                    let name = &seen.processes[scene.units[*unit].program].name;
-                    division.members.push((*pid, at.masks[*unit]));
-                    division.names.insert(Arc::clone(name), at.masks[*unit]);
-                }
-                best = Some((worth, Proposal { llc, division, gains }));
+            if worth(&next) > worth(&best) {
+                (best, parted) = (next, streams);
             }
         }
-        if predictor.solved >= config.solutions * 40 / num::narrow(scene.units.len().max(40)) {
-            break;
+        if self.order.len() < 2 {
+            return None;
         }
+        for eighths in &EIGHTHS[1..] {
+            let next = self.ask(parted, *eighths);
+            if next.as_ref().is_some_and(|(worth, _)| best.as_ref().is_none_or(|(most, _)| worth > most)) {
+                best = next;
+            }
+        }
+        best
     }
-    best.map(|(_, proposal)| proposal)
+
+    /// What a division is worth, over all programs and their horizons; `None` where there is none,
+    /// or a program would lose more than it may.
+    fn ask(&mut self, streams: usize, eighths: usize) -> Option<(f64, Proposal)> {
+        let Self { scene, capacity, .. } = *self;
+        if self.predictor.solved >= self.most {
+            return None;
+        }
+        let few = (capacity.ways * eighths / 8).max(capacity.min_ways);
+        if few + capacity.min_ways > capacity.ways {
+            return None;
+        }
+        let masks = capacity.masks([capacity.ways - few, few]);
+        let (rest, own) = (masks[0], masks[1]);
+        let mut at = scene.base.clone();
+        self.members.iter().for_each(|(_, unit)| at.masks[*unit] = rest);
+        self.order[..streams].iter().for_each(|(_, unit)| at.masks[*unit] = own);
+        let gains = self.predictor.gains(&at).filter(|gains| !scene.harms(gains))?;
+        let worth: f64 = scene.traits.iter().zip(&gains).map(|(one, gain)| one.horizon * ln(*gain)).sum();
+        let mut division = Division { members: Vec::new(), masks: [own, rest], names: BTreeMap::new() };
+        for (pid, unit) in &self.members {
+            let name = &self.seen.processes[scene.units[*unit].program].name;
+            division.members.push((*pid, at.masks[*unit]));
+            division.names.insert(Arc::clone(name), at.masks[*unit]);
+        }
+        Some((worth, Proposal { llc: self.llc, division, gains }))
+    }
 }
 
 /// What a program makes of its space: the part of its time that it would lose with half of it, for

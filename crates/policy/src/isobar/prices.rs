@@ -1,0 +1,232 @@
+//! What a change would do, at first sight: only what it touches is reckoned, at prices for the rest.
+//! A price is what all programs together lose by a little more wait at a controller or link, or by
+//! a little less time in a cache; it is found once for an arrangement, and then a change costs as
+//! much to look at on a machine of a thousand threads as on one of ten. It chooses what is worth a
+//! rough look ([`super::rough`]).
+
+use super::math::ln;
+use super::memory::Memory;
+use super::rough::{Rough, waited};
+use super::scene::{Arrangement, Scene, WRITE_BACK};
+use super::step::Step;
+
+/// Part by which bytes and spaces are changed to find how much depends on them.
+const LITTLE: f64 = 0.05;
+
+/// Prices in an arrangement.
+#[derive(Debug)]
+pub struct Prices<'a> {
+    scene: &'a Scene,
+    memory: &'a Memory,
+    at: &'a Arrangement,
+    /// The first unit of each program.
+    first: Vec<usize>,
+    units: Vec<Unit>,
+    /// Seconds of an access, from node to node, as loaded.
+    latency: Vec<Vec<f64>>,
+    resources: Vec<Carried>,
+    caches: Vec<Filled>,
+}
+
+/// What a unit does.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unit {
+    seconds: f64,
+    misses: f64,
+    /// Bytes a second that it inserts into its cache.
+    inserted: f64,
+    /// What it loses by a cache in which lines stay for a part less.
+    worth: f64,
+}
+
+/// A controller or a link.
+#[derive(Clone, Copy, Debug, Default)]
+struct Carried {
+    bytes: f64,
+    /// What all lose by a second of wait.
+    price: f64,
+    /// Bytes a second that are demanded less for a second of wait.
+    answer: f64,
+    wait: f64,
+    /// The part of a change in demand that is left when all have answered.
+    left: f64,
+}
+
+/// A cache.
+#[derive(Clone, Copy, Debug, Default)]
+struct Filled {
+    inserted: f64,
+    worth: f64,
+}
+
+/// A unit that goes elsewhere, or whose pages do.
+struct Moved {
+    unit: usize,
+    from: usize,
+    to: usize,
+    /// The node, by position, where all of its pages are afterwards; `None`: where they are.
+    pages: Option<usize>,
+}
+
+impl<'a> Prices<'a> {
+    /// In an arrangement at which the rough look has just looked.
+    #[must_use]
+    pub fn of(scene: &'a Scene, memory: &'a Memory, at: &'a Arrangement, rough: &Rough<'_>) -> Self {
+        let nodes = memory.nodes.len();
+        let loaded = |home: usize, node: usize| {
+            let links: f64 = memory.machine.route(node, home).iter().map(|link| rough.waits[*link]).sum();
+            memory.machine.latency()[home][node] + rough.waits[node] + links
+        };
+        let latency = (0..nodes).map(|home| (0..nodes).map(|node| loaded(home, node)).collect()).collect();
+        let first = (0..scene.traits.len()).map(|program| scene.units.partition_point(|unit| unit.program < program));
+        let mut prices = Self {
+            scene,
+            memory,
+            at,
+            first: first.collect(),
+            units: Vec::with_capacity(scene.units.len()),
+            latency,
+            resources: vec![Carried::default(); memory.machine.resources().len()],
+            caches: vec![Filled::default(); memory.machine.llcs().len()],
+        };
+        (0..scene.units.len()).for_each(|unit| prices.add(unit, rough.misses[unit]));
+        for (one, resource) in prices.resources.iter_mut().zip(memory.machine.resources()) {
+            let more = LITTLE * resource.capacity;
+            one.wait = waited(resource, one.bytes);
+            let steepness = (waited(resource, one.bytes + more) - one.wait) / more;
+            one.left = 1.0 / (1.0 + steepness * one.answer);
+        }
+        prices
+    }
+
+    fn add(&mut self, at: usize, misses: f64) {
+        let unit = &self.scene.units[at];
+        let one = &self.scene.traits[unit.program];
+        let place = self.memory.places[self.at.domains[at]];
+        let weights = &self.at.weights[unit.program];
+        let latency: f64 =
+            weights.iter().zip(&self.latency[place.node]).map(|(weight, seconds)| weight * seconds).sum();
+        let seconds = (one.compute + misses * one.wait * latency).max(1e-12);
+        let rate = unit.share / seconds;
+        let horizon = if one.known { one.horizon } else { 0.0 };
+        // The part of its time by which it grows for a second of wait, and for all of its waits.
+        let (by_wait, waits) = (misses * one.wait / seconds, misses * one.wait * latency / seconds);
+        let own = unit.space / unit.threads;
+        let (more, now) = (one.curve.0.misses(own * (1.0 + LITTLE)), one.curve.0.misses(own).max(1e-12));
+        let worth = horizon * waits * (1.0 - more / now).max(0.0) / LITTLE;
+        let inserted = 64.0 * rate * misses;
+        self.units.push(Unit { seconds, misses, inserted, worth });
+        self.caches[place.llc].inserted += inserted;
+        self.caches[place.llc].worth += worth;
+        let read = inserted * one.read;
+        passes(self.memory, (place.node, weights), |resource, weight, bytes| {
+            let carried = &mut self.resources[resource];
+            carried.bytes += read * bytes;
+            carried.price += horizon * by_wait * weight;
+            carried.answer += read * bytes * by_wait * weight;
+        });
+    }
+
+    /// What a change brings, over all programs and their horizons, at these prices. `changed` is
+    /// reused from change to change.
+    pub fn value(&self, step: &Step, changed: &mut Vec<f64>) -> f64 {
+        let Some(first) = self.moved(step.program, step.to, step.pages) else { return 0.0 };
+        let second = step.partner.and_then(|partner| self.moved(partner, first.from, step.partner_pages));
+        changed.clear();
+        changed.resize(self.resources.len(), 0.0);
+        let both = [Some(&first), second.as_ref()];
+        let mut value: f64 = both.iter().flatten().map(|one| self.own(one, &both, changed)).sum();
+        for ((one, change), resource) in self.resources.iter().zip(changed).zip(self.memory.machine.resources()) {
+            if change.abs() > 0.0 {
+                let after = waited(resource, (one.bytes + one.left * *change).max(0.0));
+                value -= one.price * (after - one.wait);
+            }
+        }
+        if first.from != first.to {
+            value += [first.from, first.to]
+                .iter()
+                .map(|domain| self.stay(self.memory.places[*domain].llc, &both))
+                .sum::<f64>();
+        }
+        value
+    }
+
+    fn moved(&self, program: usize, to: usize, pages: Option<usize>) -> Option<Moved> {
+        let unit = *self.first.get(program)?;
+        let from = *self.at.domains.get(unit)?;
+        let follows = self.scene.traits[program].follows;
+        Some(Moved { unit, from, to, pages: pages.or_else(|| follows.then(|| self.memory.places[to].node)) })
+    }
+
+    /// Bytes a second that come into a cache with a change.
+    fn net(&self, llc: usize, both: &[Option<&Moved>]) -> f64 {
+        let one = |moved: &&Moved| {
+            let place = |domain: usize| if self.memory.places[domain].llc == llc { 1.0 } else { 0.0 };
+            self.units[moved.unit].inserted * (place(moved.to) - place(moved.from))
+        };
+        both.iter().flatten().map(one).sum()
+    }
+
+    /// What those that stay in a cache gain or lose.
+    fn stay(&self, llc: usize, both: &[Option<&Moved>]) -> f64 {
+        let leaving = both.iter().flatten().filter(|one| self.memory.places[one.from].llc == llc);
+        let worth = self.caches[llc].worth - leaving.map(|one| self.units[one.unit].worth).sum::<f64>();
+        let before = self.caches[llc].inserted.max(1.0);
+        -worth.max(0.0) * ln((before + self.net(llc, both)).max(1.0) / before)
+    }
+
+    /// What one that is moved gains itself; what it demands elsewhere is added to `changed`.
+    fn own(&self, moved: &Moved, both: &[Option<&Moved>], changed: &mut [f64]) -> f64 {
+        let unit = &self.scene.units[moved.unit];
+        let one = &self.scene.traits[unit.program];
+        let (was, is) = (self.memory.places[moved.from], self.memory.places[moved.to]);
+        let now = &self.units[moved.unit];
+        let misses = self.misses(moved, both);
+        let old = &self.at.weights[unit.program];
+        let latency = match moved.pages {
+            Some(node) => self.latency[is.node][node],
+            None => old.iter().zip(&self.latency[is.node]).map(|(weight, seconds)| weight * seconds).sum(),
+        };
+        let seconds = (one.compute + misses * one.wait * latency).max(1e-12);
+        let before = now.inserted * one.read;
+        let after = 64.0 * unit.share / seconds * misses * one.read;
+        passes(self.memory, (was.node, old), |resource, _, bytes| changed[resource] -= before * bytes);
+        match moved.pages {
+            Some(node) => {
+                pass(self.memory, (is.node, node, 1.0), &mut |resource, _, bytes| changed[resource] += after * bytes);
+            }
+            None => passes(self.memory, (is.node, old), |resource, _, bytes| changed[resource] += after * bytes),
+        }
+        if one.known { one.horizon * ln(now.seconds / seconds) } else { 0.0 }
+    }
+
+    /// Misses an instruction of one that is moved.
+    fn misses(&self, moved: &Moved, both: &[Option<&Moved>]) -> f64 {
+        let unit = &self.scene.units[moved.unit];
+        let one = &self.scene.traits[unit.program];
+        let (was, is) = (self.memory.places[moved.from].llc, self.memory.places[moved.to].llc);
+        let now = self.units[moved.unit].misses;
+        if was == is || now <= 1e-6 {
+            return now;
+        }
+        let llcs = self.memory.machine.llcs();
+        let long = |llc: usize, more: f64| llcs[llc].bytes / (self.caches[llc].inserted + more).max(1.0);
+        let space = unit.space * long(is, self.net(is, both)) / long(was, 0.0);
+        let space = space.min(one.footprint * unit.threads).min(llcs[is].bytes).max(64.0);
+        one.curve.0.misses(space / unit.threads) * one.curve.1
+    }
+}
+
+/// Tells of each resource that a program passes the part of its misses that waits there, and the
+/// bytes there for each that it reads.
+fn passes(memory: &Memory, (home, weights): (usize, &[f64]), mut tell: impl FnMut(usize, f64, f64)) {
+    for (node, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
+        pass(memory, (home, node, *weight), &mut tell);
+    }
+}
+
+fn pass(memory: &Memory, (home, node, weight): (usize, usize, f64), tell: &mut impl FnMut(usize, f64, f64)) {
+    tell(node, weight, weight * (1.0 + WRITE_BACK));
+    memory.machine.route(node, home).iter().for_each(|link| tell(*link, weight, weight));
+    memory.machine.route(home, node).iter().for_each(|link| tell(*link, 0.0, weight * WRITE_BACK));
+}
