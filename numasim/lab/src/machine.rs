@@ -9,9 +9,7 @@
 use crate::cores;
 use crate::error::LabError;
 use crate::experiment::Scale;
-use numasim_model::{
-    Coherence, CpuList, Latency, Link, Llc, Node, Prefetch, Private, Queue, Route, Spec, num,
-};
+use numasim_model::{Coherence, CpuList, Latency, Link, Llc, Node, Prefetch, Private, Queue, Route, Spec, num};
 use serde::Deserialize;
 
 /// Cycles that a hit in the last-level cache costs: 35-40 and more on Nehalem (Intel 64
