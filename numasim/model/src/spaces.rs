@@ -1,12 +1,12 @@
-//! Address spaces of housekeeping: those of daemons, which a guest has marked, and of all that these
+//! Address spaces of housekeeping: those of daemons, which a guest has marked, and of all that they
 //! start. It knows each by its top-level page table (what CR3 points to), and says which CPU runs
 //! one of them. It refuses to know what follows from that.
 //!
-//! A mark is inherited as a process is. When a kernel makes an address space, at fork and at exec, it
-//! writes the kernel's half of a new page table, whose last word is always among what it writes
+//! A mark is inherited as a process is. When a kernel makes an address space, at fork and at exec,
+//! it writes the kernel's half of a new page table, and with it always the last word
 //! (`clone_pgd_range` of Linux). So a table belongs to housekeeping where an address space of
-//! housekeeping wrote that word last: children and programs that it executes are marked with it, and
-//! a table that another process makes anew, in the same page, is not.
+//! housekeeping wrote that word last: children and programs that it executes are marked with it,
+//! and a table that another process makes anew, in the same page, is not.
 //!
 //! Moving pages is no housekeeping (`migrate_pages`, `move_pages`): it costs by the page, and there
 //! are as many fewer pages as caches are smaller.
