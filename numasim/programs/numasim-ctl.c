@@ -1,7 +1,8 @@
 // Sends a command to numasim's plugin: `numasim-ctl start|publish|zero|empty|trace-begin|
 // trace-end`, or `numasim-ctl daemon COMMAND ...`, which runs a command at the real machine's
-// speed, with all that it starts. The word is an instruction that does nothing on a processor (a long NOP whose
-// displacement says "NS" and a number) and that the plugin recognises; it needs no privilege.
+// speed, with all that it starts. The word is an instruction that does nothing on a processor (a
+// long NOP whose displacement says "NS" and a number) and that the plugin recognises; it needs no
+// privilege.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
