@@ -233,6 +233,17 @@ test_faults() {
     test_fault kv kvstore.h 's/if (put) \*slot->value = request.value;/if (put) slot->value->version = request.value.version;/'
 }
 
+# Off the emulator the word that makes a daemon does nothing, and the command runs.
+test_daemon() {
+    ok "a daemon is its command" [ "$("$bin/numasim-ctl" daemon echo a 'b c')" = "a b c" ]
+    ok "a daemon's command that is not there" daemon_missing
+}
+daemon_missing() {
+    local code=0
+    "$bin/numasim-ctl" daemon no-such-command 2>/dev/null || code=$?
+    [ $code = 127 ]
+}
+
 # Options that one program has.
 test_options() {
     local whole tiled name count
@@ -264,6 +275,7 @@ main() {
         test_seconds "$name"
     done
     test_unfinished
+    test_daemon
     test_options
     test_colours
     test_faults

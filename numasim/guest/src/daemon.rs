@@ -1,5 +1,5 @@
 //! The program that moves things beside the jobs: started before them, ended after them, its log
-//! kept.
+//! kept. It runs at the real machine's speed.
 
 use crate::job::Child;
 use crate::procfs;
@@ -16,6 +16,9 @@ const TELLS_PID_WITHIN: f64 = 5.0;
 /// `USER_HZ`, the unit of times in `/proc/PID/stat`.
 const TICKS_PER_SECOND: f64 = 100.0;
 
+/// What runs a command at the real machine's speed (numasim/programs/numasim-ctl.c).
+const AT_ITS_OWN_SPEED: [&str; 2] = ["numasim-ctl", "daemon"];
+
 /// A daemon that runs.
 pub struct Running<'a> {
     asked: &'a Daemon,
@@ -29,7 +32,7 @@ pub fn start<'a>(asked: &'a Daemon, pids: &[u32], run: &Path) -> anyhow::Result<
     for (path, content) in &asked.files {
         std::fs::write(path, content).with_context(|| path.clone())?;
     }
-    let argv = with_pids(&asked.argv, pids);
+    let argv = AT_ITS_OWN_SPEED.map(str::to_owned).into_iter().chain(with_pids(&asked.argv, pids)).collect::<Vec<_>>();
     let mut child = Child::start("daemon", &argv, run)?;
     let apart = asked.pid_file.as_deref().and_then(|file| left(&mut child, file));
     Ok(Running { asked, child, apart })

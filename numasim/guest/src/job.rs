@@ -140,6 +140,9 @@ impl<'a> Running<'a> {
         argv.extend(asked.background.then(|| "--repeat".to_owned()));
         // A child inherits it; what places itself by hand must not lose to us.
         confine(None, (!asked.placed_by_hand).then_some(asked.setup_cpus.as_slice()))?;
+        if !asked.placed_by_hand {
+            beside_its_memory(&mut argv, &folder.join(format!("{}.program", asked.name)));
+        }
         let child = Child::start(&asked.name, &argv, folder);
         confine(None, None)?;
         let child = child?;
@@ -249,6 +252,20 @@ impl<'a> Running<'a> {
     }
 }
 
+/// Makes the command a copy of its program, in pages of the node that this thread runs on, where its
+/// memory will be, too. Footprints are divided as caches are and programs are not: the pages of the
+/// file, wherever the boot has put them, would else outweigh those of the data, and whoever looks
+/// for a program's home would find the file's. Without a copy the program runs from where it is.
+fn beside_its_memory(argv: &mut [String], folder: &Path) {
+    let Some(program) = argv.first_mut() else { return };
+    let from = Path::new("/bin").join(&program);
+    let copy = from.file_name().map(|name| folder.join(name));
+    let copied = copy.filter(|to| std::fs::create_dir_all(folder).and_then(|()| std::fs::copy(&from, to)).is_ok());
+    if let Some(copied) = copied {
+        *program = copied.display().to_string();
+    }
+}
+
 /// Confines every thread of a process group; what vanished meanwhile is ordinary.
 fn confine_group(leader: u32, cpus: Option<&[u32]>) {
     for pid in procfs::group(leader) {
@@ -266,4 +283,22 @@ fn confine(thread: Option<Pid>, cpus: Option<&[u32]>) -> anyhow::Result<()> {
         None => (0..CpuSet::MAX_CPU).for_each(|cpu| set.set(cpu)),
     }
     sched_setaffinity(thread, &set).with_context(|| format!("sched_setaffinity to {cpus:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_runs_as_its_copy_and_one_that_is_not_there_stays() {
+        let folder = std::env::temp_dir().join(format!("numasim-job-{}", std::process::id()));
+        let words = |first: &str| [first.to_owned(), "-c".to_owned()];
+        let (mut here, mut missing) = (words("sh"), words("no-such-program"));
+        beside_its_memory(&mut here, &folder);
+        beside_its_memory(&mut missing, &folder);
+        assert_eq!(here, [folder.join("sh").display().to_string(), "-c".to_owned()], "the name stays");
+        assert!(folder.join("sh").metadata().unwrap().len() > 0);
+        assert_eq!(missing, words("no-such-program"));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -165,7 +165,8 @@ pub struct LawsArgs {
     #[arg(long)]
     pub json: bool,
     /// Only this law (latency, cache, bandwidth, sharing, ways, flush, load, time, overlap,
-    /// coherence, clocks, lock, copy, copy-sizes, repeatability); may be repeated
+    /// coherence, clocks, lock, copy, copy-sizes, translation, daemon, repeatability); may be
+    /// repeated
     #[arg(long, value_name = "NAME", action = ArgAction::Append)]
     pub only: Vec<String>,
     /// All points of all laws: copy-sizes, too

@@ -2,17 +2,18 @@
 //! compared, without NUMA hardware.
 //!
 //! The pure part knows no file and no process: [`experiment`] (what is asked), [`plan`] (which runs
-//! in which order), [`machine`] (a real machine scaled down), [`kernel`] (and its kernel's
-//! constants), [`command`] (QEMU's command line), [`ending`] (what went wrong, named as what it
-//! is), [`metrics`], [`stats`] and [`report`]. The rest does: [`fetch`] (QEMU, kernel, tools),
-//! [`image`] (what the guest holds), [`qemu`] (a process that never outlives us), [`scratch`] (a
-//! folder that does not, either), [`boot`] (a guest from its order to its lines), [`page_trace`]
-//! (which CPU accessed which page of a command).
+//! in which order), [`machine`] (a real machine scaled down), [`cores`] (what its cores have
+//! outstanding), [`kernel`] (its kernel's constants), [`command`] (QEMU's command line), [`ending`]
+//! (what went wrong, named as what it is), [`metrics`], [`stats`] and [`report`]. The rest does:
+//! [`fetch`] (QEMU, kernel, tools), [`image`] (what the guest holds), [`qemu`] (a process that
+//! never outlives us), [`scratch`] (a folder that does not, either), [`boot`] (a guest from its
+//! order to its lines), [`page_trace`] (which CPU accessed which page of a command).
 
 #![forbid(unsafe_code)]
 
 pub mod boot;
 pub mod command;
+pub mod cores;
 pub mod ending;
 pub mod error;
 pub mod experiment;

@@ -6,11 +6,10 @@
 //! bandwidth: latencies in cycles and all ratios stay. Caches: capacities are divided by K, ways
 //! stay; programs have footprints to match.
 
+use crate::cores;
 use crate::error::LabError;
 use crate::experiment::Scale;
-use numasim_model::{
-    Coherence, CpuList, Latency, Link, Llc, Node, Overlap, Prefetch, Private, Queue, Route, Spec, num,
-};
+use numasim_model::{Coherence, CpuList, Latency, Link, Llc, Node, Prefetch, Private, Queue, Route, Spec, num};
 use serde::Deserialize;
 
 /// Cycles that a hit in the last-level cache costs: 35-40 and more on Nehalem (Intel 64
@@ -197,8 +196,7 @@ impl Source {
             delays: true,
             private: self.private(scale),
             prefetch: Prefetch::default(),
-            // The experiments that ship were measured so.
-            overlap: Overlap::default(),
+            overlap: cores::overlap(name),
             coherence: Coherence::default(),
             tlb: None,
             queue: Queue {
@@ -257,7 +255,7 @@ pub fn to_toml(spec: &Spec) -> Result<String, LabError> {
         "# {name}, scaled for numasim: {time_scale} guest nanoseconds for each nanosecond of the real machine (clock, latencies and bandwidths\n\
          # alike, so that latencies in cycles and all ratios stay); caches {cache_scale} times smaller, ways kept. Memory of a node is a figure of\n\
          # its own. SMT siblings are left out; CPUs are numbered one LLC after another. Assumed, where the machine's file is silent: an\n\
-         # LLC hit costs {LLC_HIT_CYCLES} cycles, a private cache is {PRIVATE_KIB} KiB before scaling, and no instruction but memory stalls.\n{body}"
+         # LLC hit costs {LLC_HIT_CYCLES} cycles, a private cache is {PRIVATE_KIB} KiB before scaling, a core has the outstanding misses\n         # and instructions of its line of processors (cores.rs), and no instruction but memory stalls.\n{body}"
     ))
 }
 

@@ -30,6 +30,7 @@ mod route;
 mod scoreboard;
 mod shared;
 mod snoop;
+mod spaces;
 mod spec;
 mod spec_check;
 mod stream;
@@ -45,6 +46,7 @@ pub use issue::{Dispatch, Outcome};
 pub use machine::Machine;
 pub use page_trace::{PageCounts, PageTrace};
 pub use shared::Shared;
+pub use spaces::Spaces;
 pub use spec::{
     Coherence, LOCAL_OF_HIT, Latency, Link, Llc, Node, Overlap, Prefetch, Private, Queue, Route, Spec, Tlb,
 };

@@ -14,6 +14,10 @@ pub enum Special {
     Counter,
     /// MOV to a control register, INVLPG or INVPCID: addresses may mean others from here on.
     Translation,
+    /// MOV to CR3 from a general register: another address space.
+    Space(u8),
+    /// SYSCALL.
+    Call,
     /// CLFLUSH, CLFLUSHOPT or CLWB of an address. CLWB is taken as a flush: the manual allows it to
     /// keep the line, not to flush it.
     Flush(Address),
@@ -51,7 +55,8 @@ pub fn special(bytes: &[u8]) -> Option<Special> {
         [0xf3, 0x90] => Some(Special::Pause),
         [0x0f, 0x31] | [0x0f, 0x01, 0xf9] => Some(Special::Counter),
         [0x0f, 0x1f, 0x84, 0x00, tail @ ..] => magic(tail),
-        _ if translates(bytes) => Some(Special::Translation),
+        [0x0f, 0x05] => Some(Special::Call),
+        _ if translates(bytes) => Some(space(bytes).map_or(Special::Translation, Special::Space)),
         _ => flush(bytes).map(Special::Flush),
     }
 }
@@ -62,6 +67,14 @@ fn translates(bytes: &[u8]) -> bool {
         [0x0f, 0x01, modrm, ..] => modrm >> 6 != 3 && (modrm >> 3) & 7 == 7,
         _ => false,
     }
+}
+
+/// `[REX] 0F 22 /3`: the register that goes to CR3. With REX.R it is another control register.
+fn space(bytes: &[u8]) -> Option<u8> {
+    let (prefixes, rest) = prefixes(bytes);
+    let rex = prefixes.last().filter(|last| **last >> 4 == 4).copied().unwrap_or(0);
+    let [0x0f, 0x22, modrm] = rest else { return None };
+    ((modrm >> 3) & 7 == 3 && rex & 4 == 0).then_some((modrm & 7) | ((rex & 1) << 3))
 }
 
 fn magic(tail: &[u8]) -> Option<Special> {
@@ -271,9 +284,13 @@ mod tests {
         assert_eq!(special(&[0x0f, 0x31]), Some(Special::Counter));
         assert_eq!(special(&[0x0f, 0x01, 0xf9]), Some(Special::Counter));
         assert_eq!(special(&[0x0f, 0x1f, 0x84, 0x00, 0x01, 0x00, 0x53, 0x4e]), Some(Special::Magic(1)));
-        for bytes in [&[0x0f, 0x22, 0xdf][..], &[0x0f, 0x01, 0x3f], &[0x66, 0x0f, 0x38, 0x82, 0x07]] {
-            assert_eq!(special(bytes), Some(Special::Translation), "mov %rdi,%cr3; invlpg (%rdi); invpcid (%rdi),%rax");
+        for bytes in [&[0x0f, 0x22, 0xe7][..], &[0x0f, 0x01, 0x3f], &[0x66, 0x0f, 0x38, 0x82, 0x07]] {
+            assert_eq!(special(bytes), Some(Special::Translation), "mov %rdi,%cr4; invlpg (%rdi); invpcid (%rdi),%rax");
         }
+        assert_eq!(special(&[0x44, 0x0f, 0x22, 0xc0]), Some(Special::Translation), "mov %rax,%cr8");
+        assert_eq!(special(&[0x0f, 0x22, 0xdf]), Some(Special::Space(7)), "mov %rdi,%cr3");
+        assert_eq!(special(&[0x41, 0x0f, 0x22, 0xdc]), Some(Special::Space(12)), "mov %r12,%cr3");
+        assert_eq!(special(&[0x0f, 0x05]), Some(Special::Call), "syscall");
         for other in [
             &[0x90][..],
             &[0x0f, 0x1f, 0x84, 0x00, 0, 0, 0, 0],

@@ -129,6 +129,19 @@ pub unsafe extern "C" fn on_translation(_index: c_uint, _data: *mut c_void) {
     world::with(World::retranslates);
 }
 
+/// `register`: the number of the one that goes to CR3.
+pub unsafe extern "C" fn on_space(_index: c_uint, register: *mut c_void) {
+    recent::forget_all();
+    world::with(|world| {
+        world.retranslates();
+        world.another_space(u8::try_from(register.addr()).unwrap_or(0));
+    });
+}
+
+pub unsafe extern "C" fn on_call(_index: c_uint, _data: *mut c_void) {
+    world::with(World::calls_kernel);
+}
+
 pub unsafe extern "C" fn on_flush(_index: c_uint, operand: *mut c_void) {
     // SAFETY: the operand that was kept for this instruction, never freed.
     let operand = unsafe { &*operand.cast::<Operand>() };

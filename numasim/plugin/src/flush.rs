@@ -12,22 +12,25 @@ use std::ffi::{CStr, c_void};
 /// that share a place.
 pub struct Pages {
     seen: Vec<Vec<(u64, u64)>>,
-    /// Handles of the general registers, as numbered in encodings.
-    handles: [usize; 16],
+    /// Handles of the general registers, as numbered in encodings, and of [`CR3`].
+    handles: [usize; 17],
 }
+
+/// The number of this register here; encodings have no such number.
+pub const CR3: u8 = 16;
 
 const PAGES: usize = 16_384;
 const SHIFT: u32 = 12;
 
-/// Names of the general registers in the order of their encoding.
-const NAMES: [&CStr; 16] = [
+/// Names of the general registers in the order of their encoding, then CR3's.
+const NAMES: [&CStr; 17] = [
     c"rax", c"rcx", c"rdx", c"rbx", c"rsp", c"rbp", c"rsi", c"rdi", c"r8", c"r9", c"r10", c"r11", c"r12", c"r13",
-    c"r14", c"r15",
+    c"r14", c"r15", c"cr3",
 ];
 
 impl Pages {
     pub fn new(cpus: usize) -> Self {
-        Self { seen: vec![vec![(u64::MAX, 0); PAGES]; cpus], handles: [0; 16] }
+        Self { seen: vec![vec![(u64::MAX, 0); PAGES]; cpus], handles: [0; 17] }
     }
 
     #[inline]
@@ -66,8 +69,12 @@ impl Pages {
         unsafe { qemu::g_array_free(list, 1) };
     }
 
-    fn register(&self, number: u8) -> Option<u64> {
+    /// A register's value; within a callback that was registered as reading registers.
+    pub fn register(&self, number: u8) -> Option<u64> {
         let handle = self.handles[usize::from(number)];
+        if handle == 0 {
+            return None;
+        }
         read(std::ptr::with_exposed_provenance_mut(handle))
     }
 }

@@ -4,7 +4,9 @@
 
 use crate::arguments::Arguments;
 use crate::caches;
-use crate::callbacks::{on_fence, on_flush, on_halt, on_pause, on_prefetch, on_repeat, on_traced, on_translation};
+use crate::callbacks::{
+    on_call, on_fence, on_flush, on_halt, on_pause, on_prefetch, on_repeat, on_space, on_traced, on_translation,
+};
 use crate::entries::{
     numasim_on_atomic, numasim_on_counter, numasim_on_execution, numasim_on_load, numasim_on_step, numasim_on_store,
 };
@@ -164,11 +166,15 @@ fn flow(code: &[Code]) -> Option<&'static flow::Block> {
 /// `rest`: instructions of the block from this one on.
 fn special(instruction: *mut Instruction, code: &Code, rest: usize, modelling: bool) {
     match x86::special(&code.bytes[..code.length]) {
-        Some(Special::Magic(operation)) => on(instruction, on_magic, qemu::NO_REGISTERS, usize::from(operation)),
+        Some(Special::Magic(operation)) => on(instruction, on_magic, qemu::READS_REGISTERS, usize::from(operation)),
         Some(Special::Halt) => on(instruction, on_halt, qemu::NO_REGISTERS, 0),
         Some(Special::Pause) => on(instruction, on_pause, qemu::NO_REGISTERS, 0),
         Some(Special::Counter) => on(instruction, numasim_on_counter, qemu::READS_REGISTERS, rest),
         Some(Special::Translation) if modelling => on(instruction, on_translation, qemu::NO_REGISTERS, 0),
+        Some(Special::Space(register)) if modelling => {
+            on(instruction, on_space, qemu::READS_REGISTERS, usize::from(register));
+        }
+        Some(Special::Call) if modelling => on(instruction, on_call, qemu::READS_REGISTERS, 0),
         Some(Special::Flush(address)) if modelling => {
             on(instruction, on_flush, qemu::READS_REGISTERS, Operand::keep(address, code.at));
         }
@@ -230,6 +236,7 @@ unsafe extern "C" fn on_magic(_index: c_uint, operation: *mut c_void) {
         4 => drop(world::with(World::empty)),
         5 => drop(world::with(World::trace_begins)),
         6 => drop(world::with(World::trace_ends)),
+        7 => drop(world::with(World::keeps_house)),
         other => error::tell(&format!("the guest asked for operation {other}, which this version does not know")),
     }
 }

@@ -6,6 +6,7 @@ mod accesses;
 pub mod clock;
 mod meet;
 mod overlap;
+mod pace;
 mod publish;
 mod trace;
 
@@ -15,7 +16,7 @@ use crate::running::Running;
 use crate::{leave, qemu, recent};
 use clock::{ASKED, BASE};
 use numasim_model::flow::Block;
-use numasim_model::{Core, Machine, Shared, Spec, Turn, Windows};
+use numasim_model::{Core, Machine, Shared, Spaces, Spec, Turn, Windows};
 use publish::Page;
 use std::cell::UnsafeCell;
 use std::collections::HashSet;
@@ -50,8 +51,15 @@ pub struct World {
     cost: (u64, u64, u64),
     /// Whether memory is modelled; until the guest asks for it, only time is.
     pub modelling: bool,
-    /// Of an instruction.
+    /// Of an instruction of what runs now, and of one of a program's.
     instruction: u64,
+    programs: u64,
+    /// Address spaces of daemons, whether one runs now, how much faster it is, and what lines it
+    /// has flushed (pace.rs).
+    spaces: Spaces,
+    swift: bool,
+    scale: u64,
+    flushed: HashSet<u64>,
     pause: u64,
     counter: u64,
     cpu: usize,
@@ -113,6 +121,11 @@ impl World {
             cost: (u64::MAX, 0, 0),
             modelling: false,
             instruction: whole(instruction),
+            programs: whole(instruction),
+            spaces: Spaces::new(cpus),
+            swift: false,
+            scale: whole(spec.time_scale).max(1),
+            flushed: HashSet::new(),
             pause: whole(PAUSE_CYCLES * cycle),
             counter: whole(COUNTER_CYCLES * cycle),
             cpu: 0,
@@ -159,6 +172,7 @@ impl World {
         self.count_found();
         recent::forget_all();
         self.cpu = cpu;
+        self.set_pace();
         if self.windows.is_halted(cpu) {
             self.catch_up(BASE.load(Relaxed));
             self.windows.wake(cpu);
@@ -263,7 +277,7 @@ impl World {
             self.shared.watched(self.line, self.cpu, self.windows.local(self.cpu));
             recent::forget_all();
         }
-        self.charge(self.pause);
+        self.charge(self.takes(self.pause));
     }
 
     /// What was found without a lookup, the CPU that ran has accessed.
@@ -303,6 +317,7 @@ impl World {
         recent::forget_all();
         if let Some(physical) = self.pages.physical(self.cpu, address) {
             self.machine.flush(physical);
+            self.times(physical);
         }
     }
 }

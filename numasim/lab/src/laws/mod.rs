@@ -9,6 +9,7 @@
 mod closed_loop;
 mod colours;
 pub mod copies;
+mod daemon;
 mod judge_bandwidth;
 mod judge_caches;
 mod judge_latency;
@@ -41,7 +42,7 @@ type Plan = fn(&Spec, &Places) -> Vec<Step>;
 type Judge = fn(&Spec, &Places, &Readings) -> Vec<Row>;
 
 /// The laws by name, in the order of the table.
-pub const LAWS: [&str; 16] = [
+pub const LAWS: [&str; 17] = [
     "latency",
     "cache",
     "bandwidth",
@@ -57,6 +58,7 @@ pub const LAWS: [&str; 16] = [
     "copy",
     "copy-sizes",
     "translation",
+    "daemon",
     "repeatability",
 ];
 
@@ -67,7 +69,7 @@ pub const MORE: [&str; 1] = ["copy-sizes"];
 #[must_use]
 pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<Step> {
     let Ok(places) = Places::of(spec) else { return Vec::new() };
-    let others: [(&str, Plan); 7] = [
+    let others: [(&str, Plan); 8] = [
         ("overlap", lines::overlap_steps),
         ("coherence", lines::coherence_steps),
         ("clocks", meet::clock_steps),
@@ -75,9 +77,12 @@ pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<Step> {
         ("copy", copies::steps),
         ("copy-sizes", copies::more_steps),
         ("translation", translation::steps),
+        ("daemon", daemon::steps),
     ];
     let mut steps = plan::steps(spec, &wanted);
-    steps.extend(others.into_iter().filter(|(name, _)| wanted(name)).flat_map(|(_, law)| law(spec, &places)));
+    // Other sizes are compared with what a line of the law of copies costs.
+    let needed = |name: &str| wanted(name) || (name == "copy" && wanted("copy-sizes"));
+    steps.extend(others.into_iter().filter(|(name, _)| needed(name)).flat_map(|(_, law)| law(spec, &places)));
     steps
 }
 
@@ -88,7 +93,7 @@ pub fn judge(spec: &Spec, readings: &Readings, wanted: impl Fn(&str) -> bool) ->
         Ok(places) => places,
         Err(why) => return vec![Row::fails("machine", "can be measured", why)],
     };
-    let all: [(&str, Judge); 15] = [
+    let all: [(&str, Judge); 16] = [
         ("latency", judge_latency::latency),
         ("cache", judge_latency::cache),
         ("bandwidth", judge_bandwidth::bandwidth),
@@ -104,6 +109,7 @@ pub fn judge(spec: &Spec, readings: &Readings, wanted: impl Fn(&str) -> bool) ->
         ("copy", copies::copy),
         ("copy-sizes", copies::more),
         ("translation", translation::translation),
+        ("daemon", daemon::daemon),
     ];
     all.into_iter().filter(|(name, _)| wanted(name)).flat_map(|(_, judge)| judge(spec, &places, readings)).collect()
 }

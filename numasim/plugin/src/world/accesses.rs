@@ -14,6 +14,7 @@ impl World {
     #[inline]
     pub fn store(&mut self, reference: &Reference, address: u64, physical: impl FnOnce() -> Option<u64>) {
         let Some(physical) = physical() else { return };
+        self.spaces.store(self.cpu, physical);
         self.access(reference, address, physical, true);
         if self.shared.may_be(self.line) {
             self.shared.write(self.line, self.cpu, self.windows.local(self.cpu));
@@ -43,6 +44,10 @@ impl World {
     #[inline]
     fn access(&mut self, reference: &Reference, address: u64, physical: u64, store: bool) {
         self.line = physical / 64;
+        if self.is_free(address, physical) {
+            self.cost = (address / 64, 0, 0);
+            return;
+        }
         let (cpu, rest) = (self.cpu, u64::from(reference.rest));
         // The block was charged as a whole when it began.
         let (now, instruction) = (self.time_before(rest), self.instructions[cpu].saturating_sub(rest));
@@ -83,7 +88,7 @@ impl World {
     /// A repeated string instruction begins, or goes on.
     pub fn repeat(&mut self) {
         if !std::mem::take(&mut self.repeating[self.cpu]) {
-            self.charge(u64::from(REPEAT_CYCLES) * self.cycle);
+            self.charge(self.takes(u64::from(REPEAT_CYCLES) * self.cycle));
         }
     }
 
@@ -93,9 +98,12 @@ impl World {
     pub fn step(&mut self, address: u64, store: bool, takes: u64, physical: impl FnOnce() -> Option<u64>) -> bool {
         if !recent::has(address / 64, store) {
             let Some(physical) = physical() else { return false };
+            if store {
+                self.spaces.store(self.cpu, physical);
+            }
             self.access(&Reference::ALONE, address, physical, store);
         }
-        self.charge(takes);
+        self.charge(self.takes(takes));
         let leaves = self.windows.is_over(self.cpu) || ASKED.load(Relaxed);
         if leaves {
             self.repeating[self.cpu] = true;

@@ -45,7 +45,7 @@ impl World {
         if self.must_wait(now, rest) {
             return true;
         }
-        let cost = if self.modelling { self.counter } else { super::COUNTER_AT_BOOT };
+        let cost = if self.modelling { self.takes(self.counter) } else { super::COUNTER_AT_BOOT };
         self.charge(cost);
         self.ahead = self.windows.local(self.cpu) - now;
         false

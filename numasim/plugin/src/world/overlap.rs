@@ -38,6 +38,9 @@ impl World {
 
     /// A prefetch, of a page that some CPU has used.
     pub fn prefetch(&mut self, address: u64) {
+        if self.swift {
+            return;
+        }
         if let Some(physical) = self.pages.known(self.cpu, address) {
             recent::forget(address / 64);
             let outcome = self.machine.prefetch(self.cpu, physical, self.windows.local(self.cpu));

@@ -1,0 +1,157 @@
+//! Address spaces of housekeeping: those of daemons, which a guest has marked, and of all that they
+//! start. It knows each by its top-level page table (what CR3 points to), and says which CPU runs
+//! one of them. It refuses to know what follows from that.
+//!
+//! A mark is inherited as a process is. When a kernel makes an address space, at fork and at exec,
+//! it writes the kernel's half of a new page table, and with it always the last word
+//! (`clone_pgd_range` of Linux). So a table belongs to housekeeping where an address space of
+//! housekeeping wrote that word last: children and programs that it executes are marked with it,
+//! and a table that another process makes anew, in the same page, is not.
+//!
+//! Moving pages is no housekeeping (`migrate_pages`, `move_pages`): it costs by the page, and there
+//! are as many fewer pages as caches are smaller.
+
+use std::collections::BTreeSet;
+
+/// Which CPU runs what. Page tables by their physical page.
+#[derive(Clone, Debug)]
+pub struct Spaces {
+    /// Pages whose last word housekeeping wrote last, or that were marked.
+    written: BTreeSet<u64>,
+    /// Of these, those whose last system call moves pages.
+    moving: BTreeSet<u64>,
+    /// Page table of each CPU.
+    on: Vec<u64>,
+}
+
+const PAGE: u32 = 12;
+/// Where the last word of a page begins.
+const LAST_WORD: u64 = 4088;
+/// Bits of CR3 that are an address (Intel SDM, volume 3, section 4.5).
+const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
+/// Numbers of system calls of Linux on x86-64.
+const MIGRATE_PAGES: u64 = 256;
+const MOVE_PAGES: u64 = 279;
+
+impl Spaces {
+    /// Nothing is marked.
+    #[must_use]
+    pub fn new(cpus: usize) -> Self {
+        Self { written: BTreeSet::new(), moving: BTreeSet::new(), on: vec![0; cpus] }
+    }
+
+    /// The CPU has another page table: the value of its CR3.
+    pub fn switch(&mut self, cpu: usize, cr3: u64) {
+        self.on[cpu] = (cr3 & ADDRESS) >> PAGE;
+    }
+
+    /// What the CPU runs, with this value of CR3, is housekeeping from now on.
+    pub fn mark(&mut self, cpu: usize, cr3: u64) {
+        self.switch(cpu, cr3);
+        self.written.insert(self.on[cpu]);
+    }
+
+    /// Whether the CPU runs housekeeping; moving pages is none.
+    #[must_use]
+    pub fn is_housekeeping(&self, cpu: usize) -> bool {
+        let page = self.on[cpu];
+        self.written.contains(&page) && !self.moving.contains(&page)
+    }
+
+    /// Whether the page table of the CPU is marked, whatever it does.
+    #[must_use]
+    pub fn is_marked(&self, cpu: usize) -> bool {
+        self.written.contains(&self.on[cpu])
+    }
+
+    /// A store by the CPU to a physical address.
+    #[inline]
+    pub fn store(&mut self, cpu: usize, physical: u64) {
+        if physical & ((1 << PAGE) - 1) >= LAST_WORD && !self.written.is_empty() {
+            self.last_word(cpu, physical >> PAGE);
+        }
+    }
+
+    #[cold]
+    fn last_word(&mut self, cpu: usize, page: u64) {
+        if self.is_marked(cpu) {
+            self.written.insert(page);
+        } else {
+            self.written.remove(&page);
+            self.moving.remove(&page);
+        }
+    }
+
+    /// A marked process calls the kernel: the call's number, and its fourth argument.
+    pub fn call(&mut self, cpu: usize, number: u64, fourth: u64) {
+        let page = self.on[cpu];
+        // Without nodes to move to, move_pages says where pages are.
+        if number == MIGRATE_PAGES || (number == MOVE_PAGES && fourth != 0) {
+            self.moving.insert(page);
+        } else {
+            self.moving.remove(&page);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAEMON: u64 = 0x10_0000;
+    const CHILD: u64 = 0x20_0000;
+    const PROGRAM: u64 = 0x30_0000;
+
+    /// CPU 0 runs a daemon, CPU 1 a program.
+    fn two() -> Spaces {
+        let mut spaces = Spaces::new(2);
+        spaces.switch(1, PROGRAM);
+        spaces.mark(0, DAEMON);
+        spaces
+    }
+
+    #[test]
+    fn a_mark_goes_with_its_address_space() {
+        let mut spaces = two();
+        assert!(spaces.is_housekeeping(0) && !spaces.is_housekeeping(1));
+        // PCID and the bit that keeps translations are no part of the address.
+        spaces.switch(1, DAEMON | 5 | 1 << 63);
+        spaces.switch(0, PROGRAM);
+        assert!(spaces.is_housekeeping(1) && !spaces.is_housekeeping(0));
+    }
+
+    #[test]
+    fn what_it_starts_inherits_the_mark_and_a_reused_table_loses_it() {
+        let mut spaces = two();
+        spaces.store(0, CHILD + 4088);
+        spaces.switch(0, CHILD);
+        assert!(spaces.is_housekeeping(0), "the daemon has made this table");
+        spaces.switch(0, DAEMON);
+        // The child has ended, and the program starts one of its own in the same page.
+        spaces.store(1, CHILD + 4088);
+        spaces.switch(1, CHILD);
+        assert!(!spaces.is_housekeeping(1) && spaces.is_housekeeping(0));
+    }
+
+    #[test]
+    fn other_stores_change_nothing() {
+        let mut spaces = two();
+        spaces.store(0, CHILD + 4080);
+        spaces.store(1, DAEMON + 4080);
+        spaces.switch(1, CHILD);
+        assert!(spaces.is_housekeeping(0) && !spaces.is_housekeeping(1));
+    }
+
+    #[test]
+    fn moving_pages_is_no_housekeeping_but_asking_for_them_is() {
+        let mut spaces = two();
+        spaces.call(0, MOVE_PAGES, 0x7fff_0000);
+        assert!(!spaces.is_housekeeping(0) && spaces.is_marked(0));
+        spaces.call(0, MOVE_PAGES, 0);
+        assert!(spaces.is_housekeeping(0));
+        spaces.call(0, MIGRATE_PAGES, 0);
+        assert!(!spaces.is_housekeeping(0));
+        spaces.call(0, 0, 0);
+        assert!(spaces.is_housekeeping(0));
+    }
+}

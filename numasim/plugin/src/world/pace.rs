@@ -1,0 +1,84 @@
+//! The pace of what runs: daemons that the guest has marked (`numasim_model::Spaces`) run at the
+//! speed of the real machine, everything else at that of the modelled one.
+//!
+//! A daemon looks every so many seconds of the guest, however slow its machine is: on one of a
+//! twentieth of the speed it costs twenty times the share of a CPU. So its instructions, the
+//! kernel's on its behalf included, take `1 / time_scale` of the time, and its accesses to memory
+//! neither cost nor move anything: what caches it fills and which bandwidth it takes would be too
+//! much by the same factors. Two things are excepted. Lines that it has flushed it wants to time:
+//! their loads cost what the machine's do. And while it moves pages it runs as a program does: see
+//! `Spaces`.
+
+use super::World;
+use crate::error;
+use crate::flush::CR3;
+use crate::recent;
+
+/// Lines that a daemon has flushed and not loaded since: of more, the oldest do not matter.
+const FLUSHED: usize = 1 << 16;
+
+impl World {
+    /// The process that runs is a daemon from now on, with all that it starts.
+    pub fn keeps_house(&mut self) {
+        match self.pages.register(CR3) {
+            Some(cr3) => self.spaces.mark(self.cpu, cr3),
+            None => error::tell("this QEMU does not show CR3, so daemons run at the modelled machine's speed"),
+        }
+        self.set_pace();
+    }
+
+    /// The CPU has another address space; `register` has the value of CR3.
+    pub fn another_space(&mut self, register: u8) {
+        let cr3 = self.pages.register(register).unwrap_or(0);
+        self.spaces.switch(self.cpu, cr3);
+        self.set_pace();
+    }
+
+    /// SYSCALL: its number is in rax (0), its fourth argument in r10.
+    pub fn calls_kernel(&mut self) {
+        if self.spaces.is_marked(self.cpu) {
+            let of = |number| self.pages.register(number).unwrap_or(0);
+            let (number, fourth) = (of(0), of(10));
+            self.spaces.call(self.cpu, number, fourth);
+            self.set_pace();
+        }
+    }
+
+    /// The pace of what the CPU runs.
+    pub(super) fn set_pace(&mut self) {
+        let swift = self.spaces.is_housekeeping(self.cpu);
+        if swift != self.swift {
+            self.swift = swift;
+            self.instruction = if swift { (self.programs / self.scale).max(1) } else { self.programs };
+            // What was found without a lookup was found at the other pace.
+            self.count_found();
+            recent::forget_all();
+        }
+    }
+
+    /// What something takes beside its instructions and accesses.
+    #[inline]
+    pub(super) fn takes(&self, picos: u64) -> u64 {
+        if self.swift { picos / self.scale } else { picos }
+    }
+
+    /// Whether an access of a daemon is left out of the machine.
+    #[inline]
+    pub(super) fn is_free(&mut self, address: u64, physical: u64) -> bool {
+        if !self.swift || self.flushed.remove(&(physical / 64)) {
+            return false;
+        }
+        self.pages.note(self.cpu, address, physical);
+        true
+    }
+
+    /// A daemon has flushed a line.
+    pub(super) fn times(&mut self, physical: u64) {
+        if self.swift {
+            if self.flushed.len() >= FLUSHED {
+                self.flushed.clear();
+            }
+            self.flushed.insert(physical / 64);
+        }
+    }
+}
