@@ -132,3 +132,28 @@ fn is_whole(file: &str) -> bool {
     assert_eq!(summary["missing_epochs"], 0);
     true
 }
+
+/// What is recorded looks as it did: the same frame and the same answer, but for their source.
+#[test]
+fn a_recording_is_looked_at_as_the_machine_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, machine) = (file(&folder), machine());
+    isobar(&["record", "-o", &file, "--machine", &machine, "--policy", "linux", "--for", "12"]).done();
+    let frame = |machine: &str| {
+        let args = ["top", "--once", "--json", "--machine", machine];
+        serde_json::from_str::<Value>(isobar(&args).done()).unwrap()
+    };
+    let (live, recorded) = (frame(&machine), frame(&file));
+    // `top` probes latencies on the simulated machine, whose traffic is a ten-thousandth of it.
+    let told = |view: &Value, part: &str, key: &str| -> Vec<Value> {
+        view[part].as_array().unwrap().iter().map(|one| one[key].clone()).collect()
+    };
+    for (part, key) in [("nodes", "latency_history"), ("nodes", "busy"), ("programs", "name"), ("programs", "pages")] {
+        assert_eq!(told(&recorded, part, key), told(&live, part, key), "{part} {key}");
+    }
+    assert_eq!(recorded["verdict"]["answer"], live["verdict"]["answer"]);
+    let said = isobar(&["doctor", "--machine", &file]);
+    assert_eq!(said.code, Some(3), "{}", said.out);
+    isobar(&["manage", "--policy", "dino", "--machine", &file])
+        .refused(&["a recording cannot be managed", "isobar replay"]);
+}

@@ -6,9 +6,10 @@ use crate::moment::{Decision, Moment};
 use crate::writer::{APPLICATION, FORMAT};
 use isobar_model::wire::plan_from_json;
 use isobar_model::{Outcome, Seconds};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A recording that is read.
 pub struct Recording {
@@ -181,21 +182,30 @@ impl Raw {
     }
 }
 
-/// For reading only; where the folder may not be written, as a file that does not change.
+/// For reading only. A writer that was killed may have left what only a writer can tidy up; where
+/// the folder may not be written, the file is read as one that does not change.
 fn connection(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let open = |connection: Connection| -> rusqlite::Result<Connection> {
-        connection.busy_timeout(std::time::Duration::from_secs(2))?;
-        connection.pragma_query_value(None, "application_id", |row| row.get::<_, i64>(0))?;
-        connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get::<_, i64>(0))?;
-        Ok(connection)
-    };
-    Connection::open_with_flags(path, flags).and_then(open).or_else(|error| {
-        if error.sqlite_error_code() != Some(rusqlite::ErrorCode::CannotOpen) {
-            return Err(error);
+    const READ: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+    const TIDY: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+    opened(Connection::open_with_flags(path, READ)).or_else(|error| match error.sqlite_error_code() {
+        Some(ErrorCode::ReadOnly) => opened(Connection::open_with_flags(path, TIDY)),
+        Some(ErrorCode::CannotOpen) => {
+            let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+            let address = format!("file:{escaped}?immutable=1");
+            opened(Connection::open_with_flags(address, READ | OpenFlags::SQLITE_OPEN_URI))
         }
-        let escaped: String = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-        let uri = format!("file:{escaped}?immutable=1");
-        Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI).and_then(open)
+        _ => Err(error),
     })
 }
+
+/// A connection that has been able to read: opening alone touches nothing.
+fn opened(connection: rusqlite::Result<Connection>) -> rusqlite::Result<Connection> {
+    let connection = connection?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.pragma_query_value(None, "application_id", |row| row.get::<_, i64>(0))?;
+    connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get::<_, i64>(0))?;
+    Ok(connection)
+}
+
+/// How long a reader waits for a writer that is about to change the file as a whole.
+const PATIENCE: Duration = Duration::from_secs(2);

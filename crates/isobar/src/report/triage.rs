@@ -146,7 +146,12 @@ fn remote(view: &View) -> String {
 fn next(view: &View, machine: Option<&str>) -> Vec<(String, &'static str)> {
     let on = machine.map(|machine| format!(" --machine {}", crate::text::plain(machine))).unwrap_or_default();
     let top = (format!("isobar top{on}"), "watch it: who suffers from whom, where memory is");
-    let dry = (format!("isobar manage --policy isobar --dry-run --for 60{on}"), "what isobar would do, with reasons");
+    let recorded = machine.filter(|machine| !machine.starts_with("sim:")).map(crate::text::plain);
+    let dry = match recorded {
+        Some(file) => format!("isobar replay {file} --policy isobar"),
+        None => format!("isobar manage --policy isobar --dry-run --for 60{on}"),
+    };
+    let dry = (dry, "what isobar would do, with reasons");
     match view.verdict.answer {
         Answer::Yes => vec![top, dry],
         Answer::No => vec![top, (format!("isobar doctor --for 60{on}"), "look again for longer, while it is slow")],

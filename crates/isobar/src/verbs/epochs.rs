@@ -1,10 +1,13 @@
-//! The loop over this machine or a simulated one, epoch by epoch, for verbs that have a rhythm of
-//! their own: `top` and `doctor`.
+//! The loop over this machine or a simulated one, or a recording, epoch by epoch, for verbs that
+//! have a rhythm of their own: `top` and `doctor`.
 
 use super::watch::{Needed, Target};
+use crate::failure::bad_input;
 use crate::machines::{linux, simulated};
+use crate::past::Past;
 use crate::top::Source;
 use isobar_model::{Machine, Seconds, Sensor};
+use isobar_recording::Recording;
 use isobar_runtime::settings::Config;
 use isobar_runtime::{Loop, Surroundings, policies};
 use isobar_sim::SimMachine;
@@ -34,6 +37,10 @@ pub fn over<R>(
             let surroundings =
                 Surroundings { cgroups: &linux::cgroup_of, stop, own_cpu, recovered, ..Surroundings::default() };
             looped(machine, needed, surroundings, work)
+        }
+        Target::Recording(file) => {
+            let recording = Recording::open(&file).map_err(bad_input)?;
+            work(&mut Recorded(Past::of(recording)))
         }
         Target::Sim { workload, seed } => {
             let workload = simulated::read(&workload)?;
@@ -77,6 +84,15 @@ fn looped<M: Machine, R>(
     let done = done?;
     finished?;
     Ok(done)
+}
+
+/// A recording as a source.
+struct Recorded(Past);
+
+impl Source for Recorded {
+    fn next(&mut self, see: &mut dyn FnMut(&Moment<'_>)) -> anyhow::Result<bool> {
+        Ok(self.0.next(see)?)
+    }
 }
 
 /// The loop as a source.

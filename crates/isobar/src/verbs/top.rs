@@ -29,6 +29,7 @@ const WATCHING: &str = "linux";
   isobar top
   isobar top --machine sim:examples/workloads/dino-spec.toml --speed 5
   isobar top --machine sim:examples/workloads/dino-spec.toml --once
+  isobar top --machine day.isobar --speed 20
   isobar top --policy isobar --act --machine sim:examples/workloads/ways.toml
 
 It only watches, and says what the policy `isobar` would do. With --policy NAME it shows what that policy would do;
@@ -92,10 +93,16 @@ impl Top {
     }
 
     fn setup(&self, policy: &str, colour: bool) -> Setup {
-        let file = self.watch.machine.as_ref().and_then(|machine| machine.rsplit('/').next());
-        let source =
-            file.map_or_else(|| "this machine".to_owned(), |file| format!("sim:{}", file.trim_start_matches("sim:")));
+        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let machine = self.watch.machine.as_deref();
+        let simulated = machine.and_then(|machine| machine.strip_prefix("sim:"));
+        let source = match (machine, simulated) {
+            (None, _) => "this machine".to_owned(),
+            (_, Some(file)) => format!("sim:{}", name(file)),
+            (Some(file), None) => name(file),
+        };
         let mode = match (self.act, policy) {
+            _ if machine.is_some() && simulated.is_none() => "recorded".to_owned(),
             (true, policy) => format!("{policy} acts"),
             (false, WATCHING) => "watching".to_owned(),
             (false, policy) => format!("{policy}, dry run"),

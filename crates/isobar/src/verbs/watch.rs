@@ -89,6 +89,8 @@ pub enum Target {
         /// the seed of its chance
         seed: u64,
     },
+    /// One that was recorded, to be looked at.
+    Recording(PathBuf),
 }
 
 impl Needed {
@@ -151,7 +153,7 @@ impl Needed {
     pub fn clock(&self) -> WallClock {
         match self.target {
             Target::Linux => WallClock::system(),
-            Target::Sim { .. } => WallClock::none(),
+            Target::Sim { .. } | Target::Recording(_) => WallClock::none(),
         }
     }
 }
@@ -208,9 +210,10 @@ impl Target {
         match text.map(|text| text.strip_prefix("sim:").ok_or(text)) {
             None => Ok(Self::Linux),
             Some(Ok(file)) if !file.is_empty() => Ok(Self::Sim { workload: file.into(), seed }),
-            Some(Ok(text) | Err(text)) => {
-                Err(bad_input(format!("--machine {text}: expected sim:FILE, such as sim:workload.toml")))
-            }
+            Some(Err(file)) if Path::new(file).is_file() => Ok(Self::Recording(file.into())),
+            Some(Ok(text) | Err(text)) => Err(bad_input(format!(
+                "--machine {text}: expected sim:FILE, such as sim:workload.toml, or a recording that is there"
+            ))),
         }
     }
 
@@ -250,6 +253,11 @@ pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> 
                 ..Aftermath::default()
             })
         }
+        Target::Recording(file) => Err(bad_input(format!(
+            "--machine {0}: a recording cannot be managed: `isobar replay {0} --policy NAME` asks what a policy would have done, \
+             `isobar top --machine {0}` shows it",
+            file.display()
+        ))),
         Target::Sim { workload, seed } => {
             let workload = simulated::read(&workload)?;
             let machine = SimMachine::new(&workload, seed).probing_for(needed.policy.needs());

@@ -151,13 +151,13 @@ impl Writer {
 fn prepared(path: &Path, about: &About) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open(path)?;
     connection.set_prepared_statement_cache_capacity(32);
-    connection.pragma_update(None, "application_id", APPLICATION)?;
     // Readers may look at the file while it grows, and no write waits for the disk.
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "normal")?;
     connection.pragma_update(None, "journal_size_limit", 16 << 20)?;
     let transaction = connection.transaction()?;
     transaction.execute_batch(SCHEMA)?;
+    transaction.pragma_update(None, "application_id", APPLICATION)?;
     transaction.pragma_update(None, "user_version", FORMAT)?;
     add_facts(&transaction, &about.facts)?;
     for (path, content) in &about.inputs {
