@@ -17,8 +17,10 @@
 //! | what others are told of a change | [`tell`] |
 //! | pages on their way to where they should be | [`pages`] |
 //! | what is left without counters | [`blind`] |
+//! | the same predictions for a person | [`advise`] |
 //! | the policy | [`isobar`] |
 
+pub mod advise;
 pub mod blind;
 pub mod calm;
 pub mod carry;
