@@ -1,8 +1,8 @@
 //! What a change would do, at first sight: only what it touches is reckoned, at prices for the
-//! rest. A price is what all programs together lose by a little more wait at a controller or link, or by
-//! a little less time in a cache; it is found once for an arrangement, and then a change costs as
-//! much to look at on a machine of a thousand threads as on one of ten. It chooses what is worth a
-//! rough look ([`super::rough`]).
+//! rest. A price is what all programs together lose by a little more wait at a controller or link,
+//! or by a little less time in a cache; it is found once for an arrangement, and then a change
+//! costs as much to look at on a machine of a thousand threads as on one of ten. It chooses what is
+//! worth a rough look ([`super::rough`]).
 
 use super::math::ln;
 use super::memory::Memory;
