@@ -27,8 +27,8 @@ settings! {
         pub error_weight: f64 = 1.0,
         /// The most, in per cent of its speed, that a program may lose so that others gain.
         pub max_loss_percent: f64 = 5.0,
-        /// Names of programs that are protected, such as ["redis", "my*"]: none is predicted to lose
-        /// by a change, one that measurably loses ends its trial, and its gain weighs more.
+        /// Names of programs that are protected, such as ["redis", "my*"]: none is predicted to
+        /// lose by a change, one that measurably loses ends its trial, and its gain weighs more.
         pub protect: Vec<String> = Vec::new(),
         /// How much the gain of a protected program weighs, where that of another weighs 1.
         pub protect_weight: f64 = 4.0,

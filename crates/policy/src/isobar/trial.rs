@@ -174,8 +174,8 @@ mod tests {
     use super::*;
 
     /// All gain 10 %; what one loses ends the trial beyond twice what it may, or where it is
-    /// protected. Where others came or went, only if the gain is not what was promised, unless it is
-    /// protected.
+    /// protected. Where others came or went, only if the gain is not what was promised, unless it
+    /// is protected.
     #[test]
     fn a_loss_of_one_ends_a_trial_by_who_it_is() {
         let gained = Verdict { predicted: 0.1, measured: 0.1, error: 0.01, ..Verdict::default() };
