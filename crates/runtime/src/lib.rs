@@ -32,6 +32,8 @@ mod run;
 pub mod selection;
 pub mod settings;
 
+pub use isobar_policy::isobar::advise;
+
 pub use error::{BoxError, RunError, in_full};
 #[cfg(any(test, feature = "fake"))]
 pub use run::fake;

@@ -8,6 +8,7 @@ use crate::failure::{bad_input, tell};
 use anyhow::Context;
 use isobar_linux::actuators::manager_lock::{self, ManagerLock};
 use isobar_linux::actuators::{self, ActuatorError, Outstanding, RestoreReport, file_capabilities, state_file};
+use isobar_linux::kernel::{ancestors, identity};
 use isobar_linux::machine::{LinuxMachine, LinuxOptions};
 use isobar_linux::resctrl::{DEFAULT_ROOT, without_others};
 use isobar_linux::sensors::accessed::AccessedBy;
@@ -246,6 +247,12 @@ pub fn report_to_json(report: &RestoreReport) -> Value {
 /// What a person should look at after this machine was put back, a line each.
 pub fn put_back_remarks(machine: &LinuxMachine<Sensors>) -> Vec<String> {
     machine.put_back().map(|report| report.remarks.clone()).unwrap_or_default()
+}
+
+/// Whether a process was started by another, or by one that it started, as far as the kernel tells
+/// now.
+pub fn descends(pid: Pid, from: Pid) -> bool {
+    ancestors::ancestry(pid, identity::process).any(|(one, _)| one == from)
 }
 
 /// The cgroups of a process, of every hierarchy; `None` where it is gone.

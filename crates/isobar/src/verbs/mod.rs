@@ -1,6 +1,7 @@
 //! The verbs, one file each: what may be typed after it, its help with an example, and what it
 //! does. A verb registers itself in one line of [`VERBS`].
 
+mod advise;
 mod decide;
 mod doctor;
 mod epochs;
@@ -37,6 +38,7 @@ pub const VERBS: &[Entry] = &[
     Entry::of::<decide::Decide>(),
     Entry::of::<manage::Manage>(),
     Entry::of::<explain::Explain>(),
+    Entry::of::<advise::Advise>(),
     Entry::of::<run::Run>(),
     Entry::of::<trace::Trace>(),
     Entry::of::<restore::Restore>(),

@@ -1,6 +1,17 @@
 //! The settings of `isobar`. None was chosen by workload: each has its reason beside it.
 
 use crate::settings::{ConfigError, Section, at_least, between, settings};
+use serde::{Deserialize, Serialize};
+
+/// What is to be greatest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Objective {
+    /// The mean speed of all.
+    Throughput,
+    /// The speed of those that suffer most.
+    Fairness,
+}
 
 settings! {
     /// The settings of `isobar`.
@@ -16,6 +27,14 @@ settings! {
         pub error_weight: f64 = 1.0,
         /// The most, in per cent of its speed, that a program may lose so that others gain.
         pub max_loss_percent: f64 = 5.0,
+        /// Names of programs that are protected, such as ["redis", "my*"]: none is predicted to
+        /// lose by a change, one that measurably loses ends its trial, and its gain weighs more.
+        pub protect: Vec<String> = Vec::new(),
+        /// How much the gain of a protected program weighs, where that of another weighs 1.
+        pub protect_weight: f64 = 4.0,
+        /// What is to be greatest: "throughput", the mean speed of all (of its logarithm), or
+        /// "fairness", where a program weighs by the square of its slowdown.
+        pub objective: Objective = Objective::Throughput,
         /// Epochs that are compared before and after a change.
         pub window_epochs: u32 = 3,
         /// Epochs after a change, and after its last page has moved, that are not compared: caches
@@ -57,6 +76,7 @@ impl Section for Config {
             between(section, key, value, 0.0, 1e6)?;
         }
         between(section, "max_loss_percent", self.max_loss_percent, 0.0, 100.0)?;
+        between(section, "protect_weight", self.protect_weight, 1.0, 100.0)?;
         between(section, "keep_free_percent", self.keep_free_percent, 0.0, 100.0)?;
         at_least(section, "window_epochs", self.window_epochs, 2)?;
         at_least(section, "solutions", self.solutions, 2)

@@ -14,12 +14,15 @@
 //! | what a change would do: at first sight for all, roughly for many, exactly for a few | [`prices`], [`rough`], [`predict`] |
 //! | which changes there are, and which pays | [`step`], [`search`], [`passed`], [`ways`] |
 //! | what was tried, what it brought, what is taken back | [`trial`], [`carry`] |
+//! | whose gain weighs how much, who may not lose | [`targets`] |
 //! | what others are told of a change | [`tell`] |
 //! | pages on their way to where they should be | [`pages`] |
 //! | what is left without counters | [`blind`] |
 //! | what it knows, for who shows it | [`outlook`] |
+//! | the same predictions for a person | [`advise`] |
 //! | the policy | [`isobar`] |
 
+pub mod advise;
 pub mod blind;
 pub mod calm;
 pub mod carry;
@@ -42,6 +45,7 @@ pub mod rough;
 pub mod scene;
 pub mod search;
 pub mod step;
+pub mod targets;
 pub mod tell;
 pub mod trial;
 pub mod ways;

@@ -1,8 +1,8 @@
-//! What a change would do, at first sight: only what it touches is reckoned, at prices for the rest.
-//! A price is what all programs together lose by a little more wait at a controller or link, or by
-//! a little less time in a cache; it is found once for an arrangement, and then a change costs as
-//! much to look at on a machine of a thousand threads as on one of ten. It chooses what is worth a
-//! rough look ([`super::rough`]).
+//! What a change would do, at first sight: only what it touches is reckoned, at prices for the
+//! rest. A price is what all programs together lose by a little more wait at a controller or link,
+//! or by a little less time in a cache; it is found once for an arrangement, and then a change
+//! costs as much to look at on a machine of a thousand threads as on one of ten. It chooses what is
+//! worth a rough look ([`super::rough`]).
 
 use super::math::ln;
 use super::memory::Memory;
@@ -108,7 +108,7 @@ impl<'a> Prices<'a> {
             weights.iter().zip(&self.latency[place.node]).map(|(weight, seconds)| weight * seconds).sum();
         let seconds = (one.compute + misses * one.wait * latency).max(1e-12);
         let rate = unit.share / seconds;
-        let horizon = if one.known { one.horizon } else { 0.0 };
+        let horizon = if one.known { one.stake() } else { 0.0 };
         // The part of its time by which it grows for a second of wait, and for all of its waits.
         let (by_wait, waits) = (misses * one.wait / seconds, misses * one.wait * latency / seconds);
         let own = unit.space / unit.threads;
@@ -197,7 +197,7 @@ impl<'a> Prices<'a> {
             }
             None => passes(self.memory, (is.node, old), |resource, _, bytes| changed[resource] += after * bytes),
         }
-        if one.known { one.horizon * ln(now.seconds / seconds) } else { 0.0 }
+        if one.known { one.stake() * ln(now.seconds / seconds) } else { 0.0 }
     }
 
     /// Misses an instruction of one that is moved.

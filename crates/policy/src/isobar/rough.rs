@@ -82,7 +82,7 @@ impl<'a> Rough<'a> {
                 at += 1;
             }
             if before > 0.0 && (after - before).abs() > 1e-6 * before && self.scene.traits[program].known {
-                value += self.scene.traits[program].horizon * ln(after / before);
+                value += self.scene.traits[program].stake() * ln(after / before);
             }
         }
         value

@@ -6,6 +6,7 @@ use super::idle::{Idle, runs};
 use super::memory::Memory;
 use super::program::{FEW, Program};
 use super::programs::{Programs, weights};
+use super::targets;
 use crate::kit::domains::Domains;
 use isobar_contention::MissCurve;
 use isobar_model::{Observation, Pid, Process, Thread, num};
@@ -52,6 +53,10 @@ pub struct Traits {
     pub pages: f64,
     /// Seconds for which its state is expected to last.
     pub horizon: f64,
+    /// How much its gain weighs beside that of others.
+    pub weight: f64,
+    /// Whether it may not lose.
+    pub protected: bool,
     /// The domain of all its threads, where it is one.
     pub alone: Option<usize>,
     /// How many threads run.
@@ -66,6 +71,20 @@ pub struct Traits {
     pub known: bool,
     /// The least speed-up that a change may bring it.
     pub least: f64,
+}
+
+impl Traits {
+    /// What a logarithm of its speed-up is worth: its weight, for as long as its state is expected
+    /// to last.
+    #[must_use]
+    pub fn stake(&self) -> f64 {
+        self.weight * self.horizon
+    }
+
+    /// How many times longer an instruction takes than with a local, idle memory of some latency.
+    fn slowdown(&self, latency: f64) -> f64 {
+        self.seconds / (self.compute + self.misses * self.wait * latency).max(1e-12)
+    }
 }
 
 /// Where everything is: what a change changes.
@@ -144,6 +163,11 @@ impl Scene {
             places.push(own.filter(|_| !one.follows).unwrap_or_else(local));
             traits.push(one);
         }
+        let known: Vec<usize> = (0..traits.len()).filter(|at| traits[*at].known).collect();
+        let nearest = memory.machine.latency().iter().flatten().copied().fold(f64::INFINITY, f64::min);
+        let suffers: Vec<(f64, bool)> =
+            known.iter().map(|at| (traits[*at].slowdown(nearest), traits[*at].protected)).collect();
+        known.iter().zip(targets::weights(config, &suffers)).for_each(|(at, weight)| traits[*at].weight = weight);
         let idle_cores = idle.by_domain(domains, seen.time.0, config.min_age_seconds);
         let mask = |(unit, domain): (&Unit, &usize)| ways(memory.places[*domain].llc, programs.list[unit.program].pid);
         let masks = units.iter().zip(&at).map(mask).collect();
@@ -282,6 +306,8 @@ fn describe(seen: &Observation, process: &Process, program: &Program, programs: 
         footprint: (num::float(pages) * PAGE / threads).max(PAGE),
         pages: num::float(pages),
         horizon: program.horizon(now).clamp(0.0, LONGEST),
+        weight: 1.0,
+        protected: config.protects(&process.name),
         alone: None,
         threads: running,
         movable: ready
@@ -291,7 +317,7 @@ fn describe(seen: &Observation, process: &Process, program: &Program, programs: 
         pages_movable: ready && config.pages && process.threads.iter().all(|thread| !thread.pinned),
         follows: programs.follows(program),
         known,
-        least: program.least(config.max_loss_percent / 100.0),
+        least: program.least(if config.protects(&process.name) { 0.0 } else { config.max_loss_percent / 100.0 }),
     }
 }
 

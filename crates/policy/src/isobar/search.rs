@@ -152,7 +152,7 @@ fn best(
         if scene.harms(&gains) {
             continue;
         }
-        let worth = |(one, gain): (&super::scene::Traits, &f64)| one.horizon * ln(*gain);
+        let worth = |(one, gain): (&super::scene::Traits, &f64)| one.stake() * ln(*gain);
         let total: f64 = scene.traits.iter().zip(&gains).map(worth).sum();
         // What comes late, after the pages that were asked for before, helps for less long.
         let late = if config.cost { (copied + step.copied(scene, &scene.base)) / COPIED } else { 0.0 };

@@ -12,6 +12,9 @@ use isobar_model::{Observation, Pid, num};
 /// Seconds after which pages that are still under way are not waited for.
 const PATIENCE: f64 = 60.0;
 
+/// A loss of a protected program that is none: what readings may feign.
+const HARDLY: f64 = 0.005;
+
 /// A program before a change.
 #[derive(Clone, Debug)]
 struct Witness {
@@ -62,6 +65,8 @@ pub struct Verdict {
     pub error: f64,
     /// The greatest loss of a program beyond its error, 0 or more.
     pub worst: f64,
+    /// Whether a protected program lost more than its error.
+    pub broken: bool,
     /// Programs that were changed and are among the witnesses.
     pub moved: usize,
     /// Whether programs came or went meanwhile: what was predicted was not for these.
@@ -92,11 +97,11 @@ impl Verdict {
 
     /// Whether the change did harm: all together clearly lost, or one lost twice what it may. Where
     /// programs came or went, that may be their doing: then only if the others did not gain what
-    /// was promised.
+    /// was promised. A protected program is not asked whose doing it was.
     #[must_use]
     pub fn harmed(&self, most: f64) -> bool {
         let its_doing = !self.disturbed || self.measured < 0.5 * self.predicted;
-        self.measured < -self.error || (self.worst > 2.0 * most && its_doing)
+        self.measured < -self.error || (self.worst > 2.0 * most && its_doing) || self.broken
     }
 
     /// By how much the prediction was wrong for each program that was moved.
@@ -140,7 +145,7 @@ impl Trial {
 
     /// What came of it; `None` where no program that was changed is a witness any more.
     #[must_use]
-    pub fn judge(&self, programs: &Programs, window: usize) -> Option<Verdict> {
+    pub fn judge(&self, programs: &Programs, window: usize, protected: impl Fn(&str) -> bool) -> Option<Verdict> {
         let mut verdict = Verdict { disturbed: self.there != there(programs), ..Verdict::default() };
         let mut variance = 0.0;
         for witness in &self.witnesses {
@@ -156,9 +161,28 @@ impl Trial {
             verdict.predicted += witness.predicted;
             verdict.measured += gain;
             verdict.worst = verdict.worst.max(-gain - 2.0 * own.sqrt());
+            verdict.broken |= protected(&program.name) && -gain > HARDLY + 2.0 * own.sqrt();
             verdict.moved += usize::from(self.touched.iter().any(|one| one.pid == witness.pid));
         }
         verdict.error = variance.sqrt();
         (verdict.moved > 0).then_some(verdict)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All gain 10 %; what one loses ends the trial beyond twice what it may, or where it is
+    /// protected. Where others came or went, only if the gain is not what was promised, unless it
+    /// is protected.
+    #[test]
+    fn a_loss_of_one_ends_a_trial_by_who_it_is() {
+        let gained = Verdict { predicted: 0.1, measured: 0.1, error: 0.01, ..Verdict::default() };
+        let lost = |worst, broken, disturbed| Verdict { worst, broken, disturbed, ..gained.clone() }.harmed(0.05);
+        assert!(!lost(0.09, false, false) && lost(0.11, false, false) && !lost(0.11, false, true));
+        assert!(lost(0.01, true, false) && lost(0.01, true, true));
+        assert!(Verdict { measured: -0.02, ..gained.clone() }.harmed(0.05));
+        assert!(!Verdict { measured: -0.005, ..gained }.harmed(0.05), "within its error");
     }
 }

@@ -319,7 +319,7 @@ impl Asked<'_> {
         self.members.iter().for_each(|(_, unit)| at.masks[*unit] = rest);
         self.order[..streams].iter().for_each(|(_, unit)| at.masks[*unit] = own);
         let gains = self.predictor.gains(&at).filter(|gains| !scene.harms(gains))?;
-        let worth: f64 = scene.traits.iter().zip(&gains).map(|(one, gain)| one.horizon * ln(*gain)).sum();
+        let worth: f64 = scene.traits.iter().zip(&gains).map(|(one, gain)| one.stake() * ln(*gain)).sum();
         let mut division = Division { members: Vec::new(), masks: [own, rest], names: BTreeMap::new() };
         for (pid, unit) in &self.members {
             let name = &self.seen.processes[scene.units[*unit].program].name;

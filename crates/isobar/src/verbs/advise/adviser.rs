@@ -1,0 +1,126 @@
+//! Watches the loop, and says at its end what it advises.
+
+use super::lines;
+use super::numad;
+use super::of::Of;
+use super::told::{self, About};
+use crate::output::Sink;
+use crate::report::{Aftermath, Reporter};
+use crate::text::{json_line, plain};
+use anyhow::bail;
+use isobar_model::{Capabilities, Observation, Sensor};
+use isobar_runtime::advise::{Advice, Advisor};
+use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally};
+
+/// The reporter of `isobar advise`.
+pub struct Adviser<'a> {
+    out: &'a mut dyn Sink,
+    of: Of,
+    json: bool,
+    advisor: Advisor,
+    capabilities: Capabilities,
+    last: Option<Observation>,
+}
+
+impl<'a> Adviser<'a> {
+    /// Writes to `out`.
+    pub fn new(out: &'a mut dyn Sink, of: Of, json: bool) -> Self {
+        Self { out, of, json, advisor: Advisor::default(), capabilities: Capabilities::default(), last: None }
+    }
+
+    /// The advice that is wanted: of a command's processes, where it started others.
+    fn wanted(&self, seen: &Observation) -> anyhow::Result<Vec<Advice>> {
+        let all = self.advisor.advise();
+        let is = |one: &Advice| match &self.of {
+            Of::All | Of::Room(_) => true,
+            Of::Process(pid) => one.pid == *pid,
+            Of::Command(pid, _) => one.pid == *pid || crate::machines::linux::descends(one.pid, *pid),
+        };
+        let wanted: Vec<Advice> = all.into_iter().filter(is).collect();
+        match &self.of {
+            Of::Process(pid) if wanted.is_empty() && seen.process(*pid).is_some() => {
+                bail!(
+                    "process {pid} hardly runs: there is nothing to predict while it waits; ask again while it is busy"
+                )
+            }
+            Of::Process(pid) if wanted.is_empty() => {
+                bail!(
+                    "process {pid} is not there, or hardly runs: nothing to advise; `isobar advise` shows who is busy"
+                )
+            }
+            Of::Command(..) if wanted.is_empty() => {
+                bail!(
+                    "the command ended or hardly ran: there is nothing to predict; give it longer work, or a longer --for"
+                )
+            }
+            _ => Ok(wanted),
+        }
+    }
+}
+
+/// Why nothing can be predicted on a machine, and what to do about it.
+fn obstacle(capabilities: &Capabilities) -> Option<String> {
+    let why = |sensor: Sensor| capabilities.missing.get(&sensor);
+    if why(Sensor::SeveralNodes).is_some() {
+        return Some(
+            "this machine has one memory node: there is nothing to bind, interleave or split; `isobar topo` shows it"
+                .to_owned(),
+        );
+    }
+    let (counter, reason) = [Sensor::Instructions, Sensor::LlcMisses, Sensor::PagesByNode]
+        .into_iter()
+        .find_map(|sensor| Some((sensor, why(sensor)?)))?;
+    Some(format!("{counter} cannot be measured, without which no gain can be predicted: {}", plain(reason)))
+}
+
+impl Observer for Adviser<'_> {
+    fn begin(&mut self, start: &Start<'_>) -> Result<(), BoxError> {
+        self.capabilities.clone_from(&start.sample.capabilities);
+        match obstacle(&self.capabilities) {
+            Some(why) if !matches!(self.of, Of::Room(_)) => Err(why.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), BoxError> {
+        if !matches!(self.of, Of::Room(_)) {
+            self.advisor.watch(epoch.managed);
+        }
+        self.last = Some(epoch.seen.clone());
+        Ok(())
+    }
+}
+
+impl Reporter for Adviser<'_> {
+    fn end(&mut self, _: &Tally, _: &Aftermath) -> anyhow::Result<()> {
+        let Some(seen) = self.last.take() else { bail!("stopped before anything was measured") };
+        if let Of::Room(wanted) = self.of {
+            writeln!(self.out, "{}", numad::nodes(&numad::room(&seen), wanted))?;
+            return Ok(self.out.flush()?);
+        }
+        let wanted = self.wanted(&seen)?;
+        let balancing = self.capabilities.numa_balancing;
+        let about = About { of: &self.of, machine: &seen.machine, balancing };
+        if self.json {
+            writeln!(self.out, "{}", json_line(&told::json(&wanted, &about)))?;
+        } else {
+            lines::all(&wanted, &about).iter().try_for_each(|line| writeln!(self.out, "{}", plain(line)))?;
+        }
+        Ok(self.out.flush()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_measured_is_said_with_its_reason() {
+        let mut capabilities = Capabilities::default();
+        assert_eq!(obstacle(&capabilities), None);
+        capabilities.missing.insert(Sensor::LlcMisses, "no PMU in this VM".into());
+        assert!(obstacle(&capabilities).unwrap().ends_with("no gain can be predicted: no PMU in this VM"));
+        capabilities.missing.insert(Sensor::SeveralNodes, "one node".into());
+        assert!(obstacle(&capabilities).unwrap().starts_with("this machine has one memory node"));
+    }
+}

@@ -1,0 +1,174 @@
+//! Advice for a person: what a program is like, then a table of what can be done with it, best
+//! first. Where advice is wanted of all programs, those that are best left are named in one line.
+
+use super::of::Of;
+use super::told::{About, command, sure};
+use crate::text::{aligned, plural, short, some_of};
+use isobar_model::{NodeId, num};
+use isobar_runtime::advise::{Advice, Choice, What};
+use std::ffi::OsString;
+
+/// Programs that are named in one line.
+const NAMED: usize = 8;
+
+/// Programs that are shown with all that can be done.
+const SHOWN: usize = 6;
+/// Each prediction holds while the others stay.
+const ONE: &str = "Each is predicted by itself, with all others where they are now: do one, then ask again. \
+                   `isobar manage --policy isobar` does that, and takes back what did not help.";
+
+/// What a person reads.
+pub fn all(all: &[Advice], about: &About<'_>) -> Vec<String> {
+    let mut lines = Vec::new();
+    let (left, other): (Vec<&Advice>, Vec<&Advice>) =
+        all.iter().partition(|one| *about.of == Of::All && one.choices.first().is_none_or(is_leave));
+    for advice in other.iter().take(SHOWN) {
+        lines.extend(of(advice, about));
+    }
+    if other.len() > SHOWN {
+        let more = plural(other.len() - SHOWN, "program");
+        lines.push(format!("{more} more with less to gain: `isobar advise PID`, or --json for all of them"));
+    }
+    if other.len() > 1 {
+        lines.push(ONE.to_owned());
+    }
+    let (unknown, left): (Vec<&Advice>, Vec<&Advice>) = left.into_iter().partition(|one| one.choices.is_empty());
+    let named = |list: &[&Advice]| {
+        let names: Vec<String> = list.iter().map(|one| format!("{} ({})", short(&one.name, 24), one.pid)).collect();
+        some_of(&names, NAMED)
+    };
+    if !left.is_empty() {
+        lines.push(format!("leave {}: {}", plural(left.len(), "program"), named(&left)));
+    }
+    if !unknown.is_empty() {
+        lines.push(format!(
+            "nothing can be said of {}: {}; {UNKNOWN}",
+            plural(unknown.len(), "program"),
+            named(&unknown)
+        ));
+    }
+    if all.is_empty() {
+        lines.push("no program is busy: nothing to advise".to_owned());
+    }
+    lines.extend(balancing(all, about));
+    lines
+}
+
+const UNKNOWN: &str = "its counters said nothing for three seconds on end; watch longer with --for";
+
+fn is_leave(choice: &Choice) -> bool {
+    choice.what == What::Leave
+}
+
+/// The lines of a program.
+fn of(advice: &Advice, about: &About<'_>) -> Vec<String> {
+    let mut lines = vec![head(advice)];
+    if advice.choices.is_empty() {
+        lines.push(format!("  nothing can be said: {UNKNOWN}"));
+    }
+    let title = ["advice", "gain", "range", "confidence", "others", "to type"].map(str::to_owned).to_vec();
+    let rows: Vec<Vec<String>> =
+        std::iter::once(title).chain(advice.choices.iter().map(|one| row(one, advice, about))).collect();
+    if rows.len() > 1 {
+        lines.extend(aligned(&rows, &[0, 2, 3, 5]).into_iter().map(|line| format!("  {line}")));
+    }
+    lines
+}
+
+/// `lbm (pid 1000): 1 thread on node 0; pages 100 % on node 0; 23.1 misses per 1000 instructions`.
+fn head(advice: &Advice) -> String {
+    let on: Vec<String> =
+        advice.threads.iter().map(|(node, count)| format!("{} on node {}", plural(*count, "thread"), node.0)).collect();
+    let pages = match &advice.pages {
+        None => "pages not measured".to_owned(),
+        Some(pages) => {
+            let some = pages.iter().filter(|(_, part)| *part >= 0.005);
+            let part = |(node, part): &(NodeId, f64)| format!("{} % on node {}", num::round(part * 100.0), node.0);
+            format!("pages {}", some.map(part).collect::<Vec<_>>().join(", "))
+        }
+    };
+    let bound = if advice.pinned { "; bound by its owner" } else { "" };
+    let misses = advice.misses * 1000.0;
+    let name = short(&advice.name, 32);
+    format!("{name} (pid {}): {}; {pages}; {misses:.1} misses per 1000 instructions{bound}", advice.pid, on.join(", "))
+}
+
+fn row(choice: &Choice, advice: &Advice, about: &About<'_>) -> Vec<String> {
+    if is_leave(choice) {
+        return vec!["leave".into(), "0 %".into(), String::new(), String::new(), String::new(), String::new()];
+    }
+    let (low, high) = choice.range;
+    vec![
+        what(&choice.what),
+        percent(choice.gain),
+        format!("{} to {}", percent(low), percent(high)),
+        sure(choice.confidence).to_owned(),
+        percent(choice.others),
+        command(choice, advice, about).unwrap_or_default(),
+    ]
+}
+
+fn what(what: &What) -> String {
+    let list = |nodes: &[NodeId]| nodes.iter().map(|node| node.0.to_string()).collect::<Vec<_>>().join(",");
+    match what {
+        What::Leave => "leave".to_owned(),
+        What::Bind(node) => format!("bind to node {}", node.0),
+        What::Gather(node) => format!("pages to node {}", node.0),
+        What::Interleave(nodes) => format!("interleave {}", list(nodes)),
+        What::Split(weights) => {
+            let weights: Vec<String> = weights.iter().map(|(node, weight)| format!("{}:{weight}", node.0)).collect();
+            format!("split {}", weights.join(","))
+        }
+    }
+}
+
+/// What NUMA balancing means for the advice, and for whom it is better off.
+fn balancing(all: &[Advice], about: &About<'_>) -> Option<String> {
+    if about.balancing != Some(true) {
+        return None;
+    }
+    let spread = |one: &&Advice| {
+        matches!(one.choices.first().map(|best| &best.what), Some(What::Interleave(_) | What::Split(_)))
+            || (one.follows && matches!(one.choices.first().map(|best| &best.what), Some(What::Gather(_))))
+    };
+    let names: Vec<String> =
+        all.iter().filter(spread).map(|one| format!("{} ({})", short(&one.name, 24), one.pid)).collect();
+    let told = "NUMA balancing is on, and predicted with: pages that it brings to their threads count as there";
+    Some(if names.is_empty() {
+        format!("{told}; of none of these programs it undoes what is advised")
+    } else {
+        let names = some_of(&names, NAMED);
+        format!(
+            "{told}. It undoes what is advised for {names}: start it under the memory policy above, which balancing keeps, or \
+             turn it off while it runs (sysctl kernel.numa_balancing=0)"
+        )
+    })
+}
+
+/// What was typed, where a shell would read it as it stands.
+pub fn typed(command: &[OsString]) -> String {
+    let words: Option<Vec<&str>> = command.iter().map(|word| word.to_str()).collect();
+    let plain =
+        |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_./=-+:,@%".contains(c));
+    words.filter(|words| words.iter().all(plain)).map_or_else(|| "COMMAND".to_owned(), |words| words.join(" "))
+}
+
+/// `+12.3 %`.
+fn percent(part: f64) -> String {
+    let tenths = num::round(part.abs() * 1000.0);
+    let sign = if part < 0.0 && tenths > 0 { '-' } else { '+' };
+    format!("{sign}{}.{} %", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_shown_only_where_a_shell_reads_it_as_it_stands() {
+        let typed = |words: &[&str]| typed(&words.iter().map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(typed(&["./solver", "--size=4", "a.dat"]), "./solver --size=4 a.dat");
+        assert_eq!(typed(&["sh", "-c", "rm -rf $HOME"]), "COMMAND");
+        assert_eq!(typed(&["a", ""]), "COMMAND");
+    }
+}

@@ -1,0 +1,111 @@
+//! `isobar advise`: what the predictor of the policy `isobar` says to a person of a process, of a
+//! command that is tried for some seconds, or of all busy programs; and which nodes have room
+//! (`--numad`). It changes nothing.
+
+mod adviser;
+mod lines;
+mod numad;
+mod of;
+mod told;
+mod trial;
+
+use super::Verb;
+use super::options::{seed, within};
+use super::watch::{self, Needed, WatchArgs};
+use crate::output::{Chunks, Queue};
+use adviser::Adviser;
+use isobar_model::{Pid, Seconds};
+use numad::Wanted;
+use of::Of;
+use std::ffi::OsString;
+use std::io::Write;
+use trial::Trial;
+
+/// Say where a program should run and where its memory should be, with the predicted gain of each
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "advise",
+    after_help = "Example:
+  isobar advise
+  isobar advise 4711 --for 30
+  isobar advise -- ./solver input.dat
+  isobar advise --machine sim:examples/stress/one-node.toml
+  isobar advise --numad 4:8192
+
+Bind (threads and pages on one node), gather (pages on the node of its threads), interleave (pages in turn on all nodes), split \
+(pages by the bandwidth of nodes) or leave: each with the gain that is predicted for the program, the range in which it lies by \
+what is known of the program, the gain of all others, and the command to type, the best first. Nothing is changed. A command \
+is run for --for seconds with its output on stderr, and then ended (SIGTERM).
+
+--numad prints a node list such as 0-1, as `numad -w` does, and nothing else."
+)]
+pub struct Advise {
+    /// Only this process, with all that could be done
+    #[arg(value_name = "PID", conflicts_with = "command")]
+    pid: Option<u32>,
+    /// The nodes on which so many CPUs (and MiB of memory) are free
+    #[arg(long, value_name = "CPUS[:MIB]", conflicts_with_all = ["pid", "command", "json"])]
+    numad: Option<Wanted>,
+    /// Seconds to watch; with --numad 2
+    #[arg(long = "for", value_name = "S", value_parser = seconds)]
+    duration: Option<f64>,
+    /// A simulated machine instead of this one
+    #[arg(long, value_name = "sim:FILE", conflicts_with = "command")]
+    machine: Option<String>,
+    /// Seed of the simulated machine
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
+    seed: u64,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    /// A command to try, and its arguments
+    #[arg(value_name = "COMMAND", last = true)]
+    command: Vec<OsString>,
+}
+
+/// Seconds for which programs are watched: the predictor compares three at least.
+const WATCHED: f64 = 10.0;
+/// Seconds in which it is seen which CPUs are busy.
+const GLANCE: f64 = 2.0;
+
+fn seconds(text: &str) -> Result<f64, String> {
+    within(text, 2.0..=86_400.0, "seconds from 2 to 86400, such as 10")
+}
+
+impl Verb for Advise {
+    fn run(&self, _: &mut dyn Write) -> anyhow::Result<()> {
+        let mut needed = Needed::from_args(&self.watched())?;
+        let usual = if self.numad.is_some() { GLANCE } else { WATCHED };
+        needed.limits.dry_run = true;
+        needed.limits.despite_missing = true;
+        needed.limits.duration = Some(Seconds(self.duration.unwrap_or(usual)));
+        let trial = Trial::start(&self.command)?;
+        let of = match (&self.numad, &trial, self.pid) {
+            (Some(wanted), ..) => Of::Room(*wanted),
+            (_, Some(trial), _) => Of::Command(trial.pid(), lines::typed(&self.command)),
+            (.., Some(pid)) => Of::Process(Pid(pid)),
+            _ => Of::All,
+        };
+        let queue = Queue::to_stdout(watch::notice(self.json))?;
+        let mut out = Chunks::of(&queue);
+        let done = watch::drive(needed, &queue, &mut Adviser::new(&mut out, of, self.json));
+        drop(trial);
+        watch::finish(done, queue)
+    }
+}
+
+impl Advise {
+    /// The policy whose predictor is asked says which sensors are switched on.
+    fn watched(&self) -> WatchArgs {
+        WatchArgs {
+            policy: Some("isobar".to_owned()),
+            config: None,
+            only: Vec::new(),
+            set: Vec::new(),
+            interval: None,
+            machine: self.machine.clone(),
+            seed: self.seed,
+            json: self.json,
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Of what advice is wanted.
+
+use super::numad::Wanted;
+use isobar_model::Pid;
+
+/// Of what advice is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// all busy programs
+    All,
+    /// a process
+    Process(Pid),
+    /// a command that was started as this process, and how it was typed
+    Command(Pid, String),
+    /// nodes with room
+    Room(Wanted),
+}

@@ -1,0 +1,147 @@
+//! Advice as JSON, and the command to type for each thing that can be done.
+
+use super::of::Of;
+use isobar_model::{CpuSet, NodeId, Topology};
+use isobar_runtime::advise::{Advice, Choice, Confidence, What};
+use serde_json::{Value, json};
+
+/// What advice is about.
+pub struct About<'a> {
+    /// Of what it is wanted.
+    pub of: &'a Of,
+    /// The machine.
+    pub machine: &'a Topology,
+    /// Whether the kernel's NUMA balancing is on.
+    pub balancing: Option<bool>,
+}
+
+/// One document.
+pub fn json(all: &[Advice], about: &About<'_>) -> Value {
+    let programs: Vec<Value> = all.iter().map(|one| program(one, about)).collect();
+    json!({ "numa_balancing": about.balancing, "programs": programs })
+}
+
+fn program(advice: &Advice, about: &About<'_>) -> Value {
+    let pages = advice
+        .pages
+        .as_ref()
+        .map(|pages| pages.iter().map(|(node, part)| json!({ "node": node.0, "part": part })).collect::<Vec<_>>());
+    let threads: Vec<Value> =
+        advice.threads.iter().map(|(node, count)| json!({ "node": node.0, "count": count })).collect();
+    json!({
+        "pid": advice.pid.0,
+        "name": &*advice.name,
+        "threads": threads,
+        "pages": pages,
+        "llc_misses_per_instruction": advice.misses,
+        "kernel_brings_pages": advice.follows,
+        "bound_by_owner": advice.pinned,
+        "choices": advice.choices.iter().map(|one| choice(one, advice, about)).collect::<Vec<_>>(),
+    })
+}
+
+fn choice(choice: &Choice, advice: &Advice, about: &About<'_>) -> Value {
+    let (advised, nodes): (&str, Value) = match &choice.what {
+        What::Leave => ("leave", json!([])),
+        What::Bind(node) => ("bind", json!([node.0])),
+        What::Gather(node) => ("gather", json!([node.0])),
+        What::Interleave(nodes) => ("interleave", json!(nodes.iter().map(|node| node.0).collect::<Vec<_>>())),
+        What::Split(weights) => (
+            "split",
+            json!(weights.iter().map(|(node, weight)| json!({"node": node.0, "weight": weight})).collect::<Vec<_>>()),
+        ),
+    };
+    json!({
+        "advice": advised,
+        "nodes": nodes,
+        "gain": choice.gain,
+        "gain_low": choice.range.0,
+        "gain_high": choice.range.1,
+        "gain_of_others": choice.others,
+        "confidence": sure(choice.confidence),
+        "command": command(choice, advice, about),
+    })
+}
+
+/// How sure.
+pub const fn sure(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Low => "low",
+        Confidence::Medium => "medium",
+        Confidence::High => "high",
+    }
+}
+
+/// What to type; `None` to leave it. Memory that a process has already spread cannot be spread anew
+/// from outside: then it is what to start it with.
+pub fn command(choice: &Choice, advice: &Advice, about: &About<'_>) -> Option<String> {
+    let (start, running) = match about.of {
+        Of::Command(_, typed) => (typed.as_str(), false),
+        _ => ("COMMAND", true),
+    };
+    let pid = advice.pid;
+    Some(match &choice.what {
+        What::Leave => return None,
+        What::Bind(node) if !running => format!("isobar run --node {node} -- {start}", node = node.0),
+        What::Bind(node) => {
+            let cpus = about.machine.cpus_of_node(*node).map(CpuSet::to_string).unwrap_or_default();
+            let taskset = format!("taskset -acp {cpus} {pid}");
+            match away(*node, advice) {
+                Some(from) => format!("{taskset} && migratepages {pid} {from} {}", node.0),
+                None => taskset,
+            }
+        }
+        What::Gather(node) if !running => format!("numactl --preferred={} {start}", node.0),
+        What::Gather(node) => format!("migratepages {pid} {} {}", away(*node, advice).unwrap_or_default(), node.0),
+        What::Interleave(nodes) => format!("isobar run --interleave {} -- {start}", list(nodes)),
+        What::Split(weights) => {
+            let weights: Vec<String> = weights.iter().map(|(node, weight)| format!("{}:{weight}", node.0)).collect();
+            format!("echo weights {} > where.txt; isobar run --decision where.txt -- {start}", weights.join(","))
+        }
+    })
+}
+
+/// The nodes where its pages are beside one, as a list.
+fn away(node: NodeId, advice: &Advice) -> Option<String> {
+    let others: Vec<NodeId> =
+        advice.pages.iter().flatten().filter(|(at, part)| *at != node && *part > 0.0).map(|(at, _)| *at).collect();
+    (!others.is_empty()).then(|| list(&others))
+}
+
+fn list(nodes: &[NodeId]) -> String {
+    nodes.iter().map(|node| node.0.to_string()).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobar_model::Pid;
+    use isobar_model::topology::synthetic::synthetic;
+
+    fn typed(what: What, of: &Of) -> Option<String> {
+        let pages = Some(vec![(NodeId(0), 0.75), (NodeId(1), 0.25)]);
+        let (threads, choices) = (vec![(NodeId(0), 1)], Vec::new());
+        let (name, pid) = ("a;b".into(), Pid(7));
+        let advice = Advice { pid, name, threads, pages, misses: 0.0, follows: false, pinned: false, choices };
+        let choice = Choice { what, gain: 0.1, range: (0.0, 0.2), others: 0.0, confidence: Confidence::High };
+        let machine = synthetic("node:2 core:4").unwrap();
+        command(&choice, &advice, &About { of, machine: &machine, balancing: None })
+    }
+
+    #[test]
+    fn a_running_process_is_moved_and_a_command_is_started_anew() {
+        let running = Of::Process(Pid(7));
+        assert_eq!(typed(What::Leave, &running), None);
+        assert_eq!(typed(What::Bind(NodeId(1)), &running).unwrap(), "taskset -acp 4-7 7 && migratepages 7 0 1");
+        assert_eq!(typed(What::Gather(NodeId(0)), &running).unwrap(), "migratepages 7 1 0");
+        let both = vec![NodeId(0), NodeId(1)];
+        assert_eq!(typed(What::Interleave(both.clone()), &running).unwrap(), "isobar run --interleave 0,1 -- COMMAND");
+        let tried = Of::Command(Pid(7), "./solver input.dat".into());
+        assert_eq!(typed(What::Bind(NodeId(1)), &tried).unwrap(), "isobar run --node 1 -- ./solver input.dat");
+        let weights = vec![(NodeId(0), 8), (NodeId(1), 4)];
+        assert_eq!(
+            typed(What::Split(weights), &tried).unwrap(),
+            "echo weights 0:8,1:4 > where.txt; isobar run --decision where.txt -- ./solver input.dat"
+        );
+    }
+}

@@ -1,0 +1,395 @@
+//! What the policy's predictor says to a person of each program: bind it to a node, interleave its
+//! memory, split it by the bandwidth of nodes, or leave it. Nothing is tried here, so every figure
+//! comes with the range in which it lies by what is known of the program.
+//!
+//! It watches as the policy does, with the same estimates, and is asked once at the end.
+
+use super::config::Config;
+use super::idle::Idle;
+use super::memory::Memory;
+use super::predict::Predictor;
+use super::programs::{Programs, weights};
+use super::scene::{Arrangement, Scene};
+use super::tell::NOTICED;
+use crate::kit::domains::CachedDomains;
+use isobar_model::{NodeId, Observation, Pid, Topology, num};
+use std::sync::Arc;
+
+/// The least gain over all, as a part of a program's speed, that is worth a person's hand: as much
+/// as the policy asks for by default.
+const WORTH: f64 = 0.03;
+/// Weights below this part of the greatest difference are the same: nodes told alike.
+const ALIKE: f64 = 0.1;
+/// A range of gains up to this wide is known well, whatever the gain.
+const NARROW: f64 = 0.04;
+
+/// What can be done with a program.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    /// Nothing.
+    Leave,
+    /// Its threads and all of its pages on a node.
+    Bind(NodeId),
+    /// All of its pages on a node; its threads stay.
+    Gather(NodeId),
+    /// Its pages in turn on these nodes.
+    Interleave(Vec<NodeId>),
+    /// Its pages on nodes by their bandwidth, in these weights.
+    Split(Vec<(NodeId, u8)>),
+}
+
+/// How far a prediction can be relied on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    /// The range includes the opposite, or latencies are guessed.
+    Low,
+    /// The range is wide.
+    Medium,
+    /// The range is narrow against the gain.
+    High,
+}
+
+/// One of the things that can be done, with what is predicted of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// What.
+    pub what: What,
+    /// Gain in the program's own speed, 0.1 = 10 % faster.
+    pub gain: f64,
+    /// The range in which the gain lies, by what is known of how much the program waits.
+    pub range: (f64, f64),
+    /// Gain of all others, summed.
+    pub others: f64,
+    /// How far that can be relied on.
+    pub confidence: Confidence,
+}
+
+/// What is advised for a program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Advice {
+    /// The program.
+    pub pid: Pid,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Running threads by node, nodes ascending.
+    pub threads: Vec<(NodeId, usize)>,
+    /// Part of its pages on each node; `None` where that is not measured.
+    pub pages: Option<Vec<(NodeId, f64)>>,
+    /// LLC misses per instruction.
+    pub misses: f64,
+    /// Whether the kernel brings its pages to it, as far as was seen.
+    pub follows: bool,
+    /// Whether its owner bound some of its threads.
+    pub pinned: bool,
+    /// What can be done, best first, to leave it included; empty where nothing can be predicted.
+    pub choices: Vec<Choice>,
+}
+
+impl Advice {
+    /// The gain over all programs of what is best.
+    fn most(&self) -> f64 {
+        self.choices.first().map_or(f64::NEG_INFINITY, |best| best.gain + best.others)
+    }
+}
+
+/// Watches a machine to give advice.
+#[derive(Debug)]
+pub struct Advisor {
+    config: Config,
+    domains: CachedDomains,
+    memory: Option<(Arc<Topology>, Memory)>,
+    programs: Programs,
+    idle: Idle,
+    last: Option<(Observation, Scene)>,
+}
+
+impl Default for Advisor {
+    fn default() -> Self {
+        Self {
+            config: Config { min_age_seconds: 0.0, ..Config::default() },
+            domains: CachedDomains::default(),
+            memory: None,
+            programs: Programs::default(),
+            idle: Idle::default(),
+            last: None,
+        }
+    }
+}
+
+impl Advisor {
+    /// Takes an epoch.
+    pub fn watch(&mut self, seen: &Observation) {
+        let domains = self.domains.of(&seen.machine).clone();
+        let known = self.memory.take().filter(|(machine, _)| Arc::ptr_eq(machine, &seen.machine));
+        let Some(mut memory) = known.map(|(_, memory)| memory).or_else(|| Memory::of(seen, &domains)) else { return };
+        self.programs.read(seen, &domains, &memory);
+        self.idle.pass(seen, &domains);
+        let open = |_: usize, _: Pid| u64::MAX;
+        let scene = Scene::of(seen, &self.programs, &memory, &domains, &self.config, &self.idle, open);
+        for unit in &scene.units {
+            self.programs.hold(unit.program, unit.space / unit.threads);
+        }
+        memory.correct(seen, &scene.flows);
+        self.memory = Some((Arc::clone(&seen.machine), memory));
+        self.last = Some((seen.clone(), scene));
+    }
+
+    /// What is advised for each program that runs, those with most to gain over all first.
+    #[must_use]
+    pub fn advise(&self) -> Vec<Advice> {
+        let (Some((seen, scene)), Some((_, memory))) = (&self.last, &self.memory) else { return Vec::new() };
+        let asked = Asked { seen, scene, memory, programs: &self.programs };
+        let running = (0..scene.traits.len()).filter(|at| scene.traits[*at].threads > 0);
+        let mut all: Vec<Advice> = running.map(|at| asked.about(at)).collect();
+        all.sort_by(|a, b| b.most().total_cmp(&a.most()).then(a.pid.cmp(&b.pid)));
+        all
+    }
+}
+
+/// What advice rests on.
+struct Asked<'a> {
+    seen: &'a Observation,
+    scene: &'a Scene,
+    memory: &'a Memory,
+    programs: &'a Programs,
+}
+
+impl Asked<'_> {
+    fn about(&self, at: usize) -> Advice {
+        let (process, program) = (&self.seen.processes[at], &self.programs.list[at]);
+        let by_node = |weights: Vec<f64>| self.memory.nodes.iter().copied().zip(weights).collect();
+        Advice {
+            pid: process.pid,
+            name: Arc::clone(&process.name),
+            threads: self.threads(at),
+            pages: weights(process, self.memory).map(by_node),
+            misses: program.misses,
+            follows: self.scene.traits[at].follows,
+            pinned: process.threads.iter().any(|thread| thread.pinned),
+            choices: self.choices(at),
+        }
+    }
+
+    fn units(&self, at: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.scene.units.len()).filter(move |unit| self.scene.units[*unit].program == at)
+    }
+
+    fn threads(&self, at: usize) -> Vec<(NodeId, usize)> {
+        let on = |node: usize| {
+            let here = |unit: &usize| self.memory.places[self.scene.base.domains[*unit]].node == node;
+            let threads = self.units(at).filter(here).map(|unit| self.scene.units[unit].threads);
+            usize::try_from(num::round(threads.sum::<f64>())).unwrap_or_default()
+        };
+        let all = self.memory.nodes.iter().enumerate().map(|(at, node)| (*node, on(at)));
+        all.filter(|(_, threads)| *threads > 0).collect()
+    }
+
+    /// What can be done, best first.
+    fn choices(&self, at: usize) -> Vec<Choice> {
+        let one = &self.scene.traits[at];
+        if !one.known {
+            return Vec::new();
+        }
+        let mut all = vec![(What::Leave, self.scene.base.clone())];
+        let process = &self.seen.processes[at];
+        if let Some(pages) = weights(process, self.memory) {
+            let room = |node: usize| one.pages * (1.0 - pages[node]) <= self.scene.free[node];
+            let nodes = (0..self.memory.nodes.len()).filter(|node| room(*node));
+            all.extend(nodes.filter_map(|node| self.on(at, node)));
+            all.extend(self.spread(at, &pages));
+        }
+        // What changes nothing is to leave it.
+        all.retain(|(what, there)| *what == What::Leave || !self.is_as_it_is(there));
+        let mut choices = self.predicted(at, &all);
+        let score = |one: &Choice| if one.what == What::Leave { 0.0 } else { one.gain + one.others - WORTH };
+        choices.sort_by(|a, b| score(b).total_cmp(&score(a)).then_with(|| a.what.cmp(&b.what)));
+        choices
+    }
+
+    fn is_as_it_is(&self, there: &Arrangement) -> bool {
+        let base = &self.scene.base;
+        let near = |(a, b): (&f64, &f64)| (a - b).abs() < 0.02;
+        let pages = |(a, b): (&Vec<f64>, &Vec<f64>)| a.iter().zip(b).all(near);
+        there.domains == base.domains && there.weights.iter().zip(&base.weights).all(pages)
+    }
+
+    /// All on a node: the threads, too, where there is room for them.
+    fn on(&self, at: usize, node: usize) -> Option<(What, Arrangement)> {
+        let mut there = self.scene.base.clone();
+        let mut away = false;
+        for unit in self.units(at).collect::<Vec<_>>() {
+            if self.memory.places[there.domains[unit]].node == node {
+                continue;
+            }
+            let open = (0..self.memory.places.len()).filter(|domain| self.memory.places[*domain].node == node);
+            let roomy = open.max_by_key(|domain| (there.idle_cores[*domain], usize::MAX - domain))?;
+            let wanted = usize::try_from(num::round(self.scene.units[unit].threads)).unwrap_or(usize::MAX);
+            let fits = there.idle_cores[roomy] >= wanted;
+            let free = self.seen.processes[at].threads.iter().all(|thread| !thread.pinned);
+            if !fits || !free {
+                away = true;
+                break;
+            }
+            there.idle_cores[roomy] -= wanted;
+            (there.domains[unit], there.masks[unit]) = (roomy, u64::MAX);
+        }
+        let id = self.memory.nodes[node];
+        if away {
+            there = self.scene.base.clone();
+        }
+        self.pages_to(at, |to| if to == node { 1.0 } else { 0.0 }, &mut there);
+        Some((if away { What::Gather(id) } else { What::Bind(id) }, there))
+    }
+
+    /// Its pages over all nodes that have room: in turn, and by bandwidth where that differs.
+    fn spread(&self, at: usize, pages: &[f64]) -> Vec<(What, Arrangement)> {
+        let one = &self.scene.traits[at];
+        let nodes = 0..self.memory.nodes.len();
+        let part = 1.0 / num::float_len(self.memory.nodes.len());
+        let fits = |node: usize| one.pages * (part - pages[node]).max(0.0) <= self.scene.free[node];
+        if self.memory.nodes.len() < 2 || !nodes.clone().all(fits) {
+            return Vec::new();
+        }
+        let mut all = Vec::new();
+        let mut there = self.scene.base.clone();
+        self.pages_to(at, |_| part, &mut there);
+        all.push((What::Interleave(self.memory.nodes.clone()), there));
+        let carried: Vec<f64> = nodes.map(|node| self.memory.machine.resources()[node].capacity).collect();
+        let (least, most) = carried.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), one| (a.min(*one), b.max(*one)));
+        if least < (1.0 - ALIKE) * most {
+            let weight = |one: &f64| u8::try_from(num::round(8.0 * one / most).max(1)).unwrap_or(8);
+            let by: Vec<u8> = carried.iter().map(weight).collect();
+            let sum: f64 = by.iter().map(|weight| f64::from(*weight)).sum();
+            let mut there = self.scene.base.clone();
+            self.pages_to(at, |node| f64::from(by[node]) / sum, &mut there);
+            all.push((What::Split(self.memory.nodes.iter().copied().zip(by).collect()), there));
+        }
+        all
+    }
+
+    fn pages_to(&self, at: usize, part: impl Fn(usize) -> f64, there: &mut Arrangement) {
+        there.weights[at].iter_mut().enumerate().for_each(|(node, weight)| *weight = part(node));
+    }
+
+    /// What the equations say of each, with the program as it is taken to be, and as it may be.
+    fn predicted(&self, at: usize, all: &[(What, Arrangement)]) -> Vec<Choice> {
+        let middle = self.gains(self.scene, all);
+        let ends: Vec<Vec<Option<Vec<f64>>>> = self.ends(at).iter().map(|scene| self.gains(scene, all)).collect();
+        let mut choices = Vec::new();
+        for (index, (what, _)) in all.iter().enumerate() {
+            let Some(gains) = &middle[index] else { continue };
+            let gain = gains[at] - 1.0;
+            let others = gains.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, gain)| gain - 1.0).sum();
+            let own = ends.iter().filter_map(|end| Some(end[index].as_ref()?[at] - 1.0));
+            let range = own.fold((gain, gain), |(low, high), one| (low.min(one), high.max(one)));
+            let confidence = self.confidence(gain, range);
+            choices.push(Choice { what: what.clone(), gain, range, others, confidence });
+        }
+        choices
+    }
+
+    fn gains(&self, scene: &Scene, all: &[(What, Arrangement)]) -> Vec<Option<Vec<f64>>> {
+        let mut predictor = Predictor::new(scene, self.memory);
+        all.iter().map(|(_, there)| predictor.gains(there)).collect()
+    }
+
+    /// The scene with the program waiting for less of its time, and for more, by what is not known
+    /// of it; its speed now is what was measured.
+    fn ends(&self, at: usize) -> Vec<Scene> {
+        let program = &self.programs.list[at];
+        let Some(last) = program.last else { return Vec::new() };
+        let doubt = program.cpi.doubtful(last.cycles, last.exposure);
+        let part = program.cpi.wait * last.exposure / last.cycles.max(1e-9);
+        if part < 1e-6 {
+            return Vec::new();
+        }
+        let end = |to: f64| {
+            let mut scene = self.scene.clone();
+            let one = &mut scene.traits[at];
+            let all = one.compute + (part * last.cycles / self.programs.hertz).max(0.0);
+            one.wait *= to / part;
+            one.compute = (all * (1.0 - to)).max(1e-12);
+            scene
+        };
+        [part - doubt, part + doubt].into_iter().map(|to| end(to.clamp(0.01 * part, 0.98))).collect()
+    }
+
+    fn confidence(&self, gain: f64, (low, high): (f64, f64)) -> Confidence {
+        let guessed = self.seen.latency.is_none() && self.seen.latency_idle.is_none();
+        let wide = high - low;
+        if guessed || (low < -NOTICED && high > NOTICED) {
+            Confidence::Low
+        } else if wide <= NARROW.max(gain.abs() / 2.0) {
+            Confidence::High
+        } else {
+            Confidence::Medium
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_kit::{observation, process, thread, with_pages};
+    use isobar_model::{Bytes, Thread};
+
+    /// Two nodes of four cores. `p1` runs on node 1 with all of its pages on node 0, `p2` hardly
+    /// misses, `p3` says nothing of what it does.
+    fn watched() -> (Advisor, Observation) {
+        let one = |tid, cpu, misses| Thread {
+            instructions: Some(1_250_000_000),
+            cycles: Some(2_500_000_000),
+            llc_misses: Some(misses),
+            ..thread(tid, cpu, 0.0)
+        };
+        let blind = Thread { instructions: None, cycles: None, llc_misses: None, ..thread(3, 1, 0.0) };
+        let processes =
+            vec![process(1, vec![one(1, 4, 31_250_000)]), process(2, vec![one(2, 0, 1000)]), process(3, vec![blind])];
+        let mut seen = observation("node:2 core:4", processes);
+        with_pages(&mut seen, 1, &[100_000, 0]);
+        with_pages(&mut seen, 2, &[1000, 0]);
+        seen.free = seen.machine.nodes().iter().map(|node| (node.id, Bytes(16 << 30))).collect();
+        let mut advisor = Advisor::default();
+        for epoch in 1u8..=8 {
+            seen.time.0 = f64::from(epoch);
+            advisor.watch(&seen);
+        }
+        (advisor, seen)
+    }
+
+    #[test]
+    fn a_program_with_remote_memory_is_bound_to_its_node_and_the_others_are_left() {
+        let all = watched().0.advise();
+        assert_eq!(all.iter().map(|one| one.pid.0).collect::<Vec<_>>(), [1, 2, 3]);
+        let best = &all[0].choices[0];
+        assert!(matches!(best.what, What::Bind(_)) && best.gain > 0.1, "{all:?}");
+        assert!(best.range.0 < best.gain && best.gain < best.range.1, "{best:?}");
+        let shares: Vec<f64> = all[0].choices.iter().map(|one| one.gain).collect();
+        assert!(shares.windows(2).all(|pair| pair[0] >= pair[1]), "{shares:?}");
+        assert_eq!(all[1].choices[0].what, What::Leave, "{:?}", all[1]);
+        assert!(all[2].choices.is_empty(), "nothing is predicted of what was not measured");
+    }
+
+    /// Latencies that nothing tells are guessed: no confidence.
+    #[test]
+    fn guessed_latencies_leave_little_confidence() {
+        let all = watched().0.advise();
+        assert!(
+            all[0].choices.iter().filter(|one| one.what != What::Leave).all(|one| one.confidence == Confidence::Low)
+        );
+    }
+
+    #[test]
+    fn a_node_that_is_full_is_not_advised() {
+        let (mut advisor, mut seen) = watched();
+        seen.free.insert(NodeId(1), Bytes(1 << 20));
+        seen.time.0 += 1.0;
+        advisor.watch(&seen);
+        let all = advisor.advise();
+        let one = all.iter().find(|one| one.pid.0 == 1).unwrap();
+        assert!(
+            one.choices.iter().all(|one| !matches!(one.what, What::Bind(NodeId(1)) | What::Interleave(_))),
+            "{one:?}"
+        );
+    }
+}

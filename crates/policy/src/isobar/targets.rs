@@ -1,0 +1,63 @@
+//! What the policy aims at: whose gain weighs how much, and who may not lose.
+//!
+//! Weights multiply the logarithms of speed-ups in every sum that a change is judged by before it
+//! is made. With the objective "throughput" each program weighs 1; with "fairness" by the square
+//! of its slowdown, so that one at half of its speed weighs four times one at full speed; their
+//! mean is 1, so that what a change must gain stays what it is. A protected program weighs more on
+//! top of that.
+
+use super::config::{Config, Objective};
+use isobar_model::num;
+
+impl Config {
+    /// Whether programs of a name are protected: it is one of `protect`, where a `*` at the end is
+    /// any end.
+    #[must_use]
+    pub fn protects(&self, name: &str) -> bool {
+        self.protect.iter().any(|wanted| match wanted.strip_suffix('*') {
+            Some(begin) => name.starts_with(begin),
+            None => name == wanted,
+        })
+    }
+}
+
+/// The weight of each program, from its slowdown and whether it is protected.
+#[must_use]
+pub fn weights(config: &Config, programs: &[(f64, bool)]) -> Vec<f64> {
+    let fair = |slowdown: f64| match config.objective {
+        Objective::Throughput => 1.0,
+        Objective::Fairness => slowdown.max(1.0) * slowdown.max(1.0),
+    };
+    let mean =
+        programs.iter().map(|(slowdown, _)| fair(*slowdown)).sum::<f64>() / num::float_len(programs.len().max(1));
+    let more = |protected: bool| if protected { config.protect_weight } else { 1.0 };
+    programs.iter().map(|(slowdown, protected)| fair(*slowdown) / mean.max(1e-12) * more(*protected)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Slowdowns of 1 and 2 weigh 1 to 4, on the mean 1: 0.4 and 1.6.
+    #[test]
+    fn fairness_weighs_by_the_square_of_slowdowns() {
+        let fair = Config { objective: Objective::Fairness, ..Config::default() };
+        assert_eq!(weights(&fair, &[(1.0, false), (2.0, false)]), [0.4, 1.6]);
+        assert_eq!(weights(&Config::default(), &[(1.0, false), (2.0, false)]), [1.0, 1.0]);
+    }
+
+    /// A protected program weighs four times what it would, and the others what they would.
+    #[test]
+    fn a_protected_program_weighs_more() {
+        assert_eq!(weights(&Config::default(), &[(1.0, true), (3.0, false)]), [4.0, 1.0]);
+        let fair = Config { objective: Objective::Fairness, ..Config::default() };
+        assert_eq!(weights(&fair, &[(1.0, true), (2.0, false)]), [1.6, 1.6]);
+    }
+
+    #[test]
+    fn names_are_protected_whole_or_by_their_beginning() {
+        let config = Config { protect: vec!["redis".into(), "my*".into()], ..Config::default() };
+        let protected = ["redis", "redis-cli", "mysqld", "my", "m"].map(|name| config.protects(name));
+        assert_eq!(protected, [true, false, true, true, false]);
+    }
+}
