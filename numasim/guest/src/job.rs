@@ -252,10 +252,11 @@ impl<'a> Running<'a> {
     }
 }
 
-/// Makes the command a copy of its program, in pages of the node that this thread runs on, where its
-/// memory will be, too. Footprints are divided as caches are and programs are not: the pages of the
-/// file, wherever the boot has put them, would else outweigh those of the data, and whoever looks
-/// for a program's home would find the file's. Without a copy the program runs from where it is.
+/// Makes the command a copy of its program, in pages of the node that this thread runs on, where
+/// its memory will be, too. Footprints are divided as caches are and programs are not: the pages of
+/// the file, wherever the boot has put them, would else outweigh those of the data, and whoever
+/// looks for a program's home would find the file's. Without a copy the program runs from where it
+/// is.
 fn beside_its_memory(argv: &mut [String], folder: &Path) {
     let Some(program) = argv.first_mut() else { return };
     let from = Path::new("/bin").join(&program);

@@ -25,8 +25,8 @@ const NS: &str = "ns/line";
 const WORK: u64 = 200_000;
 /// Lines with steps between them.
 const SPARSE: u64 = 20_000;
-/// Counts of each of two threads.
-const COUNTS: u64 = 20_000;
+/// Counts of each of two threads: a tenth of a second, as one may start some 15 ms after the other.
+const COUNTS: u64 = 100_000;
 
 fn run(name: &str, cpus: String, node: usize, options: &str) -> Vec<Step> {
     let command = format!("lines {options}");
