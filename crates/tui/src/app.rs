@@ -1,7 +1,6 @@
 //! The state of the screen: the views that are kept, what is selected, sorted, filtered, expanded.
 
 use crate::columns::Columns;
-use crate::keys::{self, Key, Reply};
 use crate::past::Past;
 use crate::rows::{Id, Kind, Row, Sort};
 use isobar_view::View;
@@ -89,11 +88,6 @@ impl App {
     /// Takes what the machine says of itself.
     pub fn tell(&mut self, status: String) {
         self.status = status;
-    }
-
-    /// Does what a key says.
-    pub fn press(&mut self, key: Key) -> Reply {
-        keys::press(self, key)
     }
 
     /// The newest view.

@@ -152,6 +152,6 @@ mod tests {
         assert_eq!(canvas.put(2, 0, "abcdef", Ink::Plain), 4);
         assert_eq!((canvas.put(9, 0, "x", Ink::Plain), canvas.put(0, 9, "x", Ink::Plain)), (9, 0));
         canvas.select(9);
-        assert_eq!(buffer.content().iter().map(|cell| cell.symbol()).collect::<String>(), "  ab");
+        assert_eq!(buffer.content().iter().map(ratatui_core::buffer::Cell::symbol).collect::<String>(), "  ab");
     }
 }

@@ -52,8 +52,14 @@ pub enum Reply {
 /// Epochs that a page of time is.
 const LEAP: i64 = 10;
 
-/// Does what a key says.
-pub fn press(app: &mut App, key: Key) -> Reply {
+impl App {
+    /// Does what a key says.
+    pub fn press(&mut self, key: Key) -> Reply {
+        press(self, key)
+    }
+}
+
+fn press(app: &mut App, key: Key) -> Reply {
     if key == Key::Interrupt {
         return Reply::Quit;
     }

@@ -25,8 +25,8 @@ pub fn short(text: &str, most: usize) -> String {
     format!("{}…", &safe[..end])
 }
 
-/// [`plain`] text in lines of at most `columns`, broken between words; a longer word is cut. At most
-/// `lines` lines: what is left out shows as `…`.
+/// [`plain`] text in lines of at most `columns`, broken between words; a longer word is cut. At
+/// most `lines` lines: what is left out shows as `…`.
 #[must_use]
 pub fn wrapped(text: &str, columns: usize, lines: usize) -> Vec<String> {
     let safe = plain(text);

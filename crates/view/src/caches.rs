@@ -58,7 +58,7 @@ pub fn llcs(seen: &Observation, ways: &Ways) -> Vec<LlcView> {
         let load = loads.entry(llc).or_default();
         load.0 += 1;
         if let Some(mpki) = thread.mpki() {
-            *load.1.get_or_insert(0.0) += mpki.0 * penalty(process, seen.machine.nodes_of_llc(llc));
+            *load.1.get_or_insert(0.0) += mpki.0 * penalty(process, &seen.machine.nodes_of_llc(llc));
         }
     }
     let one = |llc: &isobar_model::topology::Llc| {
@@ -82,7 +82,7 @@ fn runs(thread: &Thread) -> bool {
 }
 
 /// The NUMA penalty of a process whose home is none of these nodes, where it is known; else 1.
-fn penalty(process: &Process, nodes: Vec<NodeId>) -> f64 {
+fn penalty(process: &Process, nodes: &[NodeId]) -> f64 {
     let home = process.pages.as_ref().and_then(|pages| pages.iter().max_by_key(|(_, count)| count.0));
     match (home, process.numa_penalty) {
         (Some((home, _)), Some(penalty)) if !nodes.contains(&home) => penalty,

@@ -42,9 +42,9 @@ pub fn lines(view: &View, machine: Option<&str>, columns: usize) -> Vec<String> 
     for (command, why) in next {
         let line = format!("  {command:<widest$}  {why}");
         if line.len() <= columns {
-            lines.push(line)
+            lines.push(line);
         } else {
-            lines.extend([format!("  {command}"), format!("      {why}")])
+            lines.extend([format!("  {command}"), format!("      {why}")]);
         }
     }
     lines
@@ -84,7 +84,7 @@ fn slowdowns(view: &View) -> Vec<Value> {
 fn looked_at(view: &View) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
     let loads = view.nodes.iter().filter_map(|node| Some(format!("node {} at {}", node.id, percent(node.load()?))));
-    rows.push(("controllers", or_dash(loads.collect())));
+    rows.push(("controllers", or_dash(&loads.collect::<Vec<_>>())));
     if view.nodes.len() > 1 {
         let fullest = view.links.iter().max_by(|a, b| a.load().total_cmp(&b.load()));
         let links = fullest.map(|link| {
@@ -99,7 +99,7 @@ fn looked_at(view: &View) -> Vec<(&'static str, String)> {
     rows
 }
 
-fn or_dash(parts: Vec<String>) -> String {
+fn or_dash(parts: &[String]) -> String {
     if parts.is_empty() { "-".to_owned() } else { parts.join(", ") }
 }
 

@@ -51,7 +51,8 @@ pub struct Top {
     /// Seconds to watch before the frame of --once, of the machine's time
     #[arg(long = "for", value_name = "S", default_value_t = 10.0, value_parser = positive_seconds, requires = "once")]
     duration: f64,
-    /// Columns and rows of the frame of --once, such as 160x50; else those of the terminal, else 80x24
+    /// Columns and rows of the frame of --once, such as 160x50; else those of the terminal, else
+    /// 80x24
     #[arg(long, value_name = "COLUMNSxROWS", value_parser = size, requires = "once")]
     size: Option<(u16, u16)>,
     /// No colour; so does a variable NO_COLOR that is not empty

@@ -1,5 +1,5 @@
-//! What `manage`, `explain`, `top` and `doctor` share: from what was typed and configured to what is needed, and the
-//! machine it runs on.
+//! What `manage`, `explain`, `top` and `doctor` share: from what was typed and configured to what
+//! is needed, and the machine it runs on.
 
 use super::options::{seed, within};
 use crate::failure::{self, bad_input};

@@ -50,8 +50,17 @@ pub struct Outlook {
     idle: Idle,
     config: Config,
     passed: Passed,
-    /// The last proposal, where each program ran when it was found, and how long it still stands.
-    found: Option<(Proposal, Vec<(Pid, Option<usize>)>, u32)>,
+    found: Option<Found>,
+}
+
+/// The last proposal that was found.
+#[derive(Debug)]
+struct Found {
+    proposal: Proposal,
+    /// Where each program ran then.
+    places: Vec<(Pid, Option<usize>)>,
+    /// Epochs for which it still stands.
+    left: u32,
 }
 
 /// Why nothing can be said of an epoch.
@@ -167,13 +176,13 @@ impl Outlook {
         let places: Vec<_> =
             self.programs.list.iter().zip(&scene.traits).map(|(one, traits)| (one.pid, traits.alone)).collect();
         let fresh = self.propose(scene, memory, domains);
-        let before = self.found.take().filter(|(_, then, left)| *then == places && *left > 0);
+        let before = self.found.take().filter(|found| found.places == places && found.left > 0);
         self.found = match before {
-            Some((old, _, left)) if fresh.moves.is_empty() => Some((old, places, left - 1)),
+            Some(found) if fresh.moves.is_empty() => Some(Found { left: found.left - 1, ..found }),
             _ if fresh.moves.is_empty() => None,
-            _ => Some((fresh, places, STANDS)),
+            _ => Some(Found { proposal: fresh, places, left: STANDS }),
         };
-        self.found.as_ref().map(|(proposal, ..)| proposal.clone()).unwrap_or_default()
+        self.found.as_ref().map(|found| found.proposal.clone()).unwrap_or_default()
     }
 
     fn propose(&mut self, scene: &Scene, memory: &Memory, domains: &Domains) -> Proposal {
