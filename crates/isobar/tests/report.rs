@@ -1,6 +1,6 @@
 //! `isobar report`, opened and driven in a real browser.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::panic, clippy::unwrap_used)]
 
 mod support;
 

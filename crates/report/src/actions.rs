@@ -13,11 +13,14 @@ const MOST: usize = 4000;
 /// Different notes at most.
 const NOTES: usize = 200;
 
+/// A change with the predicted and the measured gain of its processes, and which programs these are.
+type Judged = (Change, BTreeMap<Pid, (Option<f64>, Option<f64>)>, Vec<Key>);
+
 /// What was decided.
 #[derive(Debug, Default)]
 pub struct Decided {
     actions: Vec<(Action, Vec<Key>)>,
-    changes: BTreeMap<u64, (Change, BTreeMap<Pid, (Option<f64>, Option<f64>)>, Vec<Key>)>,
+    changes: BTreeMap<u64, Judged>,
     notes: BTreeMap<String, (u64, u64)>,
     /// Actions that were not kept.
     pub left_out: u64,
@@ -64,7 +67,7 @@ impl Decided {
     pub fn finish(self, positions: &BTreeMap<Key, usize>) -> (Vec<Action>, Vec<Change>, Vec<Note>) {
         let found = |keys: &[Key]| keys.iter().filter_map(|key| positions.get(key).copied()).collect::<Vec<_>>();
         let actions = self.actions.into_iter().map(|(action, keys)| Action { programs: found(&keys), ..action });
-        let change = |(number, (mut change, gains, keys)): (u64, (Change, BTreeMap<Pid, _>, Vec<Key>))| {
+        let change = |(number, (mut change, gains, keys)): (u64, Judged)| {
             change.change = number;
             for (pid, (predicted, measured)) in gains {
                 let position = keys.iter().find(|(other, _)| *other == pid).and_then(|key| positions.get(key));

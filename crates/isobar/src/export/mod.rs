@@ -29,7 +29,7 @@ pub enum Format {
     Csv,
     /// The same as columns, for data frames
     Parquet,
-    /// A trace for https://ui.perfetto.dev: lanes, counters, actions as events
+    /// A trace for Perfetto's UI (ui.perfetto.dev): lanes, counters, actions as events
     Perfetto,
 }
 
