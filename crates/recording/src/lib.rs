@@ -8,6 +8,8 @@
 //! Each epoch is one transaction. Whatever ends the writer (kill -9, a full disk) leaves a file
 //! that opens, with the epochs until then.
 
+#![forbid(unsafe_code)]
+
 mod error;
 pub mod frame;
 mod machine;

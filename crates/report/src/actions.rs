@@ -13,7 +13,7 @@ const MOST: usize = 4000;
 /// Different notes at most.
 const NOTES: usize = 200;
 
-/// A change with the predicted and the measured gain of its processes, and which programs these are.
+/// A change with predicted and measured gains of its processes, and which programs these are.
 type Judged = (Change, BTreeMap<Pid, (Option<f64>, Option<f64>)>, Vec<Key>);
 
 /// What was decided.

@@ -9,7 +9,7 @@ use isobar_model::{
 use isobar_view::{Moment, Watch};
 use std::sync::Arc;
 
-/// A stream that runs on node 0 until `moved`, then on node 1, and has a quarter of its pages there.
+/// A stream that runs on node 0 until `moved`, then on node 1; a quarter of its pages are there.
 fn seen(machine: &Arc<isobar_model::Topology>, second: u64, moved: u64) -> Observation {
     let thread = Thread {
         cpu: Some(CpuId(if second > moved { 2 } else { 0 })),

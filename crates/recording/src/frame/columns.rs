@@ -3,8 +3,7 @@
 //! for them.
 
 use super::column::Column;
-use super::state::Known;
-use super::{FrameError, wrong};
+use super::error::{FrameError, wrong};
 use isobar_model::{Count, Counters, CpuId, Seconds, num};
 use serde::{Deserialize, Serialize};
 
@@ -58,8 +57,7 @@ impl Columns {
     }
 
     /// Adds a thread's readings and makes them its last.
-    pub fn push(&mut self, known: &mut Known, now: &Readings) {
-        let before = &mut known.last;
+    pub fn push(&mut self, before: &mut Readings, now: &Readings) {
         if let Some(cpu) = now.cpu {
             self.cpu.0.push(i64::from(cpu.0) - i64::from(before.cpu.unwrap_or_default().0));
         }
@@ -101,10 +99,8 @@ pub struct Reader<'a> {
 type Iter<'a> = std::slice::Iter<'a, i64>;
 
 impl Reader<'_> {
-    /// The next thread's readings, which become its last.
-    pub fn next(&mut self, known: &mut Known) -> Result<Readings, FrameError> {
-        let present = known.attributes.present;
-        let last = &known.last;
+    /// The next thread's readings, of which those exist that `present` says, after its `last`.
+    pub fn next(&mut self, present: u8, last: &Readings) -> Result<Readings, FrameError> {
         let cpu = (present & CPU != 0).then(|| cpu(next(&mut self.cpu)?, last.cpu)).transpose()?;
         let time = (present & CPU_TIME != 0).then(|| self.time(last.cpu_time)).transpose()?;
         let before = list(&last.counters);
@@ -114,8 +110,7 @@ impl Reader<'_> {
                 *count = Some(counted(columns, before[at].unwrap_or_default())?);
             }
         }
-        known.last = Readings { cpu, cpu_time: time, counters: counters(counts) };
-        Ok(known.last.clone())
+        Ok(Readings { cpu, cpu_time: time, counters: counters(counts) })
     }
 
     fn time(&mut self, last: Option<Seconds>) -> Result<Seconds, FrameError> {

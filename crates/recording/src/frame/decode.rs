@@ -1,8 +1,10 @@
 //! From a frame back to the sample.
 
+use super::Managed;
 use super::columns::Reader;
+use super::error::{FrameError, wrong};
+use super::parts::{Attributes, Cells, Change, Frame};
 use super::state::{Known, KnownProcess, State};
-use super::{Attributes, Cells, Change, Frame, FrameError, Managed, wrong};
 use isobar_model::wire::MachineDoc;
 use isobar_model::{Nanoseconds, NodeId, NodeMap, NodeMatrix, Pages, Pid};
 use isobar_model::{PageMove, ProcessSample, Sample, Seconds, ThreadSample, Tid};
@@ -137,7 +139,8 @@ fn process(pid: Pid, known: &mut KnownProcess, reader: &mut Reader<'_>) -> Resul
 }
 
 fn thread(tid: Tid, known: &mut Known, reader: &mut Reader<'_>) -> Result<ThreadSample, FrameError> {
-    let now = reader.next(known)?;
+    known.last = reader.next(known.attributes.present, &known.last)?;
+    let now = known.last.clone();
     let Attributes { allowed, pinned, bound, vcpu, .. } = &known.attributes;
     let allowed = allowed.as_deref().map(str::parse).transpose();
     Ok(ThreadSample {

@@ -1,8 +1,10 @@
 //! From a sample to a frame.
 
+use super::Managed;
 use super::columns::{Columns, Readings};
+use super::error::{FrameError, wrong};
+use super::parts::{Attributes, Begun, Cells, Change, Frame};
 use super::state::{Known, KnownProcess, State};
-use super::{Attributes, Begun, Cells, Change, Frame, FrameError, Managed, wrong};
 use isobar_model::wire::machine_to_doc;
 use isobar_model::{NodeMap, NodeMatrix, Pages, Pid, ProcessSample, Sample, ThreadSample, Tid};
 use std::sync::Arc;
@@ -161,7 +163,7 @@ fn read_threads(state: &mut State, sample: &Sample, frame: &mut Frame) -> Result
             known.attributes.clone_from(&attributes);
             frame.attributes.push((position, attributes));
         }
-        frame.columns.push(known, &now);
+        frame.columns.push(&mut known.last, &now);
     }
     Ok(())
 }

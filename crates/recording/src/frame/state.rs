@@ -2,7 +2,7 @@
 //! Both go through the same frames, so both know the same.
 
 use super::columns::Readings;
-use super::{Attributes, Cells};
+use super::parts::{Attributes, Cells};
 use isobar_model::{Bytes, Capabilities, Indirect, NodeMap, Pages, Pid, Tid, Topology};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -2,10 +2,11 @@ use super::*;
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::{ActionOutcome, Observation};
 use isobar_model::{
-    Capabilities, Count, Counters, CpuId, CpuReading, CpuTotals, Indirect, Nanoseconds, NodeId, NodeMatrix, PageMove,
-    Pages, ProcessSample, Sample, Seconds, Sensor, ThreadSample,
+    Capabilities, Count, Counters, CpuId, CpuReading, CpuTotals, Indirect, Nanoseconds, NodeId, NodeMap, NodeMatrix,
+    PageMove, Pages, ProcessSample, Sample, Seconds, Sensor, ThreadSample,
 };
 use proptest::prelude::*;
+use std::io::{Read, Write};
 use std::sync::Arc;
 
 fn count() -> impl Strategy<Value = Option<Count>> {

@@ -7,12 +7,13 @@ mod ids;
 mod rows;
 
 pub use bounds::Bounds;
+pub use rows::CgroupOf;
 
 use crate::error::RecordingError;
 use crate::frame::{self, State};
 use crate::moment::Moment;
 use ids::Ids;
-use isobar_model::{Observation, Pid, Sample, num};
+use isobar_model::{Observation, Sample, num};
 use rusqlite::{Connection, Transaction, params};
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -39,9 +40,6 @@ pub struct About {
     /// Files that the settings came from, by path as it was named.
     pub inputs: BTreeMap<String, String>,
 }
-
-/// From a process to the cgroup that is shown with it.
-pub type CgroupOf = dyn Fn(Pid) -> Option<String> + Send;
 
 /// A recording that is being written.
 pub struct Writer {

@@ -2,12 +2,14 @@
 //! threads. Frames have all of them; rows are few, so that an hour of a thousand threads stays
 //! small.
 
-use super::CgroupOf;
 use super::ids::Ids;
 use crate::moment::Moment;
-use isobar_model::{NodeId, Observation, Process, Sample, Thread, num};
+use isobar_model::{NodeId, Observation, Pid, Process, Sample, Thread, num};
 use rusqlite::{Transaction, params};
 use std::collections::BTreeMap;
+
+/// From a process to the cgroup that is shown with it.
+pub type CgroupOf = dyn Fn(Pid) -> Option<String> + Send;
 
 /// What rows need.
 pub struct Rows<'a> {
