@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # Builds a release into FOLDER/TARGET/: the static, stripped command for each architecture, and its
 # debug information in a file apart that debuggers find by name (`.gnu_debuglink`): `gdb isobar` and
-# `perf report` in that folder show lines. Needs no C compiler for another architecture and no
-# libraries of one.
+# `perf report` in that folder show lines. For another architecture it needs a C compiler for it
+# (gcc-aarch64-linux-gnu, libc6-dev-arm64-cross), since SQLite is in C.
 #
 # Beside the command lie the libraries that other programs load, where it finds them: those of
-# `isobar run` and, on x86-64, `isobar trace`. They use the C library of the programs (GNU), so
-# for another architecture they need its C compiler (gcc-aarch64-linux-gnu), and are left out
-# without it.
+# `isobar run` and, on x86-64, `isobar trace`. They use the C library of the programs (GNU), and
+# are left out where that compiler cannot link.
 #
 #   scripts/release.sh [FOLDER [TARGET...]]     dist/ and both architectures unless others are named
 set -euo pipefail
@@ -49,6 +48,9 @@ libraries() {
 
 for target in "${targets[@]}"; do
     add_target "$target" || { echo "release: $why" >&2; exit 1; }
+    compiler=CC_${target//-/_}
+    command -v "${!compiler}" >/dev/null ||
+        { echo "release: no C compiler for $target (${!compiler}): install gcc-${target%%-*}-linux-gnu" >&2; exit 1; }
     cargo build --profile dist --locked --target "$target" -p isobar
     mkdir -p "$folder/$target"
     from=$built/$target/dist/isobar to=$folder/$target

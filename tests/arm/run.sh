@@ -45,7 +45,7 @@ skip() {
 # crate is built once.
 build() {
     local name program
-    cargo build --profile guest --locked --target $triple -p isobar -p isobar-vm -p isobar-conformance \
+    CC_aarch64_unknown_linux_musl=$cache/cc AR_aarch64_unknown_linux_musl=ar cargo build --profile guest --locked --target $triple -p isobar -p isobar-vm -p isobar-conformance \
         --bin isobar --bin suite --test linux --message-format=json-render-diagnostics > "$work/built.json"
     programs=()
     for name in isobar suite linux; do
