@@ -4,6 +4,7 @@
 pub use isobar_model::text::plain;
 pub use isobar_tui::text::{short, width};
 
+use isobar_model::num;
 use isobar_model::text::is_dangerous;
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -81,6 +82,13 @@ pub fn json_line(document: &serde_json::Value) -> String {
         }
     }
     safe
+}
+
+/// A gain as a part of a speed: `+12.3 %`.
+pub fn signed_percent(part: f64) -> String {
+    let tenths = num::round(part.abs() * 1000.0);
+    let sign = if part < 0.0 && tenths > 0 { '-' } else { '+' };
+    format!("{sign}{}.{} %", tenths / 10, tenths % 10)
 }
 
 /// `1 node`, `2 nodes`.

@@ -2,8 +2,8 @@
 //! it measured where its trial ends.
 
 use super::words::bare_name;
-use crate::text::plural;
-use isobar_model::{Effect, Gain, Observation, Plan, Prediction, num};
+use crate::text::{plural, signed_percent as percent};
+use isobar_model::{Effect, Gain, Observation, Plan, Prediction};
 
 /// Programs that are named in one line, those that gain or lose most.
 const NAMED: usize = 3;
@@ -40,13 +40,6 @@ fn prediction_in_words(prediction: &Prediction, managed: &Observation) -> String
     }
     let colon = if named.is_empty() { "" } else { ": " };
     format!("change {change}: predicted {} by {by}{colon}{}", percent(*gain), named.join(", "))
-}
-
-/// `+12.3 %`.
-fn percent(part: f64) -> String {
-    let tenths = num::round(part.abs() * 1000.0);
-    let sign = if part < 0.0 && tenths > 0 { '-' } else { '+' };
-    format!("{sign}{}.{} %", tenths / 10, tenths % 10)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use super::of::Of;
 use super::told::{About, command, sure};
-use crate::text::{aligned, plural, short, some_of};
+use crate::text::{aligned, plural, short, signed_percent as percent, some_of};
 use isobar_model::{NodeId, num};
 use isobar_runtime::advise::{Advice, Choice, What};
 use std::ffi::OsString;
@@ -151,13 +151,6 @@ pub fn typed(command: &[OsString]) -> String {
     let plain =
         |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_./=-+:,@%".contains(c));
     words.filter(|words| words.iter().all(plain)).map_or_else(|| "COMMAND".to_owned(), |words| words.join(" "))
-}
-
-/// `+12.3 %`.
-fn percent(part: f64) -> String {
-    let tenths = num::round(part.abs() * 1000.0);
-    let sign = if part < 0.0 && tenths > 0 { '-' } else { '+' };
-    format!("{sign}{}.{} %", tenths / 10, tenths % 10)
 }
 
 #[cfg(test)]
