@@ -15,7 +15,7 @@ function tables() {
     click(button);
     const descending = column(id, 0);
     const sorts = document.querySelector(`#${id} thead [aria-sort]`).getAttribute("aria-sort");
-    const filter = document.querySelector(`#${id} input[type=search]`), wanted = rows(id)[0].textContent.slice(0, 3).toLowerCase();
+    const filter = document.querySelector(`#${id} input[type=search]`), wanted = rows(id)[0].firstChild.textContent.slice(0, 3).toLowerCase();
     const type = (text) => { filter.value = text; filter.dispatchEvent(new Event("input")); };
     type("no row holds this");
     const none = rows(id).length;
@@ -49,6 +49,8 @@ function choose() {
   if (row) row.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
   said.chosen = document.querySelectorAll("tr.chosen").length;
   said.faded = document.querySelectorAll('#lanes rect[opacity="0.12"]').length;
+  const again = document.querySelector("tr.chosen[tabindex]");
+  if (again) click(again);
   const choice = document.getElementById("choice");
   if (choice) {
     const drawn = () => document.getElementById("slowdowns").textContent;
