@@ -1,6 +1,7 @@
 //! What a report holds. It is in the page as JSON; keys follow the contract: bytes, bytes a second,
 //! seconds, nanoseconds, parts of 1.
 
+use crate::page::{RUN, page};
 use crate::series::Series;
 use isobar_model::{LlcId, NodeId, Pid, Tid};
 use serde::Serialize;
@@ -197,4 +198,13 @@ pub struct Note {
     pub times: u64,
     /// What.
     pub text: String,
+}
+
+impl Report {
+    /// The page as one file of HTML.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let script = [&RUN[..], &[include_str!("assets/recording.js")]].concat();
+        page("recording", &self.head.title, &self.summary, &script, self)
+    }
 }

@@ -1,10 +1,19 @@
-//! One HTML file of a run: what the machine suffered, what was done about it, and what came of
-//! that. It needs no network and no server: figures, script and style are in the file, the figures
-//! as JSON for whoever wants them.
+//! One HTML file of a run, a comparison, a study, a reproduction or a page trace. It needs no
+//! network and no server: figures, script and style are in the file, the figures as JSON for
+//! whoever wants them.
+//!
+//! ```text
+//! collect        the epochs of a run as a report, with programs, actions, lanes and series
+//! simulation     policies compared          ┐
+//! study          algorithms compared        │ from their JSON contracts
+//! reproduction   papers' claims             │
+//! pages          accesses by address, time  ┘
+//! page           all of these as one file: the skeleton and the scripts are in `assets`
+//! ```
 //!
 //! [`Collector`] takes the epochs of a run as views ([`isobar_view::View`]) and keeps what a page
 //! can show of them: means over at most [`BUCKETS`] spans of time, the busiest programs and
-//! threads. [`Report::html`] makes the page. It reads no file and knows no clock.
+//! threads. Nothing here reads a file or knows a clock.
 
 #![forbid(unsafe_code)]
 
@@ -13,12 +22,20 @@ mod collect;
 mod data;
 mod lanes;
 mod page;
+mod pages;
 mod programs;
+mod reproduction;
 mod series;
+mod simulation;
+mod study;
 mod summary;
 #[cfg(test)]
 mod tests;
 
 pub use collect::Collector;
 pub use data::{Head, Report};
+pub use pages::{Band, Heat, Layer, PageUse};
+pub use reproduction::{Claim, Figure, Paper, Reproduction, Verdict};
 pub use series::BUCKETS;
+pub use simulation::{AcrossCell, AcrossRow, AppRow, Compared, PolicyRow, Simulation, Spread, Timeline};
+pub use study::{App, Row, Study};

@@ -1,51 +1,70 @@
 //! The page: style, script and figures in one file. The script makes all that is seen from the
 //! figures; without it the words are still there.
 
-use crate::data::Report;
+use serde::Serialize;
 use std::fmt::Write;
 
 const SKELETON: &str = include_str!("assets/page.html");
 const STYLE: &str = include_str!("assets/style.css");
-const SCRIPT: [&str; 5] = [
+/// What every page needs, in this order, before what it is about.
+const SHARED: [&str; 5] = [
     include_str!("assets/base.js"),
+    include_str!("assets/page.js"),
     include_str!("assets/charts.js"),
-    include_str!("assets/lanes.js"),
     include_str!("assets/tables.js"),
-    include_str!("assets/main.js"),
+    include_str!("assets/heat.js"),
 ];
+/// What shows a run over time.
+pub const RUN: [&str; 2] = [include_str!("assets/lanes.js"), include_str!("assets/run.js")];
+/// Figures side by side.
+pub const DOTS: &str = include_str!("assets/dots.js");
 
-impl Report {
-    /// The page as one file of HTML. It asks no network for anything, and says so to the browser.
-    #[must_use]
-    pub fn html(&self) -> String {
-        let words = self.summary.iter().fold(String::new(), |mut words, line| {
-            // Writing to a text cannot fail.
-            let _ = writeln!(words, "<li>{}</li>", escaped(line));
-            words
-        });
-        let parts = [
-            ("{{title}}", escaped(&self.head.title)),
-            ("{{style}}", STYLE.to_owned()),
-            ("{{words}}", words),
-            ("{{script}}", SCRIPT.concat()),
-            // The last, since names in it may look like the others.
-            ("{{data}}", self.embedded()),
-        ];
-        let mut page = SKELETON.to_owned();
-        for (name, part) in parts {
-            page = page.replacen(name, &part, 1);
-        }
-        page
-    }
+/// Figures with what they are of, as they stand in the page.
+#[derive(Serialize)]
+struct Document<'a, T> {
+    kind: &'a str,
+    #[serde(flatten)]
+    data: &'a T,
+}
 
-    /// The figures as JSON that no browser takes for the end of its script.
-    fn embedded(&self) -> String {
-        let text = serde_json::to_string(self).unwrap_or_else(|_| "{}".to_owned());
-        text.replace('<', "\\u003c")
-            .replace('>', "\\u003e")
-            .replace('\u{2028}', "\\u2028")
-            .replace('\u{2029}', "\\u2029")
+/// A page as one file of HTML: what it is of, its title, what it says in words, the script that
+/// shows its figures, and these. It asks no network for anything, and says so to the browser.
+pub fn page(kind: &str, title: &str, words: &[String], script: &[&str], data: &impl Serialize) -> String {
+    let words = words.iter().fold(String::new(), |mut words, line| {
+        // Writing to a text cannot fail.
+        let _ = writeln!(words, "<li>{}</li>", coded(&escaped(line)));
+        words
+    });
+    let parts = [
+        ("{{title}}", escaped(title)),
+        ("{{style}}", STYLE.to_owned()),
+        ("{{words}}", words),
+        ("{{script}}", SHARED.concat() + &script.concat()),
+        // The last, since names in it may look like the others.
+        ("{{data}}", embedded(&Document { kind, data })),
+    ];
+    let mut page = SKELETON.to_owned();
+    for (name, part) in parts {
+        page = page.replacen(name, &part, 1);
     }
+    page
+}
+
+/// Words between backquotes as what is typed.
+fn coded(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len() % 2 == 0 {
+        return text.to_owned();
+    }
+    let part =
+        |(at, part): (usize, &&str)| if at % 2 == 1 { format!("<code>{part}</code>") } else { (*part).to_owned() };
+    parts.iter().enumerate().map(part).collect()
+}
+
+/// Figures as JSON that no browser takes for the end of its script.
+fn embedded(document: &impl Serialize) -> String {
+    let text = serde_json::to_string(document).unwrap_or_else(|_| "{}".to_owned());
+    text.replace('<', "\\u003c").replace('>', "\\u003e").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
 /// Text that may stand between tags and in attributes.
@@ -68,14 +87,12 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Head, Program};
+    use serde_json::json;
 
     #[test]
     fn no_name_leaves_its_place() {
         let evil = "</script><script>alert(1)</script>\"'&{{data}}";
-        let program = Program { name: evil.into(), ..Program::default() };
-        let head = Head { title: evil.into(), ..Head::default() };
-        let page = Report { head, summary: vec![evil.into()], programs: vec![program], ..Report::default() }.html();
+        let page = page("study", evil, &[evil.to_owned()], &[], &json!({ "name": evil }));
         assert!(!page.contains("<script>alert") && page.matches("</script>").count() == 2, "{page}");
         let before_the_figures = page.split("application/json").next().unwrap_or_default();
         assert!(!before_the_figures.contains("{{"), "every part has found its place, and none was taken from a name");
@@ -83,8 +100,14 @@ mod tests {
     }
 
     #[test]
+    fn what_is_typed_is_code() {
+        assert_eq!(coded("take `mixed` or `a&lt;b`"), "take <code>mixed</code> or <code>a&lt;b</code>");
+        assert_eq!(coded("one ` alone"), "one ` alone");
+    }
+
+    #[test]
     fn nothing_is_asked_of_a_network() {
-        let page = Report::default().html();
+        let page = page("recording", "", &[], &RUN, &json!({}));
         assert!(page.contains("default-src 'none'"));
         // Namespaces of SVG are names, not addresses that are fetched.
         let addresses = page.matches("http://").count() + page.matches("https://").count();

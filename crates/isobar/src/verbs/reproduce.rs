@@ -2,6 +2,7 @@
 
 use super::Verb;
 use super::options::{Jobs, seed};
+use super::report::{self, PageOption};
 use crate::failure::bad_input;
 use crate::progress::Progress;
 use crate::text::json_line;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
     after_help = "Example:
   isobar reproduce nmass
   isobar reproduce all --figures figures --json
+  isobar reproduce nmass --report nmass.html
   isobar reproduce nmass --sensitivity
 
 Sign: whether the direction is the paper's; size: whether the figure is, within the band told under `why`; - is where the
@@ -37,9 +39,12 @@ pub struct Reproduce {
     /// is missing
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
+    /// a page of it
+    #[command(flatten)]
+    page: PageOption,
     /// Run with what was estimated at the low and at the high end of its range, one kind of
     /// estimate at a time; a claim whose sign flips is open. For nmass, dino and dc
-    #[arg(long, conflicts_with = "figures")]
+    #[arg(long, conflicts_with_all = ["figures", "report"])]
     sensitivity: bool,
     /// The first seed; the same seed gives the same bytes, but for the times of dc-6
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
@@ -129,6 +134,7 @@ impl Verb for Reproduce {
     fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let folder = self.figures.as_deref();
         folder.map_or(Ok(()), make)?; // before minutes of work
+        self.page.check()?;
         let options = Options { quick: self.quick, seed: self.seed, jobs: self.jobs.count(), varied: None };
         if self.sensitivity {
             return self.sensitivity(&options, out);
@@ -144,9 +150,12 @@ impl Verb for Reproduce {
             folder.map_or(Ok(()), |folder| write_figures(folder, &done.figures))?;
             papers.push(done);
         }
+        let document = json!({"seed": self.seed, "quick": self.quick, "papers": papers});
+        let names: Vec<_> = papers.iter().map(|paper| paper.paper).collect();
+        let title = names.join(", ");
+        self.page.write(|| report::reproduction(document.clone(), Path::new(&title), &|file| drawn(&papers, file)))?;
         if self.json {
-            writeln!(out, "{}", json_line(&json!({"seed": self.seed, "quick": self.quick, "papers": papers})))?;
-            return Ok(());
+            return Ok(writeln!(out, "{}", json_line(&document))?);
         }
         let tables: Vec<_> = papers.iter().map(claims_table).collect();
         write!(out, "{}", tables.join("\n"))?;
@@ -155,6 +164,12 @@ impl Verb for Reproduce {
             writeln!(out, "\n{count} figures are in {}", crate::text::plain(&folder.display().to_string()))
         })?)
     }
+}
+
+/// A figure by the name of its file.
+fn drawn(papers: &[Reproduction], file: &str) -> Option<String> {
+    let figures = papers.iter().flat_map(|paper| &paper.figures);
+    figures.into_iter().find(|figure| figure.file == file).map(|figure| figure.svg.clone())
 }
 
 fn make(folder: &Path) -> anyhow::Result<()> {

@@ -249,7 +249,7 @@ fn rows(pages: &[u64]) -> Vec<u64> {
 
 /// Items by number, several to an item where there would be too many.
 #[derive(Debug)]
-struct Groups<T> {
+pub(super) struct Groups<T> {
     each: u64,
     most: usize,
     blank: T,
@@ -262,7 +262,9 @@ impl Sums {
     }
 }
 
-trait Merge: Clone {
+/// Items that can become one.
+pub(super) trait Merge: Clone {
+    /// Adds the next one to it.
     fn merge(&mut self, next: &Self);
 }
 
@@ -281,12 +283,23 @@ impl Merge for Vec<u64> {
 }
 
 impl<T: Merge> Groups<T> {
-    const fn new(most: usize, blank: T) -> Self {
+    /// At most so many, each like `blank` at first.
+    pub(super) const fn new(most: usize, blank: T) -> Self {
         Self { each: 1, most, blank, items: Vec::new() }
     }
 
+    /// Numbers of an item.
+    pub(super) const fn each(&self) -> u64 {
+        self.each
+    }
+
+    /// The items.
+    pub(super) fn into_items(self) -> Vec<T> {
+        self.items
+    }
+
     /// The item that a number falls into.
-    fn at(&mut self, number: u64) -> &mut T {
+    pub(super) fn at(&mut self, number: u64) -> &mut T {
         while number / self.each >= self.most as u64 {
             self.halve();
         }

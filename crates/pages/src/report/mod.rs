@@ -7,12 +7,14 @@
 //! linux        where the kernel really had the pages
 //! served       how many accesses of each mapping stay on their node
 //! course       slice after slice: exclusivity, migrations, heat
+//! accesses     by address and time, apart by who makes them
 //! advice       which mapping suits and why; the paper's thresholds and ours
 //! steps        what to do for it
 //! ```
 //!
 //! It knows numbers and sentences; how they are laid out is its callers' business.
 
+mod accesses;
 mod advice;
 mod course;
 mod figures;
@@ -24,6 +26,7 @@ mod structures;
 #[cfg(test)]
 pub(crate) mod examples;
 
+pub use accesses::{Accesses, Band, Summing};
 pub use advice::{Advice, EVEN, FEW, FOLLOWED, OFTEN, SMALL_BYTES, WORTH_LOCALITY};
 pub use course::{Course, Follow, Heat, Point, RESTLESS};
 pub use figures::{BARS, Hottest, PolicyReport, Question, Report, SweepPoint};

@@ -1,6 +1,10 @@
+// Processes of one name have one colour.
+const NAMES = [...new Set((run?.programs ?? []).map((one) => one.name))];
+const colourOf = (program) => colour(NAMES.indexOf(run.programs[program].name));
+
 // Lanes: a row a cache, in it the threads that were there; and the ways of each cache over time.
 const placeName = (id) => {
-  const llc = data.llcs.find((one) => one.id === id);
+  const llc = run.llcs.find((one) => one.id === id);
   return llc ? `LLC ${id} (node ${llc.nodes.join(", ")})` : `node ${id}`;
 };
 
@@ -22,8 +26,8 @@ function packed(all) {
 }
 
 function threadLanes() {
-  const places = data.llcs.length ? data.llcs.map((llc) => llc.id) : data.nodes.map((node) => node.id);
-  const everything = data.lanes.flatMap(stays);
+  const places = run.llcs.length ? run.llcs.map((llc) => llc.id) : run.nodes.map((node) => node.id);
+  const everything = run.lanes.flatMap(stays);
   const rows = places.map((place) => {
     const here = everything.filter((stay) => stay.place === place);
     return { place, here, count: packed(here) };
@@ -32,15 +36,15 @@ function threadLanes() {
   const box = make("div", { class: "chart" });
   watch(() => {
     const tall = rows.reduce((sum, row) => sum + Math.max(row.count, 2) * thick + 20, 0);
-    const svg = draw("svg", { viewBox: `0 0 ${WIDE} ${tall}`, role: "img", "aria-label": `Where ${data.lanes.length} threads ran` });
-    const x = place(WIDE);
+    const svg = draw("svg", { viewBox: `0 0 ${wide()} ${tall + 18}`, role: "img", "aria-label": `Where ${run.lanes.length} threads ran` });
+    const x = place(wide(), 4);
     let top = 0;
     for (const row of rows) {
       svg.append(draw("text", { x: 2, y: top + 11 }, placeName(row.place)));
       const clip = row.here.filter((stay) => stay.to > span.from && stay.from < span.to);
       for (const stay of clip) {
         const a = x(Math.max(stay.from, span.from)), b = x(Math.min(stay.to, span.to));
-        const program = data.programs[stay.lane.program];
+        const program = run.programs[stay.lane.program];
         const faded = span.program !== null && span.program !== stay.lane.program;
         const bar = draw("rect", { x: a.toFixed(1), y: top + 15 + stay.row * thick, width: Math.max(0.8, b - a).toFixed(1), height: Math.max(1, thick - 1), fill: colourOf(stay.lane.program), opacity: faded ? 0.12 : 0.9 });
         bar.append(draw("title", {}, `${program.name} (process ${program.pid}, thread ${stay.lane.tid}) on ${placeName(row.place)}, ${seconds(stay.from)} to ${seconds(stay.to)}`));
@@ -48,9 +52,10 @@ function threadLanes() {
         svg.append(bar);
       }
       top += Math.max(row.count, 2) * thick + 20;
-      svg.append(draw("line", { class: "axis", x1: 0, x2: WIDE, y1: top - 2, y2: top - 2 }));
+      svg.append(draw("line", { class: "axis", x1: 0, x2: wide(), y1: top - 2, y2: top - 2 }));
     }
-    box.replaceChildren(svg, legend(NAMES.slice(0, 14).map((name, at) => [name, at])));
+    timeAxis(svg, x, wide(), tall + 12);
+    box.replaceChildren(svg, legend(NAMES.map((name, at) => [name, at])));
   });
   return box;
 }
@@ -69,7 +74,7 @@ function wayBars(llc) {
         svg.append(bar);
       }
     });
-    box.replaceChildren(make("h3", { text: `LLC ${llc.id}` }), svg, legend(names.slice(0, 8).map((name, at) => [name, at])));
+    box.replaceChildren(make("h3", { text: `LLC ${llc.id}` }), svg, legend(names.map((name, at) => [name, at])));
   });
   return box;
 }

@@ -1,6 +1,6 @@
 // Tables that sort and filter, and matrices coloured by value.
 
-// `columns`: {title, value(row), show(row), number, note}; `rows()` is asked anew for each span.
+// `columns`: {title, value(row), show(row), number, note, wide (prose), whole (in one line)}; `rows()` is asked anew for each span.
 function table(caption, columns, rows, options = {}) {
   let sorted = { column: options.sort ?? 0, down: options.down ?? true };
   const head = make("tr"), body = make("tbody");
@@ -29,7 +29,7 @@ function table(caption, columns, rows, options = {}) {
     body.replaceChildren(...shown.map((row) => line(row)));
   }
   function line(row) {
-    const cell = (column, at) => make(at === (options.header ?? 0) ? "th" : "td", { scope: at === (options.header ?? 0) ? "row" : null, class: [column.number ? "n" : "", column.tone?.(row) ?? ""].join(" ").trim() || null, text: column.show(row) });
+    const cell = (column, at) => make(at === (options.header ?? 0) ? "th" : "td", { scope: at === (options.header ?? 0) ? "row" : null, class: [column.number ? "n" : "", column.wide ? "wide" : "", column.whole ? "whole" : "", column.tone?.(row) ?? ""].join(" ").trim() || null, text: column.show(row) });
     const choose = options.choose && (() => options.choose(row));
     const attributes = choose ? { tabindex: 0, onclick: choose, onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(); } } } : {};
     const made = make("tr", attributes, ...columns.map(cell));
@@ -38,17 +38,17 @@ function table(caption, columns, rows, options = {}) {
   }
   watch(fill);
   const tools = make("div", { class: "tools" }, filter, count);
-  return make("div", {}, tools, make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, make("table", {}, make("caption", { text: caption }), make("thead", {}, head), body)));
+  return make("div", {}, tools, make("div", { class: options.whole ? "scroll whole" : "scroll", tabindex: 0, role: "region", "aria-label": caption }, make("table", {}, make("caption", { text: caption }), make("thead", {}, head), body)));
 }
 
-// A matrix: `cell(row, column)` gives {text, heat (0 to 1), title}.
+// A matrix: `cell(row, column)` gives {text, heat (0 to 1), good, title}.
 function matrix(caption, rows, columns, cell) {
   const box = make("div", { class: "heat scroll", tabindex: 0, role: "region", "aria-label": caption });
   watch(() => {
     const head = make("tr", {}, make("td"), ...columns.map((column) => make("th", { scope: "col", class: "n", text: column.name })));
     const line = (row) => make("tr", {}, make("th", { scope: "row", text: row.name }), ...columns.map((column) => {
-      const { text, heat, title } = cell(row, column);
-      const shade = heat > 0 ? `background:color-mix(in srgb, var(--bad) ${Math.round(Math.min(heat, 1) * 62)}%, transparent)` : null;
+      const { text, heat, title, good } = cell(row, column);
+      const shade = heat > 0 ? `background:color-mix(in srgb, var(${good ? "--good" : "--bad"}) ${Math.round(Math.min(heat, 1) * 62)}%, transparent)` : null;
       return make("td", { style: shade, title, text });
     }));
     box.replaceChildren(make("table", {}, make("caption", { text: caption }), make("thead", {}, head), make("tbody", {}, ...rows.map(line))));

@@ -11,11 +11,12 @@ mod source;
 mod watch;
 
 pub use apply::undo;
+pub use options::Placed;
+pub use source::{Source, read};
 
 use super::Verb;
 use crate::failure::bad_input;
 use apply::Apply;
-use options::Placed;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

@@ -28,6 +28,17 @@ pub struct Placed {
 }
 
 impl Placed {
+    /// An option of these that was typed, for who has no use for it.
+    pub fn typed(&self) -> Option<&'static str> {
+        let options = [
+            (self.nodes.is_some(), "--nodes"),
+            (self.threads_to_nodes != "compact", "--threads-to-nodes"),
+            (self.min_excl.to_bits() != isobar_pages::MIN_EXCLUSIVITY.to_bits(), "--min-excl"),
+            (self.page_size.is_some(), "--page-size"),
+        ];
+        options.into_iter().find(|(typed, _)| *typed).map(|(_, option)| option)
+    }
+
     /// The node of each of this many threads.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use crate::input;
 use crate::machines::simulated::read;
 use crate::progress::Progress;
 use crate::text::json_line;
+use crate::verbs::report::Timed;
 use isobar_lab::{CompareSpec, Comparison, LabError, MOST_MAPPINGS, Mapping, NamedPolicy};
 use isobar_runtime::policies;
 use isobar_runtime::settings::Config;
@@ -22,6 +23,7 @@ use std::path::Path;
 /// Bad input: the workload, a policy, a setting.
 pub fn compare(file: &Path, args: &Sim, out: &mut dyn Write) -> anyhow::Result<()> {
     let policies = policies(args)?;
+    let shown = timeline(args, &policies)?;
     if args.time_limit.is_some() && args.optimum == Some(Optimum::Mappings) {
         return Err(bad_input("--time-limit: ends the search of `--optimum joint`: expected that"));
     }
@@ -46,7 +48,29 @@ pub fn compare(file: &Path, args: &Sim, out: &mut dyn Write) -> anyhow::Result<(
         json["joint"] = serde_json::to_value(&joint)?;
     }
     add_notes(&spec.workload, &mut text, &mut json);
+    if args.page.asked() {
+        let seconds = compared.policies.iter().find(|row| row.policy == shown.0).map_or(0.0, |row| row.seconds);
+        let timed = || Timed::run(&spec.workload, spec.seed, shown, seconds).map(Some);
+        args.report(json.clone(), file, facts(&spec.workload), timed)?;
+    }
     Ok(if args.json { writeln!(out, "{}", json_line(&json)) } else { write!(out, "{text}") }?)
+}
+
+/// The policy that a page shows over time.
+///
+/// # Errors
+/// Bad input: one that is not compared.
+fn timeline<'p, 'a>(args: &Sim, policies: &'p [NamedPolicy<'a>]) -> anyhow::Result<&'p NamedPolicy<'a>> {
+    let wanted = args.timeline.as_ref().or(args.policy.last());
+    policies.iter().find(|(name, _)| Some(name) == wanted).ok_or_else(|| {
+        let wanted = wanted.map_or("", String::as_str);
+        bad_input(format!("--timeline {wanted}: is not compared: expected one of --policy {}", args.policy.join(",")))
+    })
+}
+
+/// What a page says of the workload.
+fn facts(workload: &Workload) -> Vec<(String, String)> {
+    vec![("machine".to_owned(), crate::report::machine_in_words(&workload.machine.topology))]
 }
 
 /// What is asked of a workload.

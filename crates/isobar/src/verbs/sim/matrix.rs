@@ -7,10 +7,10 @@ use crate::failure::bad_input;
 use crate::machines::simulated::read;
 use crate::progress::Progress;
 use crate::terminal::columns;
-use crate::text::{json_line, plain};
+use crate::text::{json_line, plain, plural};
 use anyhow::Context;
-use isobar_lab::{BASE, Comparison, Joint, across, across_table, joints_table};
-use serde_json::json;
+use isobar_lab::{Across, BASE, Comparison, Joint, across, across_table, joints_table};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,9 @@ pub fn compare(files: &[PathBuf], args: &Sim, out: &mut dyn Write) -> anyhow::Re
         return Err(bad_input(format!(
             "--policy {asked}: several workloads are compared against `{BASE}`: expected --policy {BASE},{asked}"
         )));
+    }
+    if let Some(policy) = &args.timeline {
+        return Err(bad_input(format!("--timeline {policy}: shows one run of one workload: expected one workload")));
     }
     if args.optimum == Some(Optimum::Mappings) {
         return Err(bad_input(
@@ -56,22 +59,31 @@ pub fn compare(files: &[PathBuf], args: &Sim, out: &mut dyn Write) -> anyhow::Re
         compared.push((name, done));
     }
     let matrix = across(&compared).context("a policy has no figure to compare: its programs never completed")?;
+    let mut document = document(args, &matrix, &compared);
+    if !joints.is_empty() {
+        document["joint"] = joints.iter().map(|(_, _, joint)| serde_json::to_value(joint)).collect::<Result<_, _>>()?;
+    }
+    if args.page.asked() {
+        let title = plural(compared.len(), "workload");
+        args.report(document.clone(), Path::new(&title), Vec::new(), || Ok(None))?;
+    }
     if !args.json {
         let optimum = if joints.is_empty() { String::new() } else { joints_table(&joints) };
         return Ok(write!(out, "{}{optimum}", across_table(&matrix, columns()))?);
     }
+    Ok(writeln!(out, "{}", json_line(&document))?)
+}
+
+/// All of it as JSON.
+fn document(args: &Sim, matrix: &Across, compared: &[(String, Comparison)]) -> Value {
     let runs: Vec<_> = compared.iter().map(|(_, run)| run).collect();
-    let mut document = json!({
+    json!({
         "seed": args.seed,
         "repeat": args.repeat,
         "workloads": matrix.workloads,
         "all": matrix.all,
         "comparisons": runs,
-    });
-    if !joints.is_empty() {
-        document["joint"] = joints.iter().map(|(_, _, joint)| serde_json::to_value(joint)).collect::<Result<_, _>>()?;
-    }
-    Ok(writeln!(out, "{}", json_line(&document))?)
+    })
 }
 
 /// Workloads by the names of their files, without folder and ending where that tells them apart.

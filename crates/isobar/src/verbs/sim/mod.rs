@@ -7,9 +7,10 @@ mod shipped;
 
 use super::Verb;
 use super::options::{Jobs, Sets, positive_seconds, seed};
+use super::report::{self, PageOption, Timed};
 use isobar_lab::Starts;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Compare policies on a simulated machine
 #[derive(Debug, clap::Parser)]
@@ -20,6 +21,7 @@ use std::path::PathBuf;
   isobar sim examples/workloads/nmass-soplex.toml --policy linux --optimum
   isobar sim examples/workloads/nmass-soplex.toml --policy linux --optimum joint
   isobar sim examples/stress/*.toml --policy linux,dino,divide-content
+  isobar sim examples/own/workload.toml --policy linux,dino --repeat 3 --report own.html
   isobar sim --list
   isobar sim --describe nehalem-2x4
   isobar sim examples/own/workload.toml --policy linux,dino
@@ -65,9 +67,29 @@ pub struct Sim {
     /// settings of policies
     #[command(flatten)]
     sets: Sets,
+    /// a page of it
+    #[command(flatten)]
+    page: PageOption,
+    /// The policy whose run (with the first seed) the page also shows over time; else the last of
+    /// --policy. Of one workload only
+    #[arg(long, value_name = "POLICY", requires = "report")]
+    timeline: Option<String>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+}
+
+impl Sim {
+    /// The page that was asked for.
+    fn report(
+        &self,
+        document: serde_json::Value,
+        title: &Path,
+        facts: Vec<(String, String)>,
+        timed: impl FnOnce() -> anyhow::Result<Option<Timed>>,
+    ) -> anyhow::Result<()> {
+        self.page.write(|| report::simulation(document, title, facts, timed()?))
+    }
 }
 
 /// What policies are compared with.
@@ -102,6 +124,7 @@ impl From<Schedules> for Starts {
 
 impl Verb for Sim {
     fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        self.page.check()?;
         match (&self.workload[..], &self.describe) {
             (_, Some(name)) => shipped::describe(name, self.json, out),
             ([], None) => shipped::list(self.json, out),

@@ -4,6 +4,7 @@ mod ask;
 
 use super::Verb;
 use super::options::{jobs, positive_seconds, within};
+use super::report::{self, PageOption};
 use crate::failure::tell;
 use crate::progress::Progress;
 use crate::signals::StopFlag;
@@ -11,7 +12,7 @@ use crate::terminal;
 use crate::text::{json_line, plain, plural};
 use isobar_study::{BANDWIDTH, Counted, LEGEND, Row, Summary, Text, thousands};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "Example:
   isobar study --profiles metrics.csv --workloads workloads.csv --algorithm none,lfoc+,opt-cluster
@@ -19,6 +20,7 @@ const EXAMPLES: &str = "Example:
   isobar study --profiles metrics.csv --workloads workloads.csv --groups 2 --uma \\
     --algorithm dino,divide-content,optimal --time-limit 10
   isobar study --profiles metrics.csv --algorithm fixed --solution s.json --model pbbcache-simple
+  isobar study --profiles metrics.csv --workloads workloads.csv --algorithm all --report study.html
   isobar study --count --apps 16 --groups 4 --ways 16
 
 A workload list has one workload a line, names separated by commas, # comments. Solutions are
@@ -82,6 +84,9 @@ pub struct Study {
     /// Threads to compute with, changing no solution; else one for each CPU
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
+    /// a page of it
+    #[command(flatten)]
+    page: PageOption,
     /// Print JSON, one line for each workload and algorithm
     #[arg(long)]
     json: bool,
@@ -92,12 +97,13 @@ impl Verb for Study {
         if self.count {
             return ask::counts(self)?.iter().try_for_each(|counted| count(counted, self.json, out));
         }
+        self.page.check()?;
         let study = ask::prepare(self)?;
         study.remarks().iter().for_each(|remark| tell(&format!("remark: {remark}")));
         let stop = StopFlag::install()?;
         let progress = Progress::of("answers");
         progress.tell(0, study.answers());
-        let mut printer = Printer::new(self.json, out);
+        let mut printer = Printer::new(self, out);
         printer.begin(&study.heading())?;
         let done = ask::run(&study, jobs(self.jobs), &progress, &stop, |row| progress.aside(|| printer.row(&row)));
         progress.end();
@@ -105,7 +111,10 @@ impl Verb for Study {
         if stop.is_raised() {
             tell(&format!("stopped: {} of {}", printer.rows, plural(study.answers(), "answer")));
         }
-        printer.end()
+        let rows = std::mem::take(&mut printer.kept);
+        printer.end()?;
+        let title = self.workloads.as_deref().or(self.solution.as_deref()).unwrap_or_else(|| Path::new("study"));
+        self.page.write(|| report::study(rows, title))
     }
 }
 
@@ -134,12 +143,24 @@ struct Printer<'a> {
     text: Text,
     summary: Summary,
     rows: usize,
+    /// Answers for a page, where one was asked for.
+    keeps: bool,
+    kept: Vec<serde_json::Value>,
 }
 
 impl<'a> Printer<'a> {
-    fn new(json: bool, out: &'a mut dyn Write) -> Self {
+    fn new(args: &Study, out: &'a mut dyn Write) -> Self {
+        let (json, keeps) = (args.json, args.page.asked());
         let columns = terminal::size().map_or(80, |(columns, _)| columns);
-        Self { out, json, text: Text::new(columns.min(MOST_COLUMNS)), summary: Summary::default(), rows: 0 }
+        Self {
+            out,
+            json,
+            text: Text::new(columns.min(MOST_COLUMNS)),
+            summary: Summary::default(),
+            rows: 0,
+            keeps,
+            kept: Vec::new(),
+        }
     }
 
     fn begin(&mut self, heading: &str) -> anyhow::Result<()> {
@@ -148,6 +169,9 @@ impl<'a> Printer<'a> {
 
     fn row(&mut self, row: &Row) -> anyhow::Result<()> {
         self.rows += 1;
+        if self.keeps {
+            self.kept.push(serde_json::to_value(row)?);
+        }
         if self.json {
             writeln!(self.out, "{}", json_line(&serde_json::to_value(row)?))?;
         } else {

@@ -1,0 +1,2 @@
+showRun();
+finish(data.left_out);
