@@ -40,7 +40,15 @@ run_laws() { TMPDIR=$work timeout -k 10 480 "$bin/numasim" laws --seconds 420; }
 run_experiment() {
     local out=$work/experiment.json code=0
     TMPDIR=$work timeout -k 10 400 "$bin/numasim" experiment numasim/experiments/ci.toml --json --keep "$work/experiment" > "$out" || code=$?
-    [ $code = 0 ] && [ "$(grep -o '"contender": *"' "$out" | wc -l)" -ge 3 ]
+    [ $code = 0 ] && [ "$(grep -o '"contender": *"' "$out" | wc -l)" -ge 3 ] && run_recording "$work/experiment/boot-1/files/dino/run.isobar"
+}
+
+# What dino recorded in the guest is there, is whole, and is read here: a replay plans the same.
+run_recording() {
+    local told
+    told=$("$bin/isobar" replay "$1" --policy dino) || { echo "the recording of the guest is not read: $1"; return 1; }
+    grep -q 'the same plans in all of' <<< "$told" || { echo "a replay of the guest's recording differs: $told"; return 1; }
+    "$bin/isobar" top --machine "$1" --once > /dev/null && "$bin/isobar" report "$1" -o "$work/guest.html" > /dev/null
 }
 
 # isobar's probe against what the machine counted: see `numasim-probed --help`.

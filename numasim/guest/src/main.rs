@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod before;
+mod bring;
 mod daemon;
 mod job;
 mod page;
@@ -57,7 +58,8 @@ fn follow(port: &mut Port) -> anyhow::Result<()> {
     port.tell(&hello()?)?;
     let machine = page::Machine::begin(order.modelled)?;
     for one in &order.runs {
-        let ran = run::run(one, order.limit_seconds, &machine)?;
+        let mut ran = run::run(one, order.limit_seconds, &machine)?;
+        bring::bring(one, &mut ran, port)?;
         port.tell(&Line::Run(Box::new(ran)))?;
     }
     Ok(())

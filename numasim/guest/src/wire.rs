@@ -84,6 +84,9 @@ pub struct Daemon {
     /// Whether it leaves the foreground by itself; its pid is then read from this file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid_file: Option<String>,
+    /// Files that it writes and that are brought out of the guest when it has ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bring: Vec<String>,
 }
 
 /// A program that is measured, or that only keeps the machine busy.
@@ -122,6 +125,8 @@ pub enum Line {
         /// CPUs that are online, as the kernel lists them.
         online: String,
     },
+    /// A file that the daemon of a run wrote, before the line of that run.
+    File(Box<Brought>),
     /// A run is over.
     Run(Box<Ran>),
     /// Where the pages of a traced command were when it ended.
@@ -141,6 +146,18 @@ impl Line {
     pub fn ran(&self) -> Option<&Ran> {
         if let Self::Run(ran) = self { Some(ran) } else { None }
     }
+}
+
+/// A file of the guest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Brought {
+    /// [`Run::id`].
+    pub run: String,
+    /// Its name, without its folder.
+    pub name: String,
+    /// What it held, in hexadecimal digits.
+    pub content: String,
 }
 
 /// The address space of a command, just before it ended.
@@ -250,6 +267,8 @@ pub const PAGE_TRACE: &str = "--page-trace";
 
 /// As much of a log is handed out.
 pub const MOST_LOG: usize = 1 << 20;
+/// A file that is brought out has at most so many bytes.
+pub const MOST_FILE: u64 = 32 << 20;
 
 /// Where the order lies in the guest.
 pub const ORDER_FILE: &str = "/etc/order.json";

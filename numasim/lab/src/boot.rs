@@ -2,6 +2,7 @@
 //! it ended. A guest that went down without a word is booted once more: emulation dies now and
 //! then.
 
+use crate::brought;
 use crate::command::{self, Files, PAGE_BYTES, left};
 use crate::ending::{Ending, Remains, judge};
 use crate::error::LabError;
@@ -172,6 +173,9 @@ fn once(host: &Host, task: &Task<'_>, folder: &Path, interrupted: &AtomicBool) -
         let _ = std::fs::remove_file(&initramfs);
     }
     let remains = remains(folder);
+    if host.keep {
+        brought::write(&remains.lines, folder)?;
+    }
     Ok(Booted { ending: judge(stop, &remains), remains })
 }
 

@@ -41,6 +41,8 @@ pub mod left {
     pub const CONSOLE: &str = "console.log";
     /// The lines of the director.
     pub const RESULTS: &str = "results.jsonl";
+    /// The folder of files that daemons wrote in the guest.
+    pub const FILES: &str = "files";
     /// What a command printed.
     pub const OUTPUT: &str = "output";
     /// What QEMU and the plugin wrote to standard error.

@@ -261,13 +261,14 @@ impl Experiment {
             Contender::Daemon { name, run, .. } if run.split_whitespace().next().is_none() => {
                 Err(format!("contender.run of `{name}` is empty; write a command, such as \"numad -i 1:1 {{pids}}\""))
             }
+            Contender::Daemon { bring, .. } => bring.iter().try_for_each(|path| brought(path)),
             Contender::Numad { interval_seconds, .. } => {
                 counted("contender.interval_seconds", *interval_seconds, 1, 3600)
             }
             Contender::Linux { before: Some(before), .. } if before.split_whitespace().next().is_none() => {
                 Err("contender.before is empty; write a command, such as \"mover {pid}\", or leave it out".to_owned())
             }
-            Contender::Daemon { .. } | Contender::Linux { .. } => Ok(()),
+            Contender::Linux { .. } => Ok(()),
         }
     }
 }
@@ -304,6 +305,15 @@ fn host_file(name: &str) -> Result<(), String> {
     let right = !name.is_empty() && !name.contains('/') && !name.starts_with('.');
     right.then_some(()).ok_or_else(|| {
         format!("host_files: \"{}\": expected the name of a file, without a folder", name.escape_default())
+    })
+}
+
+/// A file of the guest, which keeps its name on the host.
+fn brought(path: &str) -> Result<(), String> {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let right = path.starts_with('/') && !matches!(name, "" | "." | "..");
+    right.then_some(()).ok_or_else(|| {
+        format!("contender.bring: \"{}\": expected the path of a file, such as /tmp/run.isobar", path.escape_default())
     })
 }
 

@@ -49,6 +49,10 @@ fn bad_experiments_get_one_line() {
     assert!(bad("run = \"chase\"", "run = \" \"").contains("run of `a` is empty"));
     assert!(bad("run = \"chase\"", "run = \"chase --repeat\"").contains("director adds"));
     assert!(bad("run = \"mover\"", "run = \"\"").contains("contender.run of `dino` is empty"));
+    assert!(
+        bad("run = \"mover\"", "run = \"mover\"\nbring = [\"run\"]")
+            .contains("contender.bring: \"run\": expected the path")
+    );
     assert!(bad("run = ", "start = { cpus = \"0\", node = 1 }\nrun = ").contains("both cpus and node"));
     assert!(bad("run = ", "each_thread_on = \"0-3\"\ninstances = 2\nrun = ").contains("each_thread_on of `a`"));
     assert!(

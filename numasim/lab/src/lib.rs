@@ -7,11 +7,13 @@
 //! (what went wrong, named as what it is), [`metrics`], [`stats`] and [`report`]. The rest does:
 //! [`fetch`] (QEMU, kernel, tools), [`image`] (what the guest holds), [`qemu`] (a process that
 //! never outlives us), [`scratch`] (a folder that does not, either), [`boot`] (a guest from its
-//! order to its lines), [`page_trace`] (which CPU accessed which page of a command).
+//! order to its lines), [`brought`] (files that daemons wrote there), [`page_trace`] (which CPU
+//! accessed which page of a command).
 
 #![forbid(unsafe_code)]
 
 pub mod boot;
+pub mod brought;
 pub mod command;
 pub mod cores;
 pub mod ending;

@@ -26,6 +26,12 @@ pub fn under_id(contender: &str) -> String {
     format!("{UNDER}{contender}")
 }
 
+/// The contender of a run's id.
+#[must_use]
+pub fn contender_of(id: &str) -> &str {
+    id.strip_prefix(UNDER).unwrap_or(id)
+}
+
 /// The program of a job: instances are called `name#1`, `name#2`.
 #[must_use]
 pub fn program_of(job: &str) -> &str {
@@ -164,8 +170,8 @@ fn regime(experiment: &Experiment, contender: &Contender, options: &Options) -> 
         Contender::Numad { interval_seconds, .. } => {
             Regime { daemon: Some(numad(experiment, *interval_seconds)), ..Regime::default() }
         }
-        Contender::Daemon { run, numa_balancing, .. } => {
-            let daemon = Some(daemon(experiment, run, options.plain));
+        Contender::Daemon { run, numa_balancing, bring, .. } => {
+            let daemon = Some(Daemon { bring: bring.clone(), ..daemon(experiment, run, options.plain) });
             Regime { numa_balancing: *numa_balancing, daemon, ..Regime::default() }
         }
     }
@@ -187,6 +193,7 @@ fn numad(experiment: &Experiment, interval_seconds: u32) -> Daemon {
         lead_seconds: experiment.lead_seconds,
         log_file: Some("/var/log/numad.log".to_owned()),
         pid_file: Some("/var/run/numad.pid".to_owned()),
+        bring: Vec::new(),
     }
 }
 

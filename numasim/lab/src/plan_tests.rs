@@ -28,6 +28,7 @@ bind = { chase = { cpus_of = 1, memory_of = 0 } }
 kind = "daemon"
 name = "dino"
 run = "mover --config /etc/mover.toml {pids}"
+bring = ["/tmp/run"]
 [files]
 "/etc/mover.toml" = "counters = true"
 "/etc/other" = "x"
@@ -83,6 +84,7 @@ fn a_daemon_gets_its_command_and_the_files_for_the_case() {
         order.runs[3].regime.daemon.clone().unwrap()
     };
     assert_eq!(daemon(false).argv, ["mover", "--config", "/etc/mover.toml", "{pids}"]);
+    assert_eq!(daemon(false).bring, ["/tmp/run"]);
     let files = |plain| daemon(plain).files.into_values().collect::<Vec<_>>();
     assert_eq!(
         (files(false), files(true)),

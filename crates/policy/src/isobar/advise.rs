@@ -106,7 +106,7 @@ pub struct Advisor {
 impl Default for Advisor {
     fn default() -> Self {
         Self {
-            config: Config { min_age_seconds: 0.0, ..Config::default() },
+            config: Config { watch_epochs: 0, ..Config::default() },
             domains: CachedDomains::default(),
             memory: None,
             programs: Programs::default(),

@@ -8,7 +8,8 @@ use isobar_model::Pid;
 /// The programs that run, and since when they are the same.
 #[derive(Clone, Debug, Default)]
 pub struct Calm {
-    there: Vec<Pid>,
+    /// `None` before the first epoch.
+    there: Option<Vec<Pid>>,
     /// Epochs for which they have been the same.
     same: u32,
     /// Epochs since they were last the same for long enough.
@@ -26,8 +27,10 @@ impl Calm {
     /// window, or that did not happen for `patience` epochs.
     pub fn pass(&mut self, programs: &Programs, window: u32, patience: u32) -> bool {
         let now = there(programs);
-        self.same = if now == self.there { self.same.saturating_add(1) } else { 0 };
-        self.there = now;
+        // Before the first epoch nothing is known to have changed.
+        let stays = self.there.as_ref().is_none_or(|before| *before == now);
+        self.same = if stays { self.same.saturating_add(1) } else { 0 };
+        self.there = Some(now);
         self.waited = if self.same >= window { 0 } else { self.waited.saturating_add(1) };
         self.same >= window || self.waited > patience
     }
@@ -55,7 +58,7 @@ mod tests {
     fn a_change_of_programs_is_waited_for_but_not_for_ever() {
         let mut calm = Calm::default();
         let mut pass = |pids: &[u32]| calm.pass(&running(pids), 2, 4);
-        assert_eq!([pass(&[1, 2]), pass(&[1, 2]), pass(&[1, 2])], [false, false, true]);
+        assert_eq!([pass(&[1, 2]), pass(&[1, 2]), pass(&[1, 2])], [false, true, true]);
         assert_eq!([pass(&[1]), pass(&[1, 3]), pass(&[1, 3]), pass(&[1, 3])], [false, false, false, true]);
         let restless = [pass(&[1]), pass(&[1]), pass(&[2]), pass(&[2]), pass(&[3]), pass(&[3])];
         assert_eq!(restless, [false, false, false, false, true, true]);

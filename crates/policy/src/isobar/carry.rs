@@ -35,10 +35,10 @@ pub struct Seats<'a> {
 impl<'a> Seats<'a> {
     /// As they are.
     #[must_use]
-    pub fn new(seen: &'a Observation, domains: &'a Domains, idle: &Idle, seconds: f64) -> Self {
+    pub fn new(seen: &'a Observation, domains: &'a Domains, idle: &Idle, epochs: u32) -> Self {
         let running = seen.threads().filter(|(_, thread)| runs(thread, seen.interval.0));
         let held = running.filter_map(|(_, thread)| Some((thread.cpu?, thread.tid))).collect();
-        let free = (0..domains.core_count()).filter(|core| idle.is_free(*core, seen.time.0, seconds)).collect();
+        let free = (0..domains.core_count()).filter(|core| idle.is_free(*core, epochs)).collect();
         Self { seen, domains, held, free }
     }
 

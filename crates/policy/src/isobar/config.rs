@@ -16,9 +16,10 @@ pub enum Objective {
 settings! {
     /// The settings of `isobar`.
     pub struct Config {
-        /// Seconds for which a program is watched before it is moved. One that has run for as long
-        /// is expected to run as long again, which pays for a move.
-        pub min_age_seconds: f64 = 5.0,
+        /// Epochs for which a core is idle before it counts as free, and for which what a change
+        /// brings should last, so that it can be checked: where a program is not expected to go on
+        /// for as long, since it is young or about to end, more must be gained, in proportion.
+        pub watch_epochs: u32 = 5,
         /// The least predicted gain, in per cent of the speed of each program that is moved: below
         /// it, readings of some seconds cannot tell a gain from chance.
         pub min_gain_percent: f64 = 3.0,
@@ -68,7 +69,6 @@ settings! {
 impl Section for Config {
     fn validate(&self, section: &str) -> Result<(), ConfigError> {
         for (key, value) in [
-            ("min_age_seconds", self.min_age_seconds),
             ("min_gain_percent", self.min_gain_percent),
             ("error_weight", self.error_weight),
             ("rest_seconds", self.rest_seconds),

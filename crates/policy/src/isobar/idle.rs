@@ -1,7 +1,7 @@
-//! Cores on which no thread runs, and since when. A core is idle for a moment between a program
+//! Cores on which no thread runs, and for how long. A core is idle for a moment between a program
 //! that ends and the one that starts after it: where that one finds its core taken, it starts on
 //! another cache, and what was predicted does not come. So an idle core counts as free only once
-//! it has been idle for as long as a program is watched before it is moved.
+//! it has been idle for some epochs.
 
 use crate::kit::domains::Domains;
 use isobar_model::{Observation, Thread};
@@ -21,38 +21,35 @@ pub fn runs(thread: &Thread, interval: f64) -> bool {
 /// The cores of a machine.
 #[derive(Clone, Debug, Default)]
 pub struct Idle {
-    /// Since when each is idle, by position; `None` while a thread runs on it.
-    since: Vec<Option<f64>>,
+    /// Epochs at whose end each was idle, one after another, by position; in the first of them a
+    /// thread may have run.
+    epochs: Vec<u32>,
 }
 
 impl Idle {
     /// Takes an epoch.
     pub fn pass(&mut self, seen: &Observation, domains: &Domains) {
-        let now = seen.time.0;
-        let mut busy = vec![false; domains.core_count()];
+        self.epochs.resize(domains.core_count(), 1);
+        self.epochs.iter_mut().for_each(|idle| *idle = idle.saturating_add(1));
         for (_, thread) in seen.threads().filter(|(_, thread)| runs(thread, seen.interval.0)) {
             if let Some(seat) = thread.cpu.and_then(|cpu| domains.seat_of(cpu)) {
-                busy[domains.seat(seat).core] = true;
+                self.epochs[domains.seat(seat).core] = 0;
             }
-        }
-        self.since.resize(busy.len(), Some(now - seen.interval.0));
-        for (since, busy) in self.since.iter_mut().zip(busy) {
-            *since = if busy { None } else { since.or(Some(now)) };
         }
     }
 
-    /// Whether a core has been idle for some seconds.
+    /// Whether a core has been idle for some whole epochs.
     #[must_use]
-    pub fn is_free(&self, core: usize, now: f64, seconds: f64) -> bool {
-        self.since.get(core).copied().flatten().is_some_and(|since| now - since >= seconds)
+    pub fn is_free(&self, core: usize, epochs: u32) -> bool {
+        self.epochs.get(core).is_some_and(|idle| *idle > epochs)
     }
 
     /// How many cores of each domain are free.
     #[must_use]
-    pub fn by_domain(&self, domains: &Domains, now: f64, seconds: f64) -> Vec<usize> {
+    pub fn by_domain(&self, domains: &Domains, epochs: u32) -> Vec<usize> {
         let free = |domain: &crate::kit::domains::Domain| {
             let seats = domains.seats[domain.seats.clone()].iter().take(domain.cores);
-            seats.filter(|seat| self.is_free(seat.core, now, seconds)).count()
+            seats.filter(|seat| self.is_free(seat.core, epochs)).count()
         };
         domains.domains.iter().map(free).collect()
     }
@@ -77,7 +74,7 @@ mod tests {
             seen.time.0 = f64::from(now);
             let domains = Domains::of(&seen.machine);
             idle.pass(&seen, &domains);
-            free.push(idle.by_domain(&domains, seen.time.0, 5.0)[0]);
+            free.push(idle.by_domain(&domains, 5)[0]);
         }
         assert_eq!(free, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]);
     }

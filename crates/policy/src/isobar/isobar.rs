@@ -109,7 +109,7 @@ impl Isobar {
     }
 
     fn seats<'a>(&self, seen: &'a Observation, domains: &'a Domains) -> Seats<'a> {
-        Seats::new(seen, domains, &self.idle, self.config.min_age_seconds)
+        Seats::new(seen, domains, &self.idle, self.config.watch_epochs)
     }
 
     fn memory(&mut self, seen: &Observation, domains: &Domains) -> Option<Memory> {
@@ -141,7 +141,7 @@ impl Isobar {
                     self.conclude(seen, domains, &trial, &verdict, plan);
                 } else {
                     let change = trial.change;
-                    let why = "each program that it is about ended or does something else now";
+                    let why = "those that were to gain by it ended, or do something else now";
                     plan.notes.push(format!("change {change} stays unmeasured: {why}"));
                 }
             }

@@ -25,7 +25,7 @@ fn stream(tid: u32, cpu: u32, cpi: f64) -> Thread {
 fn run(policy: &mut dyn Policy, seen: &mut Observation, epochs: u32) -> Vec<Plan> {
     (0..epochs)
         .map(|_| {
-            seen.time.0 += 1.0;
+            seen.time.0 += seen.interval.0;
             let plan = policy.decide(seen);
             carry_out(seen, &plan);
             for action in &plan.actions {
@@ -43,9 +43,31 @@ fn young_programs_are_watched_then_memory_is_spread_with_a_prediction() {
     let (mut policy, mut seen) = (policy(&ENTRY, ""), crowded());
     let plans = run(policy.as_mut(), &mut seen, 12);
     let first = plans.iter().position(|plan| !plan.actions.is_empty()).unwrap();
-    assert!(first >= 3, "{first}");
+    assert_eq!(first, 2, "once a window of readings is there, as the gain is large");
     assert!(plans[first].actions.iter().all(|action| action.reason().contains("predicted +")), "{plans:?}");
     assert!(plans[first].actions.iter().any(|action| matches!(action, Action::MigratePages { .. })));
+}
+
+/// The same machine, read four times a second: what is large is tried within a second. What would
+/// gain little is not, before the program has run for as long as it takes to check it.
+#[test]
+fn at_short_intervals_it_acts_within_a_second_where_much_is_to_be_gained() {
+    let acts = |settings: &str| {
+        let (mut policy, mut seen) = (policy(&ENTRY, settings), crowded());
+        seen.interval.0 = 0.25;
+        (1..=4).for_each(|pid| with_pages(&mut seen, pid, &[10_000, 0]));
+        for thread in seen.processes.iter_mut().flat_map(|process| &mut process.threads) {
+            thread.cpu_time = Some(isobar_model::Seconds(0.25));
+            for count in [&mut thread.instructions, &mut thread.cycles, &mut thread.llc_misses] {
+                *count = count.map(|count| count / 4);
+            }
+        }
+        let plans = run(policy.as_mut(), &mut seen, 20);
+        plans.iter().position(|plan| !plan.actions.is_empty())
+    };
+    assert_eq!(acts(""), Some(2));
+    let later = acts("watch_epochs = 15").unwrap();
+    assert!((4..15).contains(&later), "{later}");
 }
 
 /// The change that spreads memory is predicted by what it moves and by whom it helps; an epoch in

@@ -15,6 +15,11 @@ const PAGE: f64 = 4096.0;
 /// Lines written back for each line read where nothing tells (a third of what SPEC CPU's
 /// memory-bound programs read is written).
 pub const WRITE_BACK: f64 = 0.3;
+/// Pages that are copied in a second at most (about 600 MB/s, as Goglin and Furmento measured for
+/// `move_pages`, IPDPS workshops 2009).
+const COPIED: f64 = 150_000.0;
+/// Lines of a page, which one CPU copies one after another where memory is slow.
+const LINES: f64 = 64.0;
 /// The longest time that a state is expected to last, in seconds: what was right an hour ago is no
 /// promise for the next.
 const LONGEST: f64 = 600.0;
@@ -129,6 +134,10 @@ pub struct Scene {
     pub free: Vec<f64>,
     /// Bytes a second that pass each resource of the machine.
     pub flows: Vec<f64>,
+    /// Pages that are copied in a second.
+    pub copied: f64,
+    /// Seconds for which what a change brings should last: see [`Scene::wanted`].
+    pub watch: f64,
 }
 
 impl Scene {
@@ -168,15 +177,25 @@ impl Scene {
         let suffers: Vec<(f64, bool)> =
             known.iter().map(|at| (traits[*at].slowdown(nearest), traits[*at].protected)).collect();
         known.iter().zip(targets::weights(config, &suffers)).for_each(|(at, weight)| traits[*at].weight = weight);
-        let idle_cores = idle.by_domain(domains, seen.time.0, config.min_age_seconds);
+        let idle_cores = idle.by_domain(domains, config.watch_epochs);
         let mask = |(unit, domain): (&Unit, &usize)| ways(memory.places[*domain].llc, programs.list[unit.program].pid);
         let masks = units.iter().zip(&at).map(mask).collect();
         let base = Arrangement { domains: at, weights: places, masks, idle_cores };
-        let mut scene = Self { units, traits, base, free, flows: Vec::new() };
+        let watch = f64::from(config.watch_epochs) * seen.interval.0;
+        let copied = COPIED.min(1.0 / (LINES * nearest.max(1e-12)));
+        let mut scene = Self { units, traits, base, free, flows: Vec::new(), copied, watch };
         scene.hold(memory);
         scene.bend(memory, programs);
         scene.flows = scene.flows(seen, memory, programs);
         scene
+    }
+
+    /// The least that a change to a program must bring, in seconds of it: a part of its speed for
+    /// as long as it is expected to go on, or for as long as it takes to find out what the change
+    /// did, where that is longer. What it brings it brings for as long as the program goes on.
+    #[must_use]
+    pub fn wanted(&self, program: usize, margin: f64) -> f64 {
+        margin * self.traits[program].horizon.max(self.watch)
     }
 
     /// Whether a program would lose more than it may.
@@ -293,8 +312,7 @@ fn describe(seen: &Observation, process: &Process, program: &Program, programs: 
     let pages: u64 = process.pages.as_ref().map_or(0, |pages| pages.values().map(|count| count.0).sum());
     let window = num::index(config.window_epochs);
     let known = program.last.is_some() && program.pace(window).is_some();
-    let old = program.life.is_some() || now - program.since >= config.min_age_seconds;
-    let ready = known && old && now >= program.rest;
+    let ready = known && now >= program.rest;
     let threads = num::float_len(running.max(1));
     Traits {
         seconds: program.last.map_or(0.0, |last| last.cycles / programs.hertz),

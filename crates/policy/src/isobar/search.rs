@@ -10,7 +10,7 @@ use super::predict::{Predictor, solutions};
 use super::prices::Prices;
 use super::rough::Rough;
 use super::scene::{Arrangement, Scene};
-use super::step::{COPIED, Step, domain_of};
+use super::step::{Step, domain_of};
 
 /// Programs, of those that wait most, whose changes are looked at in an epoch.
 const MOVERS: usize = 24;
@@ -126,7 +126,7 @@ fn best(
     let Round { passed, taken, value, margin, most } = *round;
     let (scene, memory) = (predictor.scene(), predictor.memory());
     let cost = |step: &Step| if config.cost { step.cost(scene, &scene.base) } else { 0.0 };
-    let stake = |step: &Step| margin * step.programs().map(|program| scene.traits[program].horizon).sum::<f64>();
+    let stake = |step: &Step| step.programs().map(|program| scene.wanted(program, margin)).sum::<f64>();
     let mut trial = at.clone();
     let before = rough.value(at);
     let mut ranked: Vec<(f64, Step)> = Vec::with_capacity(LOOKED);
@@ -155,7 +155,7 @@ fn best(
         let worth = |(one, gain): (&super::scene::Traits, &f64)| one.stake() * ln(*gain);
         let total: f64 = scene.traits.iter().zip(&gains).map(worth).sum();
         // What comes late, after the pages that were asked for before, helps for less long.
-        let late = if config.cost { (copied + step.copied(scene, &scene.base)) / COPIED } else { 0.0 };
+        let late = if config.cost { (copied + step.copied(scene, &scene.base)) / scene.copied } else { 0.0 };
         let lasts = step.programs().map(|program| scene.traits[program].horizon).fold(0.0, f64::max);
         let net = (total - value) * (1.0 - late / lasts.max(1e-9)).max(0.0) - cost(&step);
         if net > stake(&step) && best.as_ref().is_none_or(|(score, _)| net > *score) {

@@ -5,9 +5,6 @@ use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
 use isobar_model::num;
 
-/// Pages that are copied in a second (about 600 MB/s, as Goglin and Furmento measured for
-/// `move_pages`, IPDPS workshops 2009).
-pub const COPIED: f64 = 150_000.0;
 /// Part of its time that a program loses while its pages are copied: flushes, and pages that are
 /// half here and half there.
 const OWN_LOSS: f64 = 0.2;
@@ -70,7 +67,7 @@ impl Step {
     #[must_use]
     pub fn cost(&self, scene: &Scene, from: &Arrangement) -> f64 {
         let others = OTHERS_LOSS * num::float_len(scene.traits.len());
-        self.copied(scene, from) / COPIED * (OWN_LOSS + others)
+        self.copied(scene, from) / scene.copied * (OWN_LOSS + others)
     }
 }
 

@@ -1,6 +1,7 @@
 //! A change is a trial. What was predicted stands beside what was measured: the speed of every
 //! program in a window after it, against that in a window before. A program that did something
-//! else meanwhile, or ended, is no witness.
+//! else meanwhile, or ended, is no witness. Where those that were to gain by the change are none
+//! any more, what the others did says nothing of it, and it stays unmeasured.
 
 use super::calm::there;
 use super::carry::Carried;
@@ -14,6 +15,9 @@ const PATIENCE: f64 = 60.0;
 
 /// A loss of a protected program that is none: what readings may feign.
 const HARDLY: f64 = 0.005;
+
+/// The part of the predicted gain that those who are left to judge by must have been promised.
+const PROMISED: f64 = 0.5;
 
 /// A program before a change.
 #[derive(Clone, Debug)]
@@ -143,7 +147,9 @@ impl Trial {
         self.quiet > settle + window
     }
 
-    /// What came of it; `None` where no program that was changed is a witness any more.
+    /// What came of it; `None` where no program that was changed is a witness any more, or those
+    /// that are witnesses were promised less than half of what it was to gain, unless one of them
+    /// is protected and lost.
     #[must_use]
     pub fn judge(&self, programs: &Programs, window: usize, protected: impl Fn(&str) -> bool) -> Option<Verdict> {
         let mut verdict = Verdict { disturbed: self.there != there(programs), ..Verdict::default() };
@@ -165,13 +171,44 @@ impl Trial {
             verdict.moved += usize::from(self.touched.iter().any(|one| one.pid == witness.pid));
         }
         verdict.error = variance.sqrt();
-        (verdict.moved > 0).then_some(verdict)
+        let promised: f64 = self.witnesses.iter().map(|witness| witness.predicted).sum();
+        let tells = verdict.broken || verdict.predicted >= PROMISED * promised;
+        (verdict.moved > 0 && tells).then_some(verdict)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isobar::program::Reading;
+    use std::sync::Arc;
+
+    fn running(speeds: &[(u32, f64)]) -> Programs {
+        let one = |(pid, speed): &(u32, f64)| {
+            let mut program = Program::new(Pid(*pid), &Arc::from("p"), 0.0, None);
+            program.last = Some(Reading::default());
+            program.speeds = vec![ln(*speed); 3];
+            program
+        };
+        let mut programs = Programs::default();
+        programs.list = speeds.iter().map(one).collect();
+        programs
+    }
+
+    /// Program 1 is to be twice as fast in the place of program 2; both were moved. When program 1
+    /// has ended, that program 2 is slower for whatever reason is no verdict, unless it is
+    /// protected.
+    #[test]
+    fn a_change_whose_gainer_ended_is_not_judged_by_the_others() {
+        let touched = |pid| Touched { pid: Pid(pid), carried: Vec::new(), pages: None };
+        let before = running(&[(1, 1e8), (2, 4e8), (3, 4e8)]);
+        let trial = Trial::new(1, vec![touched(1), touched(2)], &before, &[2.0, 1.003, 1.0], 3, 0.0);
+        let after = running(&[(2, 2e8), (3, 3e8)]);
+        assert_eq!(trial.judge(&after, 3, |_| false), None);
+        assert!(trial.judge(&after, 3, |_| true).unwrap().broken);
+        let all = trial.judge(&running(&[(1, 2e8), (2, 4e8), (3, 4e8)]), 3, |_| false).unwrap();
+        assert!(!all.disturbed && (all.predicted - all.measured).abs() < 0.01, "{all:?}");
+    }
 
     /// All gain 10 %; what one loses ends the trial beyond twice what it may, or where it is
     /// protected. Where others came or went, only if the gain is not what was promised, unless it

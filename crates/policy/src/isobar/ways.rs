@@ -256,9 +256,10 @@ fn best(
     let most = solutions(config, scene.units.len()) + 2;
     let mut asked =
         Asked { seen, scene, predictor: Predictor::new(scene, memory), most, members, order, llc, capacity };
-    let longest = asked.members.iter().map(|(_, unit)| traits(*unit).horizon).fold(0.0, f64::max);
+    let wanted = asked.members.iter().map(|(_, unit)| scene.wanted(scene.units[*unit].program, margin));
+    let wanted = wanted.fold(0.0, f64::max);
     let (worth, proposal) = asked.best()?;
-    (worth > margin * longest && longest >= config.min_age_seconds).then_some(proposal)
+    (worth > wanted).then_some(proposal)
 }
 
 /// What the divisions of a cache bring.

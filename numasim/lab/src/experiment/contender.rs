@@ -54,6 +54,10 @@ pub enum Contender {
         /// Automatic NUMA balancing beside it.
         #[serde(default)]
         numa_balancing: bool,
+        /// Files that it writes in the guest, such as a recording: with `--keep` they are brought
+        /// out into the folder of the boot, as `files/NAME OF THE CONTENDER/NAME OF THE FILE`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        bring: Vec<String>,
     },
 }
 

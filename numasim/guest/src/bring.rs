@@ -1,0 +1,52 @@
+//! Files that a daemon wrote, on their way out of the guest. They go once it has ended, and are
+//! removed, so that the next one begins without them.
+
+use crate::port::Port;
+use numasim_guest::wire::{Brought, Line, MOST_FILE, Ran, Run};
+use std::path::Path;
+
+/// Hands out the files of a run's daemon; what cannot be had is the daemon's problem.
+///
+/// # Errors
+/// The port refuses.
+pub fn bring(asked: &Run, ran: &mut Ran, port: &mut Port) -> anyhow::Result<()> {
+    let paths = asked.regime.daemon.iter().flat_map(|daemon| &daemon.bring);
+    for path in paths.map(Path::new) {
+        match read(path) {
+            Ok(bytes) => port.tell(&Line::File(Box::new(file(&asked.id, path, &bytes))))?,
+            Err(why) => {
+                let said = ran.daemon.as_mut().map(|daemon| &mut daemon.problem);
+                said.into_iter().for_each(|problem| _ = problem.get_or_insert_with(|| why.clone()));
+            }
+        }
+        let _ = std::fs::remove_file(path);
+    }
+    Ok(())
+}
+
+fn file(run: &str, path: &Path, bytes: &[u8]) -> Brought {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Brought { run: run.to_owned(), name, content: hex::encode(bytes) }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let why = |error: std::io::Error| format!("it left no {}: {error}", path.display());
+    let bytes = std::fs::metadata(path).map_err(why)?.len();
+    if bytes > MOST_FILE {
+        return Err(format!("{} has {bytes} bytes: at most {MOST_FILE} are brought out", path.display()));
+    }
+    std::fs::read(path).map_err(why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_goes_out_under_its_name_and_one_that_is_not_there_is_named() {
+        let folder = std::env::temp_dir();
+        let brought = file("under/isobar", &folder.join("run.isobar"), &[0, 255]);
+        assert_eq!((brought.name.as_str(), brought.content.as_str()), ("run.isobar", "00ff"));
+        assert!(read(&folder.join("no such file")).unwrap_err().starts_with("it left no "));
+    }
+}
