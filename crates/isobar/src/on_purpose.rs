@@ -50,6 +50,10 @@ impl Policy for Faulty {
         self.policy.uses()
     }
 
+    fn failed(&self) -> Option<&str> {
+        self.policy.failed()
+    }
+
     fn learnt(&self) -> Vec<WayCurves> {
         self.policy.learnt()
     }

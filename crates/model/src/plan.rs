@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Canonical name of the policy.
+    /// Canonical name of the policy; who reads a plan that does not say it knows whom it asked.
+    #[serde(default)]
     pub policy: String,
     /// What to do.
     pub actions: Vec<Action>,

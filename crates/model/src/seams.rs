@@ -83,6 +83,12 @@ pub trait Policy {
     /// asks again for what was refused, or takes what it asked for as done, needs it.
     fn applied(&mut self, _plan: &Plan, _outcome: &Outcome) {}
 
+    /// Why it cannot go on, where it has failed for good: a policy that asks another program may.
+    /// The run ends in order then; the plan that came with it plans nothing.
+    fn failed(&self) -> Option<&str> {
+        None
+    }
+
     /// What it has measured of programs by giving them more and fewer LLC ways (LFOC+); none for
     /// policies that do not.
     fn learnt(&self) -> Vec<WayCurves> {
@@ -110,6 +116,10 @@ impl<P: Policy + ?Sized> Policy for &mut P {
 
     fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
         (**self).applied(plan, outcome);
+    }
+
+    fn failed(&self) -> Option<&str> {
+        (**self).failed()
     }
 
     fn learnt(&self) -> Vec<WayCurves> {

@@ -33,6 +33,14 @@ pub enum RunError {
         #[source]
         fault: PlanFault,
     },
+    /// The policy cannot go on: a program that it asks failed. Nothing of its plan was done.
+    #[error("policy {policy}: {why}")]
+    Failed {
+        /// The policy.
+        policy: &'static str,
+        /// What happened, in words.
+        why: String,
+    },
     /// The policy, the machine or the observer panicked: a fault in one of them.
     #[error("internal error in policy {policy} or its surroundings")]
     Panic {

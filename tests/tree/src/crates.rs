@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Which crates of ours each crate may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 36] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 37] = [
     ("isobar-model", &[]),
     ("isobar-allocation", &[]),
     ("isobar-contention", &["isobar-model"]),
@@ -22,6 +22,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 36] = [
     ("isobar-plot", &["isobar-model"]),
     ("isobar-recording", &["isobar-model"]),
     ("isobar-runtime", &["isobar-model", "isobar-policy"]),
+    ("isobar-external", &["isobar-linux", "isobar-model"]),
     ("isobar-view", &["isobar-model", "isobar-policy"]),
     ("isobar-report", &["isobar-model", "isobar-view"]),
     ("isobar-tui", &["isobar-model", "isobar-view"]),
@@ -65,6 +66,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 36] = [
         "isobar",
         &[
             "isobar-allocation",
+            "isobar-external",
             "isobar-lab",
             "isobar-linux",
             "isobar-model",

@@ -4,13 +4,13 @@
 
 use super::Verb;
 use super::options::Sets;
+use crate::deciders::{self, Place};
 use crate::failure::bad_input;
 use crate::input;
 use crate::text::json_line;
 use anyhow::Context;
 use isobar_model::Policy;
 use isobar_model::wire::{observation_from_json, plan_to_json};
-use isobar_runtime::policies;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ pub struct Decide {
 impl Verb for Decide {
     fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let config = self.sets.config()?;
-        let mut policy = policies::build(&self.policy, &config, &input::settings).map_err(bad_input)?;
+        let mut policy = deciders::build(&self.policy, &config, &input::settings, Place::Apart)?;
         let (name, mut lines) = open(&self.file)?;
         let mut line = Vec::new();
         for number in 1u64.. {

@@ -1,15 +1,16 @@
 //! `isobar reproduce`: the papers' claims, run again.
 
 use super::Verb;
-use super::options::{Jobs, seed};
+use super::options::{Jobs, Sets, seed};
 use super::report::{self, PageOption};
+use super::sim::{Task, compare_all};
 use crate::failure::bad_input;
 use crate::progress::Progress;
 use crate::text::json_line;
-use isobar_lab::LabError;
 use isobar_lab::reproduce::{
     DC, DINO, Figure, NMASS, Options, Reproduction, camm, claims_table, pages, sensitivity, sensitivity_table,
 };
+use isobar_lab::{BASE, CompareSpec, LabError};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ use std::path::{Path, PathBuf};
   isobar reproduce all --figures figures --json
   isobar reproduce nmass --report nmass.html
   isobar reproduce nmass --sensitivity
+  isobar reproduce nmass --policy n-mass,exec:examples/policies/least_loaded.py
 
 Sign: whether the direction is the paper's; size: whether the figure is, within the band told under `why`; - is where the
 paper prints nothing to compare with. A claim that does not come out stays in the table as such, and is no failure."
@@ -46,6 +48,13 @@ pub struct Reproduce {
     /// estimate at a time; a claim whose sign flips is open. For nmass, dino and dc
     #[arg(long, conflicts_with_all = ["figures", "report"])]
     sensitivity: bool,
+    /// Instead of the claims, run these policies on the paper's workloads, and show what each gains
+    /// over `linux` on each; exec:CMD is a program of yours. For nmass, dino and dc
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',', conflicts_with_all = ["figures", "sensitivity", "report"])]
+    policy: Vec<String>,
+    /// settings of policies
+    #[command(flatten)]
+    sets: Sets,
     /// The first seed; the same seed gives the same bytes, but for the times of dc-6
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     seed: u64,
@@ -107,6 +116,20 @@ const fn varied(paper: Paper) -> Option<&'static isobar_lab::reproduce::Paper> {
 }
 
 impl Reproduce {
+    /// Policies of the user's choice on the paper's workloads.
+    fn policies(&self, options: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
+        let Some(paper) = varied(self.paper) else {
+            return Err(bad_input("--policy: on the workloads of one paper at a time: expected nmass, dino or dc"));
+        };
+        let mut policies = self.policy.clone();
+        if !policies.iter().any(|name| name == BASE) {
+            policies.insert(0, BASE.to_owned());
+        }
+        let spec = |workload| CompareSpec { seed: self.seed, jobs: options.jobs, ..CompareSpec::new(workload) };
+        let tasks = paper.workloads(options)?.into_iter().map(|(name, workload)| Task { name, spec: spec(workload) });
+        compare_all(tasks.collect(), &policies, &self.sets.config()?, self.json, out)
+    }
+
     fn sensitivity(&self, options: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
         let Some(paper) = varied(self.paper) else {
             return Err(bad_input("--sensitivity: for one paper at a time: expected nmass, dino or dc"));
@@ -138,6 +161,9 @@ impl Verb for Reproduce {
         let options = Options { quick: self.quick, seed: self.seed, jobs: self.jobs.count(), varied: None };
         if self.sensitivity {
             return self.sensitivity(&options, out);
+        }
+        if !self.policy.is_empty() {
+            return self.policies(&options, out);
         }
         let mut papers = Vec::new();
         for (name, run) in wanted(self.paper) {

@@ -2,6 +2,7 @@
 //! is needed, and the machine it runs on.
 
 use super::options::{seed, within};
+use crate::deciders::{self, Place};
 use crate::failure::{self, bad_input};
 use crate::machines::{linux, simulated};
 use crate::on_purpose;
@@ -117,13 +118,14 @@ impl Needed {
         }
         let named = args.policy.clone().or_else(|| config.manage.policy.clone());
         let name = named.or_else(|| policy.map(str::to_owned)).ok_or_else(no_policy)?;
-        let policy = policies::build(&name, &config, &read).map_err(bad_input)?;
         let target = Target::parse(args.machine.as_deref(), args.seed)?;
+        let interval = config.manage.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS);
+        let policy = deciders::build(&name, &config, &read, Place::AtWork(target.patience(interval)))?;
         Ok(Self {
             policy: on_purpose::perhaps(policy),
             rules: config.manage.rules(target.never_managed()),
             target,
-            limits: Limits::every(Seconds(config.manage.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS))),
+            limits: Limits::every(Seconds(interval)),
             config: config.manage,
             profiles: None,
             recording: None,
@@ -205,6 +207,9 @@ fn no_policy() -> anyhow::Error {
     bad_input(format!("no policy: expected --policy NAME, or `policy` in the section [manage]; there are {known}"))
 }
 
+/// Seconds between two decisions of a program where nothing hurries.
+const STILL: f64 = 20.0;
+
 impl Target {
     fn parse(text: Option<&str>, seed: u64) -> anyhow::Result<Self> {
         match text.map(|text| text.strip_prefix("sim:").ok_or(text)) {
@@ -215,6 +220,12 @@ impl Target {
                 "--machine {text}: expected sim:FILE, such as sim:workload.toml, or a recording that is there"
             ))),
         }
+    }
+
+    /// The time between two decisions as a program that decides sees it: a simulated machine
+    /// stands still meanwhile.
+    fn patience(&self, interval: f64) -> f64 {
+        if *self == Self::Linux { interval } else { STILL }
     }
 
     /// The tool itself; a simulated process may have its number by chance.

@@ -48,6 +48,17 @@ impl Part {
 }
 
 impl Paper {
+    /// The workloads that the experiments run, by the paper's name and a number: for policies that
+    /// are not the paper's. Where an experiment draws many, those that stand for them.
+    ///
+    /// # Errors
+    /// As [`Paper::run`].
+    pub fn workloads(&self, options: &Options) -> Result<Vec<(String, Workload)>, LabError> {
+        let all = self.parts.iter().map(|part| (part.workloads)(options)).collect::<Result<Vec<_>, _>>()?.concat();
+        let runs = all.into_iter().filter(|workload| !workload.apps.is_empty());
+        Ok(runs.enumerate().map(|(index, workload)| (format!("{}-{}", self.name, index + 1), workload)).collect())
+    }
+
     /// Runs all parts.
     ///
     /// # Errors

@@ -4,7 +4,10 @@
 //! and `execve(2)`, so a thread of ours takes them on, starts the command, and ends. Nothing of
 //! isobar itself is changed.
 
+mod bound;
 pub mod program;
+
+pub use bound::bound;
 
 use crate::kernel::{affinity, mempolicy};
 use isobar_allocation::Mode;

@@ -10,6 +10,7 @@
 //! accesses     by address and time, apart by who makes them
 //! advice       which mapping suits and why; the paper's thresholds and ours
 //! steps        what to do for it
+//! document     all of it as one JSON document
 //! ```
 //!
 //! It knows numbers and sentences; how they are laid out is its callers' business.
@@ -17,6 +18,7 @@
 mod accesses;
 mod advice;
 mod course;
+mod document;
 mod figures;
 mod linux;
 mod served;
@@ -29,6 +31,7 @@ pub(crate) mod examples;
 pub use accesses::{Accesses, Band, Summing};
 pub use advice::{Advice, EVEN, FEW, FOLLOWED, OFTEN, SMALL_BYTES, WORTH_LOCALITY};
 pub use course::{Course, Follow, Heat, Point, RESTLESS};
+pub use document::{Shown, document};
 pub use figures::{BARS, Hottest, PolicyReport, Question, Report, SweepPoint};
 pub use linux::{Linux, NotObserved};
 pub use steps::Step;

@@ -87,8 +87,22 @@ pub fn names() -> Vec<&'static str> {
 /// Every policy with what it decides: a line each, and with its settings.
 #[must_use]
 pub fn described() -> (String, String) {
-    (documentation::names(), documentation::help())
+    (documentation::names() + "\n" + EXEC, documentation::help() + "\n" + EXEC + EXEC_SETTINGS)
 }
+
+/// A policy of the user, whatever it is written in.
+const EXEC: &str = "  exec:CMD: what your program CMD decides, as JSON lines (docs/writing-a-policy.md)\n";
+
+/// The settings of such programs (`settings::ExecConfig`).
+const EXEC_SETTINGS: &str = "    exec.timeout_seconds=S
+        longest time for a decision; unset: half of the interval in manage, else 60
+    exec.restarts=5
+        restarts of a program that died, without ten good plans between (manage)
+    exec.needs=[]
+        sensors without which it cannot decide, such as [\"latency\"]
+    exec.uses=[]
+        sensors that are switched on for it where they work
+";
 
 /// A machine lacks what a policy needs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -358,9 +358,12 @@ const SHORTEST_EPOCH: f64 = 0.25;
 /// nothing is done.
 ///
 /// # Errors
-/// [`RunError::Plan`].
+/// [`RunError::Plan`]; [`RunError::Failed`].
 pub fn decide(policy: &mut dyn Policy, seen: &Observation) -> Result<Plan, RunError> {
     let plan = policy.decide(seen);
+    if let Some(why) = policy.failed() {
+        return Err(RunError::Failed { policy: policy.name(), why: why.to_owned() });
+    }
     let (policy, time) = (policy.name(), seen.time);
     plan.validate(seen).map(|()| plan).map_err(|fault| RunError::Plan { policy, time, fault })
 }

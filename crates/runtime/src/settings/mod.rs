@@ -6,14 +6,17 @@
 //! line that names the file and line (or the `--set`), the key, and what would be right.
 
 mod error;
+mod exec;
 #[cfg(test)]
 mod tests;
 
 pub use error::SettingsError;
+pub use exec::ExecConfig;
 
 use crate::selection::{Pattern, Rules};
 use isobar_model::Pid;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::RangeInclusive;
@@ -28,6 +31,8 @@ pub type Read<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
 pub struct Config {
     /// The section `[manage]`, with `--set manage.KEY=VALUE` applied.
     pub manage: ManageConfig,
+    /// The section `[exec]`, with `--set exec.KEY=VALUE` applied.
+    pub exec: ExecConfig,
     /// The other sections of the file: one for each policy.
     pub policies: Table,
     /// `--set` for policies, in order.
@@ -163,15 +168,20 @@ impl Config {
     /// # Errors
     /// The first thing that is wrong, in one line.
     pub fn load(file: Option<&Path>, sets: &[String], read: Read<'_>) -> Result<Self, SettingsError> {
-        let (mut config, mut section) = file.map_or_else(|| Ok(Default::default()), |file| Self::read(file, read))?;
+        let (mut config, mut manage, mut exec) =
+            file.map_or_else(|| Ok(Default::default()), |file| Self::read(file, read))?;
         for text in sets {
             let setting = Setting::parse(text)?;
-            match setting.key.strip_prefix("manage.") {
-                Some(key) => {
-                    section.insert(key.to_owned(), toml_value(&setting.value));
-                    config.manage = manage_from(&section).map_err(|why| refused(text, why))?;
+            match setting.key.split_once('.') {
+                Some(("manage", key)) => {
+                    manage.insert(key.to_owned(), toml_value(&setting.value));
+                    config.manage = section_from(&manage, ManageConfig::check).map_err(|why| refused(text, why))?;
                 }
-                None => config.sets.push(setting),
+                Some(("exec", key)) => {
+                    exec.insert(key.to_owned(), toml_value(&setting.value));
+                    config.exec = section_from(&exec, ExecConfig::check).map_err(|why| refused(text, why))?;
+                }
+                _ => config.sets.push(setting),
             }
         }
         Ok(config)
@@ -190,34 +200,39 @@ impl Config {
         }
     }
 
-    /// The file, and its own `[manage]` as a table, for `--set` to be laid over. It is read once:
-    /// it may be a pipe.
-    fn read(file: &Path, read: Read<'_>) -> Result<(Self, Table), SettingsError> {
+    /// The file, and its own `[manage]` and `[exec]` as tables, for `--set` to be laid over. It is
+    /// read once: it may be a pipe.
+    fn read(file: &Path, read: Read<'_>) -> Result<(Self, Table, Table), SettingsError> {
         let text = read(file).map_err(|problem| SettingsError::Unreadable(file.to_owned(), problem))?;
-        let (manage, mut policies) =
+        let (Own { manage, exec }, mut policies) =
             Self::parse(&text).map_err(|(line, why)| SettingsError::Line(file.to_owned(), line, why))?;
-        let section = match policies.remove("manage") {
+        let mut section = |name| match policies.remove(name) {
             Some(Value::Table(section)) => section,
             _ => Table::new(),
         };
-        Ok((Self { manage, policies, sets: Vec::new(), file: Some(file.to_owned()) }, section))
+        let (manages, execs) = (section("manage"), section("exec"));
+        Ok((Self { manage, exec, policies, sets: Vec::new(), file: Some(file.to_owned()) }, manages, execs))
     }
 
-    /// What is set for `manage`, checked, and all sections as they are.
-    fn parse(text: &str) -> Result<(ManageConfig, Table), (usize, String)> {
+    /// What is set for `manage` and `exec`, checked, and all sections as they are.
+    fn parse(text: &str) -> Result<(Own, Table), (usize, String)> {
         let at = |error: toml::de::Error| (line_of(text, &error), one_line(error.message()));
-        let sections: OnlyManage = toml::from_str(text).map_err(at)?;
-        sections.manage.check().map_err(|why| (line_of_section(text), format!("manage: {why}")))?;
+        let sections: Own = toml::from_str(text).map_err(at)?;
+        sections.manage.check().map_err(|why| (line_of_section(text, "[manage]"), format!("manage: {why}")))?;
+        sections.exec.check().map_err(|why| (line_of_section(text, "[exec]"), format!("exec: {why}")))?;
         let all: Table = toml::from_str(text).map_err(at)?;
-        Ok((sections.manage, all))
+        Ok((sections, all))
     }
 }
 
-/// A file of which only `[manage]` matters: reading it straight from the text keeps line numbers.
-#[derive(Default, Deserialize)]
-struct OnlyManage {
+/// A file of which only the sections that are no policy's matter: reading them straight from the
+/// text keeps line numbers.
+#[derive(Debug, Default, PartialEq, Deserialize)]
+struct Own {
     #[serde(default)]
     manage: ManageConfig,
+    #[serde(default)]
+    exec: ExecConfig,
 }
 
 impl Setting {
@@ -283,9 +298,9 @@ pub fn named(list: &str, names: &[String]) -> Result<(), String> {
     names.iter().try_for_each(|name| Pattern::check(name)).map_err(|why| format!("{list}: {why}"))
 }
 
-fn manage_from(section: &Table) -> Result<ManageConfig, String> {
-    let manage = ManageConfig::deserialize(section.clone()).map_err(|error| one_line(error.message()))?;
-    manage.check().map(|()| manage)
+fn section_from<C: DeserializeOwned>(section: &Table, check: fn(&C) -> Result<(), String>) -> Result<C, String> {
+    let config = C::deserialize(section.clone()).map_err(|error| one_line(error.message()))?;
+    check(&config).map(|()| config)
 }
 
 /// A value as TOML reads it; what is no TOML is a string, so that `--set manage.policy=dino` needs
@@ -307,6 +322,6 @@ pub(crate) fn line_of(text: &str, error: &toml::de::Error) -> usize {
     text.bytes().take(start).filter(|byte| *byte == b'\n').count() + 1
 }
 
-fn line_of_section(text: &str) -> usize {
-    text.lines().position(|line| line.trim_start().starts_with("[manage]")).map_or(1, |index| index + 1)
+fn line_of_section(text: &str, section: &str) -> usize {
+    text.lines().position(|line| line.trim_start().starts_with(section)).map_or(1, |index| index + 1)
 }

@@ -1,6 +1,7 @@
 //! Tests of the configuration: files and `--set`, what is refused and in which words.
 
 use super::*;
+use isobar_model::Sensor;
 use proptest::prelude::*;
 
 fn refused(text: &str) -> (usize, String) {
@@ -37,7 +38,8 @@ fn an_impossible_value_says_what_is_possible() {
 
 #[test]
 fn sections_of_policies_are_handed_on() {
-    let (manage, policies) = Config::parse("[manage]\nmin_cpu_percent = 5\n[dino]\nclass_window = 3\n").unwrap();
+    let (Own { manage, .. }, policies) =
+        Config::parse("[manage]\nmin_cpu_percent = 5\n[dino]\nclass_window = 3\n").unwrap();
     assert!((manage.min_cpu_percent - 5.0).abs() < f64::EPSILON);
     assert_eq!(policies.keys().collect::<Vec<_>>(), ["dino", "manage"]);
 }
@@ -52,6 +54,30 @@ fn the_command_line_wins_over_the_file() {
     assert_eq!(config.sets, [Setting { key: "dino.class_window".into(), value: "3".into() }]);
     let wrong = Config::load(None, &["manage.max_thread=2".to_owned()], &read).unwrap_err().to_string();
     assert!(wrong.starts_with("--set manage.max_thread=2: unknown field `max_thread`, expected one of"), "{wrong}");
+}
+
+#[test]
+fn the_section_of_programs_is_read_from_both() {
+    let read = |_: &Path| Ok("[exec]\ntimeout_seconds = 4\nrestarts = 1\n[dino]\n".to_owned());
+    let load = |sets: &[&str]| {
+        let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
+        Config::load(Some(Path::new("isobar.toml")), &sets, &read).map_err(|error| error.to_string())
+    };
+    let config = load(&["exec.restarts=3", "exec.needs=[\"latency\"]"]).unwrap();
+    let wanted = ExecConfig { timeout_seconds: Some(4.0), restarts: 3, needs: vec![Sensor::Latency], uses: Vec::new() };
+    assert_eq!((config.exec, config.policies.len()), (wanted, 1));
+    for (set, said) in [
+        ("exec.timeout=3", "--set exec.timeout=3: unknown field `timeout`, expected one of `timeout_seconds`"),
+        ("exec.timeout_seconds=0", "timeout_seconds = 0: expected a number from 0.001 to 3600"),
+        ("exec.needs=[\"mpki\"]", "unknown variant `mpki`, expected one of `instructions`"),
+    ] {
+        let refusal = load(&[set]).unwrap_err();
+        assert!(refusal.contains(said), "{refusal}");
+    }
+    assert_eq!(
+        refused("\n[exec]\ntimeout_seconds = -1\n").1,
+        "exec: timeout_seconds = -1: expected a number from 0.001 to 3600"
+    );
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! The policy that a recording is replayed with: as it was recorded, or as it is asked for.
 
 use super::Replay;
+use crate::deciders::{self, Place};
 use crate::failure::bad_input;
 use crate::input;
 use isobar_model::Policy;
 use isobar_recording::{Recording, about};
-use isobar_runtime::policies;
 use isobar_runtime::settings::Config;
 use std::collections::BTreeMap;
 use std::io;
@@ -34,7 +34,7 @@ pub fn policy(
     let mut sets = if as_recorded { recorded_sets(facts) } else { Vec::new() };
     sets.extend(asked.set.iter().cloned());
     let config = Config::load(config.as_deref(), &sets, read).map_err(bad_input)?;
-    policies::build(name, &config, read).map_err(bad_input)
+    deciders::build(name, &config, read, Place::Apart)
 }
 
 fn no_policy(asked: &Replay) -> anyhow::Error {

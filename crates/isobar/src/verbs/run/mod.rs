@@ -6,11 +6,11 @@ mod plan;
 mod source;
 
 use super::Verb;
+use crate::deciders;
 use crate::failure::{self, Ended, bad_input};
 use crate::machines::launch;
 use clap::ValueEnum;
 use isobar_model::CpuSet;
-use isobar_runtime::policies;
 use isobar_runtime::settings::Config;
 use plan::Plan;
 use std::ffi::OsString;
@@ -82,8 +82,7 @@ impl Verb for Run {
             }
         };
         if let Some(policy) = &self.policy {
-            policies::build(policy, &Config::default(), &|_| Err(io::ErrorKind::Unsupported.into()))
-                .map_err(bad_input)?;
+            deciders::check(policy, &Config::default(), &|_| Err(io::ErrorKind::Unsupported.into()))?;
         }
         let plan = Plan::make(self, &program, &launch::here()?).map_err(bad_input)?;
         if self.explain {

@@ -2,6 +2,7 @@
 
 use super::joint::yardstick;
 use super::{Optimum, Sim};
+use crate::deciders::{self, Maker, Place};
 use crate::failure::bad_input;
 use crate::input;
 use crate::machines::simulated::read;
@@ -22,7 +23,8 @@ use std::path::Path;
 /// # Errors
 /// Bad input: the workload, a policy, a setting.
 pub fn compare(file: &Path, args: &Sim, out: &mut dyn Write) -> anyhow::Result<()> {
-    let policies = policies(args)?;
+    let makers = makers(&args.policy, &args.sets.config()?)?;
+    let policies = named(&makers);
     let shown = timeline(args, &policies)?;
     if args.time_limit.is_some() && args.optimum == Some(Optimum::Mappings) {
         return Err(bad_input("--time-limit: ends the search of `--optimum joint`: expected that"));
@@ -32,6 +34,7 @@ pub fn compare(file: &Path, args: &Sim, out: &mut dyn Write) -> anyhow::Result<(
     let done = run(&spec, &policies, args.optimum == Some(Optimum::Mappings), &progress);
     progress.end();
     let (compared, ranked) = done.map_err(|error| named_after(file, error))?;
+    tell_costs(&makers);
     let mut json = serde_json::to_value(&compared)?;
     let mut text = isobar_lab::table(&compared);
     if compared.policies.iter().all(|row| row.vs_linux_percent.is_none()) {
@@ -83,10 +86,10 @@ pub fn spec(workload: Workload, args: &Sim) -> CompareSpec {
 ///
 /// # Errors
 /// Bad input: a policy that is not known or occurs twice, a setting.
-pub fn policies(args: &Sim) -> anyhow::Result<Vec<NamedPolicy<'static>>> {
-    let config = args.sets.config()?;
-    each_once(&args.policy)?;
-    args.policy.iter().map(|name| named(name, &config)).collect()
+pub fn makers(names: &[String], config: &Config) -> anyhow::Result<Vec<(String, Maker)>> {
+    each_once(names)?;
+    let maker = |name: &String| Ok((name.clone(), deciders::maker(name, config, &input::settings, Place::Apart)?));
+    names.iter().map(maker).collect()
 }
 
 /// An error of an experiment with a workload, which is its owner's where the workload asks for more
@@ -137,6 +140,12 @@ fn each_once(policies: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn named<'a>(name: &str, config: &Config) -> anyhow::Result<NamedPolicy<'a>> {
-    Ok((name.to_owned(), Box::new(policies::maker(name, config, &input::settings).map_err(bad_input)?)))
+/// The policies with their makers, and how each is made for a comparison.
+pub fn named(makers: &[(String, Maker)]) -> Vec<NamedPolicy<'_>> {
+    makers.iter().map(|(name, maker)| -> NamedPolicy<'_> { (name.clone(), Box::new(|| maker.make())) }).collect()
+}
+
+/// Says what programs among the policies cost.
+pub fn tell_costs(makers: &[(String, Maker)]) {
+    makers.iter().for_each(|(_, maker)| maker.tell_costs());
 }

@@ -1,15 +1,17 @@
 //! Several workloads: policies and workloads as one matrix.
 
-use super::comparison::{named_after, policies, spec};
+use super::comparison::{makers, named, named_after, spec, tell_costs};
 use super::joint::yardstick;
 use super::{Optimum, Sim};
+use crate::deciders::Maker;
 use crate::failure::bad_input;
 use crate::machines::simulated::read;
 use crate::progress::Progress;
 use crate::terminal::columns;
 use crate::text::{json_line, plain, plural};
 use anyhow::Context;
-use isobar_lab::{Across, BASE, Comparison, Joint, across, across_table, joints_table};
+use isobar_lab::{Across, BASE, CompareSpec, Comparison, Joint, LabError, across, across_table, joints_table};
+use isobar_runtime::settings::Config;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -21,8 +23,8 @@ use std::path::{Path, PathBuf};
 /// Bad input: a workload, a policy, a setting; `linux` missing; what only one workload can be asked
 /// for.
 pub fn compare(files: &[PathBuf], args: &Sim, out: &mut dyn Write) -> anyhow::Result<()> {
-    let policies = policies(args)?;
-    if !policies.iter().any(|(name, _)| name == BASE) {
+    let makers = makers(&args.policy, &args.sets.config()?)?;
+    if !makers.iter().any(|(name, _)| name == BASE) {
         let asked = args.policy.join(",");
         return Err(bad_input(format!(
             "--policy {asked}: several workloads are compared against `{BASE}`: expected --policy {BASE},{asked}"
@@ -42,44 +44,112 @@ pub fn compare(files: &[PathBuf], args: &Sim, out: &mut dyn Write) -> anyhow::Re
     // All of them before the first minute of work.
     let workloads = files.iter().map(|file| Ok((file, read(file)?))).collect::<anyhow::Result<Vec<_>>>()?;
     let names = names(files);
-    let mut compared: Vec<(String, Comparison)> = Vec::new();
     let mut joints: Vec<(String, f64, Joint)> = Vec::new();
-    for ((file, workload), name) in workloads.into_iter().zip(names) {
-        let progress = Progress::of("runs");
-        progress.busy(&name);
+    let tasks = workloads.into_iter().zip(names).map(|((file, workload), name)| {
         let spec = spec(workload, args);
-        let done = isobar_lab::compare_with(&spec, &policies, &|done, all| progress.tell(done, all));
-        progress.end();
-        let done = done.map_err(|error| named_after(file, error))?;
+        (Some(file.as_path()), Task { name, spec })
+    });
+    let mut each = |file: Option<&Path>, task: &Task, done: &Comparison| {
         if args.optimum == Some(Optimum::Joint) {
-            let joint = yardstick(&spec.workload, args).map_err(|error| named_after(file, error))?;
+            let joint = yardstick(&task.spec.workload, args).map_err(|error| of_file(file, error))?;
             let linux = done.policies.iter().find(|row| row.policy == BASE).map_or(f64::NAN, |row| row.summary.antt);
-            joints.push((name.clone(), linux, joint.against(&done)));
+            joints.push((task.name.clone(), linux, joint.against(done)));
         }
-        compared.push((name, done));
+        Ok(())
+    };
+    let compared = all(tasks.collect(), &makers, &mut each)?;
+    let page = |document: &Value| {
+        let title = plural(compared.len(), "workload");
+        args.report(document.clone(), Path::new(&title), Vec::new(), || Ok(None))
+    };
+    show(&compared, &joints, args.seed, args.repeat, args.json, &page, out)
+}
+
+/// A workload with its name.
+pub struct Task {
+    /// As it is shown.
+    pub name: String,
+    /// What is asked of it.
+    pub spec: CompareSpec,
+}
+
+/// Runs workloads that no file has under every policy, and prints what each gains over stock Linux,
+/// which is among them.
+///
+/// # Errors
+/// Bad input: a policy, a setting.
+pub fn compare_all(
+    tasks: Vec<Task>,
+    policies: &[String],
+    config: &Config,
+    json: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let makers = makers(policies, config)?;
+    let (seed, repeat) = tasks.first().map_or((1, 1), |task| (task.spec.seed, task.spec.repeat));
+    let tasks = tasks.into_iter().map(|task| (None, task)).collect();
+    let compared = all(tasks, &makers, &mut |_, _, _| Ok(()))?;
+    show(&compared, &[], seed, repeat, json, &|_| Ok(()), out)
+}
+
+/// What else is asked of a workload when it is compared.
+type Each<'a> = &'a mut dyn FnMut(Option<&Path>, &Task, &Comparison) -> anyhow::Result<()>;
+
+fn all(
+    tasks: Vec<(Option<&Path>, Task)>,
+    makers: &[(String, Maker)],
+    each: Each<'_>,
+) -> anyhow::Result<Vec<(String, Comparison)>> {
+    let policies = named(makers);
+    let mut compared = Vec::new();
+    for (file, task) in tasks {
+        let progress = Progress::of("runs");
+        progress.busy(&task.name);
+        let done = isobar_lab::compare_with(&task.spec, &policies, &|done, all| progress.tell(done, all));
+        progress.end();
+        let done = done.map_err(|error| of_file(file, error))?;
+        each(file, &task, &done)?;
+        compared.push((task.name, done));
     }
-    let matrix = across(&compared).context("a policy has no figure to compare: its programs never completed")?;
-    let mut document = document(args, &matrix, &compared);
+    tell_costs(makers);
+    Ok(compared)
+}
+
+fn of_file(file: Option<&Path>, error: LabError) -> anyhow::Error {
+    match file {
+        Some(file) => named_after(file, error),
+        None => error.into(),
+    }
+}
+
+fn show(
+    compared: &[(String, Comparison)],
+    joints: &[(String, f64, Joint)],
+    seed: u64,
+    repeat: u32,
+    json: bool,
+    page: &dyn Fn(&Value) -> anyhow::Result<()>,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let matrix = across(compared).context("a policy has no figure to compare: its programs never completed")?;
+    let mut document = document(seed, repeat, &matrix, compared);
     if !joints.is_empty() {
         document["joint"] = joints.iter().map(|(_, _, joint)| serde_json::to_value(joint)).collect::<Result<_, _>>()?;
     }
-    if args.page.asked() {
-        let title = plural(compared.len(), "workload");
-        args.report(document.clone(), Path::new(&title), Vec::new(), || Ok(None))?;
-    }
-    if !args.json {
-        let optimum = if joints.is_empty() { String::new() } else { joints_table(&joints) };
+    page(&document)?;
+    if !json {
+        let optimum = if joints.is_empty() { String::new() } else { joints_table(joints) };
         return Ok(write!(out, "{}{optimum}", across_table(&matrix, columns()))?);
     }
     Ok(writeln!(out, "{}", json_line(&document))?)
 }
 
 /// All of it as JSON.
-fn document(args: &Sim, matrix: &Across, compared: &[(String, Comparison)]) -> Value {
+fn document(seed: u64, repeat: u32, matrix: &Across, compared: &[(String, Comparison)]) -> Value {
     let runs: Vec<_> = compared.iter().map(|(_, run)| run).collect();
     json!({
-        "seed": args.seed,
-        "repeat": args.repeat,
+        "seed": seed,
+        "repeat": repeat,
         "workloads": matrix.workloads,
         "all": matrix.all,
         "comparisons": runs,

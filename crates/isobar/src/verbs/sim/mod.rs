@@ -5,6 +5,8 @@ mod joint;
 mod matrix;
 mod shipped;
 
+pub use matrix::{Task, compare_all};
+
 use super::Verb;
 use super::options::{Jobs, Sets, positive_seconds, seed};
 use super::report::{self, PageOption, Timed};

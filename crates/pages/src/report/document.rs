@@ -1,13 +1,28 @@
 //! A report as one JSON document. Percentages are percentages, `exclusivity` and `min_excl` are
 //! parts of 1 as in equations 1 and 2, and what was not measured is null.
 
-use super::Shown;
+use super::{Advice, Course, Linux, Point, PolicyReport, Report, Sharing, StructureUse, SweepPoint};
+use crate::metrics::Metrics;
+use crate::profile::PageProfile;
 use isobar_model::num;
-use isobar_pages::Metrics;
-use isobar_pages::report::{Advice, Course, Linux, PolicyReport, Report, Sharing, StructureUse};
 use serde_json::{Map, Value, json};
 
+/// A report and what it is of.
+pub struct Shown<'a> {
+    /// The name of the file.
+    pub name: &'a str,
+    /// What was read.
+    pub profile: &'a PageProfile,
+    /// What it says.
+    pub report: &'a Report,
+    /// Which mapping suits it.
+    pub advice: &'a Advice,
+    /// What is missing of the file, a sentence each.
+    pub remarks: &'a [String],
+}
+
 /// The document.
+#[must_use]
 pub fn document(shown: &Shown<'_>) -> Value {
     let Shown { profile, report, remarks, name, .. } = shown;
     json!({
@@ -122,12 +137,12 @@ fn sweep(report: &Report) -> Value {
     if report.sweep.is_empty() {
         return Value::Null;
     }
-    let point = |point: &isobar_pages::report::SweepPoint| json!({ "min_excl_percent": point.min_excl_percent, "b_acc": point.b_acc, "loc_app": point.loc_app });
+    let point = |point: &SweepPoint| json!({ "min_excl_percent": point.min_excl_percent, "b_acc": point.b_acc, "loc_app": point.loc_app });
     report.sweep.iter().map(point).collect()
 }
 
 fn course(course: &Course) -> Value {
-    let point = |point: &isobar_pages::report::Point| {
+    let point = |point: &Point| {
         json!({
             "begin": point.begin,
             "migrations": point.migrations,

@@ -1,0 +1,61 @@
+//! What can be wrong with a program that decides, in words. A fault ends the program, or it is one
+//! of a single answer.
+
+use isobar_model::validate::PlanFault;
+use isobar_model::wire::WireError;
+use std::time::Duration;
+
+/// Why there is no plan.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// no process of it could be made
+    #[error("cannot be started: {0}")]
+    Start(String),
+    /// the process is gone
+    #[error("has ended ({0})")]
+    Ended(String),
+    /// no answer in time
+    #[error(
+        "took longer than {} s for its decision: give it more (--set exec.timeout_seconds=S) or decide less often \
+         (--interval S)",
+        .0.as_secs_f64()
+    )]
+    Late(Duration),
+    /// still at an earlier observation, so that it was not asked
+    #[error("still works on an earlier observation, and was not asked")]
+    Busy,
+    /// no answer in several epochs
+    #[error("has not answered in {0} decisions, and was ended")]
+    Silent(u32),
+    /// more than a line can be
+    #[error("wrote a line of more than {} MiB, and was ended: expected one plan", .0 >> 20)]
+    LongLine(usize),
+    /// a line that answers nothing
+    #[error("wrote a line that was not asked for, and was ended: expected one plan for each observation")]
+    Unasked,
+    /// a version of the contract that isobar does not speak
+    #[error("speaks version {0} of the contract, and isobar speaks version {expected}", expected = crate::running::CONTRACT)]
+    Contract(u64),
+    /// an answer that is no plan
+    #[error("answered with what is no plan: {0}; the answer begins {1}")]
+    NotAPlan(WireError, String),
+    /// a plan that breaks the rules of plans
+    #[error("made a plan that cannot be carried out: {0}")]
+    Plan(PlanFault),
+    /// it rests after a death
+    #[error("starts again in {0} decisions")]
+    Resting(u64),
+    /// it died too often
+    #[error("has ended {0} times without {good} good plans between, and is not started again (exec.restarts)", good = crate::restarts::GOOD)]
+    GivenUp(u32),
+}
+
+impl Fault {
+    /// Whether the process is of no use any more.
+    pub(crate) const fn ends_it(&self) -> bool {
+        matches!(
+            self,
+            Self::Ended(_) | Self::Silent(_) | Self::LongLine(_) | Self::Unasked | Self::Contract(_) | Self::Start(_)
+        )
+    }
+}

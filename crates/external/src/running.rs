@@ -1,0 +1,184 @@
+//! A process that decides: asked line by line, and ended with everything that it started.
+
+use crate::cost::{Costs, Meter};
+use crate::fault::Fault;
+use crate::program::Program;
+use crate::talk::Talk;
+use isobar_linux::launch::bound;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use serde::Deserialize;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The version of the contract: of observations, plans and the line that a program may begin with.
+pub const CONTRACT: u64 = 1;
+
+/// Decisions without an answer, after which a program is ended.
+const SILENCE: u32 = 10;
+
+/// How long a program that is asked to end may take.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// The line that a program may begin with: `{"isobar": 1}`.
+#[derive(Deserialize)]
+struct Hello {
+    isobar: u64,
+}
+
+/// A program at work.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    talk: Talk,
+    meter: Meter,
+    /// Answers that are still to come.
+    owed: u32,
+    /// Decisions in a row that it has not answered.
+    silent: u32,
+    /// It has not written a line yet.
+    is_new: bool,
+}
+
+impl Running {
+    /// Starts a program.
+    ///
+    /// # Errors
+    /// [`Fault::Start`].
+    pub fn start(program: &Program, costs: Costs) -> Result<Self, Fault> {
+        let mut command = program.command();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = bound(&mut command).spawn().map_err(|error| Fault::Start(error.to_string()))?;
+        let talk = Talk::with(&mut child);
+        let meter = Meter::of(child.id(), costs);
+        match talk {
+            Ok(talk) => Ok(Self { child, talk, meter, owed: 0, silent: 0, is_new: true }),
+            Err(error) => {
+                kill_all(&child);
+                let _ = child.wait();
+                Err(Fault::Start(error.to_string()))
+            }
+        }
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The answer to a line.
+    ///
+    /// # Errors
+    /// [`Fault`]: why there is none.
+    pub fn ask(&mut self, line: &str, timeout: Duration) -> Result<Vec<u8>, Fault> {
+        let begin = Instant::now();
+        let until = begin + timeout;
+        self.catch_up(begin)?;
+        self.talk.send(line);
+        self.owed += 1;
+        let answer = self.next(until)?;
+        let Some(answer) = answer else {
+            self.silent += 1;
+            return Err(Fault::Late(timeout));
+        };
+        self.owed -= 1;
+        self.silent = 0;
+        self.meter.add(begin.elapsed());
+        Ok(answer)
+    }
+
+    /// Why it is of no more use, where that is only known when it has ended; and its last words.
+    pub fn end(mut self, fault: Fault) -> (Fault, Option<String>) {
+        self.talk.close(Instant::now() + GRACE);
+        let fault = match fault {
+            Fault::Ended(_) => Fault::Ended(self.status_in_words()),
+            other => other,
+        };
+        let words = self.talk.complaint();
+        (fault, words)
+    }
+
+    /// The last line on its stderr.
+    pub fn last_words(&self) -> Option<String> {
+        self.talk.complaint()
+    }
+
+    /// Takes late answers, which answer observations of earlier epochs.
+    fn catch_up(&mut self, now: Instant) -> Result<(), Fault> {
+        while self.next(now)?.is_some() {
+            self.owed = self.owed.checked_sub(1).ok_or(Fault::Unasked)?;
+        }
+        if self.owed == 0 && self.talk.has_sent_all() {
+            return Ok(());
+        }
+        self.silent += 1;
+        Err(if self.silent < SILENCE { Fault::Busy } else { Fault::Silent(self.silent) })
+    }
+
+    /// The next line that is not the one that it may begin with.
+    fn next(&mut self, until: Instant) -> Result<Option<Vec<u8>>, Fault> {
+        let Some(line) = self.talk.line(until)? else { return Ok(None) };
+        let hello = if self.is_new { serde_json::from_slice::<Hello>(&line).ok() } else { None };
+        self.is_new = false;
+        match hello {
+            Some(Hello { isobar: CONTRACT }) => self.talk.line(until),
+            Some(Hello { isobar }) => Err(Fault::Contract(isobar)),
+            None => Ok(Some(line)),
+        }
+    }
+
+    /// Waits a little for its end, since its pipes close before it is gone.
+    fn status_in_words(&mut self) -> String {
+        let until = Instant::now() + GRACE;
+        while !self.has_ended() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(1));
+        }
+        if !self.has_ended() {
+            return "it closed its standard output".to_owned();
+        }
+        self.child.try_wait().ok().flatten().map_or_else(|| "for unknown reasons".to_owned(), in_words)
+    }
+
+    /// Whether the process has ended; it is left to be waited for, so that its group is still its
+    /// own.
+    fn has_ended(&self) -> bool {
+        let Some(pid) = pid_of(&self.child) else { return true };
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        !matches!(waitid(WaitId::Pid(pid), options), Ok(None))
+    }
+}
+
+impl Drop for Running {
+    /// Closes its standard input, waits a little, and ends what is left of it and of what it
+    /// started.
+    fn drop(&mut self) {
+        self.meter.end();
+        let until = Instant::now() + GRACE;
+        self.talk.close(until);
+        while !self.has_ended() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(1));
+        }
+        kill_all(&self.child);
+        let _ = self.child.wait();
+    }
+}
+
+/// Ends the whole process group, which the program leads.
+fn kill_all(child: &Child) {
+    if let Some(pid) = pid_of(child) {
+        let _ = kill_process_group(pid, Signal::KILL);
+    }
+}
+
+fn pid_of(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
+}
+
+fn in_words(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("killed by signal {signal}"),
+        (None, None) => "for unknown reasons".to_owned(),
+    }
+}

@@ -1,0 +1,111 @@
+//! Policies by the names that `--policy` takes: those that ship, and programs of the user
+//! (`exec:CMD`). It knows how programs are asked where; what they decide is theirs.
+
+use crate::failure::{bad_input, tell};
+use isobar_external::{Costs, External, OnFault, Options, Program};
+use isobar_model::Policy;
+use isobar_runtime::policies;
+use isobar_runtime::settings::{Config, ExecConfig, Read};
+use rustix::process::geteuid;
+use std::time::Duration;
+
+/// Where a policy decides, which says what a program's faults mean and how long it may take.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    /// On a machine at work, every so many seconds.
+    AtWork(f64),
+    /// In a simulation or on what was recorded: time stands still meanwhile.
+    Apart,
+}
+
+/// Makes fresh policies of a name, and says at the end what a program cost.
+pub struct Maker {
+    make: Box<dyn Fn() -> Box<dyn Policy> + Sync>,
+    costs: Option<(&'static str, Costs)>,
+}
+
+/// The longest decision where time stands still: only what hangs takes longer.
+const APART: f64 = 60.0;
+
+/// The part of an interval that a decision may take at work.
+const PART: f64 = 0.5;
+
+/// A policy of a name.
+///
+/// # Errors
+/// Bad input: no such policy or program, a setting that it refuses.
+pub fn build(name: &str, config: &Config, read: Read<'_>, place: Place) -> anyhow::Result<Box<dyn Policy>> {
+    match Program::of_policy(name) {
+        Some(program) => {
+            checked(config, read)?;
+            let program = program.map_err(bad_input)?;
+            Ok(Box::new(External::start(&program, &options(&config.exec, place), &Costs::default())))
+        }
+        None => policies::build(name, config, read).map_err(bad_input),
+    }
+}
+
+/// As many fresh policies of a name as are wanted.
+///
+/// # Errors
+/// As [`build`].
+pub fn maker(name: &str, config: &Config, read: Read<'_>, place: Place) -> anyhow::Result<Maker> {
+    let Some(program) = Program::of_policy(name) else {
+        let make = policies::maker(name, config, read).map_err(bad_input)?;
+        return Ok(Maker { make: Box::new(make), costs: None });
+    };
+    checked(config, read)?;
+    let program = program.map_err(bad_input)?;
+    let (options, costs) = (options(&config.exec, place), Costs::default());
+    let costs_of = Some((program.name(), costs.clone()));
+    Ok(Maker { make: Box::new(move || Box::new(External::start(&program, &options, &costs))), costs: costs_of })
+}
+
+/// Whether there is a policy of a name; nothing is started.
+///
+/// # Errors
+/// As [`build`].
+pub fn check(name: &str, config: &Config, read: Read<'_>) -> anyhow::Result<()> {
+    maker(name, config, read, Place::Apart).map(drop)
+}
+
+impl Maker {
+    /// A fresh policy.
+    pub fn make(&self) -> Box<dyn Policy> {
+        (self.make)()
+    }
+
+    /// Says on stderr what asking a program cost; nothing of a policy that ships.
+    pub fn tell_costs(&self) {
+        let Some((name, cost)) = self.costs.as_ref().map(|(name, costs)| (name, costs.sum())) else { return };
+        if let Some((each, ours)) = cost.per_decision() {
+            tell(&format!(
+                "{name}: {} decisions of {each:.2} ms, {:.2} ms of it the program's own CPU time, {ours:.2} ms beyond",
+                cost.decisions,
+                each - ours
+            ));
+        }
+    }
+}
+
+/// The settings of policies that ship are checked in any case.
+fn checked(config: &Config, read: Read<'_>) -> anyhow::Result<()> {
+    policies::build(isobar_lab::BASE, config, read).map(drop).map_err(bad_input)
+}
+
+fn options(exec: &ExecConfig, place: Place) -> Options {
+    let (usual, on_fault) = match place {
+        Place::AtWork(interval) => (interval * PART, OnFault::GoOn),
+        Place::Apart => (APART, OnFault::End),
+    };
+    let at_work = matches!(place, Place::AtWork(_));
+    let remark = "the program that decides runs as root, as isobar does: trust it as you trust isobar";
+    Options {
+        timeout: Duration::from_secs_f64(exec.timeout_seconds.unwrap_or(usual)),
+        restarts: exec.restarts,
+        needs: exec.needs.clone().leak(),
+        uses: exec.uses.clone().leak(),
+        on_fault,
+        remark: (at_work && geteuid().is_root()).then(|| remark.to_owned()),
+    }
+}
