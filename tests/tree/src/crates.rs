@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 /// Which crates of ours each crate may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 36] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 38] = [
     ("isobar-model", &[]),
     ("isobar-allocation", &[]),
+    ("isobar-groups", &[]),
     ("isobar-contention", &["isobar-model"]),
     ("isobar-partition", &["isobar-model"]),
     ("isobar-profiles", &["isobar-model"]),
@@ -21,9 +22,10 @@ pub const MAY_IMPORT: [(&str, &[&str]); 36] = [
     ("isobar-conformance", &["isobar-model"]),
     ("isobar-plot", &["isobar-model"]),
     ("isobar-recording", &["isobar-model"]),
-    ("isobar-runtime", &["isobar-model", "isobar-policy"]),
+    ("isobar-runtime", &["isobar-groups", "isobar-model", "isobar-policy"]),
     ("isobar-view", &["isobar-model", "isobar-policy"]),
     ("isobar-report", &["isobar-model", "isobar-view"]),
+    ("isobar-metrics", &["isobar-model", "isobar-view"]),
     ("isobar-tui", &["isobar-model", "isobar-view"]),
     (
         "isobar-study",
@@ -65,8 +67,10 @@ pub const MAY_IMPORT: [(&str, &[&str]); 36] = [
         "isobar",
         &[
             "isobar-allocation",
+            "isobar-groups",
             "isobar-lab",
             "isobar-linux",
+            "isobar-metrics",
             "isobar-model",
             "isobar-optima",
             "isobar-pages",

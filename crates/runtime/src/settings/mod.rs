@@ -1,15 +1,18 @@
-//! What the user wants, from the configuration file and `--set`: the section `[manage]` is checked
-//! here, the sections of policies are handed on as they are, for the policies to check. It knows
-//! keys, limits and defaults; it opens no machine, and files come through its caller.
+//! What the user wants, from the configuration file and `--set`: the sections `[manage]` and
+//! `[metrics]` are checked here, the sections of policies are handed on as they are, for the
+//! policies to check. It knows keys, limits and defaults; it opens no machine, and files come
+//! through its caller.
 //!
 //! The command line wins over the file. A misspelt key or an impossible value is refused in one
 //! line that names the file and line (or the `--set`), the key, and what would be right.
 
 mod error;
+mod metrics;
 #[cfg(test)]
 mod tests;
 
 pub use error::SettingsError;
+pub use metrics::{MetricsConfig, address};
 
 use crate::selection::{Pattern, Rules};
 use isobar_model::Pid;
@@ -28,6 +31,8 @@ pub type Read<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
 pub struct Config {
     /// The section `[manage]`, with `--set manage.KEY=VALUE` applied.
     pub manage: ManageConfig,
+    /// The section `[metrics]`, with `--set metrics.KEY=VALUE` applied.
+    pub metrics: MetricsConfig,
     /// The other sections of the file: one for each policy.
     pub policies: Table,
     /// `--set` for policies, in order.
@@ -163,15 +168,20 @@ impl Config {
     /// # Errors
     /// The first thing that is wrong, in one line.
     pub fn load(file: Option<&Path>, sets: &[String], read: Read<'_>) -> Result<Self, SettingsError> {
-        let (mut config, mut section) = file.map_or_else(|| Ok(Default::default()), |file| Self::read(file, read))?;
+        let (mut config, mut file) = file.map_or_else(|| Ok(Default::default()), |file| Self::read(file, read))?;
         for text in sets {
             let setting = Setting::parse(text)?;
-            match setting.key.strip_prefix("manage.") {
-                Some(key) => {
-                    section.insert(key.to_owned(), toml_value(&setting.value));
-                    config.manage = manage_from(&section).map_err(|why| refused(text, why))?;
+            let set = |section: &mut Table, key: &str| section.insert(key.to_owned(), toml_value(&setting.value));
+            match setting.key.split_once('.') {
+                Some(("manage", key)) => {
+                    set(&mut file.manage, key);
+                    config.manage = manage_from(&file.manage).map_err(|why| refused(text, why))?;
                 }
-                None => config.sets.push(setting),
+                Some(("metrics", key)) => {
+                    set(&mut file.metrics, key);
+                    config.metrics = metrics_from(&file.metrics).map_err(|why| refused(text, why))?;
+                }
+                _ => config.sets.push(setting),
             }
         }
         Ok(config)
@@ -184,40 +194,53 @@ impl Config {
     pub fn of_policies(sets: &[String]) -> Result<Self, SettingsError> {
         // Without a file there is nothing to read.
         let config = Self::load(None, sets, &|_| Err(io::ErrorKind::Unsupported.into()))?;
-        match sets.iter().find(|text| text.trim_start().starts_with("manage.")) {
+        let is_ours = |text: &&String| ["manage.", "metrics."].iter().any(|ours| text.trim_start().starts_with(ours));
+        match sets.iter().find(is_ours) {
             Some(text) => Err(refused(text, "only `manage` and `explain` take it: expected POLICY.KEY=VALUE")),
             None => Ok(config),
         }
     }
 
-    /// The file, and its own `[manage]` as a table, for `--set` to be laid over. It is read once:
-    /// it may be a pipe.
-    fn read(file: &Path, read: Read<'_>) -> Result<(Self, Table), SettingsError> {
+    /// The file, and its own sections as tables, for `--set` to be laid over. It is read once: it
+    /// may be a pipe.
+    fn read(file: &Path, read: Read<'_>) -> Result<(Self, Tables), SettingsError> {
         let text = read(file).map_err(|problem| SettingsError::Unreadable(file.to_owned(), problem))?;
-        let (manage, mut policies) =
+        let (Sections { manage, metrics }, mut policies) =
             Self::parse(&text).map_err(|(line, why)| SettingsError::Line(file.to_owned(), line, why))?;
-        let section = match policies.remove("manage") {
+        let mut section = |name: &str| match policies.remove(name) {
             Some(Value::Table(section)) => section,
             _ => Table::new(),
         };
-        Ok((Self { manage, policies, sets: Vec::new(), file: Some(file.to_owned()) }, section))
+        let tables = Tables { manage: section("manage"), metrics: section("metrics") };
+        Ok((Self { manage, metrics, policies, sets: Vec::new(), file: Some(file.to_owned()) }, tables))
     }
 
-    /// What is set for `manage`, checked, and all sections as they are.
-    fn parse(text: &str) -> Result<(ManageConfig, Table), (usize, String)> {
+    /// What is set for isobar itself, checked, and all sections as they are.
+    fn parse(text: &str) -> Result<(Sections, Table), (usize, String)> {
         let at = |error: toml::de::Error| (line_of(text, &error), one_line(error.message()));
-        let sections: OnlyManage = toml::from_str(text).map_err(at)?;
-        sections.manage.check().map_err(|why| (line_of_section(text), format!("manage: {why}")))?;
+        let sections: Sections = toml::from_str(text).map_err(at)?;
+        let wrong = |name: &str, why: String| (line_of_section(text, name), format!("{name}: {why}"));
+        sections.manage.check().map_err(|why| wrong("manage", why))?;
+        sections.metrics.check().map_err(|why| wrong("metrics", why))?;
         let all: Table = toml::from_str(text).map_err(at)?;
-        Ok((sections.manage, all))
+        Ok((sections, all))
     }
 }
 
-/// A file of which only `[manage]` matters: reading it straight from the text keeps line numbers.
-#[derive(Default, Deserialize)]
-struct OnlyManage {
-    #[serde(default)]
+/// A file of which only the sections that are no policy's matter: reading them straight from the
+/// text keeps line numbers.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Sections {
     manage: ManageConfig,
+    metrics: MetricsConfig,
+}
+
+/// The same sections as they are written.
+#[derive(Default)]
+struct Tables {
+    manage: Table,
+    metrics: Table,
 }
 
 impl Setting {
@@ -288,6 +311,11 @@ fn manage_from(section: &Table) -> Result<ManageConfig, String> {
     manage.check().map(|()| manage)
 }
 
+fn metrics_from(section: &Table) -> Result<MetricsConfig, String> {
+    let metrics = MetricsConfig::deserialize(section.clone()).map_err(|error| one_line(error.message()))?;
+    metrics.check().map(|()| metrics)
+}
+
 /// A value as TOML reads it; what is no TOML is a string, so that `--set manage.policy=dino` needs
 /// no quotes.
 fn toml_value(text: &str) -> Value {
@@ -307,6 +335,7 @@ pub(crate) fn line_of(text: &str, error: &toml::de::Error) -> usize {
     text.bytes().take(start).filter(|byte| *byte == b'\n').count() + 1
 }
 
-fn line_of_section(text: &str) -> usize {
-    text.lines().position(|line| line.trim_start().starts_with("[manage]")).map_or(1, |index| index + 1)
+fn line_of_section(text: &str, name: &str) -> usize {
+    let head = format!("[{name}]");
+    text.lines().position(|line| line.trim_start().starts_with(&head)).map_or(1, |index| index + 1)
 }
