@@ -13,6 +13,7 @@ mod export;
 mod failure;
 mod input;
 mod machines;
+mod metrics;
 mod on_purpose;
 mod output;
 mod past;

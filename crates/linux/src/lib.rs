@@ -34,4 +34,5 @@ mod any_text_tests;
 mod test_kit;
 
 pub use kernel::clock::own_cpu_time;
+pub use kernel::own::{OwnUse, own_use};
 pub use kernel::{read, tree};

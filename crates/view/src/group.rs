@@ -6,18 +6,31 @@ use std::collections::BTreeMap;
 /// The programs of a view, those of one name together, in the order of their lowest pids.
 #[must_use]
 pub fn by_name(view: &View) -> Vec<ProgramView> {
-    let mut groups: BTreeMap<&str, Vec<&ProgramView>> = BTreeMap::new();
+    by(view, |program| program.name.clone())
+}
+
+/// The programs of a view, those of one key together under that name, in the order of their lowest
+/// pids.
+#[must_use]
+pub fn by(view: &View, key: impl Fn(&ProgramView) -> String) -> Vec<ProgramView> {
+    let mut groups: BTreeMap<String, Vec<&ProgramView>> = BTreeMap::new();
     for program in &view.programs {
-        groups.entry(&program.name).or_default().push(program);
+        groups.entry(key(program)).or_default().push(program);
     }
-    let mut list: Vec<ProgramView> = groups.values().map(|members| together(members)).collect();
+    let one = |(name, members): (String, Vec<&ProgramView>)| ProgramView { name, ..together(&members) };
+    let mut list: Vec<ProgramView> = groups.into_iter().map(one).collect();
     list.sort_by_key(|group| group.pid);
     list
 }
 
-fn together(members: &[&ProgramView]) -> ProgramView {
+/// Programs as one, which has the lowest pid's name; nothing where there are none. Figures that
+/// add up are summed, rates are means weighted by CPU time, and of slowdowns the worst speaks for
+/// all.
+#[must_use]
+pub fn together(members: &[&ProgramView]) -> ProgramView {
     let [first, rest @ ..] = members else { return ProgramView::default() };
-    let mut group = ProgramView { processes: members.len(), ..(*first).clone() };
+    let processes = members.iter().map(|one| one.processes).sum();
+    let mut group = ProgramView { processes, ..(*first).clone() };
     if rest.is_empty() {
         return group;
     }

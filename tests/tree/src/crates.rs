@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 /// Which crates of ours each crate may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 37] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 39] = [
     ("isobar-model", &[]),
     ("isobar-allocation", &[]),
+    ("isobar-groups", &[]),
     ("isobar-contention", &["isobar-model"]),
     ("isobar-partition", &["isobar-model"]),
     ("isobar-profiles", &["isobar-model"]),
@@ -21,10 +22,11 @@ pub const MAY_IMPORT: [(&str, &[&str]); 37] = [
     ("isobar-conformance", &["isobar-model"]),
     ("isobar-plot", &["isobar-model"]),
     ("isobar-recording", &["isobar-model"]),
-    ("isobar-runtime", &["isobar-model", "isobar-policy"]),
+    ("isobar-runtime", &["isobar-groups", "isobar-model", "isobar-policy"]),
     ("isobar-external", &["isobar-linux", "isobar-model"]),
     ("isobar-view", &["isobar-model", "isobar-policy"]),
     ("isobar-report", &["isobar-model", "isobar-view"]),
+    ("isobar-metrics", &["isobar-model", "isobar-view"]),
     ("isobar-tui", &["isobar-model", "isobar-view"]),
     (
         "isobar-study",
@@ -67,8 +69,10 @@ pub const MAY_IMPORT: [(&str, &[&str]); 37] = [
         &[
             "isobar-allocation",
             "isobar-external",
+            "isobar-groups",
             "isobar-lab",
             "isobar-linux",
+            "isobar-metrics",
             "isobar-model",
             "isobar-optima",
             "isobar-pages",

@@ -107,7 +107,8 @@ impl Queue {
         self.shared.lock().keep = true;
     }
 
-    pub(super) fn dropped_lines(&self) -> u64 {
+    /// Lines that found no reader so far.
+    pub fn dropped_lines(&self) -> u64 {
         self.shared.lock().dropped
     }
 

@@ -90,6 +90,7 @@ impl Doctor {
             interval: None,
             machine: self.machine.clone(),
             seed: self.seed,
+            metrics: None,
             json: self.json,
         };
         let mut needed = Needed::from_args_or(&args, Some(WATCHING))?;

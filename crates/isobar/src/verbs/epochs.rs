@@ -4,6 +4,7 @@
 use super::watch::{Needed, Target};
 use crate::failure::bad_input;
 use crate::machines::{linux, simulated};
+use crate::metrics::Exposer;
 use crate::past::Past;
 use crate::top::Source;
 use isobar_model::{Machine, Seconds, Sensor};
@@ -26,6 +27,7 @@ pub fn over<R>(
     changed: &linux::Changed,
     work: &mut dyn FnMut(&mut dyn Source) -> anyhow::Result<R>,
 ) -> anyhow::Result<R> {
+    let exposer = needed.expose()?;
     match needed.target.clone() {
         Target::Linux => {
             let (machine, recovered) = linux::open(&needed.config, needed.limits.dry_run)?;
@@ -36,17 +38,17 @@ pub fn over<R>(
             let own_cpu = Some(&linux::own_cpu_time as &dyn Fn() -> Seconds);
             let surroundings =
                 Surroundings { cgroups: &linux::cgroup_of, stop, own_cpu, recovered, ..Surroundings::default() };
-            looped(machine, needed, surroundings, work)
+            looped(machine, needed, surroundings, exposer, work)
         }
         Target::Recording(file) => {
             let recording = Recording::open(&file).map_err(bad_input)?;
-            work(&mut Recorded(Past::of(recording)))
+            with(&mut Recorded(Past::of(recording)), exposer, work)
         }
         Target::Sim { workload, seed } => {
             let workload = simulated::read(&workload)?;
             let machine = SimMachine::new(&workload, seed).probing_for(&[Sensor::Latency]);
             needed.limits.interval = needed.config.interval_seconds.map_or_else(|| machine.epoch(), Seconds);
-            looped(machine, needed, Surroundings { stop, ..Surroundings::default() }, work)
+            looped(machine, needed, Surroundings { stop, ..Surroundings::default() }, exposer, work)
         }
     }
 }
@@ -75,15 +77,46 @@ fn looped<M: Machine, R>(
     machine: M,
     needed: Needed,
     surroundings: Surroundings<'_>,
+    mut exposer: Option<Exposer>,
     work: &mut dyn FnMut(&mut dyn Source) -> anyhow::Result<R>,
 ) -> anyhow::Result<R> {
     let Needed { policy, rules, limits, .. } = needed;
+    exposer.iter_mut().for_each(|exposer| exposer.every(limits.interval));
     let mut run = Loop::new(machine, policy, limits).selecting(rules).within(surroundings);
-    let done = run.begin().map(drop).map_err(anyhow::Error::from).and_then(|()| work(&mut Epochs(&mut run)));
+    let begun = run.begin().map(drop).map_err(anyhow::Error::from);
+    let done = begun.and_then(|()| with(&mut Epochs(&mut run), exposer, work));
     let finished = run.finish();
     let done = done?;
     finished?;
     Ok(done)
+}
+
+/// Does work with a source, whose metrics are served meanwhile, if at all.
+fn with<R>(
+    source: &mut dyn Source,
+    exposer: Option<Exposer>,
+    work: &mut dyn FnMut(&mut dyn Source) -> anyhow::Result<R>,
+) -> anyhow::Result<R> {
+    match exposer {
+        Some(exposer) => work(&mut Exposed { source, exposer }),
+        None => work(source),
+    }
+}
+
+/// A source whose metrics are served.
+struct Exposed<'s> {
+    source: &'s mut dyn Source,
+    exposer: Exposer,
+}
+
+impl Source for Exposed<'_> {
+    fn next(&mut self, see: &mut dyn FnMut(&Moment<'_>)) -> anyhow::Result<bool> {
+        let exposer = &mut self.exposer;
+        self.source.next(&mut |moment| {
+            exposer.take(moment, None);
+            see(moment);
+        })
+    }
 }
 
 /// A recording as a source.

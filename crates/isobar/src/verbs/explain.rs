@@ -2,6 +2,7 @@
 
 use super::Verb;
 use super::watch::{self, Needed, WatchArgs};
+use crate::failure::bad_input;
 use crate::output::{Chunks, Queue};
 use crate::report::{self, Json};
 use std::io::Write;
@@ -26,7 +27,11 @@ pub struct Explain {
 
 impl Verb for Explain {
     fn run(&self, _: &mut dyn Write) -> anyhow::Result<()> {
+        if self.watch.metrics.is_some() {
+            return Err(bad_input("--metrics: explain ends after one decision: `isobar manage` serves metrics"));
+        }
         let mut needed = Needed::from_args(&self.watch)?;
+        needed.metrics = None;
         needed.limits.dry_run = true;
         needed.limits.epochs = Some(self.epochs);
         let queue = Queue::to_stdout(watch::notice(self.watch.json))?;

@@ -2,7 +2,7 @@
 //! program.
 
 use super::Verb;
-use super::options::positive_seconds;
+use super::options::{positive_seconds, speed};
 use super::recording::RecordOptions;
 use super::watch::{self, Needed, WatchArgs};
 use crate::output::{Chunks, Queue};
@@ -22,6 +22,7 @@ use std::path::PathBuf;
   isobar manage --policy dino --dry-run --for 10
   isobar manage --policy dino --only 'postgres*' --config examples/isobar.toml
   isobar manage --policy dino --machine sim:examples/workloads/dino-spec.toml
+  isobar manage --policy isobar --metrics 127.0.0.1:9464
 
 Patterns of --only (quote them): * is any characters, ? one, [abc] one of these; in a path not /, but ** alone between \
 slashes is any folders; [*], [?] and [[] are the characters themselves. A path counts in every cgroup hierarchy, of \
@@ -45,6 +46,10 @@ pub struct Manage {
     /// Stop after so many seconds, at least one interval (else at Ctrl-C)
     #[arg(long = "for", value_name = "S", value_parser = positive_seconds)]
     duration: Option<f64>,
+    /// Seconds of a simulated machine in a second, 0.01 to 10000 (else as fast as it can be
+    /// computed, or 1 where metrics are served)
+    #[arg(long, value_name = "TIMES", value_parser = speed, requires = "machine")]
+    speed: Option<f64>,
     /// At the end, write what the policy measured of programs with more and fewer cache ways, as
     /// profiles that `study` reads
     #[arg(long, value_name = "FILE")]
@@ -73,6 +78,7 @@ impl Verb for Manage {
         needed.limits.dry_run = self.dry_run;
         needed.limits.despite_missing = self.dry_run;
         needed.limits.duration = self.duration.map(Seconds);
+        needed.speed = self.speed;
         needed.profiles = self.save_profiles.clone().map(Profiles::to).transpose()?;
         needed.recording = self.record.clone().map(|file| (file, self.bounds.bounds()));
         let queue = Queue::to_stdout(watch::notice(self.watch.json))?;

@@ -44,6 +44,14 @@ pub fn jobs(asked: Option<u16>) -> usize {
     asked.map_or_else(|| thread::available_parallelism().map_or(1, NonZero::get), usize::from)
 }
 
+/// Seconds of a simulated machine in a second.
+///
+/// # Errors
+/// What would be right.
+pub fn speed(text: &str) -> Result<f64, String> {
+    within(text, 0.01..=10_000.0, "a factor from 0.01 to 10000, such as 1 or 20")
+}
+
 /// A seed.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 
 use super::Verb;
 use super::epochs;
-use super::options::{positive_seconds, within};
+use super::options::{positive_seconds, speed};
 use super::watch::{Needed, Target, WatchArgs};
 use crate::failure::bad_input;
 use crate::machines::linux;
@@ -58,10 +58,6 @@ pub struct Top {
     /// No colour; so does a variable NO_COLOR that is not empty
     #[arg(long)]
     no_color: bool,
-}
-
-fn speed(text: &str) -> Result<f64, String> {
-    within(text, 0.01..=10_000.0, "a factor from 0.01 to 10000, such as 1 or 20")
 }
 
 fn size(text: &str) -> Result<(u16, u16), String> {

@@ -5,6 +5,7 @@ use super::options::{seed, within};
 use crate::deciders::{self, Place};
 use crate::failure::{self, bad_input};
 use crate::machines::{linux, simulated};
+use crate::metrics::{self, Exposer, Paced};
 use crate::on_purpose;
 use crate::output::Queue;
 use crate::record::{self, Inputs, Recording, Wanted};
@@ -14,10 +15,11 @@ use crate::text::plural;
 use isobar_model::{Machine, Pid, Policy, Seconds};
 use isobar_recording::{About, Bounds, about};
 use isobar_runtime::selection::Rules;
-use isobar_runtime::settings::{self, Config, DEFAULT_INTERVAL_SECONDS, INTERVAL_SECONDS, ManageConfig};
+use isobar_runtime::settings::{self, Config, DEFAULT_INTERVAL_SECONDS, INTERVAL_SECONDS, ManageConfig, MetricsConfig};
 use isobar_runtime::{Limits, Loop, Surroundings, policies};
 use isobar_sim::SimMachine;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -49,6 +51,10 @@ pub struct WatchArgs {
     /// Seed of the simulated machine
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
+    /// Serve metrics for Prometheus at this address (or port of the loopback), as
+    /// http://ADDR/metrics; a simulated machine then keeps time, unless --speed says otherwise
+    #[arg(long, value_name = "ADDR", value_parser = settings::address)]
+    pub metrics: Option<SocketAddr>,
     /// Print JSON: `manage` one document an epoch and a summary, the others one document
     #[arg(long)]
     pub json: bool,
@@ -75,6 +81,10 @@ pub struct Needed {
     pub profiles: Option<Profiles>,
     /// The recording that is made of the run.
     pub recording: Option<(PathBuf, Bounds)>,
+    /// Where metrics are served, and for how many groups.
+    pub metrics: Option<(SocketAddr, usize)>,
+    /// Seconds of a simulated machine in a second; `None`: as fast as it can.
+    pub speed: Option<f64>,
     about: About,
 }
 
@@ -125,11 +135,13 @@ impl Needed {
             policy: on_purpose::perhaps(policy),
             rules: config.manage.rules(target.never_managed()),
             target,
-            limits: Limits::every(Seconds(interval)),
-            config: config.manage,
+            limits: Limits::every(Seconds(config.manage.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS))),
             profiles: None,
             recording: None,
+            metrics: served(args.metrics, &config.metrics)?,
+            speed: None,
             about: About { facts: facts(args, &name), inputs: inputs.take() },
+            config: config.manage,
         })
     }
 
@@ -145,6 +157,30 @@ impl Needed {
         Recording::start(&wanted, cgroup).map(Some).map_err(bad_input)
     }
 
+    /// The metrics that are served of the run, where they are to be.
+    ///
+    /// # Errors
+    /// Bad input where the address cannot be had.
+    pub fn expose(&self) -> anyhow::Result<Option<Exposer>> {
+        let Some((address, most_groups)) = self.metrics else { return Ok(None) };
+        let about = isobar_metrics::About {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            policy: self.policy.name().to_owned(),
+            machine: self.about.facts.get(about::MACHINE).cloned().unwrap_or_default(),
+            interval_seconds: 0.0,
+            most_groups,
+        };
+        let recording = self.recording.as_ref().map(|(file, _)| file.clone());
+        Exposer::start(metrics::Wanted { address, about, recording }).map(Some)
+    }
+
+    /// Seconds of the machine in a second, where it is held to that: a simulated machine of which
+    /// metrics are served would be over before the first scrape.
+    fn pace(&self) -> Option<f64> {
+        let is_simulated = matches!(self.target, Target::Sim { .. });
+        self.speed.or(self.metrics.map(|_| 1.0)).filter(|_| is_simulated)
+    }
+
     /// Whether the output is worth waiting for: a simulated machine stands still meanwhile, and
     /// `explain` (which alone counts epochs) has nothing to put back.
     fn can_wait(&self) -> bool {
@@ -158,6 +194,12 @@ impl Needed {
             Target::Sim { .. } | Target::Recording(_) => WallClock::none(),
         }
     }
+}
+
+/// Where metrics are served, and for how many groups; what was typed wins.
+fn served(typed: Option<SocketAddr>, config: &MetricsConfig) -> anyhow::Result<Option<(SocketAddr, usize)>> {
+    let address = typed.map_or_else(|| config.address(), |address| Ok(Some(address))).map_err(bad_input)?;
+    Ok(address.map(|address| (address, usize::try_from(config.groups).unwrap_or(usize::MAX))))
 }
 
 /// What is known of a run before it begins.
@@ -250,6 +292,7 @@ pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> 
         queue.wait_for_the_reader(move || stopped.is_raised());
     }
     let stop = || stop.is_raised();
+    let exposer = needed.expose()?;
     match needed.target.clone() {
         Target::Linux => {
             long_enough(needed.limits)?;
@@ -259,7 +302,7 @@ pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> 
             let own_cpu = Some(&linux::own_cpu_time as &dyn Fn() -> Seconds);
             let surroundings =
                 Surroundings { cgroups: &linux::cgroup_of, stop: &stop, own_cpu, recovered, ..Surroundings::default() };
-            over(machine, needed, surroundings, reporter, |machine| Aftermath {
+            over(machine, needed, surroundings, exposer, queue, reporter, |machine| Aftermath {
                 remarks: linux::put_back_remarks(machine),
                 ..Aftermath::default()
             })
@@ -277,7 +320,7 @@ pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> 
             // What the simulator costs is not the cost of watching, and would differ from run to
             // run.
             let surroundings = Surroundings { stop: &stop, ..Surroundings::default() };
-            over(machine, needed, surroundings, reporter, |machine| Aftermath {
+            over(machine, needed, surroundings, exposer, queue, reporter, |machine| Aftermath {
                 truth: Some(simulated::truth(&workload, machine)),
                 ..Aftermath::default()
             })
@@ -301,16 +344,36 @@ fn over<M: Machine>(
     machine: M,
     needed: Needed,
     surroundings: Surroundings<'_>,
+    mut exposer: Option<Exposer>,
+    queue: &Queue,
     reporter: &mut dyn Reporter,
     aftermath: impl Fn(&M) -> Aftermath,
 ) -> anyhow::Result<()> {
     let mut recording = needed.start_recording()?;
+    let (pace, stop) = (needed.pace(), surroundings.stop);
     let Needed { policy, rules, limits, profiles, .. } = needed;
+    if let Some(exposer) = &mut exposer {
+        exposer.every(limits.interval);
+        exposer.announce();
+    }
     let mut run = Loop::new(machine, policy, limits).selecting(rules).within(surroundings);
-    let ended = match &mut recording {
-        Some(recording) => run.run(&mut recording.beside(reporter)),
-        None => run.run(reporter),
-    };
+    // What shows the run, from the inside out.
+    let dropped = || queue.dropped_lines();
+    let (mut paced, mut exposed, mut recorded);
+    let mut shown: &mut dyn Reporter = reporter;
+    if let Some(speed) = pace {
+        paced = Paced::new(shown, speed, stop);
+        shown = &mut paced;
+    }
+    if let Some(exposer) = &mut exposer {
+        exposed = exposer.beside(shown, &dropped);
+        shown = &mut exposed;
+    }
+    if let Some(recording) = &mut recording {
+        recorded = recording.beside(shown);
+        shown = &mut recorded;
+    }
+    let ended = run.run(shown);
     // Whatever ended the run: what was recorded of it is worth keeping.
     let recorded = recording.map(Recording::finish).transpose();
     let mut after = aftermath(run.machine());

@@ -23,6 +23,7 @@ pub mod move_pages;
 pub mod names;
 pub mod numa_maps;
 pub mod other;
+pub mod own;
 pub mod page_range;
 pub mod parse;
 pub mod privilege;

@@ -205,7 +205,7 @@ mod tests {
         let policies: toml::Table = toml::from_str("[mange]\na = 1").unwrap();
         let config = Config { policies, file: Some("x.toml".into()), ..Config::default() };
         let told = built("dino", &config).err().unwrap();
-        assert!(told.starts_with("x.toml: unknown section [mange]: expected [manage], [linux]"), "{told}");
+        assert!(told.starts_with("x.toml: unknown section [mange]: expected [manage], [metrics], [linux]"), "{told}");
     }
 
     const EXAMPLE: &str = include_str!("../../../../examples/isobar.toml");
@@ -213,14 +213,14 @@ mod tests {
     #[test]
     fn the_example_file_holds_every_key_with_its_default() {
         let config = example(EXAMPLE, &[]).unwrap();
-        assert_eq!(config.manage, ManageConfig::default());
+        assert_eq!((&config.manage, &config.metrics), (&ManageConfig::default(), &MetricsConfig::default()));
         // That the sections of policies have every key, a test of the policies says.
         assert!(names().iter().all(|name| built(name, &config).is_ok()));
     }
 
     #[test]
     fn the_example_file_names_every_key_of_manage_and_those_without_default_hold_too() {
-        let optional = ["# policy =", "# interval_seconds =", "# state_file =", "# resctrl_root ="];
+        let optional = ["# policy =", "# interval_seconds =", "# state_file =", "# resctrl_root =", "# listen ="];
         let text = optional.iter().fold(EXAMPLE.to_owned(), |text, key| {
             assert!(text.contains(key), "{key}");
             text.replace(key, &key[2..])

@@ -1,22 +1,24 @@
-//! What the user wants, from the configuration file and `--set`: the section `[manage]` is checked
-//! here, the sections of policies are handed on as they are, for the policies to check. It knows
-//! keys, limits and defaults; it opens no machine, and files come through its caller.
+//! What the user wants, from the configuration file and `--set`: the sections `[manage]` and
+//! `[metrics]` are checked here, the sections of policies are handed on as they are, for the
+//! policies to check. It knows keys, limits and defaults; it opens no machine, and files come
+//! through its caller.
 //!
 //! The command line wins over the file. A misspelt key or an impossible value is refused in one
 //! line that names the file and line (or the `--set`), the key, and what would be right.
 
 mod error;
 mod exec;
+mod metrics;
 #[cfg(test)]
 mod tests;
 
 pub use error::SettingsError;
 pub use exec::ExecConfig;
+pub use metrics::{MetricsConfig, address};
 
 use crate::selection::{Pattern, Rules};
 use isobar_model::Pid;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::RangeInclusive;
@@ -33,6 +35,8 @@ pub struct Config {
     pub manage: ManageConfig,
     /// The section `[exec]`, with `--set exec.KEY=VALUE` applied.
     pub exec: ExecConfig,
+    /// The section `[metrics]`, with `--set metrics.KEY=VALUE` applied.
+    pub metrics: MetricsConfig,
     /// The other sections of the file: one for each policy.
     pub policies: Table,
     /// `--set` for policies, in order.
@@ -168,18 +172,16 @@ impl Config {
     /// # Errors
     /// The first thing that is wrong, in one line.
     pub fn load(file: Option<&Path>, sets: &[String], read: Read<'_>) -> Result<Self, SettingsError> {
-        let (mut config, mut manage, mut exec) =
-            file.map_or_else(|| Ok(Default::default()), |file| Self::read(file, read))?;
+        let (mut config, mut own) = file.map_or_else(|| Ok(Default::default()), |file| Self::read(file, read))?;
         for text in sets {
             let setting = Setting::parse(text)?;
             match setting.key.split_once('.') {
-                Some(("manage", key)) => {
-                    manage.insert(key.to_owned(), toml_value(&setting.value));
-                    config.manage = section_from(&manage, ManageConfig::check).map_err(|why| refused(text, why))?;
-                }
-                Some(("exec", key)) => {
-                    exec.insert(key.to_owned(), toml_value(&setting.value));
-                    config.exec = section_from(&exec, ExecConfig::check).map_err(|why| refused(text, why))?;
+                Some((section, key)) if Sections::NAMES.contains(&section) => {
+                    let value = toml_value(&setting.value);
+                    if let Value::Table(of) = own.entry(section).or_insert_with(|| Table::new().into()) {
+                        of.insert(key.to_owned(), value);
+                    }
+                    config.take(Sections::of(&own).map_err(|why| refused(text, why))?);
                 }
                 _ => config.sets.push(setting),
             }
@@ -194,32 +196,35 @@ impl Config {
     pub fn of_policies(sets: &[String]) -> Result<Self, SettingsError> {
         // Without a file there is nothing to read.
         let config = Self::load(None, sets, &|_| Err(io::ErrorKind::Unsupported.into()))?;
-        match sets.iter().find(|text| text.trim_start().starts_with("manage.")) {
+        let is_ours = |text: &&String| ["manage.", "metrics."].iter().any(|ours| text.trim_start().starts_with(ours));
+        match sets.iter().find(is_ours) {
             Some(text) => Err(refused(text, "only `manage` and `explain` take it: expected POLICY.KEY=VALUE")),
             None => Ok(config),
         }
     }
 
-    /// The file, and its own `[manage]` and `[exec]` as tables, for `--set` to be laid over. It is
-    /// read once: it may be a pipe.
-    fn read(file: &Path, read: Read<'_>) -> Result<(Self, Table, Table), SettingsError> {
+    /// The file, and its sections that are no policy's as they are written, for `--set` to be laid
+    /// over. It is read once: it may be a pipe.
+    fn read(file: &Path, read: Read<'_>) -> Result<(Self, Table), SettingsError> {
         let text = read(file).map_err(|problem| SettingsError::Unreadable(file.to_owned(), problem))?;
-        let (Own { manage, exec }, mut policies) =
+        let (sections, policies) =
             Self::parse(&text).map_err(|(line, why)| SettingsError::Line(file.to_owned(), line, why))?;
-        let mut section = |name| match policies.remove(name) {
-            Some(Value::Table(section)) => section,
-            _ => Table::new(),
-        };
-        let (manages, execs) = (section("manage"), section("exec"));
-        Ok((Self { manage, exec, policies, sets: Vec::new(), file: Some(file.to_owned()) }, manages, execs))
+        let (own, policies) = policies.into_iter().partition(|(name, _)| Sections::NAMES.contains(&name.as_str()));
+        let mut config = Self { policies, file: Some(file.to_owned()), ..Self::default() };
+        config.take(sections);
+        Ok((config, own))
     }
 
-    /// What is set for `manage` and `exec`, checked, and all sections as they are.
-    fn parse(text: &str) -> Result<(Own, Table), (usize, String)> {
+    fn take(&mut self, sections: Sections) {
+        let Sections { manage, exec, metrics } = sections;
+        (self.manage, self.exec, self.metrics) = (manage, exec, metrics);
+    }
+
+    /// What is set for isobar itself, checked, and all sections as they are.
+    fn parse(text: &str) -> Result<(Sections, Table), (usize, String)> {
         let at = |error: toml::de::Error| (line_of(text, &error), one_line(error.message()));
-        let sections: Own = toml::from_str(text).map_err(at)?;
-        sections.manage.check().map_err(|why| (line_of_section(text, "[manage]"), format!("manage: {why}")))?;
-        sections.exec.check().map_err(|why| (line_of_section(text, "[exec]"), format!("exec: {why}")))?;
+        let sections: Sections = toml::from_str(text).map_err(at)?;
+        sections.check().map_err(|(name, why)| (line_of_section(text, name), format!("{name}: {why}")))?;
         let all: Table = toml::from_str(text).map_err(at)?;
         Ok((sections, all))
     }
@@ -227,12 +232,30 @@ impl Config {
 
 /// A file of which only the sections that are no policy's matter: reading them straight from the
 /// text keeps line numbers.
-#[derive(Debug, Default, PartialEq, Deserialize)]
-struct Own {
-    #[serde(default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Sections {
     manage: ManageConfig,
-    #[serde(default)]
     exec: ExecConfig,
+    metrics: MetricsConfig,
+}
+
+impl Sections {
+    const NAMES: [&str; 3] = ["manage", "exec", "metrics"];
+
+    /// The first impossible value: its section, and what would be right.
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        let [manage, exec, metrics] = Self::NAMES;
+        self.manage.check().map_err(|why| (manage, why))?;
+        self.exec.check().map_err(|why| (exec, why))?;
+        self.metrics.check().map_err(|why| (metrics, why))
+    }
+
+    /// From these tables, checked.
+    fn of(own: &Table) -> Result<Self, String> {
+        let sections = Self::deserialize(own.clone()).map_err(|error| one_line(error.message()))?;
+        sections.check().map(|()| sections).map_err(|(_, why)| why)
+    }
 }
 
 impl Setting {
@@ -298,11 +321,6 @@ pub fn named(list: &str, names: &[String]) -> Result<(), String> {
     names.iter().try_for_each(|name| Pattern::check(name)).map_err(|why| format!("{list}: {why}"))
 }
 
-fn section_from<C: DeserializeOwned>(section: &Table, check: fn(&C) -> Result<(), String>) -> Result<C, String> {
-    let config = C::deserialize(section.clone()).map_err(|error| one_line(error.message()))?;
-    check(&config).map(|()| config)
-}
-
 /// A value as TOML reads it; what is no TOML is a string, so that `--set manage.policy=dino` needs
 /// no quotes.
 fn toml_value(text: &str) -> Value {
@@ -322,6 +340,7 @@ pub(crate) fn line_of(text: &str, error: &toml::de::Error) -> usize {
     text.bytes().take(start).filter(|byte| *byte == b'\n').count() + 1
 }
 
-fn line_of_section(text: &str, section: &str) -> usize {
-    text.lines().position(|line| line.trim_start().starts_with(section)).map_or(1, |index| index + 1)
+fn line_of_section(text: &str, name: &str) -> usize {
+    let head = format!("[{name}]");
+    text.lines().position(|line| line.trim_start().starts_with(&head)).map_or(1, |index| index + 1)
 }

@@ -38,7 +38,7 @@ fn an_impossible_value_says_what_is_possible() {
 
 #[test]
 fn sections_of_policies_are_handed_on() {
-    let (Own { manage, .. }, policies) =
+    let (Sections { manage, .. }, policies) =
         Config::parse("[manage]\nmin_cpu_percent = 5\n[dino]\nclass_window = 3\n").unwrap();
     assert!((manage.min_cpu_percent - 5.0).abs() < f64::EPSILON);
     assert_eq!(policies.keys().collect::<Vec<_>>(), ["dino", "manage"]);
@@ -86,6 +86,29 @@ fn a_setting_without_section_or_value_is_refused() {
         let told = Setting::parse(text).unwrap_err().to_string();
         assert!(told.contains("expected SECTION.KEY=VALUE"), "{text}: {told}");
     }
+}
+
+#[test]
+fn metrics_are_off_unless_an_address_is_given() {
+    assert_eq!(Config::load(None, &[], &|_| Ok(String::new())).unwrap().metrics.address().unwrap(), None);
+    let read = |_: &Path| Ok("[metrics]\nlisten = \"9464\"\ngroups = 7\n[dino]\n".to_owned());
+    let config = Config::load(Some(Path::new("isobar.toml")), &[], &read).unwrap();
+    assert_eq!(config.metrics.address().unwrap(), Some("127.0.0.1:9464".parse().unwrap()));
+    assert_eq!((config.metrics.groups, config.policies.keys().collect::<Vec<_>>()), (7, vec!["dino"]));
+    let sets = ["metrics.listen=[::1]:1".to_owned()];
+    let config = Config::load(Some(Path::new("isobar.toml")), &sets, &read).unwrap();
+    assert_eq!((config.metrics.address().unwrap(), config.metrics.groups), (Some("[::1]:1".parse().unwrap()), 7));
+}
+
+#[test]
+fn metrics_on_no_address_are_refused_with_what_is_one() {
+    let (line, why) = refused("[manage]\n\n[metrics]\nlisten = \"localhost\"\n");
+    assert_eq!(line, 3);
+    assert!(why.starts_with("metrics: listen = \"localhost\": expected ADDRESS:PORT or a port"), "{why}");
+    assert!(refused("[metrics]\ngroups = 0\n").1.contains("groups = 0: expected a number from 1 to 1000"));
+    assert!(
+        refused("[metrics]\nlissen = \"1\"\n").1.starts_with("unknown field `lissen`, expected `listen` or `groups`")
+    );
 }
 
 proptest! {

@@ -105,6 +105,7 @@ impl Advise {
             interval: None,
             machine: self.machine.clone(),
             seed: self.seed,
+            metrics: None,
             json: self.json,
         }
     }

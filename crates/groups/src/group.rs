@@ -1,0 +1,109 @@
+//! The groups that there are, and how they are written.
+
+use std::fmt;
+
+/// What runs a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Runtime {
+    /// Docker.
+    Docker,
+    /// containerd, by itself or under Kubernetes.
+    Containerd,
+    /// CRI-O.
+    Crio,
+    /// podman.
+    Podman,
+    /// LXC, also by libvirt and Proxmox.
+    Lxc,
+    /// systemd-nspawn.
+    Nspawn,
+    /// Under Kubernetes, where the path does not say.
+    Unknown,
+}
+
+/// The class of service of a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Qos {
+    /// Requests and limits are equal.
+    Guaranteed,
+    /// Some are set.
+    Burstable,
+    /// None are set.
+    BestEffort,
+}
+
+/// A group of processes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// A slice of systemd, such as `system.slice`.
+    Slice(String),
+    /// A unit of systemd, such as `nginx.service` or `session-3.scope`, with its suffix.
+    Unit(String),
+    /// A container.
+    Container {
+        /// what runs it
+        runtime: Runtime,
+        /// its id; of LXC and nspawn its name
+        id: String,
+    },
+    /// A pod of Kubernetes.
+    Pod {
+        /// its UID with dashes; of static pods 32 digits without
+        uid: String,
+        /// its class of service
+        qos: Qos,
+    },
+    /// A virtual machine: libvirt's name of it, or Proxmox's number.
+    Domain(String),
+}
+
+/// Digits of a container's id that are shown, as `docker ps` does.
+const SHOWN: usize = 12;
+
+impl Runtime {
+    /// As it is written.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Docker => "docker",
+            Self::Containerd => "containerd",
+            Self::Crio => "crio",
+            Self::Podman => "podman",
+            Self::Lxc => "lxc",
+            Self::Nspawn => "nspawn",
+            Self::Unknown => "container",
+        }
+    }
+}
+
+impl Qos {
+    /// As it is written.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Guaranteed => "guaranteed",
+            Self::Burstable => "burstable",
+            Self::BestEffort => "besteffort",
+        }
+    }
+}
+
+/// `unit:nginx.service`, `pod:0f1e...`, `docker:3f2a51b0c9d4`, `domain:web`. Ids of 64 digits are
+/// cut.
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Slice(name) => write!(f, "slice:{name}"),
+            Self::Unit(name) => write!(f, "unit:{name}"),
+            Self::Container { runtime, id } if is_id(id) => write!(f, "{}:{}", runtime.name(), &id[..SHOWN]),
+            Self::Container { runtime, id } => write!(f, "{}:{id}", runtime.name()),
+            Self::Pod { uid, .. } => write!(f, "pod:{uid}"),
+            Self::Domain(name) => write!(f, "domain:{name}"),
+        }
+    }
+}
+
+/// Whether a text is a container's id as OCI runtimes make them: 64 hexadecimal digits.
+pub fn is_id(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}

@@ -1,0 +1,118 @@
+//! The metrics of a run and their endpoint: it takes moments, whoever shows them otherwise.
+
+use super::handed::Handed;
+use super::serve::Server;
+use crate::failure::tell;
+use crate::report::{Aftermath, Reporter};
+use isobar_metrics::{About, Exposition, Taken};
+use isobar_model::{Seconds, Sensor};
+use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally};
+use isobar_view::{Moment, View, Watch};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What shall be served, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// The address.
+    pub address: SocketAddr,
+    /// What is known before the first epoch.
+    pub about: About,
+    /// The recording that is made of the run, whose size is a metric.
+    pub recording: Option<PathBuf>,
+}
+
+/// Metrics that are served while it lives.
+pub struct Exposer {
+    watch: Watch,
+    exposition: Exposition,
+    handed: Arc<Handed>,
+    server: Server,
+}
+
+impl Exposer {
+    /// Takes the address and answers there.
+    ///
+    /// # Errors
+    /// Bad input where the address cannot be had.
+    pub fn start(wanted: Wanted) -> anyhow::Result<Self> {
+        let exposition = Exposition::new(wanted.about);
+        let handed = Arc::new(Handed::new(exposition.families(), wanted.recording));
+        let server = Server::start(wanted.address, Arc::clone(&handed))?;
+        Ok(Self { watch: Watch::default(), exposition, handed, server })
+    }
+
+    /// Where it listens.
+    pub fn url(&self) -> String {
+        format!("http://{}/metrics", self.server.address())
+    }
+
+    /// Says on stderr where metrics are, and who can read them.
+    pub fn announce(&self) {
+        let open = if self.server.address().ip().is_loopback() {
+            ""
+        } else {
+            "; not only this machine can reach it: names of processes are readable by whoever does"
+        };
+        tell(&format!("metrics at {}{open}", self.url()));
+    }
+
+    /// Says how often epochs are to come.
+    pub fn every(&mut self, interval: Seconds) {
+        self.exposition.every(interval);
+        self.handed.every(interval, self.exposition.families());
+    }
+
+    /// Takes an epoch.
+    pub fn take(&mut self, moment: &Moment<'_>, dropped_lines: Option<u64>) {
+        let view = self.watch.take(moment);
+        self.take_seen(moment, &view, dropped_lines);
+    }
+
+    /// Takes an epoch of which the view is there already.
+    pub fn take_seen(&mut self, moment: &Moment<'_>, view: &View, dropped_lines: Option<u64>) {
+        let Moment { seen, managed, plan, outcome, .. } = *moment;
+        let missing: Vec<Sensor> = moment.capabilities.missing.keys().copied().collect();
+        self.exposition.take(&Taken { view, seen, managed, plan, outcome, missing: &missing });
+        self.handed.hand(self.exposition.families(), dropped_lines);
+    }
+
+    /// Shows a run through `shown`, and its metrics to whoever asks for them. `dropped` counts the
+    /// lines of output that found no reader.
+    pub fn beside<'a>(&'a mut self, shown: &'a mut dyn Reporter, dropped: &'a dyn Fn() -> u64) -> Beside<'a> {
+        Beside { exposer: self, shown, dropped }
+    }
+}
+
+/// Serves metrics of what something else shows.
+pub struct Beside<'a> {
+    exposer: &'a mut Exposer,
+    shown: &'a mut dyn Reporter,
+    dropped: &'a dyn Fn() -> u64,
+}
+
+impl Observer for Beside<'_> {
+    fn begin(&mut self, start: &Start<'_>) -> Result<(), BoxError> {
+        self.shown.begin(start)
+    }
+
+    fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), BoxError> {
+        let moment = Moment {
+            number: epoch.number,
+            capabilities: &epoch.sample.capabilities,
+            seen: epoch.seen,
+            managed: epoch.managed,
+            plan: epoch.plan,
+            outcome: epoch.outcome,
+        };
+        self.exposer.take(&moment, Some((self.dropped)()));
+        self.shown.epoch(epoch)
+    }
+}
+
+impl Reporter for Beside<'_> {
+    fn end(&mut self, tally: &Tally, after: &Aftermath) -> anyhow::Result<()> {
+        self.shown.end(tally, after)
+    }
+}

@@ -1,0 +1,163 @@
+//! The endpoint: GET /metrics and /healthz, and nothing else. One thread, bounds on everything that
+//! a client can make large or slow: connections, headers, and the time that a connection lasts. A
+//! client that comes when all connections are taken takes that of the oldest, so that no one can
+//! keep others out by holding connections open.
+
+use super::handed::Handed;
+use crate::failure::bad_input;
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use isobar_linux::machine::stop::hold_writers_signals;
+use isobar_metrics::Form;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
+
+/// Connections at once.
+const MOST_CONNECTIONS: usize = 16;
+/// The longest that a connection lasts, whatever it does.
+const CONNECTION: Duration = Duration::from_secs(10);
+/// The longest until a request's headers are there.
+const HEADERS: Duration = Duration::from_secs(3);
+/// Bytes of a request's headers, the least that the library takes, and how many headers.
+const HEADER_BYTES: usize = 8192;
+const MOST_HEADERS: usize = 64;
+/// How long nothing is accepted where the kernel gives no descriptor.
+const BREATH: Duration = Duration::from_millis(200);
+
+/// An endpoint that listens, and ends when it is dropped.
+pub struct Server {
+    address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Takes an address and answers there.
+    ///
+    /// # Errors
+    /// Bad input where the address cannot be had; where the kernel gives no thread.
+    pub fn start(address: SocketAddr, handed: Arc<Handed>) -> anyhow::Result<Self> {
+        let listener = TcpListener::bind(address).map_err(|why| refused(address, &why))?;
+        let address = listener.local_addr()?;
+        listener.set_nonblocking(true)?;
+        let (stop, stopped) = oneshot::channel();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let listener = {
+            let _inside = runtime.enter();
+            tokio::net::TcpListener::from_std(listener)?
+        };
+        let work = move || {
+            hold_writers_signals();
+            runtime.block_on(async {
+                tokio::spawn(accept(listener, handed));
+                // An error is the other end's being dropped, which is the wish to stop.
+                // Connections end with the runtime.
+                let _ = stopped.await;
+            });
+        };
+        let thread = thread::Builder::new().name("metrics".into()).spawn(work)?;
+        Ok(Self { address, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        // A thread that panicked has nothing more to say.
+        self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn refused(address: SocketAddr, why: &io::Error) -> anyhow::Error {
+    let remedy = match why.kind() {
+        io::ErrorKind::AddrInUse => "another program listens there: give another port",
+        io::ErrorKind::AddrNotAvailable => "this machine has no such address: 127.0.0.1 is its loopback",
+        io::ErrorKind::PermissionDenied => "ports below 1024 are for root: give another port",
+        _ => "give another address",
+    };
+    bad_input(format!("metrics at {address}: {why}: {remedy}"))
+}
+
+async fn accept(listener: tokio::net::TcpListener, handed: Arc<Handed>) {
+    let mut open: VecDeque<AbortHandle> = VecDeque::new();
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(BREATH).await;
+            continue;
+        };
+        open.retain(|connection| !connection.is_finished());
+        if open.len() >= MOST_CONNECTIONS
+            && let Some(oldest) = open.pop_front()
+        {
+            oldest.abort();
+            handed.turned_away.fetch_add(1, Ordering::Relaxed);
+        }
+        open.push_back(tokio::spawn(connection(stream, Arc::clone(&handed))).abort_handle());
+    }
+}
+
+async fn connection(stream: tokio::net::TcpStream, handed: Arc<Handed>) {
+    let service = service_fn(|request| {
+        let answer = answer(&request, &handed);
+        async { Ok::<_, Infallible>(answer) }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEADERS).keep_alive(false);
+    http.max_buf_size(HEADER_BYTES).max_headers(MOST_HEADERS);
+    let served = http.serve_connection(TokioIo::new(stream), service);
+    if !matches!(tokio::time::timeout(CONNECTION, served).await, Ok(Ok(()))) {
+        handed.turned_away.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn answer(request: &Request<Incoming>, handed: &Handed) -> Response<Full<Bytes>> {
+    if ![Method::GET, Method::HEAD].contains(request.method()) {
+        handed.turned_away.fetch_add(1, Ordering::Relaxed);
+        let mut answer = text(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here\n".to_owned());
+        answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return answer;
+    }
+    match request.uri().path() {
+        "/metrics" => metrics(request, handed),
+        "/healthz" => match handed.health() {
+            Ok(()) => text(StatusCode::OK, "ok\n".to_owned()),
+            Err(age) => {
+                let words = format!("the last epoch ended {:.0} s ago\n", age.as_secs_f64());
+                text(StatusCode::SERVICE_UNAVAILABLE, words)
+            }
+        },
+        _ => text(StatusCode::NOT_FOUND, "there are /metrics and /healthz\n".to_owned()),
+    }
+}
+
+fn metrics(request: &Request<Incoming>, handed: &Handed) -> Response<Full<Bytes>> {
+    let form = Form::accepted(request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok()));
+    let mut answer = Response::new(Full::new(Bytes::copy_from_slice(handed.text(form).as_bytes())));
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(form.content_type()));
+    answer
+}
+
+fn text(status: StatusCode, words: String) -> Response<Full<Bytes>> {
+    let mut answer = Response::new(Full::new(Bytes::from(words)));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    answer
+}
