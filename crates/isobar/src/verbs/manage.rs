@@ -42,7 +42,7 @@ pub struct Manage {
     /// same: by DAMON or by clearing accessed bits)
     #[arg(long)]
     dry_run: bool,
-    /// Stop after so many seconds, at least one interval (else at Ctrl-C)
+    /// Seconds to run, at least one interval [default: until Ctrl-C]
     #[arg(long = "for", value_name = "S", value_parser = positive_seconds)]
     duration: Option<f64>,
     /// At the end, write what the policy measured of programs with more and fewer cache ways, as
