@@ -11,7 +11,7 @@ pub const NODE: u64 = 512 << 20;
 
 /// The small machine with 16 CPUs a node and other capacities.
 pub fn spec(mb_per_s: f64, link_mb_per_s: f64) -> Spec {
-    let text = include_str!("../../../machines/small-2x2.toml")
+    let text = include_str!("../../../../machines/small-2x2.toml")
         .replace("\"0-1\"", "\"0-15\"")
         .replace("\"2-3\"", "\"16-31\"")
         .replace("1000.0", &format!("{mb_per_s:.1}"))
