@@ -1,6 +1,6 @@
 //! Observations, one JSON document a line, as `isobar decide` reads them. Whatever is accepted
 //! survives the round trip, gives every registered policy a plan that is valid for it, whatever it
-//! saw before, and gives the same plans again to a policy that starts anew.
+//! saw before, and gives the same plans again to a policy that starts again.
 
 #![no_main]
 

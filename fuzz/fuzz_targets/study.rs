@@ -85,7 +85,7 @@ fn check_row(row: &Row) {
     let measures = [row.measures.stp, row.measures.unfairness, row.measures.antt, row.measures.unfairness_cov];
     assert!(measures.iter().flatten().all(|measure| measure.is_finite()), "{row:?}");
     assert!(row.problem.is_some() || measures.iter().all(Option::is_some), "neither figures nor a problem: {row:?}");
-    row.problem.iter().chain(&row.remarks).for_each(|told| one_line(told));
+    row.problem.iter().chain(&row.remarks).for_each(|listed| one_line(listed));
     serde_json::to_string(row).unwrap_or_else(|error| panic!("{error}: {row:?}"));
 }
 

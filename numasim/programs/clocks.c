@@ -1,5 +1,5 @@
 // clocks: threads that read the clock before and after the same short loop, again and again.
-// Stresses: nothing: it tells whether short intervals are measured as long as they are. In a second
+// Stresses: nothing: it shows whether short intervals are measured as long as they are. In a second
 // part threads hand the time on under a lock, and count how often it went back.
 #include "common.h"
 
@@ -20,7 +20,7 @@ static uint64_t zeroes;
 static void recorded(void);
 static const struct program program = {
     .name = "clocks",
-    .about = "reads the clock before and after a short loop.\nStresses nothing: tells whether short intervals are measured right.",
+    .about = "reads the clock before and after a short loop.\nStresses nothing: shows whether short intervals are measured right.",
     .unit = "intervals",
     .recorded = recorded,
     .knobs = {

@@ -6,7 +6,7 @@
 #include "common.h"
 #include <sys/mman.h>
 
-// The colours of pages from `at` on, by /proc/self/pagemap, which tells root alone where they are.
+// The colours of pages from `at` on, by /proc/self/pagemap, which only root may read.
 static inline void find_colours(const char *at, long pages, long colours, long *found) {
     int map = open("/proc/self/pagemap", O_RDONLY);
     if (map < 0) fail("/proc/self/pagemap: %s", strerror(errno));
@@ -15,7 +15,7 @@ static inline void find_colours(const char *at, long pages, long colours, long *
         off_t place = (off_t)(((uintptr_t)at / PAGE + (uintptr_t)i) * sizeof entry);
         if (pread(map, &entry, sizeof entry, place) != sizeof entry) fail("/proc/self/pagemap: %s", strerror(errno));
         uint64_t frame = entry & ((UINT64_C(1) << 55) - 1);
-        if (frame == 0) fail("--colours: the kernel tells only root where pages are");
+        if (frame == 0) fail("--colours: the kernel shows only root where pages are");
         found[i] = (long)(frame % (uint64_t)colours);
     }
     close(map);

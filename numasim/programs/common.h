@@ -50,7 +50,7 @@ struct knob {
 
 struct program {
     const char *name, *about, *unit;
-    void (*recorded)(void);         // may be absent: a pass is complete; keeps what report will tell
+    void (*recorded)(void);         // may be absent: a pass is complete; keeps what report will print
     struct knob knobs[KNOBS_MOST];  // its own options, up to one without a name
 };
 

@@ -22,7 +22,7 @@ static void recorded(void);
 static const struct program program = {
     .name = "probe",
     .about = "flushes lines, loads them again one by one in random order, and times that.\n"
-             "Stresses nothing: tells the latency that others see.",
+             "Stresses nothing: prints the latency that others see.",
     .unit = "loads",
     .recorded = recorded,
     .knobs = {

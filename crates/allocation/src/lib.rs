@@ -14,7 +14,7 @@ pub use decision::{Decision, MAX_NODES, Mode};
 pub use mapping::{Mapping, mapping};
 pub use page::{BYTES, Fault, MAX_PROCESSES, Page, Reading, WORDS, Way};
 
-/// The environment variable that tells the shim where the page is: `/proc/PID/fd/NUMBER`.
+/// The environment variable that gives the shim the path of the page: `/proc/PID/fd/NUMBER`.
 pub const PAGE: &str = "ISOBAR_ALLOCATION_PAGE";
 
 /// The file name of the shim.

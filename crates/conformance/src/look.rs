@@ -165,7 +165,7 @@ pub fn act<S: Stage>(stage: &mut S, action: Action) -> Result<ActionOutcome, Sto
 const LOOKS: usize = 1500;
 const LOOKS_AN_EPOCH: f64 = 15.0;
 
-/// The sample that tells the end of some migrations, the last of them, and what became of each.
+/// The sample that reports the end of some migrations, the last of them, and what became of each.
 pub fn settled<S: Stage>(stage: &mut S, numbers: &[u64]) -> Result<(Sample, Vec<PageMove>), Stop> {
     let pause = Seconds(stage.epoch().0 / LOOKS_AN_EPOCH);
     let mut ended: BTreeMap<u64, PageMove> = BTreeMap::new();
@@ -173,7 +173,7 @@ pub fn settled<S: Stage>(stage: &mut S, numbers: &[u64]) -> Result<(Sample, Vec<
         let now = sample(stage)?;
         for flight in now.page_moves.iter().filter(|flight| flight.ended) {
             let before = ended.insert(flight.number, flight.clone());
-            ensure!(before.is_none(), "the end of {flight:?} was told before: {before:?}");
+            ensure!(before.is_none(), "the end of {flight:?} was reported before: {before:?}");
         }
         if numbers.iter().all(|number| ended.contains_key(number)) {
             return Ok((now, numbers.iter().filter_map(|number| ended.remove(number)).collect()));

@@ -1,6 +1,6 @@
-//! Moving pages: the number that is told has moved, from the source to the target of the plan, and
-//! the sample that tells it shows it. Pages move beside the loop; how long that takes is the
-//! machine's.
+//! Moving pages: the number of pages reported as moved has moved, from the source to the target of
+//! the plan, and the sample that reports it shows it. Pages move beside the loop; how long that
+//! takes is the machine's.
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
@@ -41,9 +41,9 @@ pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
     ]
 }
 
-/// Carries out a migration and compares what became of it with the sample that tells it: the source
-/// falls by what moved, the target rises by it, no other node changes; the other witness sees the
-/// same. Returns how many moved.
+/// Carries out a migration and compares what became of it with the sample that reports it: the
+/// source falls by what moved, the target rises by it, no other node changes; the other witness
+/// sees the same. Returns how many moved.
 fn migrated<S: Stage>(stage: &mut S, who: &Identity, action: Action) -> Result<u64, Stop> {
     let Action::MigratePages { from, to, pages: asked, .. } = action else {
         return Err(Stop::Fails("no page migration".to_owned()));
@@ -59,7 +59,7 @@ fn migrated<S: Stage>(stage: &mut S, who: &Identity, action: Action) -> Result<u
     expected.entry(from).0 -= moved;
     expected.entry(to).0 += moved;
     let reported = format!("{moved} of {asked} pages moved from node {from} to node {to} by the outcome {outcome:?}");
-    ensure!(after == held(&expected), "{reported}; before {before:?}, in the sample that tells it {after:?}");
+    ensure!(after == held(&expected), "{reported}; before {before:?}, in the sample that reports it {after:?}");
     if let Some(witnessed) = stage.pages(who.pid) {
         ensure!(after == held(&witnessed), "{reported}; the sample shows {after:?}, the other witness {witnessed:?}");
     }
@@ -121,14 +121,14 @@ fn full_targets_take_little<B: Bench>(bench: &B) -> Checked {
     if free > MOST_FREE {
         return Err(Stop::Lacks(format!("node {to} has {} free: too much to fill for a test", free.human())));
     }
-    let room = 80;
-    let mib = u32::try_from(free.0 >> 20).unwrap_or(u32::MAX).saturating_sub(room);
-    let (filler, subject) = (Subject::busy(1, to).with_mib(mib), Subject::busy(1, from).with_mib(2 * room));
+    let free_mib = 80;
+    let mib = u32::try_from(free.0 >> 20).unwrap_or(u32::MAX).saturating_sub(free_mib);
+    let (filler, subject) = (Subject::busy(1, to).with_mib(mib), Subject::busy(1, from).with_mib(2 * free_mib));
     let mut stage = bench.open(&[filler, subject])?;
     let who = stage.identity(1)?;
     let there = pages_on(&pages_seen(&mut stage, who.pid)?, from);
     let moved = migrated(&mut stage, &who, migrate(who.pid, from, to, there + 10))?;
-    ensure!(moved < there, "node {to} had {room} MiB of room, {there} pages were asked for, and {moved} moved");
+    ensure!(moved < there, "node {to} had {free_mib} MiB free, {there} pages were asked for, and {moved} moved");
     Ok(())
 }
 
@@ -292,7 +292,7 @@ fn under_way_then_there<B: Bench>(bench: &B) -> Checked {
     for _ in 0..3_000 {
         let now = sample(&mut stage)?;
         let flight = now.page_moves.iter().find(|flight| flight.number == number);
-        let flight = flight.ok_or_else(|| Stop::Fails(format!("no sample tells what became of {before:?}")))?;
+        let flight = flight.ok_or_else(|| Stop::Fails(format!("no sample reports what became of {before:?}")))?;
         goes_forward(before.as_ref(), flight)?;
         ensure!((flight.pid, flight.from, flight.to) == (who.pid, from, to), "{flight:?} is another");
         if flight.ended {
@@ -300,7 +300,7 @@ fn under_way_then_there<B: Bench>(bench: &B) -> Checked {
             let arrived = pages_on(&pages_in(&now, who.pid)?, to).saturating_sub(pages_on(&there, to));
             ensure!(arrived == 10_000, "10000 pages moved, and the sample shows {arrived} more");
             let later = next_sample(&mut stage)?.page_moves;
-            ensure!(later.is_empty(), "the end was told, and then {later:?}");
+            ensure!(later.is_empty(), "the end was reported, and then {later:?}");
             return Ok(());
         }
         before = Some(flight.clone());

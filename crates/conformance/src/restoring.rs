@@ -19,7 +19,7 @@ pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
         ("restore: threads that ended meanwhile do not matter", the_ended_do_not_matter),
         ("restore: what the owner changed after us stays the owner's", the_owners_word_stands),
         ("restore: pages stay where they are", pages_stay),
-        ("restore: no page moves after it, and what has moved is told", what_is_under_way_stops),
+        ("restore: no page moves after it, and what has moved is reported", what_is_under_way_stops),
         ("restore: the machine can be used again", it_can_be_used_again),
     ]
 }
@@ -161,8 +161,8 @@ fn what_is_under_way_stops<B: Bench>(bench: &B) -> Checked {
     let outcome = stage.machine().restore()?;
     next_sample(&mut stage)?;
     let after = pages_seen(&mut stage, who.pid)?;
-    let (gone, told) = (pages_on(&after, to).saturating_sub(pages_on(&before, to)), outcome.pages_moved().0);
-    ensure!(gone == told, "restore told of {told} pages that had moved ({outcome:?}), and {gone} have");
+    let (gone, reported) = (pages_on(&after, to).saturating_sub(pages_on(&before, to)), outcome.pages_moved().0);
+    ensure!(gone == reported, "restore reported {reported} pages as moved ({outcome:?}), and {gone} have moved");
     next_sample(&mut stage)?;
     let later = pages_seen(&mut stage, who.pid)?;
     ensure!(later == after, "after restore pages went from {after:?} to {later:?}");

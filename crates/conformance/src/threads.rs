@@ -172,8 +172,8 @@ fn strangers_are_no_error<B: Bench>(bench: &B) -> Checked {
     let (mut stage, who) = with_one(bench, Subject::busy(2, home(bench)?))?;
     let before = affinities(&mut stage, &who);
     sample(&mut stage)?;
-    let (nobody, never) = (Pid(4_000_000_000), Tid(4_000_000_000));
-    for (pid, tid) in [(nobody, who.threads[0]), (who.pid, never), (nobody, never), (Pid(0), Tid(0))] {
+    let (no_pid, no_tid) = (Pid(4_000_000_000), Tid(4_000_000_000));
+    for (pid, tid) in [(no_pid, who.threads[0]), (who.pid, no_tid), (no_pid, no_tid), (Pid(0), Tid(0))] {
         let outcome = act(&mut stage, move_thread(pid, tid, cpu))?;
         let ordinary = matches!(outcome, ActionOutcome::Vanished | ActionOutcome::LeftAlone { .. });
         ensure!(ordinary && gives_reason(&outcome), "moving thread {tid} of process {pid} came to {outcome:?}");

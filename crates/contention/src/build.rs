@@ -17,7 +17,7 @@ const COPY_MLP: f64 = 4.0;
 const COPY_OVERHEAD: f64 = 4e-6;
 /// The part of a line's wait on a link that reaches a thread which does not wait for that line
 /// (estimate: write buffers and requests in flight are finite). Without any, the equations would
-/// have no solution where what nobody waits for fills a link.
+/// have no solution where traffic that no thread waits for fills a link.
 const BACKPRESSURE: f64 = 0.1;
 /// The part of the waits of probes and their answers that a miss waits beside the memory's: it ends
 /// with the later of the data and the last answer (McCalpin on Opterons, 2010), and the waits on

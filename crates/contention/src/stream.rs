@@ -190,9 +190,9 @@ impl Stream {
             return (1.0, 0.0);
         }
         let cube = part * part * part;
-        let room = 1.0 - cube * part;
-        let crowd = 1.0 / room.sqrt().sqrt();
-        (crowd, crowd * cube / (room * self.limit))
+        let free = 1.0 - cube * part;
+        let crowd = 1.0 / free.sqrt().sqrt();
+        (crowd, crowd * cube / (free * self.limit))
     }
 
     /// Units of work a second, and misses a unit of work, for a flow that it got; `share` of the

@@ -8,8 +8,8 @@ use isobar_runtime::policies;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-const ABOUT: &str = "Keeps the memory systems of a NUMA machine at equal pressure: watches threads, caches and memory, explains what it sees, \
-                     moves threads and pages, and puts everything back";
+const ABOUT: &str = "Evens out memory contention on NUMA machines: watches threads, caches and memory, \
+                     explains what it sees, moves threads, pages and cache ways, and puts everything back";
 
 fn command() -> Command {
     let (names, settings) = policies::described();
@@ -22,7 +22,32 @@ fn command() -> Command {
         .arg_required_else_help(true)
         .after_help(format!("Policies (with their settings: isobar --help):\n{names}"))
         .after_long_help(format!("Policies with their settings (--set POLICY.KEY=VALUE):\n\n{settings}"))
-        .subcommands(VERBS.iter().map(|verb| (verb.command)()))
+        .subcommands(VERBS.iter().map(|verb| flowing((verb.command)())))
+}
+
+/// A verb whose help runs as wide as the terminal: lines of a paragraph become one, which clap
+/// wraps; indented lines (examples, lists) stay as they are.
+fn flowing(verb: Command) -> Command {
+    let verb = verb.mut_subcommands(flowing);
+    match verb.get_after_help().map(|help| joined(&help.to_string())) {
+        Some(help) => verb.after_help(help),
+        None => verb,
+    }
+}
+
+fn joined(help: &str) -> String {
+    let prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+    let (mut text, mut before) = (String::new(), None);
+    for line in help.lines() {
+        match before {
+            None => {}
+            Some(before) if prose(before) && prose(line) => text.push(' '),
+            Some(_) => text.push('\n'),
+        }
+        text.push_str(line);
+        before = Some(line);
+    }
+    text
 }
 
 /// Reads the command line: the verb and what was typed after it. What clap has to say about it is
@@ -79,6 +104,12 @@ mod tests {
             let help = verb.get_after_help().unwrap_or_else(|| panic!("{} has no example", verb.get_name()));
             assert!(help.to_string().contains(&format!("isobar {}", verb.get_name())), "{help}");
         }
+    }
+
+    #[test]
+    fn paragraphs_of_the_help_become_one_line_and_examples_stay() {
+        let help = "Example:\n  isobar a\n\nOne\nparagraph.\n\nA list\n  x\nand more";
+        assert_eq!(joined(help), "Example:\n  isobar a\n\nOne paragraph.\n\nA list\n  x\nand more");
     }
 
     fn said(words: &[&str]) -> String {

@@ -31,7 +31,7 @@ pub fn bad_input(message: impl fmt::Display) -> anyhow::Error {
     anyhow::Error::new(BadInput(message.to_string()))
 }
 
-/// The exit code of a finished run, after telling its error in one line.
+/// The exit code of a finished run, after printing its error in one line.
 pub fn exit_code(done: anyhow::Result<()>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -50,8 +50,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The same while something is still to be put back.
 const HASTE: Duration = Duration::from_millis(200);
 
-/// Writes one line to stderr; a stderr that is gone, or that nobody reads, is no reason to fail or
-/// to wait for long.
+/// Writes one line to stderr; a stderr that is closed, or that no process reads, is no reason to
+/// fail or to wait for long.
 pub fn tell(message: &str) {
     tell_within(message, PATIENCE);
 }

@@ -14,7 +14,7 @@ pub const SETTINGS: u64 = 4 << 20;
 /// A table of programs, or observations of them: the measured tables of whole suites have 1 MB.
 pub const TABLE: u64 = 64 << 20;
 
-/// A list of workloads or solutions: room for a hundred thousand of them.
+/// A list of workloads or solutions: up to about a hundred thousand of them.
 pub const LIST: u64 = 16 << 20;
 
 /// One observation of `decide`: a thousand threads need half a megabyte.

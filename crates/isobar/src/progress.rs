@@ -28,7 +28,7 @@ impl Progress {
         if self.bar.length().is_none() {
             bar_style(&self.bar, self.noun); // it may have been a spinner until now
         }
-        // Runs of another kind are counted anew.
+        // Runs of another kind are counted from 0.
         let before = if self.bar.length() == Some(all) { self.bar.position() } else { 0 };
         self.bar.set_length(all);
         self.bar.set_position(before.max(done));

@@ -11,9 +11,12 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Whether somebody asked to stop.
+/// How long a wait goes without a look at the flag.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// Whether a stop was requested.
 #[derive(Clone, Debug)]
 pub struct StopFlag(Arc<AtomicBool>);
 
@@ -59,6 +62,19 @@ impl StopFlag {
             }
         })?;
         Ok(Self(raised))
+    }
+
+    /// Waits for some seconds, or until a signal comes; whether it waited to the end.
+    pub fn pause(&self, seconds: f64) -> bool {
+        let until = Instant::now() + Duration::from_secs_f64(seconds);
+        while !self.is_raised() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            thread::sleep(left.min(SLICE));
+        }
+        false
     }
 
     /// Whether a signal came.

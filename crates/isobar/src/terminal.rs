@@ -7,7 +7,7 @@ use std::io;
 /// size.
 const UNKNOWN: usize = 80;
 
-/// Narrower than this, nothing is drawn; wider than that, nobody reads.
+/// Narrower than this, nothing is drawn; wider than that, lines are hard to read.
 const SENSIBLE: std::ops::RangeInclusive<usize> = 40..=1000;
 
 /// Columns to draw in: `COLUMNS` where it is set (as by `COLUMNS=120 isobar topo | less`), else

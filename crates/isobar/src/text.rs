@@ -1,10 +1,9 @@
 //! Text for terminals and logs. It knows which characters can break a line, move a cursor or
 //! reorder what is read, and writes them as escapes; a process may call itself anything.
 
-pub use isobar_model::text::plain;
+pub use isobar_model::text::{plain, signed_percent};
 pub use isobar_tui::text::{short, width};
 
-use isobar_model::num;
 use isobar_model::text::is_dangerous;
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -84,13 +83,6 @@ pub fn json_line(document: &serde_json::Value) -> String {
     safe
 }
 
-/// A gain as a part of a speed: `+12.3 %`.
-pub fn signed_percent(part: f64) -> String {
-    let tenths = num::round(part.abs() * 1000.0);
-    let sign = if part < 0.0 && tenths > 0 { '-' } else { '+' };
-    format!("{sign}{}.{} %", tenths / 10, tenths % 10)
-}
-
 /// `1 node`, `2 nodes`.
 pub fn plural(count: impl TryInto<u64>, noun: &str) -> String {
     match count.try_into().unwrap_or(u64::MAX) {
@@ -145,13 +137,16 @@ mod tests {
         let path = format!("/{}/{}: no such file", "a".repeat(255), "b".repeat(200));
         assert!(matches!(brief(&path), Cow::Borrowed(_)));
         let name = "x".repeat(1 << 20);
-        let told = brief(&format!("unknown policy `{name}`: expected one of a, b")).into_owned();
-        assert!(told.starts_with("unknown policy `xxx") && told.ends_with("xxx`: expected one of a, b"), "{told}");
-        assert!(told.contains("… (1048460 characters left out) …") && told.len() < 300, "{told}");
+        let refusal = brief(&format!("unknown policy `{name}`: expected one of a, b")).into_owned();
+        assert!(
+            refusal.starts_with("unknown policy `xxx") && refusal.ends_with("xxx`: expected one of a, b"),
+            "{refusal}"
+        );
+        assert!(refusal.contains("… (1048460 characters left out) …") && refusal.len() < 300, "{refusal}");
         let many = format!("w.toml:3: `{}` is wrong: expected a number", "ü ".repeat(1 << 19));
-        let told = brief(&many).into_owned();
-        assert!(told.starts_with("w.toml:3: `ü ü") && told.ends_with("is wrong: expected a number"), "{told}");
-        assert!(told.chars().count() <= 1900, "{told}");
+        let refusal = brief(&many).into_owned();
+        assert!(refusal.starts_with("w.toml:3: `ü ü") && refusal.ends_with("is wrong: expected a number"), "{refusal}");
+        assert!(refusal.chars().count() <= 1900, "{refusal}");
     }
 
     proptest! {

@@ -6,6 +6,7 @@
 
 use crate::compare::{Comparison, PolicyRow};
 use crate::stats::mean_or_zero;
+use crate::text::short;
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -130,11 +131,11 @@ pub fn across_table(across: &Across, columns: usize) -> String {
 fn block(text: &mut String, across: &Across, width: usize, columns: std::ops::Range<usize>) {
     let _ = write!(text, "\n{WORKLOAD:<width$}{BASE:>BASE_CELL$}");
     for total in &across.all[columns.clone()] {
-        let _ = write!(text, "{:>CELL$}", shown(&total.policy, CELL - 1));
+        let _ = write!(text, "{:>CELL$}", short(&total.policy, CELL - 1));
     }
     text.push('\n');
     for row in &across.workloads {
-        let _ = write!(text, "{:<width$}{:>BASE_CELL$.2}", shown(&row.workload, width), row.linux_antt);
+        let _ = write!(text, "{:<width$}{:>BASE_CELL$.2}", short(&row.workload, width), row.linux_antt);
         row.cells[columns.clone()].iter().for_each(|one| text.push_str(&gains(one.mean_percent, one.worst_percent)));
         text.push('\n');
     }
@@ -148,7 +149,7 @@ fn gains(mean: f64, worst: f64) -> String {
     format!("{:>CELL$}", format!("{} ({})", percent(mean), percent(worst)))
 }
 
-/// Without a decimal where it would not fit, and nobody needs it.
+/// Without a decimal where it would not fit and is not needed.
 fn percent(value: f64) -> String {
     if value.abs() < 99.95 { format!("{value:+.1}") } else { format!("{value:+.0}") }
 }
@@ -156,11 +157,6 @@ fn percent(value: f64) -> String {
 /// A sentence broken at spaces.
 fn wrapped(sentence: &str, columns: usize) -> String {
     isobar_model::text::hanging("", &sentence.split(' ').collect::<Vec<_>>(), "", columns)
-}
-
-/// The first characters of a name; control characters are shown as `?`.
-fn shown(name: &str, most: usize) -> String {
-    name.chars().take(most).map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
 #[cfg(test)]

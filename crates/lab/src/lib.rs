@@ -20,6 +20,7 @@ mod sra;
 mod starts;
 mod stats;
 mod table;
+mod text;
 
 pub use across::{Across, AcrossCell, AcrossRow, AcrossTotal, BASE, across, across_table};
 pub use compare::{

@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn too_many_are_told() {
         let many = workload("[[app]]\nprogram = \"soplex\"\nmemory_node = 0\ncount = 4\n");
-        let told = optimum(&many, 4, 1).unwrap_err().to_string();
-        assert!(told.starts_with("static mappings: more than 4"), "{told}");
+        let message = optimum(&many, 4, 1).unwrap_err().to_string();
+        assert!(message.starts_with("static mappings: more than 4"), "{message}");
     }
 }

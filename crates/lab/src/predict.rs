@@ -158,7 +158,7 @@ impl Kept {
     }
 }
 
-/// The pages that the threads of an LLC access most, as many as there is room for; ties in the
+/// The pages that the threads of an LLC access most, as many as fit; ties in the
 /// order of the usage.
 fn most_accessed(usage: &Usage, llc: &[usize], one: usize, room: usize) -> Vec<bool> {
     let mine = |row: &[u64]| {
@@ -307,11 +307,11 @@ mod tests {
         let some = with(&profile(8, &(0..512).map(last).collect::<Vec<_>>())).unwrap();
         let (guessed, counted) = (times(&of, &Assumptions::default()).gain("locality"), some.gain("locality"));
         assert!(counted.unwrap().1 > 5.0 && counted.unwrap().1 < guessed.unwrap().1, "{counted:?} {guessed:?}");
-        let told = |misses: &PageProfile| with(misses).unwrap_err().to_string();
-        assert_eq!(told(&profile(4, &[])), "misses of another run: 4 threads, not 8");
+        let message = |misses: &PageProfile| with(misses).unwrap_err().to_string();
+        assert_eq!(message(&profile(4, &[])), "misses of another run: 4 threads, not 8");
         let mut far = Usage::new(8, 1 << 20).unwrap();
         far.push(Page { number: 9999, first: 0 }, &[1; 8]).unwrap();
         let far = PageProfile { usage: far, ..profile(8, &[vec![1; 8]]) };
-        assert_eq!(told(&far), "misses of another run: none of its pages was accessed");
+        assert_eq!(message(&far), "misses of another run: none of its pages was accessed");
     }
 }

@@ -6,9 +6,9 @@ use isobar_sim::Workload;
 use isobar_sim::schedules::{Schedule, balanced};
 use std::collections::BTreeMap;
 
-/// So many schedules are few: N-MASS evaluates all 6 of four processes on two nodes (section 4.3);
-/// all 70 of its eight-process workloads fit too, and the thousands of larger machines, which no
-/// mean over all could be had of, do not.
+/// Up to this number schedules are few: N-MASS evaluates all 6 of four processes on two nodes
+/// (section 4.3); all 70 of its eight-process workloads fit too, and the thousands of larger
+/// machines, which no mean over all could be had of, do not.
 pub const FEW: usize = 100;
 
 /// Where threads start.

@@ -3,6 +3,7 @@
 use crate::compare::{Comparison, PolicyRow};
 use crate::optimum::Mapping;
 use crate::spread::Spread;
+use crate::text::short;
 use isobar_model::LlcId;
 use isobar_model::metrics::Summary;
 use std::collections::BTreeMap;
@@ -146,10 +147,4 @@ fn slowdowns(text: &mut String, policies: &[PolicyRow]) {
         }
         text.push('\n');
     }
-}
-
-/// The first characters of a name; control characters, which a program's name may hold, are shown
-/// as `?`.
-fn short(name: &str, most: usize) -> String {
-    name.chars().take(most).map(|c| if c.is_control() { '?' } else { c }).collect()
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used)]
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/topology/support/mod.rs"]
 mod support;
 
 use criterion::{Criterion, criterion_group, criterion_main};

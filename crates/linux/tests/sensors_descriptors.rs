@@ -1,4 +1,4 @@
-//! Descriptors of counters: closed with their threads, and told apart from permissions when they
+//! Descriptors of counters: closed with their threads, and distinguished from permissions when they
 //! run out. One test in a process of its own, because descriptors and their limit belong to the
 //! process.
 
@@ -94,7 +94,7 @@ fn an_injected_limit_is_divided_and_told() {
         sample = next(&mut sensors);
     }
     assert_eq!(all(&sample), 3);
-    let remark = limit_remark(&sample).expect("the limit is told");
+    let remark = limit_remark(&sample).expect("the limit is reported");
     assert!(remark.starts_with("descriptor limit 28 reached, 3 of "), "{remark}");
     assert!(remark.ends_with("threads counted; raise LimitNOFILE"), "{remark}");
 }
@@ -109,10 +109,10 @@ fn the_real_limit_is_emfile_and_not_a_permission() {
     next(&mut sensors);
     let sample = next(&mut sensors);
     setrlimit(Resource::Nofile, before).unwrap();
-    let remark = limit_remark(&sample).expect("EMFILE is told");
+    let remark = limit_remark(&sample).expect("EMFILE is reported");
     assert!(remark.starts_with(&format!("descriptor limit {soft} reached")), "{remark}");
     assert!(!remark.contains("permi") && !remark.contains("CAP_"), "{remark}");
-    // Nothing stays half open: the next sample, with room, counts all of them.
+    // Nothing stays half open: the next sample, with descriptors, counts all of them.
     next(&mut sensors);
     let recovered = next(&mut sensors);
     assert!(counted(&recovered, child.pid()) >= 12, "{:?}", recovered.capabilities.remarks);

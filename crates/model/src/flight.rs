@@ -12,6 +12,10 @@ use serde::{Deserialize, Serialize};
 
 /// Pages copied between two looks at whether the rest is still wanted. Of each process and pair of
 /// nodes this many are taken on in any case, so that a full queue starves no process.
+///
+/// On Linux also the pages of one system call. The kernel drains the LRU lists of every CPU in each
+/// call, and holds them disabled for its length: fewer calls cost less, shorter ones stall others
+/// less.
 pub const BATCH: Pages = Pages(512);
 
 /// Pages under way at most, all processes together, where a machine has no limit of its own: 1 GiB
@@ -19,8 +23,8 @@ pub const BATCH: Pages = Pages(512);
 /// when its turn comes.
 pub const MOST_UNDER_WAY: Pages = Pages(262_144);
 
-/// Why pages stay that are not taken on: as many are under way as may be. No refusal: room comes
-/// as pages arrive.
+/// Why pages stay that are not taken on: as many are under way as may be. No refusal: slots become
+/// free as pages arrive.
 pub const QUEUE_FULL: &str = "enough pages are under way";
 /// Why pages stay whose migration a plan, or the end of the run, withdrew.
 pub const WITHDRAWN: &str = "withdrawn";

@@ -137,7 +137,7 @@ pub enum Action {
     },
 }
 
-/// How many of every so many new pages go to a node, as the weights of weighted interleave are.
+/// How many new pages go to a node in each round, as the weights of weighted interleave are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeWeight {

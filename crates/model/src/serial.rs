@@ -67,10 +67,10 @@ mod tests {
     #[test]
     fn counts_are_numbers_and_what_else_is_found_is_named() {
         assert_eq!((read("7"), read("2.6"), read("null")), (Ok(Some(7)), Ok(Some(3)), Ok(None)));
-        let told = |text| read(text).unwrap_err();
-        assert_eq!(told("\"7\""), "invalid type: string \"7\", expected a count that is not negative, or null");
-        assert!(told("-1").starts_with("invalid value: integer `-1`, expected a count"));
-        assert!(told("true").starts_with("invalid type: boolean `true`"));
-        assert!(told("[1]").starts_with("invalid type: sequence") && told("{}").starts_with("invalid type: map"));
+        let message = |text| read(text).unwrap_err();
+        assert_eq!(message("\"7\""), "invalid type: string \"7\", expected a count that is not negative, or null");
+        assert!(message("-1").starts_with("invalid value: integer `-1`, expected a count"));
+        assert!(message("true").starts_with("invalid type: boolean `true`"));
+        assert!(message("[1]").starts_with("invalid type: sequence") && message("{}").starts_with("invalid type: map"));
     }
 }

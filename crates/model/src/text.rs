@@ -1,6 +1,7 @@
 //! Text from outside, fit for one line of a message. It knows what a terminal would act on; it
 //! refuses to know what the text means.
 
+use crate::num;
 use std::borrow::Cow;
 
 /// The text with control characters escaped (`\n`, `\u{1b}`), so that a message stays on its line
@@ -47,6 +48,14 @@ pub fn is_dangerous(c: char) -> bool {
         || matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A gain as a part of a speed: `+12.3 %`.
+#[must_use]
+pub fn signed_percent(part: f64) -> String {
+    let tenths = num::round(part.abs() * 1000.0);
+    let sign = if part < 0.0 && tenths > 0 { '-' } else { '+' };
+    format!("{sign}{}.{} %", tenths / 10, tenths % 10)
 }
 
 /// Ascending numbers as a list of ranges, as the kernel writes it: `0-3,8`.

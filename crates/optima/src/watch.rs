@@ -31,7 +31,7 @@ impl<'a> Watch<'a> {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Ends a search that has no room to prove anything.
+    /// Ends a search whose budget is too small to prove anything.
     pub fn give_up(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }

@@ -17,7 +17,7 @@ use std::hint::black_box;
 const SLICES: u64 = 100;
 const ROWS: u64 = 100_000;
 
-/// Slices whose pages have so many threads each; they lie in runs, as pages of arrays do.
+/// Slices whose pages have this many threads each; they lie in runs, as pages of arrays do.
 fn trace(threads: u32) -> Vec<u8> {
     let header = Header { engine: "bench".into(), sampled: None, page_bytes: 4096, slice_ns: 1, command: vec![] };
     let mut writer = Writer::new(Vec::new(), &header).unwrap();

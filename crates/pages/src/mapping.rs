@@ -124,8 +124,8 @@ fn balanced(seen: &Seen<'_>) -> Vec<u16> {
     let below = |load: u128| load * count < seen.accesses();
     for at in by_accesses(seen).into_iter().map(num::index) {
         let page = &pages[at];
-        // Mostly the best node has room, and the row need not be read again. Of a page with several
-        // best nodes the lowest is known, and another may be less loaded.
+        // Mostly the best node has free pages, and the row need not be read again. Of a page with
+        // several best nodes the lowest is known, and another may be less loaded.
         let alone = u128::from(page.most) * 2 > u128::from(page.accesses);
         placed[at] = if alone && below(loads[usize::from(page.best)]) {
             page.best
@@ -134,7 +134,7 @@ fn balanced(seen: &Seen<'_>) -> Vec<u16> {
             let room = (0..).zip(&loads).zip(&by_node).filter(|((_, load), _)| below(**load));
             let chosen =
                 room.max_by_key(|((node, load), count)| (**count, std::cmp::Reverse(**load), std::cmp::Reverse(*node)));
-            // Without accesses nobody is below its share.
+            // Without accesses no node is below its share.
             chosen.map_or(page.best, |((node, _), _)| node)
         };
         loads[usize::from(placed[at])] += u128::from(page.accesses);

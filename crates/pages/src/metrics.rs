@@ -41,7 +41,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Of a placement. Pages that nobody accessed count as pages and have no accesses; they are
+    /// Of a placement. Pages without accesses count as pages and have no accesses; they are
     /// local where they were first touched.
     #[must_use]
     pub fn of(seen: &Seen<'_>, placement: &Placement) -> Self {

@@ -20,7 +20,7 @@ pub fn by_accesses(seen: &Seen<'_>) -> Vec<u32> {
     sorted.positions
 }
 
-/// Positions in an order, and room for the next.
+/// Positions in an order, and space for the next.
 struct Sorted {
     positions: Vec<u32>,
     keys: Vec<u64>,

@@ -132,9 +132,9 @@ mod tests {
         assert_eq!(large.pages(), [Page { number: 1, first: 1 }, Page { number: 0, first: 0 }]);
         assert_eq!((large.row(0), large.row(1)), ([4, u64::MAX].as_slice(), [10, 0].as_slice()));
         assert_eq!(usage.with_pages_of(4096).unwrap(), usage);
-        let told = usage.with_pages_of(1024).unwrap_err().to_string();
+        let message = usage.with_pages_of(1024).unwrap_err().to_string();
         assert_eq!(
-            told,
+            message,
             "a page of 1024 bytes is no whole number of pages of 4096 bytes; expected a power of two from 4096 on"
         );
     }
@@ -142,10 +142,10 @@ mod tests {
     #[test]
     fn rows_that_do_not_fit_are_refused() {
         let mut usage = Usage::new(2, 4096).unwrap();
-        let told = usage.push(Page { number: 16, first: 0 }, &[1]).unwrap_err().to_string();
-        assert_eq!(told, "page 0x10 has 1 counts, and there are 2 threads");
-        let told = usage.push(Page { number: 16, first: 2 }, &[1, 1]).unwrap_err().to_string();
-        assert_eq!(told, "page 0x10 was first touched by thread 2, and there are 2, from 0");
+        let message = usage.push(Page { number: 16, first: 0 }, &[1]).unwrap_err().to_string();
+        assert_eq!(message, "page 0x10 has 1 counts, and there are 2 threads");
+        let message = usage.push(Page { number: 16, first: 2 }, &[1, 1]).unwrap_err().to_string();
+        assert_eq!(message, "page 0x10 was first touched by thread 2, and there are 2, from 0");
         assert_eq!(Usage::new(0, 4096).unwrap_err().to_string(), "threads: expected a number from 1 to 65535");
         assert!(usage.pages().is_empty() && usage.row(3).is_empty());
     }

@@ -70,9 +70,10 @@ pub fn example() -> String {
 /// The page of all policies and their settings, in Markdown.
 #[must_use]
 pub fn page() -> String {
-    let head = "# The policies and their settings\n\nThis page is made from the code. Every setting is a key of its policy's \
-                section in the configuration file ([example](../examples/isobar.toml)), or is given as `--set POLICY.KEY=VALUE`. An \
-                epoch or interval is one decision. Sections in parentheses are those of the paper.\n";
+    let head = "# The policies and their settings\n\nThis page is made from the code. Every setting is a key \
+                of its policy's section in the configuration file ([example](../examples/isobar.toml)), or \
+                is given as `--set POLICY.KEY=VALUE`. An epoch or interval is one decision. Sections in \
+                parentheses are those of the paper.\n";
     let text: String = head.split("\n\n").map(|part| wrapped("", "", part, FILE)).collect::<Vec<_>>().join("\n");
     rows().into_iter().fold(text, |text, (entry, rows)| text + &chapter(entry, &rows))
 }

@@ -20,7 +20,8 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 #[derive(Debug, Parser)]
 #[command(
     version,
-    after_help = "Example:\n  isobar-resctrl-double --mount /tmp/resctrl --domains 0,2 --for 60 &\n  mkdir /tmp/resctrl/web && echo 'L3:0=3' > /tmp/resctrl/web/schemata"
+    after_help = "Example:\n  isobar-resctrl-double --mount /tmp/resctrl --domains 0,2 --for 60 &\n  mkdir \
+                  /tmp/resctrl/web && echo 'L3:0=3' > /tmp/resctrl/web/schemata"
 )]
 struct Arguments {
     /// The folder to mount on.

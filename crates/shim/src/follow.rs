@@ -10,7 +10,7 @@ use std::ptr;
 const SOON: i64 = 10;
 /// ... and at most, while nothing does.
 const LATER: i64 = 80;
-/// While pages are placed, every mapping is looked at in one of so many looks at least.
+/// While pages are placed, every mapping is looked at in at least one of this many looks.
 const SWEEP_EVERY: u64 = 8;
 /// Its stack: enough for a buffer of 4 KiB, in programs with much thread-local storage, too.
 const STACK: usize = 256 << 10;
@@ -77,7 +77,7 @@ extern "C" fn follow(_: *mut c_void) -> *mut c_void {
     if !own_descriptors() {
         return ptr::null_mut();
     }
-    // Without a policy of its own, it is told of a mapping whether that has one.
+    // Without a policy of its own, the kernel says of a mapping whether that has one.
     policy::set_for_thread(Decision::Free.mode());
     if let Some(page) = shared::open() {
         watch(page);

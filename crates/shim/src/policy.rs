@@ -1,7 +1,7 @@
 //! Memory policies of this process, by the kernel's calls (`set_mempolicy(2)`, `mbind(2)`,
 //! `get_mempolicy(2)`).
 //!
-//! A policy of ours has the flag `MPOL_F_STATIC_NODES`, which is how it is told from the owner's.
+//! A policy of ours has the flag `MPOL_F_STATIC_NODES`, which distinguishes it from the owner's.
 
 use isobar_allocation::{Decision, Mapping, Mode};
 use std::ptr;
@@ -23,21 +23,21 @@ const WORDS: usize = 16;
 /// The bits of one word, and the one that the kernel subtracts.
 const BITS: libc::c_ulong = 65;
 
-/// A policy as the kernel tells it: mode with flags, and the nodes below 64.
+/// A policy as the kernel reports it: mode with flags, and the nodes below 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct Found {
     mode: i32,
     nodes: u64,
 }
 
 /// The policy of this thread; `None` where the kernel does not say.
-pub fn of_thread() -> Option<Told> {
-    told(0, 0)
+pub fn of_thread() -> Option<Found> {
+    found(0, 0)
 }
 
 /// The policy at an address: that of its mapping, else of this thread.
-pub fn at(address: usize) -> Option<Told> {
-    told(address, AT_ADDRESS)
+pub fn at(address: usize) -> Option<Found> {
+    found(address, AT_ADDRESS)
 }
 
 /// The policy of mappings for a decision.
@@ -49,17 +49,17 @@ pub fn of_mappings(decision: &Decision) -> Mode {
 }
 
 /// Whether someone else has set it. What is not known is taken to be someone's.
-pub fn is_the_owners(told: Option<Told>) -> bool {
-    match told {
-        Some(Told { mode: LOCAL, .. }) => !THREADS_HAVE_ONE.load(Ordering::Relaxed),
-        Some(told) => told.mode & !FLAGS != 0 && told.mode & STATIC_NODES == 0,
+pub fn is_the_owners(found: Option<Found>) -> bool {
+    match found {
+        Some(Found { mode: LOCAL, .. }) => !THREADS_HAVE_ONE.load(Ordering::Relaxed),
+        Some(found) => found.mode & !FLAGS != 0 && found.mode & STATIC_NODES == 0,
         None => true,
     }
 }
 
 /// Whether it is this policy, set by us.
-pub fn is(told: Told, mode: Mode) -> bool {
-    told == Told { mode: flagged(mode), nodes: mode.nodes }
+pub fn is(found: Found, mode: Mode) -> bool {
+    found == Found { mode: flagged(mode), nodes: mode.nodes }
 }
 
 /// Gives the thread that begins a program a policy, which its threads and children inherit.
@@ -98,10 +98,10 @@ const fn bits(mode: Mode) -> libc::c_ulong {
     if mode.nodes == 0 { 0 } else { BITS }
 }
 
-fn told(address: usize, flags: libc::c_ulong) -> Option<Told> {
+fn found(address: usize, flags: libc::c_ulong) -> Option<Found> {
     let (mut mode, mut nodes): (i32, _) = (0, [0_u64; WORDS]);
     let (mode_at, nodes_at) = (&raw mut mode, nodes.as_mut_ptr());
     // SAFETY: the kernel writes one number and as many bits as we say there are.
     let result = unsafe { libc::syscall(libc::SYS_get_mempolicy, mode_at, nodes_at, nodes.len() * 64, address, flags) };
-    (result == 0).then_some(Told { mode, nodes: nodes[0] })
+    (result == 0).then_some(Found { mode, nodes: nodes[0] })
 }

@@ -13,9 +13,9 @@ pub fn sweep(mode: Mode) {
 }
 
 fn give(found: Mapping, mode: Mode) {
-    let told = policy::at(found.start);
-    let has_it = told.is_none_or(|told| policy::is(told, mode));
-    if !has_it && !policy::is_the_owners(told) {
+    let found_policy = policy::at(found.start);
+    let has_it = found_policy.is_none_or(|found_policy| policy::is(found_policy, mode));
+    if !has_it && !policy::is_the_owners(found_policy) {
         policy::set_for_mapping(found, mode);
     }
 }

@@ -1,6 +1,6 @@
 //! What simulated time costs: 40 programs with phases on two sockets of 20 cores, in steps of 100
 //! ms, against real time; how the cost grows from 10 to 640 programs, each on a machine with a core
-//! for it; and steps in which pages are on their way, where everything is set up anew.
+//! for it; and steps in which pages are on their way, where everything is set up again.
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use isobar_model::{Action, Machine, NodeId, PageSelection, Pages, Pid, Plan, Seconds};

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// Threads that have so little left, relative to the first that ends, end with it.
 const TOGETHER: f64 = 1.01;
-/// Misses have no room to be saved: what caches keep is for the caller to take out.
+/// No misses can be saved: what caches keep is for the caller to take out.
 const FOOTPRINT: f64 = 1e12;
 
 /// Where a thread runs.

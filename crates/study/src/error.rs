@@ -20,7 +20,8 @@ pub enum StudyError {
     },
     /// solutions that are not JSON of the expected form
     #[error(
-        "{file}: {}: expected {{\"solutions\": [{{\"apps\": [..], \"llc\": [..], \"cluster\": [..], \"ways\": [..]}}]}}",
+        "{file}: {}: expected {{\"solutions\": [{{\"apps\": [..], \"llc\": [..], \"cluster\": \
+         [..], \"ways\": [..]}}]}}",
         one_line(&format!("{path}: {cause}"))
     )]
     Json {

@@ -106,7 +106,8 @@ impl Written {
             let there = clusters.entry((*llc, *cluster)).or_insert(Cluster { programs: Vec::new(), ways: *ways });
             if there.ways != *ways {
                 return Err(format!(
-                    ".ways[{program}] is {ways}, but cluster {cluster} of llc {llc} has {} ways: all of a cluster have the same",
+                    ".ways[{program}] is {ways}, but cluster {cluster} of llc {llc} has {} ways: all of a \
+                     cluster have the same",
                     there.ways
                 ));
             }

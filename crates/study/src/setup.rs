@@ -204,7 +204,7 @@ fn unknown(name: &str) -> StudyError {
     StudyError::request(format!("--algorithm {name}: unknown algorithm{hint}"))
 }
 
-/// Bandwidths that the models can tell apart, in MB/s: far below, queues grow until their fixed
+/// Bandwidths that the models can distinguish, in MB/s: far below, queues grow until their fixed
 /// point is beyond any number.
 pub const BANDWIDTH: RangeInclusive<f64> = 1.0..=1e9;
 

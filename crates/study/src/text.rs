@@ -188,8 +188,10 @@ mod tests {
     fn ways_are_drawn_and_programs_stand_beneath() {
         let mut text = Text::new(80);
         let drawn = text.row(&row());
-        let expected = "workload 1 (line 3): a, b\\u{1b}[2J, c\n  lfoc+            unfairness 1.2500  STP 2.800  ANTT 1.100  CoV 0.100  12 ms\n    \
-                        LLC 0  AAAAABB.\n      A  5 ways  a 1.250 (1.000), c 1.000\n      B  2 ways  b\\u{1b}[2J 1.000\n    LLC 1  ........  no program\n";
+        let expected = "workload 1 (line 3): a, b\\u{1b}[2J, c\n  lfoc+            unfairness 1.2500  STP \
+                        2.800  ANTT 1.100  CoV 0.100  12 ms\n    \
+                        LLC 0  AAAAABB.\n      A  5 ways  a 1.250 (1.000), c 1.000\n      B  2 \
+                        ways  b\\u{1b}[2J 1.000\n    LLC 1  ........  no program\n";
         assert_eq!(drawn, expected);
         assert!(text.row(&row()).starts_with("  lfoc+"), "a workload is introduced once");
     }

@@ -197,7 +197,7 @@ unsafe extern "C" fn mapped(
     let Some(next) = (unsafe { MMAP.get::<Function>() }) else { return libc::MAP_FAILED };
     // SAFETY: as the program calls us.
     let result = unsafe { next(at, size, rights, flags, file, from) };
-    // What is mapped for no access is room for something else: a stack, an arena.
+    // What is mapped for no access is reserved for something else: a stack, an arena.
     if result != libc::MAP_FAILED && flags & libc::MAP_ANONYMOUS != 0 && rights != libc::PROT_NONE {
         report::allocated(result, size, caller);
     }

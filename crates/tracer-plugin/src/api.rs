@@ -33,7 +33,7 @@ pub struct Info {
 /// A callback reads no registers.
 const NO_REGISTERS: c_int = 0;
 /// Loads and stores are reported. QEMU 7.2 reports stores to those who ask for loads, and loads to
-/// those who ask for stores: so both are asked for, and told apart by what it says of each.
+/// those who ask for stores: so both are asked for, and distinguished by what it says of each.
 const ALL_ACCESSES: c_int = 3;
 
 pub type OnCpu = unsafe extern "C" fn(Id, c_uint);

@@ -282,7 +282,7 @@ fn text(address: u64) -> Option<String> {
         let remote =
             libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(usize::try_from(from).ok()?), iov_len: most };
         let own = std::process::id().cast_signed();
-        // SAFETY: the buffer has room for `most` bytes; the kernel checks the other side.
+        // SAFETY: the buffer has `most` bytes; the kernel checks the other side.
         let read = unsafe { libc::process_vm_readv(own, &raw const local, 1, &raw const remote, 1, 0) };
         length += usize::try_from(read).ok().filter(|read| *read > 0)?;
     }

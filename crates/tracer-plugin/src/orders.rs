@@ -14,7 +14,7 @@ pub const VARIABLE: &str = "ISOBAR_TRACE";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Orders {
-    /// The trace file; made anew.
+    /// The trace file; replaced if it exists.
     pub trace: PathBuf,
     /// A file to which notes are added, a line each.
     pub notes: PathBuf,

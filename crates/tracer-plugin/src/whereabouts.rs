@@ -32,7 +32,7 @@ fn highest(text: &str) -> Option<u32> {
 /// Where these pages are now, which must ascend; those without memory are left out.
 ///
 /// # Errors
-/// The kernel's refusal: in a container it may allow this to nobody.
+/// The kernel's refusal: in a container it may allow this to no process.
 pub fn of(pages: &[u64], base: u64, slice: u64, nodes: u32) -> io::Result<Placed> {
     let mut placed = Placed { slice, nodes, pages: Vec::with_capacity(pages.len()) };
     for batch in pages.chunks(BATCH) {

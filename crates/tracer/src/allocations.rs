@@ -52,7 +52,7 @@ impl Allocations {
     }
 }
 
-/// A function with the line's number: it may allocate several structures, which are told apart.
+/// A function with the line's number: it may allocate several structures, which are distinguished.
 fn full_name(function: &str, line: Option<&String>) -> String {
     match line.and_then(|line| line.rsplit_once(':')) {
         Some((_, number)) => format!("{function}:{number}"),

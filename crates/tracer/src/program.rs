@@ -57,7 +57,7 @@ fn script(path: &Path, line: &[u8]) -> Result<(PathBuf, Vec<OsString>), String> 
 
 /// Whether a file is a program that can be traced.
 fn check(path: &Path, head: &[u8]) -> Result<(), String> {
-    // Room for a whole header, whatever the file.
+    // Space for a whole header, whatever the file.
     let mut bytes = head.to_vec();
     bytes.resize(HEAD, 0);
     let elf = FileHeader64::<Endianness>::parse(bytes.as_slice()).map_err(|_| "not a 64-bit program for Linux")?;
@@ -104,25 +104,25 @@ mod tests {
         let (path, words) = resolve(script.as_os_str()).unwrap();
         assert_eq!((path, words), (PathBuf::from("/bin/sh"), vec!["-e".into(), script.clone().into()]));
         fs::write(&script, "#!/nowhere\n").unwrap();
-        let told = resolve(script.as_os_str()).unwrap_err();
-        assert!(told.starts_with("its interpreter /nowhere: No such file"), "{told}");
+        let message = resolve(script.as_os_str()).unwrap_err();
+        assert!(message.starts_with("its interpreter /nowhere: No such file"), "{message}");
     }
 
     #[test]
     fn what_cannot_be_traced_is_refused_beforehand() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("program");
-        let told = |bytes: &[u8], mode: u32| {
+        let message = |bytes: &[u8], mode: u32| {
             fs::write(&path, bytes).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
             resolve(path.as_os_str()).unwrap_err()
         };
-        assert_eq!(told(b"text", 0o755), "not a 64-bit program for Linux");
+        assert_eq!(message(b"text", 0o755), "not a 64-bit program for Linux");
         let mut elf = fs::read("/proc/self/exe").unwrap()[..4096].to_vec();
-        assert_eq!(told(&elf, 0o644), "not executable");
-        assert_eq!(told(&elf, 0o4755), "set-uid and set-gid programs would run without their privileges");
+        assert_eq!(message(&elf, 0o644), "not executable");
+        assert_eq!(message(&elf, 0o4755), "set-uid and set-gid programs would run without their privileges");
         elf[18] = 183;
-        assert_eq!(told(&elf, 0o755), "not a program for x86-64, the only architecture that can be traced");
+        assert_eq!(message(&elf, 0o755), "not a program for x86-64, the only architecture that can be traced");
         assert_eq!(resolve(OsStr::new("no-such-command-anywhere")).unwrap_err(), "no such command");
     }
 }

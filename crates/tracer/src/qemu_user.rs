@@ -45,7 +45,7 @@ impl Engine for QemuUser {
         let plugin = beside(PLUGIN).ok_or_else(|| {
             words(
                 &format!("{PLUGIN} is neither beside isobar nor in ../lib/isobar"),
-                "cargo build -p isobar-tracer-plugin, or install isobar anew",
+                "cargo build -p isobar-tracer-plugin, or reinstall isobar",
             )
         })?;
         let first = job.command.first().ok_or_else(|| TracerError::command(job, "no command"))?;

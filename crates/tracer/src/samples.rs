@@ -1,6 +1,6 @@
 //! What becomes of sampled accesses: a trace, slice by slice. Buffers of several CPUs come one
 //! after the other, so a slice stays open for a while. Where pages are is asked when slices are
-//! written, while the program still runs: afterwards nobody knows.
+//! written, while the program still runs: afterwards it is unknown.
 
 mod missing;
 mod pages;
@@ -147,7 +147,7 @@ impl<W: Write> Samples<W> {
         self.looked = u64::MAX;
         self.write()?;
         self.close_below(u64::MAX)?;
-        Ok(self.missing.told(self.over))
+        Ok(self.missing.in_words(self.over))
     }
 
     fn take(&mut self, of: Of, record: Record) -> Result<(), TraceError> {

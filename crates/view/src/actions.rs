@@ -1,5 +1,5 @@
 //! What was decided about each program: in words, with what was predicted of it and what came of
-//! it. Actions of an epoch on one program are told as one decision.
+//! it. Actions of an epoch on one program are shown as one decision.
 
 use crate::moment::Moment;
 use crate::view::{ActionView, LastAction, Measured};

@@ -129,8 +129,8 @@ mod tests {
         assert!(llcs(&seen, &ways)[0].clusters.is_empty(), "a dry run sets nothing");
         ways.take(&plan, Some(&Outcome { actions: vec![ActionOutcome::Done; 2] }));
         let clusters = llcs(&seen, &ways)[0].clusters.clone();
-        let told: Vec<_> = clusters.iter().map(|one| (one.name.as_str(), one.way_mask, one.programs[0].0)).collect();
-        assert_eq!(told, [("streams", 0x3, 2), ("rest", 0xfffc, 1)]);
+        let given: Vec<_> = clusters.iter().map(|one| (one.name.as_str(), one.way_mask, one.programs[0].0)).collect();
+        assert_eq!(given, [("streams", 0x3, 2), ("rest", 0xfffc, 1)]);
         assert_eq!(ways.mask(LlcId(0), &seen.processes[1]), 0x3);
         ways.take(
             &Plan { actions: vec![set("all", 0xffff, &[1, 2])], ..plan },

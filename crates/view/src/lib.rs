@@ -3,7 +3,7 @@
 //! that all of them say the same.
 //!
 //! [`Watch`] takes one [`Moment`] after the other, live, simulated or recorded, and makes a
-//! [`View`] of each. Slowdowns and who harms whom are the estimates that the policy `isobar`
+//! [`View`] of each. Slowdowns and harm between programs are the estimates that the policy `isobar`
 //! decides with ([`isobar_policy::isobar::outlook`]). What was not measured is `None`, and
 //! [`View::gaps`] says why.
 //!

@@ -21,7 +21,8 @@ pub fn thread(tid: u32, cpu: u32) -> Thread {
     Thread { cpu: Some(CpuId(cpu)), cpu_time: Some(Seconds(1.0)), ..Thread::unmeasured(Tid(tid)) }
 }
 
-/// One that was: 1.25 billion instructions at 2 cycles each, so many misses per 1000 of them.
+/// One that was: 1.25 billion instructions at 2 cycles each, with the given misses per 1000 of
+/// them.
 pub fn counted(tid: u32, cpu: u32, mpki: f64) -> Thread {
     Thread {
         instructions: Some(1_250_000_000),

@@ -13,7 +13,7 @@ const NAMED: f64 = 1.05;
 const COUNTED: f64 = 1.1;
 /// A link is named where it is fuller than this and than every controller.
 const LINK: f64 = 0.5;
-/// Controllers below this are told together: nothing waits there.
+/// Controllers below this are named together: nothing waits there.
 const LITTLE: f64 = 0.1;
 /// Seconds for which a decision is news.
 const NEWS: f64 = 60.0;
@@ -129,8 +129,8 @@ fn few_ways(view: &View, pid: Pid) -> Option<String> {
 /// Who it is, processes of a name together.
 fn from(harmed_by: &[Harm], own: &str) -> String {
     let mut names: BTreeMap<String, f64> = BTreeMap::new();
-    let told = |harm: &Harm| if harm.name == own { "others of its name".to_owned() } else { name(&harm.name) };
-    harmed_by.iter().for_each(|harm| *names.entry(told(harm)).or_default() += harm.gain);
+    let message = |harm: &Harm| if harm.name == own { "others of its name".to_owned() } else { name(&harm.name) };
+    harmed_by.iter().for_each(|harm| *names.entry(message(harm)).or_default() += harm.gain);
     let all: f64 = names.values().sum();
     let mut order: Vec<(String, f64)> = names.into_iter().collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -142,7 +142,7 @@ fn from(harmed_by: &[Harm], own: &str) -> String {
     }
 }
 
-/// What pages tell where nothing is counted.
+/// What pages show where nothing is counted.
 fn remote(view: &View) -> String {
     let far = |program: &&ProgramView| {
         program.remote.is_some_and(|far| far >= 0.33) && program.cpus.is_some_and(|cpus| cpus >= 0.1)
@@ -246,8 +246,8 @@ mod tests {
         });
         assert_eq!(
             line(&view),
-            "Node 1's controller is at 93 % of 10.0 GB/s. redis (7) takes 1.41x as long as alone, most of it from backup. \
-             isobar would move backup (8) to node 0: +30 % over all."
+            "Node 1's controller is at 93 % of 10.0 GB/s. redis (7) takes 1.41x as long as alone, most of it \
+             from backup. isobar would move backup (8) to node 0: +30 % over all."
         );
         view.programs[0].distance = Some(1.5);
         view.programs[0].remote = Some(0.8);

@@ -52,7 +52,7 @@ pub enum Answer {
     No,
     /// It may.
     Yes,
-    /// What is measured cannot tell.
+    /// What is measured cannot answer it.
     #[default]
     NotMeasurable,
 }
@@ -109,7 +109,7 @@ pub struct NodeView {
     pub bandwidth: Option<f64>,
     /// What can pass.
     pub max_bandwidth: Option<f64>,
-    /// Whether that was told or measured; else it is an estimate.
+    /// Whether that was given or measured; else it is an estimate.
     pub max_is_told: bool,
     /// Latency of its memory from its own CPUs (from the nearest, where it has none), as probed.
     pub latency_ns: Option<f64>,
@@ -258,7 +258,7 @@ pub struct ProgramView {
     pub distance: Option<f64>,
     /// Who slows it down, the greatest first.
     pub harmed_by: Vec<Harm>,
-    /// Whom it slows down, the greatest first.
+    /// Which programs it slows down, the greatest first.
     pub harms: Vec<Harm>,
     /// The last decision about it.
     pub last: Option<LastAction>,
@@ -269,7 +269,7 @@ pub struct ProgramView {
 /// What a neighbour does to a program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Harm {
-    /// The neighbour, or whom it harms.
+    /// The neighbour, or the program that it harms.
     pub pid: Pid,
     /// Its name, as the kernel has it.
     pub name: String,

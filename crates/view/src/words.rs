@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn a_hostile_name_is_harmless_and_short() {
-        let told = name(&format!("a\u{1b}[2J\u{202e}{}", "x".repeat(4096)));
-        assert!(told.starts_with("a\\u{1b}[2J\\u{202e}xxx") && told.ends_with('…'), "{told}");
-        assert_eq!(told.chars().count(), 32);
+        let message = name(&format!("a\u{1b}[2J\u{202e}{}", "x".repeat(4096)));
+        assert!(message.starts_with("a\\u{1b}[2J\\u{202e}xxx") && message.ends_with('…'), "{message}");
+        assert_eq!(message.chars().count(), 32);
     }
 }

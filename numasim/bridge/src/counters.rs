@@ -72,8 +72,8 @@ impl ThreadCounters for PageCounters {
 /// whatever it shows.
 fn still(reading: &CpuReading, time_ns: u64) -> String {
     format!(
-        "numasim: the page stands still since guest time {} us (sequence {}), so nothing was counted since the last sample: the \
-         plugin has ended or has stopped publishing, or every CPU slept",
+        "numasim: the page stands still since guest time {} us (sequence {}), so nothing was counted since \
+         the last sample: the plugin has ended or has stopped publishing, or every CPU slept",
         time_ns / 1000,
         reading.number
     )

@@ -56,7 +56,7 @@ impl Machine {
         Ok(page.wait(page.commit(), PATIENCE)?)
     }
 
-    /// Tells the plugin a word of `numasim-ctl`.
+    /// Sends the plugin a word of `numasim-ctl`.
     pub fn control(&self, word: &str) -> anyhow::Result<()> {
         if self.0.is_none() {
             return Ok(());

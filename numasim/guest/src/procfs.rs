@@ -143,7 +143,8 @@ mod tests {
         let whole = format!("9 (x) S 1 9 {} 5 0 0", "0 ".repeat(33).trim());
         assert_eq!(of_stat(&whole).unwrap().cpu, Some(5));
         assert_eq!(of_stat("71 (half"), None);
-        let maps = "00400000 default file=/bin/chase mapped=4 N0=4\n7f00 default anon=9 dirty=9 N0=3 N1=6 kernelpagesize_kB=4\n";
+        let maps = "00400000 default file=/bin/chase mapped=4 N0=4\n7f00 default anon=9 dirty=9 N0=3 N1=6 \
+                    kernelpagesize_kB=4\n";
         assert_eq!(of_numa_maps(maps, 2), [7, 6]);
         let vmstat = of_vmstat("nr_free_pages 5\nnuma_pages_migrated 17\npgmigrate_success 20\n");
         assert_eq!((vmstat.len(), vmstat["numa_pages_migrated"]), (2, 17));

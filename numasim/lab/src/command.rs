@@ -243,7 +243,8 @@ impl Shape {
         let right = |(at, llc): (usize, &Llc)| llc.cpus.as_slice().iter().copied().eq(at * cores..(at + 1) * cores);
         if !spec.llc.iter().enumerate().all(right) {
             let problem = format!(
-                "`llc.cpus`: QEMU numbers CPUs one LLC after another, equally many each: LLC 0 has {cores}, so LLC 1 must have {cores}-{}",
+                "`llc.cpus`: QEMU numbers CPUs one LLC after another, equally many each: LLC 0 has {cores}, \
+                 so LLC 1 must have {cores}-{}",
                 2 * cores - 1
             );
             return Err(LabError::input(&spec.name, problem));

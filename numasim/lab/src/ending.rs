@@ -89,10 +89,10 @@ fn runs(remains: &Remains) -> usize {
 }
 
 fn why(remains: &Remains) -> String {
-    let told =
+    let given =
         remains.lines.iter().find_map(|line| if let Line::Failed { why } = line { Some(one_line(why)) } else { None });
     let console = || remains.console.lines().rfind(|line| line.contains("director")).map(one_line);
-    told.or_else(console).unwrap_or_else(|| "it did not say why".to_owned())
+    given.or_else(console).unwrap_or_else(|| "it did not say why".to_owned())
 }
 
 /// The last of QEMU's words; those of the console where it said nothing.
@@ -106,7 +106,7 @@ fn said(remains: &Remains) -> String {
 impl Ending {
     /// One line for people.
     #[must_use]
-    pub fn told(&self, seconds: u32) -> String {
+    pub fn in_words(&self, seconds: u32) -> String {
         match self {
             Self::Done => "done".to_owned(),
             Self::Director(why) => format!("the director in the guest could not go on: {why}"),
@@ -115,7 +115,8 @@ impl Ending {
             Self::Qemu(what) => format!("QEMU aborted: {what}"),
             Self::OutOfTime { runs } => {
                 format!(
-                    "out of time after {seconds} s, {runs} run(s) done; raise --seconds (in a file, boot_limit_seconds) or ask for less"
+                    "out of time after {seconds} s, {runs} run(s) done; raise --seconds (in a file, \
+                     boot_limit_seconds) or ask for less"
                 )
             }
             Self::Down => {

@@ -27,8 +27,8 @@ fn each_fault_is_told_as_what_it_is() {
     check(Stop::Exit(0), &remains("booting", "", vec![]), Ending::Silent);
     check(Stop::Exit(0), &remains("booting", "numasim: modelling\n", hello()), Ending::Down);
     let ended = "qemu-system-x86_64: terminating on signal 15 from pid 1 (sh)";
-    let told = Ending::Qemu(format!("it ended with code 0: {ended}"));
-    check(Stop::Exit(0), &remains("booting", &format!("numasim: modelling\n{ended}\n"), hello()), told);
+    let given = Ending::Qemu(format!("it ended with code 0: {ended}"));
+    check(Stop::Exit(0), &remains("booting", &format!("numasim: modelling\n{ended}\n"), hello()), given);
     check(Stop::Interrupted, &remains(panic, error, vec![]), Ending::Interrupted);
     // The verdict alone does not count: the last line must be there.
     assert!(matches!(judge(Stop::Exit(17), &remains("", "", hello())), Ending::Qemu(_)));
@@ -44,6 +44,6 @@ fn every_ending_is_one_line() {
         Ending::Panicked("p".into()),
         Ending::Interrupted,
     ];
-    all.iter().for_each(|ending| assert!(!ending.told(5).is_empty() && !ending.told(5).contains('\n')));
-    assert!(Ending::OutOfTime { runs: 2 }.told(5).contains("2 run(s) done"));
+    all.iter().for_each(|ending| assert!(!ending.in_words(5).is_empty() && !ending.in_words(5).contains('\n')));
+    assert!(Ending::OutOfTime { runs: 2 }.in_words(5).contains("2 run(s) done"));
 }

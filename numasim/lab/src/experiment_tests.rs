@@ -1,7 +1,8 @@
 use super::*;
 
 const TEXT: &str = "name = \"t\"\nmachine = \"nehalem-2x4\"\n[[program]]\nname = \"a\"\nrun = \"chase\"\n\
-                    [[contender]]\nkind = \"linux\"\nnuma_balancing = true\n[[contender]]\nkind = \"daemon\"\nname = \"dino\"\nrun = \"mover\"\n";
+                    [[contender]]\nkind = \"linux\"\nnuma_balancing = true\n[[contender]]\nkind \
+                    = \"daemon\"\nname = \"dino\"\nrun = \"mover\"\n";
 
 #[test]
 fn what_is_not_written_has_its_default() {

@@ -237,7 +237,8 @@ fn copy(from: &Path, to: &Path) -> Result<(), LabError> {
 /// are fixed, for the guest reads these, and what it reads takes it time. Only root may write to
 /// its folders, whatever the umask here: a daemon that runs as root may refuse others.
 fn pack(root: &Path, to: &Path) -> Result<(), LabError> {
-    const PACK: &str = "chmod -R go-w . && find . -exec touch -h -d @0 {} + && find . | LC_ALL=C sort | cpio -o -H newc -R 0:0 --reproducible --quiet > \"$0\"";
+    const PACK: &str = "chmod -R go-w . && find . -exec touch -h -d @0 {} + && find . | LC_ALL=C sort | cpio \
+                        -o -H newc -R 0:0 --reproducible --quiet > \"$0\"";
     let mut command = Command::new("sh");
     command.args(["-c", PACK]).arg(to).current_dir(root);
     checked("cpio", &mut command)

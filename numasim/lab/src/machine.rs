@@ -117,7 +117,8 @@ pub fn named(machine: &str, scale: Scale) -> Result<Machine, LabError> {
         return Machine::of(scaled(machine, scale)?);
     }
     if scale != Scale::default() {
-        let problem = "its file states its own scale: leave out --time-scale, --cache-scale and --node-mib (in an experiment, [scale])";
+        let problem = "its file states its own scale: leave out --time-scale, --cache-scale and --node-mib \
+                       (in an experiment, [scale])";
         return Err(LabError::input(machine, problem));
     }
     if let Some((name, text)) = own {
@@ -228,8 +229,8 @@ impl Source {
     /// The private cache: as the file says, where last-level caches are victim caches; else the
     /// usual one.
     fn private(&self, scale: Scale) -> Private {
-        let told = self.llc.iter().map(|llc| llc.private_kib).fold(0.0, f64::max);
-        let kib = if told > 0.0 { told } else { PRIVATE_KIB } / scale.cache;
+        let listed = self.llc.iter().map(|llc| llc.private_kib).fold(0.0, f64::max);
+        let kib = if listed > 0.0 { listed } else { PRIVATE_KIB } / scale.cache;
         // 64 bytes times the ways times a power of two, in KiB, at least one set of each way.
         let sets = (kib * 16.0 / f64::from(PRIVATE_WAYS)).max(2.0).log2().round();
         let size_kib = num::round(sets.exp2() * f64::from(PRIVATE_WAYS) / 16.0);
@@ -252,10 +253,15 @@ pub fn to_toml(spec: &Spec) -> Result<String, LabError> {
     let body = spec.to_toml().map_err(|error| LabError::input(&spec.name, error.to_string()))?;
     let Spec { name, time_scale, cache_scale, .. } = spec;
     Ok(format!(
-        "# {name}, scaled for numasim: {time_scale} guest nanoseconds for each nanosecond of the real machine (clock, latencies and bandwidths\n\
-         # alike, so that latencies in cycles and all ratios stay); caches {cache_scale} times smaller, ways kept. Memory of a node is a figure of\n\
-         # its own. SMT siblings are left out; CPUs are numbered one LLC after another. Assumed, where the machine's file is silent: an\n\
-         # LLC hit costs {LLC_HIT_CYCLES} cycles, a private cache is {PRIVATE_KIB} KiB before scaling, a core has the outstanding misses\n         # and instructions of its line of processors (cores.rs), and no instruction but memory stalls.\n{body}"
+        "# {name}, scaled for numasim: {time_scale} guest nanoseconds for each nanosecond of the real \
+         machine (clock, latencies and bandwidths\n\
+         # alike, so that latencies in cycles and all ratios stay); caches {cache_scale} times smaller, ways \
+         kept. Memory of a node is a figure of\n\
+         # its own. SMT siblings are left out; CPUs are numbered one LLC after another. Assumed, where the \
+         machine's file is silent: an\n\
+         # LLC hit costs {LLC_HIT_CYCLES} cycles, a private cache is {PRIVATE_KIB} KiB before scaling, a \
+         core has the outstanding misses\n         # and instructions of its line of processors (cores.rs), \
+         and no instruction but memory stalls.\n{body}"
     ))
 }
 

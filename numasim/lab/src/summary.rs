@@ -94,12 +94,12 @@ pub fn summary(experiment: &Experiment, only: &[String], scales: (f64, f64), boo
     let mut all: BTreeMap<String, BTreeMap<u32, Measures>> = BTreeMap::new();
     let mut alone: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for boot in boots {
-        let told = |why: &str| format!("boot {}: {why}", boot.repeat + 1);
-        problems.extend(boot.problem.as_deref().map(told));
+        let words = |why: &str| format!("boot {}: {why}", boot.repeat + 1);
+        problems.extend(boot.problem.as_deref().map(words));
         let base = alone_seconds(experiment, boot);
         base.iter().for_each(|(program, seconds)| alone.entry(program.clone()).or_default().push(*seconds));
         for ran in boot.lines.iter().filter_map(Line::ran) {
-            problems.extend(metrics::problem(ran).map(|why| told(&format!("{}: {why}", ran.id))));
+            problems.extend(metrics::problem(ran).map(|why| words(&format!("{}: {why}", ran.id))));
         }
         for (contender, measures) in measured(boot, &base) {
             all.entry(contender).or_default().insert(boot.repeat, measures);

@@ -71,7 +71,7 @@ impl Flight {
         wait
     }
 
-    /// A line is on its way; there must be room.
+    /// A line is on its way; the buffer must not be full.
     pub fn start(&mut self, line: u64, arrives: u64, load: u64) {
         self.misses.push(Miss { line, arrives, load });
         self.limit = self.limit.min(load.saturating_add(self.reach));
@@ -132,7 +132,7 @@ mod tests {
         flight.start(1, 100, 5);
         flight.start(2, 900, FREE);
         assert_eq!((flight.due(0, 14), flight.due(0, 15)), (0, 100));
-        assert_eq!(flight.due(100, 1_000_000), 0, "nobody waits for the store");
+        assert_eq!(flight.due(100, 1_000_000), 0, "no load waits for the store");
         assert_eq!(flight.meet(2, 2_000_000), 900);
         assert_eq!(flight.due(100, 2_000_010), 800, "now a load wants its line");
     }

@@ -240,7 +240,7 @@ impl Cpu {
         }
     }
 
-    /// The part of what its misses cost that the CPU has waited for, and begins the sums anew. A
+    /// The part of what its misses cost that the CPU has waited for, and resets the sums. A
     /// CPU whose misses were all hidden would wait for longer ones, so it is never less than where
     /// all places for misses are taken.
     pub fn share(&mut self) -> f64 {

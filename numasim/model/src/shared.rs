@@ -35,9 +35,9 @@ pub struct Shared {
     entries: Vec<Entry>,
 }
 
-/// Bits of a line's number that the filter tells apart: 8 KiB, which the host's L1 keeps.
+/// Bits of a line's number that the filter distinguishes: 8 KiB, which the host's L1 keeps.
 const BITS: u32 = 16;
-/// Bits that the entries tell apart.
+/// Bits that the entries distinguish.
 const PLACES: u32 = 12;
 /// How long a line stays shared after a second CPU has last used it: long against the time slices
 /// and short against the phases of programs.

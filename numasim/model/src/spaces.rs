@@ -6,7 +6,7 @@
 //! it writes the kernel's half of a new page table, and with it always the last word
 //! (`clone_pgd_range` of Linux). So a table belongs to housekeeping where an address space of
 //! housekeeping wrote that word last: children and programs that it executes are marked with it,
-//! and a table that another process makes anew, in the same page, is not.
+//! and a table that another process makes, in the same page, is not.
 //!
 //! Moving pages is no housekeeping (`migrate_pages`, `move_pages`): it costs by the page, and there
 //! are as many fewer pages as caches are smaller.

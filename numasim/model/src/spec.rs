@@ -148,7 +148,7 @@ impl Default for Coherence {
 #[serde(deny_unknown_fields)]
 pub struct Tlb {
     /// Translations that it holds; the ways times a power of two. Pages are not scaled, so that a
-    /// machine whose caches are so many times smaller has as many times fewer.
+    /// machine whose caches are smaller by a factor has fewer by the same factor.
     pub entries: u32,
     /// Ways of a set.
     pub ways: u32,

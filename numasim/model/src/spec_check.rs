@@ -184,7 +184,8 @@ fn curve(node: &Node, file: &str) -> Result<(), SpecError> {
     let below = points.last().is_none_or(|last| last[0] < node.mb_per_s);
     if points.len() == 1 || !ascending || !below {
         let problem = format!(
-            "must have two points [MB/s, ns] or more, both ascending, below `mb_per_s` = {}; sort them and drop those that do not rise",
+            "must have two points [MB/s, ns] or more, both ascending, below `mb_per_s` = {}; sort them and \
+             drop those that do not rise",
             node.mb_per_s
         );
         return Err(SpecError::value(file, "node.curve", problem));

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
     /// there is no such device
-    #[error("{folder}: no ivshmem device (PCI 1af4:1110) on this machine: it is no numasim guest, or QEMU was started without `-device ivshmem-plain`", folder = folder.display())]
+    #[error("{folder}: no ivshmem device (PCI 1af4:1110) on this machine: it is no numasim guest, or QEMU \
+             was started without `-device ivshmem-plain`", folder = folder.display())]
     NoDevice {
         /// where it was looked for
         folder: PathBuf,
@@ -26,7 +27,8 @@ pub enum PageError {
         remedy: &'static str,
     },
     /// the memory behind it is smaller than the page
-    #[error("{path}: {bytes} bytes, and numasim's page has {expected}: give QEMU `-object memory-backend-file,...,size=64K`", path = path.display())]
+    #[error("{path}: {bytes} bytes, and numasim's page has {expected}: give QEMU `-object \
+             memory-backend-file,...,size=64K`", path = path.display())]
     TooSmall {
         /// the file
         path: PathBuf,
@@ -37,7 +39,8 @@ pub enum PageError {
     },
     /// it was never initialised
     #[error(
-        "no numasim page: word 0 is {found:#018x}: QEMU runs without the plugin, or the plugin was not given `page=PATH` of this memory"
+        "no numasim page: word 0 is {found:#018x}: QEMU runs without the plugin, or the plugin was not given \
+         `page=PATH` of this memory"
     )]
     NoMagic {
         /// what stands there
@@ -53,7 +56,7 @@ pub enum PageError {
     },
     /// a figure that cannot be
     #[error(
-        "the page says {count} {what}, and there is room for 1 to {most}: it is damaged, or no page of numasim's plugin"
+        "the page says {count} {what}, and the page holds 1 to {most}: it is damaged, or no page of numasim's plugin"
     )]
     Damaged {
         /// of what
@@ -68,7 +71,8 @@ pub enum PageError {
     NotModelling,
     /// no consistent reading
     #[error(
-        "no consistent reading in {tries} tries (sequence {sequence}): the plugin ended while it wrote, or publishes without a pause"
+        "no consistent reading in {tries} tries (sequence {sequence}): the plugin ended while it wrote, or \
+         publishes without a pause"
     )]
     Torn {
         /// how often it was read
@@ -89,7 +93,8 @@ pub enum PageError {
     },
     /// the plugin did not answer
     #[error(
-        "the plugin has not applied generation {generation} after {waited_ms} ms (it applied {applied} last): QEMU has ended or stands still"
+        "the plugin has not applied generation {generation} after {waited_ms} ms (it applied {applied} \
+         last): QEMU has ended or stands still"
     )]
     Unanswered {
         /// the generation

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// thousand stores, once a window at most.
 const TRIES: u32 = 3000;
 
-/// So many tries follow each other at once; later ones wait, for a plugin that lost its CPU while
+/// This many tries follow each other at once; later ones wait, for a plugin that lost its CPU while
 /// it wrote: a second in all.
 const TRIES_AT_ONCE: u32 = 1000;
 
@@ -112,7 +112,7 @@ impl<W: Words> Guest<W> {
         Ok(())
     }
 
-    /// Tells the plugin that classes or masks were requested, and returns the number of this
+    /// Informs the plugin that classes or masks were requested, and returns the number of this
     /// request. Only one program at a time may send requests.
     pub fn commit(&self) -> u64 {
         let generation = self.words.load(layout::WISHED).wrapping_add(1);

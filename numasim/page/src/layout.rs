@@ -17,7 +17,7 @@ pub const WORDS: usize = PAGE_BYTES / 8;
 /// Words in use; the rest are zero.
 pub const END: usize = CPU + CPU_WORDS * MAX_CPUS;
 
-/// The most CPUs that there is room for.
+/// The most CPUs that the page can hold.
 pub const MAX_CPUS: usize = 256;
 /// The most last-level caches.
 pub const MAX_LLCS: usize = 16;

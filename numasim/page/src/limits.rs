@@ -10,10 +10,10 @@ use crate::num::word;
 const MAX_WAYS: usize = 64;
 
 impl Header {
-    /// Whether the page has room for this machine.
+    /// Whether the page can hold this machine.
     ///
     /// # Errors
-    /// [`PageError::Damaged`]: the first figure that it has no room for.
+    /// [`PageError::Damaged`]: the first figure that it cannot hold.
     pub fn check(&self) -> Result<(), PageError> {
         count("CPUs", word(self.cpus.len()), MAX_CPUS)?;
         count("last-level caches", word(self.llcs.len()), MAX_LLCS)?;

@@ -151,7 +151,7 @@ struct Code {
 
 fn bytes_of(instruction: *mut Instruction) -> Code {
     let mut bytes = [0_u8; 16];
-    // SAFETY: QEMU writes no more than it is given room for.
+    // SAFETY: QEMU writes no more than the buffer holds.
     let length = unsafe { qemu::qemu_plugin_insn_data(instruction, bytes.as_mut_ptr().cast(), bytes.len()) };
     // SAFETY: QEMU's instruction, valid in this call.
     let at = unsafe { qemu::qemu_plugin_insn_vaddr(instruction) };

@@ -27,7 +27,8 @@ pub fn find() {
         if found.is_null() {
             let name = name.to_string_lossy();
             error::end(&format!(
-                "this QEMU does not export '{name}', by which numasim lets CPUs take turns; use Debian's package of QEMU 10.0, or link with -rdynamic"
+                "this QEMU does not export '{name}', by which numasim lets CPUs take turns; use Debian's \
+                 package of QEMU 10.0, or link with -rdynamic"
             ));
         }
         place.store(found.expose_provenance(), Relaxed);

@@ -60,7 +60,8 @@ impl Running {
     }
 }
 
-const NOT_EXPORTED: &str = "this QEMU does not export 'current_cpu', by which numasim knows which CPU runs; use Debian's package of QEMU 10.0, or link with -rdynamic";
+const NOT_EXPORTED: &str = "this QEMU does not export 'current_cpu', by which numasim knows which CPU runs; \
+                            use Debian's package of QEMU 10.0, or link with -rdynamic";
 
 fn symbol() -> Option<usize> {
     // SAFETY: a C string, and the default search order.

@@ -107,6 +107,28 @@ fn one_file_of_the_page_is_unsafe() {
     assert!(text(&root().join("numasim/page/src/lib.rs")).contains("#![deny(unsafe_code)]"));
 }
 
+/// Tests of a crate are modules of one program, `tests/it/main.rs` or such: a file that it does not
+/// name would never run.
+#[test]
+fn every_file_of_a_test_program_is_one_of_its_modules() {
+    let (mut found, mut modules) = (Vec::new(), 0);
+    ["crates", "numasim"].iter().for_each(|folder| sources(&root().join(folder), &mut found));
+    let beside = |main: &&PathBuf| main.ends_with("main.rs") && main.ancestors().nth(2).unwrap().ends_with("tests");
+    for main in found.iter().filter(beside) {
+        let text = std::fs::read_to_string(main).unwrap();
+        for entry in std::fs::read_dir(main.parent().unwrap()).unwrap() {
+            let path = entry.unwrap().path();
+            let (name, module) = (path.file_stem().unwrap().to_string_lossy(), path.extension().map(|end| end == "rs"));
+            if name == "main" || !module.unwrap_or_else(|| path.join("mod.rs").exists()) {
+                continue;
+            }
+            assert!(text.contains(&format!("mod {name};")), "{} is not in {}", path.display(), main.display());
+            modules += 1;
+        }
+    }
+    assert!(modules > 40, "{modules} modules");
+}
+
 #[test]
 fn files_stay_small() {
     let mut found = Vec::new();

@@ -45,7 +45,7 @@ fn double() -> Result<Mounted, String> {
     }
     let topology = topology::read(&Tree::live()).map_err(|error| error.to_string())?;
     if topology.llcs().iter().any(|llc| llc.level != 3) || topology.llcs().is_empty() {
-        return Err("the kernel tells of no L3 that a double could have".to_owned());
+        return Err("the kernel lists no L3 that a double could have".to_owned());
     }
     let domains = topology.llcs().iter().map(|llc| llc.id.0);
     let machine = Machine { closids: CLASSES, ..Machine::with_domains(domains) };

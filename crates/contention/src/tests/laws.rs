@@ -154,7 +154,7 @@ proptest! {
         }
     }
 
-    /// The same theorem: what a thread brings or writes beside its misses helps nobody, itself
+    /// The same theorem: what a thread brings or writes beside its misses helps no thread, itself
     /// included.
     #[test]
     fn at_one_controller_no_thread_gains_from_more_lines_of_any(

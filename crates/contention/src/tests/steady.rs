@@ -69,7 +69,7 @@ fn a_cluster_that_waits_as_long_is_as_fast() {
     let mut scratch = Scratch::default();
     let together = steady.paces(all, &mut scratch).unwrap().to_vec();
     let load: f64 = together.iter().map(|pace| pace.bandwidth).sum();
-    // By halving: the wait at which so much is carried.
+    // By halving: the wait at which that much is carried.
     let (mut low, mut high) = (0.0, steady.longest_wait());
     assert!(steady.carried(high) >= load);
     for _ in 0..60 {

@@ -88,7 +88,7 @@ fn lines_beside_misses_take_their_part_of_a_controller() {
     assert!((3.0 * misses(&more) / 8.5e9 - 1.0).abs() < 0.02, "{}", misses(&more));
 }
 
-/// On an idle machine nobody waits for them: the same rate to a part in a thousand.
+/// On an idle machine no thread waits for them: the same rate to a part in a thousand.
 #[test]
 fn what_nobody_waits_for_costs_nothing_on_an_idle_machine() {
     let one = Demand { compute: 1e-7, write_back: 0.0, ..devil(at(0), 3, 4) };

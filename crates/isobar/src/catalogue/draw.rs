@@ -105,7 +105,8 @@ fn alone(text: &mut String, facts: &ProgramFacts) {
 fn parameters(text: &mut String, facts: &ProgramFacts) {
     let _ = writeln!(
         text,
-        "CPI without misses {:.3}, {:.2} misses in flight, {:.2} lines prefetched for each, {:.2} written for each read, {:.0} MiB, {}",
+        "CPI without misses {:.3}, {:.2} misses in flight, {:.2} lines prefetched for each, {:.2} written \
+         for each read, {:.0} MiB, {}",
         facts.base_cpi,
         facts.mlp,
         facts.prefetch,
@@ -130,9 +131,9 @@ pub fn machine(facts: &MachineFacts) -> String {
 
 fn links(text: &mut String, facts: &MachineFacts) {
     text.push_str("\nLinks, GB/s each way\n\n");
-    let mut told: Vec<_> = facts.links.iter().filter(|(from, to, _)| from < to).collect();
-    told.sort_by_key(|link| (link.0, link.1));
-    let words: Vec<_> = told.iter().map(|(a, b, rate)| format!("{a}-{b}: {:.1}", rate / GIGA)).collect();
+    let mut links: Vec<_> = facts.links.iter().filter(|(from, to, _)| from < to).collect();
+    links.sort_by_key(|link| (link.0, link.1));
+    let words: Vec<_> = links.iter().map(|(a, b, rate)| format!("{a}-{b}: {:.1}", rate / GIGA)).collect();
     words.chunks(6).for_each(|row| _ = writeln!(text, "  {}", row.join("   ")));
     if words.is_empty() {
         text.push_str("  none\n");

@@ -1,4 +1,4 @@
-//! The machines and programs of the simulator, as what there is to tell about them.
+//! The machines and programs of the simulator, as facts to print.
 
 use super::{Catalogue, Load, MachineFacts, MachineLine, Measured, Phase, Point, ProgramFacts, ProgramLine};
 use crate::failure::bad_input;

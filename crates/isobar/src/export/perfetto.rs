@@ -273,7 +273,7 @@ mod tests {
         let bytes = tracks.drain();
         let trace = Trace::decode(&bytes[..]).unwrap();
         let events = trace.packet.iter().filter_map(|packet| Some((packet.timestamp?, packet.track_event.as_ref()?)));
-        let told: Vec<_> =
+        let given: Vec<_> =
             events.map(|(time, event)| (time / 1_000_000_000, event.r#type.unwrap(), event.name.clone())).collect();
         let at = |place: &str| Some(place.to_owned());
         let expected = [
@@ -282,7 +282,7 @@ mod tests {
             (3, BEGIN, at("node 1, llc 1, cpu 2")),
             (3, END, None),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(given, expected);
         let described: Vec<_> = trace.packet.iter().filter_map(|packet| packet.track_descriptor.as_ref()).collect();
         assert_eq!(described[0].process.as_ref().unwrap().process_name.as_deref(), Some("a\\u{1b}"));
         assert_eq!(described[1].thread.as_ref().unwrap().tid, Some(8));

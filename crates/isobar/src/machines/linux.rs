@@ -81,8 +81,8 @@ pub fn open(config: &ManageConfig, dry_run: bool) -> anyhow::Result<(LinuxMachin
 fn put_damon_back() {
     match damon::put_back(Path::new(damon::ADMIN)) {
         Ok(false) => {}
-        Ok(true) => tell("took away the DAMON settings that an isobar that was killed had left"),
-        Err(why) => tell(&format!("an isobar that was killed left DAMON settings that cannot be taken away: {why}")),
+        Ok(true) => tell("removed the DAMON settings left by an isobar that was killed"),
+        Err(why) => tell(&format!("an isobar that was killed left DAMON settings, which cannot be removed: {why}")),
     }
 }
 
@@ -93,7 +93,7 @@ pub fn switched_on(mut machine: LinuxMachine<Sensors>, policy: &dyn Policy) -> L
         machine.sensing().probe_latency();
     }
     if used.contains(&Sensor::AccessedPages) {
-        // Nobody's, until the loop says whom it manages.
+        // Of no process, until the loop says which it manages.
         machine.managed(&BTreeSet::new());
         machine.sensing().see_accessed_pages();
     }
@@ -249,7 +249,7 @@ pub fn put_back_remarks(machine: &LinuxMachine<Sensors>) -> Vec<String> {
     machine.put_back().map(|report| report.remarks.clone()).unwrap_or_default()
 }
 
-/// Whether a process was started by another, or by one that it started, as far as the kernel tells
+/// Whether a process was started by another, or by one that it started, as far as the kernel says
 /// now.
 pub fn descends(pid: Pid, from: Pid) -> bool {
     ancestors::ancestry(pid, identity::process).any(|(one, _)| one == from)

@@ -56,7 +56,7 @@ pub fn stderr_within(line: String, limit: Duration) {
     if !stderr.is_writable_within(Some(limit)).unwrap_or(true) {
         return;
     }
-    // A terminal with room for one byte is writable, and stops in the middle of a line.
+    // A terminal that can take one byte is writable, and stops in the middle of a line.
     let (done, written) = mpsc::channel();
     let write = move || {
         hold_writers_signals();

@@ -38,7 +38,7 @@ pub trait Sink: Write {
         false
     }
 
-    /// What comes from here on is the end of a run: it is queued whatever the bounds say.
+    /// What comes from here on is the end of a run: it is queued regardless of the bounds.
     fn keep_the_rest(&mut self) {}
 }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// At the end a reader is given up that reads nothing for this long.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How often a wait looks at what no condition variable tells it (a signal).
+/// How often a wait looks at what no condition variable reports (a signal).
 const TICK: Duration = Duration::from_millis(50);
 
 /// One write: small, so that a slow reader is seen to read (a terminal takes about as much at
@@ -78,7 +78,7 @@ impl Queue {
         drop(self.patient_until.set(Box::new(stop)));
     }
 
-    /// Queues a chunk, or drops it where there is no room.
+    /// Queues a chunk, or drops it where the queue is full.
     ///
     /// # Errors
     /// What keeps the writer from writing; a reader that went away is

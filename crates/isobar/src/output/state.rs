@@ -50,7 +50,7 @@ pub struct State {
 }
 
 impl State {
-    /// Whether a chunk may be queued. One that is larger than all bounds finds room in an empty
+    /// Whether a chunk may be queued. One that is larger than all bounds fits into an empty
     /// queue.
     pub fn has_room(&self, chunk: &Chunk, bounds: Bounds) -> bool {
         let fits = self.bytes.saturating_add(chunk.bytes.len()) <= bounds.bytes && self.chunks.len() < bounds.chunks;
@@ -63,7 +63,7 @@ impl State {
         self.chunks.push_back(chunk);
     }
 
-    /// Counts a chunk that found no room.
+    /// Counts a chunk that did not fit.
     pub fn drop_chunk(&mut self, chunk: &Chunk) {
         self.unreported += chunk.lines;
         self.dropped += chunk.lines;

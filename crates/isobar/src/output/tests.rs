@@ -56,7 +56,7 @@ fn notice(lines: u64) -> String {
     format!("{lines} lost")
 }
 
-/// Room for four chunks, and as many bytes as one of ours has a hundred times.
+/// Bounds of four chunks, and as many bytes as one of ours has a hundred times.
 const BOUNDS: Bounds = Bounds { bytes: 1000, chunks: 4 };
 
 fn queue(gate: &Gate) -> Queue {

@@ -49,7 +49,7 @@ mod tests {
     use isobar_model::{Pid, Process};
     use std::sync::Arc;
 
-    fn told(plan: &Plan) -> Vec<String> {
+    fn message(plan: &Plan) -> Vec<String> {
         let named = |pid: u32, name: &str| Process { pid: Pid(pid), name: name.into(), ..Process::default() };
         let processes = vec![named(1, "lbm"), named(2, "a\nb"), named(3, "mcf"), named(4, "idle")];
         lines(plan, &Observation::bare(Arc::new(synthetic("node:2 core:2").unwrap()), processes))
@@ -61,7 +61,7 @@ mod tests {
         let kept = Effect { kept: true, ..effect.clone() };
         let lost = Effect { measured: -0.02, disturbed: true, ..effect };
         assert_eq!(
-            told(&Plan { effects: vec![kept, lost], ..Plan::nothing("isobar") }),
+            message(&Plan { effects: vec![kept, lost], ..Plan::nothing("isobar") }),
             [
                 "change 3: predicted +12.1 %, measured +9.8 % (error 1.2 %): stays",
                 "change 3: predicted +12.1 %, measured -2.0 % (error 1.2 %, other programs meanwhile): taken back",
@@ -76,10 +76,10 @@ mod tests {
         let one = Prediction { change: 7, actions: vec![0, 1], gain: -0.014, programs };
         let none = Prediction { change: 8, actions: vec![2], gain: 0.001, programs: vec![] };
         assert_eq!(
-            told(&Plan { predictions: vec![one, none], ..Plan::nothing("isobar") }),
+            message(&Plan { predictions: vec![one, none], ..Plan::nothing("isobar") }),
             [
-                "change 7: predicted -1.4 % by 2 actions: a\\nb (pid 2) -20.0 %, mcf (pid 3) +10.0 %, lbm (pid 1) +8.0 %, \
-                 1 more",
+                "change 7: predicted -1.4 % by 2 actions: a\\nb (pid 2) -20.0 %, mcf (pid 3) +10.0 %, lbm \
+                 (pid 1) +8.0 %, 1 more",
                 "change 8: predicted +0.1 % by 1 action",
             ]
         );

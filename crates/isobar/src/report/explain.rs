@@ -1,4 +1,4 @@
-//! What `explain` tells a person: the machine, what was seen, the one decision in words, and what
+//! What `explain` prints: the machine, what was seen, the one decision in words, and what
 //! it rests on.
 
 use super::ways::WayMap;
@@ -67,8 +67,8 @@ impl Observer for Explain<'_> {
 impl Reporter for Explain<'_> {
     fn end(&mut self, tally: &Tally, _: &Aftermath) -> anyhow::Result<()> {
         if tally.epochs < self.last_epoch {
-            let told = format!("ended after {} of {}", tally.epochs, plural(self.last_epoch, "epoch"));
-            self.lines([told])?;
+            let line = format!("ended after {} of {}", tally.epochs, plural(self.last_epoch, "epoch"));
+            self.lines([line])?;
         }
         Ok(self.out.flush()?)
     }

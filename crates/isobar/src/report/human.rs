@@ -13,7 +13,7 @@ use super::live::Size;
 use super::missing::Missing;
 use super::notes::Notes;
 use super::rate::{Kind, Rate};
-use super::remarks::Told;
+use super::remarks::Printed;
 use super::ways::WayMap;
 use super::{Aftermath, Reporter, changes, sums, table, words};
 use crate::output::Sink;
@@ -58,7 +58,7 @@ pub struct Human<'a> {
     /// The notes of the epoch before, for who wants all that are new.
     noted: Vec<String>,
     rate: Rate,
-    remarks: Told,
+    remarks: Printed,
     missing: Missing,
     last: Option<(Observation, Observation)>,
     ways: WayMap,
@@ -75,7 +75,7 @@ impl<'a> Human<'a> {
             notes: Notes::default(),
             noted: Vec::new(),
             rate: Rate::default(),
-            remarks: Told::default(),
+            remarks: Printed::default(),
             missing: Missing::default(),
             last: None,
             ways: WayMap::default(),
@@ -104,18 +104,18 @@ impl<'a> Human<'a> {
     fn decision(&mut self, epoch: &Epoch<'_>) -> io::Result<()> {
         let now = epoch.seen.time;
         let notes = self.fresh_notes(epoch);
-        let told: Vec<String> =
+        let changes: Vec<String> =
             changes::lines(epoch.plan, epoch.managed).into_iter().map(|line| format!("  {line}")).collect();
         let changed = self.ways.take(epoch.plan, epoch.outcome);
         let actions = epoch.plan.actions.len();
-        if (actions == 0 && notes.is_empty() && told.is_empty()) || self.is_quiet() {
+        if (actions == 0 && notes.is_empty() && changes.is_empty()) || self.is_quiet() {
             return Ok(());
         }
         let lines = sums::lines(epoch, self.volume == Volume::Verbose);
         if !self.admits(Kind::Decision, now) {
             // Lines without their heading would seem to belong to the one before.
             lines.iter().for_each(|(kind, _)| self.rate.swallow(*kind, now));
-            told.iter().for_each(|_| self.rate.swallow(Kind::Change, now));
+            changes.iter().for_each(|_| self.rate.swallow(Kind::Change, now));
             notes.iter().for_each(|_| self.rate.swallow(Kind::Note, now));
             return Ok(());
         }
@@ -124,7 +124,7 @@ impl<'a> Human<'a> {
             self.limited(kind, now, &[line])?;
         }
         self.way_maps(epoch, &changed)?;
-        self.limited(Kind::Change, now, &told)?;
+        self.limited(Kind::Change, now, &changes)?;
         self.limited(Kind::Note, now, &notes)
     }
 
@@ -208,11 +208,11 @@ impl<'a> Human<'a> {
     }
 }
 
-/// The status line, and below it as many of the busiest processes as there is room for.
+/// The status line, and below it as many of the busiest processes as fit.
 fn block(status: String, epoch: &Epoch<'_>, size: Size) -> Vec<String> {
-    let room = size.block();
+    let rows = size.block();
     // One line each for the status, the heading and those that are not shown.
-    let rows = room.saturating_sub(3).min(LIVE_ROWS);
+    let rows = rows.saturating_sub(3).min(LIVE_ROWS);
     let table =
         if rows == 0 { Vec::new() } else { table::busiest(epoch.seen, epoch.managed, rows, Some(size.usable())) };
     std::iter::once(status).chain(table).collect()
@@ -235,7 +235,7 @@ fn status_line(epoch: &Epoch<'_>) -> String {
 impl Observer for Human<'_> {
     fn begin(&mut self, start: &Start<'_>) -> Result<(), BoxError> {
         self.dry_run = start.limits.dry_run;
-        // The header tells them.
+        // The header has them.
         drop(self.remarks.fresh(&start.sample.capabilities.remarks));
         drop(self.missing.news(&start.sample.capabilities));
         if !self.is_quiet() {

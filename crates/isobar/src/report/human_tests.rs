@@ -52,11 +52,11 @@ fn clock() -> WallClock {
     })
 }
 
-fn told(fake: &mut Fake, terminal: bool, json: bool, dry_run: bool) -> String {
-    told_at(Volume::Normal, fake, terminal, json, dry_run)
+fn printed(fake: &mut Fake, terminal: bool, json: bool, dry_run: bool) -> String {
+    text_at(Volume::Normal, fake, terminal, json, dry_run)
 }
 
-fn told_at(volume: Volume, fake: &mut Fake, terminal: bool, json: bool, dry_run: bool) -> String {
+fn text_at(volume: Volume, fake: &mut Fake, terminal: bool, json: bool, dry_run: bool) -> String {
     let rules = Rules { only: vec![Pattern::parse("10"), Pattern::parse("absent")], ..Rules::default() };
     let mut out = Vec::new();
     if json {
@@ -79,7 +79,7 @@ fn run(fake: &mut Fake, rules: Rules, limits: Limits, reporter: &mut dyn Reporte
 
 #[test]
 fn a_run_in_words() {
-    insta::assert_snapshot!(told(&mut Fake::default(), false, false, false));
+    insta::assert_snapshot!(printed(&mut Fake::default(), false, false, false));
 }
 
 #[test]
@@ -87,25 +87,25 @@ fn a_dry_run_with_a_missing_sensor_in_words() {
     let mut fake = Fake::default();
     fake.capabilities.missing.insert(Sensor::LlcMisses, "no PMU in this VM".into());
     fake.capabilities.remarks.push("CAP_SYS_NICE is missing".into());
-    insta::assert_snapshot!(told(&mut fake, false, false, true));
+    insta::assert_snapshot!(printed(&mut fake, false, false, true));
 }
 
 #[test]
-fn a_sensor_that_is_lost_on_the_way_is_told_once() {
+fn a_sensor_that_is_lost_on_the_way_is_printed_once() {
     let mut lost = isobar_model::Capabilities::default();
     lost.missing.insert(Sensor::LlcMisses, "the counter reads 0".into());
     let mut fake = Fake { later: Some((3, lost)), ..Fake::default() };
-    let text = told(&mut fake, false, false, false);
+    let text = printed(&mut fake, false, false, false);
     let line = "from now on not measured: LLC misses per thread: the counter reads 0\n";
     assert_eq!(text.matches(line).count(), 1, "{text}");
     assert!(text.find(line) > text.find("epoch 1 ") && text.find(line) < text.find("epoch 2 "), "{text}");
 }
 
 #[test]
-fn refusals_are_told_once_with_the_remedy() {
+fn refusals_are_printed_once_with_the_remedy() {
     let why = "moving threads of others needs CAP_SYS_NICE".to_owned();
     let mut fake = Fake { outcome: ActionOutcome::Refused { errno: Some(1), why: why.clone() }, ..Fake::default() };
-    let text = told(&mut fake, false, false, false);
+    let text = printed(&mut fake, false, false, false);
     assert_eq!(text.matches("refused, errno 1]").count(), 4, "{text}");
     assert_eq!(text.matches("(said once").count(), 1, "{text}");
     assert!(text.contains(&format!("refused 4 times (errno 1): {why}")), "{text}");
@@ -114,13 +114,13 @@ fn refusals_are_told_once_with_the_remedy() {
 #[test]
 fn names_and_reasons_cannot_break_a_line_or_the_terminal() {
     for terminal in [false, true] {
-        let text = told(&mut Fake::default(), terminal, false, false);
+        let text = printed(&mut Fake::default(), terminal, false, false);
         let own_sequences = text.replace("\r\x1b[5A\x1b[J", "").replace("\r\x1b[3A\x1b[J", "");
         assert!(!own_sequences.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
         assert!(!text.contains('\u{202e}'), "{text:?}");
         assert!(!text.lines().any(|line| line.starts_with("fake")), "{text}");
     }
-    let json = told(&mut Fake::default(), false, true, false);
+    let json = printed(&mut Fake::default(), false, true, false);
     assert!(!json.contains('\u{202e}') && !json.contains('\u{1b}'), "{json:?}");
 }
 
@@ -141,13 +141,13 @@ fn screen(text: &str) -> Vec<String> {
 
 #[test]
 fn a_terminal_keeps_a_live_table_which_the_last_one_replaces() {
-    let text = told(&mut Fake::default(), true, false, false);
+    let text = printed(&mut Fake::default(), true, false, false);
     assert_eq!(text.matches("pid  name").count(), 3, "two epochs and the end: {text:?}");
     for line in text.lines().filter(|line| line.contains("evil") && line.contains("200.0")) {
         assert!(width(line) < SIZE.columns, "{line}");
     }
     insta::assert_snapshot!(screen(&text).join("\n"));
-    assert!(!told(&mut Fake::default(), false, false, false).contains('\r'));
+    assert!(!printed(&mut Fake::default(), false, false, false).contains('\r'));
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn quiet_leaves_warnings_and_the_summary() {
     let mut fake = Fake { outcome: ActionOutcome::Refused { errno: Some(1), why: "no".into() }, ..Fake::default() };
     fake.capabilities.remarks.push("CAP_SYS_NICE is missing".into());
     for terminal in [false, true] {
-        insta::assert_snapshot!("quiet", told_at(Volume::Quiet, &mut fake, terminal, false, false));
+        insta::assert_snapshot!("quiet", text_at(Volume::Quiet, &mut fake, terminal, false, false));
         fake.time = 0.0;
         fake.samples = 0;
         fake.applied.clear();
@@ -195,7 +195,7 @@ fn the_truth_of_a_simulated_machine_comes_last() {
 
 #[test]
 fn json_lines_repeat_the_decision() {
-    let text = told(&mut Fake::default(), false, true, false);
+    let text = printed(&mut Fake::default(), false, true, false);
     let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 3);
     for (line, number) in lines[..2].iter().zip(1..) {
@@ -207,7 +207,7 @@ fn json_lines_repeat_the_decision() {
     assert_eq!(lines[0]["unmatched_only"], serde_json::json!(["absent"]));
     assert!(lines[1].get("unmatched_only").is_none());
     for key in ["missing", "lacking", "remarks"] {
-        assert!(lines[0].get(key).is_some() && lines[1].get(key).is_none(), "{key} is told once");
+        assert!(lines[0].get(key).is_some() && lines[1].get(key).is_none(), "{key} is printed once");
     }
     assert_eq!(lines[1]["wall_time"], "2026-11-21T22:59:58.000Z");
     assert_eq!(lines[2]["summary"]["wall_time"], "2026-11-21T22:59:59.000Z");

@@ -1,4 +1,4 @@
-//! What a run tells a program: one JSON document an epoch, one summary. An epoch carries the
+//! A run in JSON: one JSON document an epoch, one summary. An epoch carries the
 //! observation exactly as the policy saw it, in the contract's form, so that `isobar decide`
 //! repeats the decision from the log.
 //!
@@ -23,11 +23,11 @@ pub struct Json<'a> {
     out: &'a mut dyn Sink,
     clock: WallClock,
     /// What was last written of the keys that hardly ever change.
-    told: BTreeMap<&'static str, Value>,
+    printed: BTreeMap<&'static str, Value>,
     policy: String,
     dry_run: bool,
     recovered: Option<String>,
-    /// Tell only epochs from this one on.
+    /// Print only epochs from this one on.
     from_epoch: u64,
     summary: bool,
 }
@@ -35,8 +35,8 @@ pub struct Json<'a> {
 impl<'a> Json<'a> {
     /// One document an epoch, and a summary.
     pub fn new(out: &'a mut dyn Sink, clock: WallClock) -> Self {
-        let (told, policy) = (BTreeMap::new(), String::new());
-        Self { out, clock, told, policy, dry_run: false, recovered: None, from_epoch: 1, summary: true }
+        let (printed, policy) = (BTreeMap::new(), String::new());
+        Self { out, clock, printed, policy, dry_run: false, recovered: None, from_epoch: 1, summary: true }
     }
 
     /// Only the document of the epoch that is explained.
@@ -49,7 +49,7 @@ impl<'a> Json<'a> {
         writeln!(self.out, "{}", json_line(document))?;
         self.out.flush()?;
         if self.out.dropped_lines() > before {
-            self.told.clear();
+            self.printed.clear();
         }
         Ok(())
     }
@@ -58,10 +58,10 @@ impl<'a> Json<'a> {
     fn without_the_known(&mut self, document: &mut Map<String, Value>) {
         for key in ["missing", "lacking", "remarks"] {
             let value = document[key].clone();
-            if self.told.get(key) == Some(&value) {
+            if self.printed.get(key) == Some(&value) {
                 document.shift_remove(key);
             } else {
-                self.told.insert(key, value);
+                self.printed.insert(key, value);
             }
         }
     }

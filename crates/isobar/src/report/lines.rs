@@ -49,7 +49,7 @@ impl<'a> Lines<'a> {
         lines.iter().try_for_each(|line| writeln!(self.out, "{}", plain(line)))
     }
 
-    /// Draws the live block anew, with a stamp in its first line, and lets all go. While the
+    /// Redraws the live block, with a stamp in its first line, and lets all go. While the
     /// terminal does not read, only what happened is queued: it would be a flicker of old pictures
     /// afterwards.
     pub fn show(&mut self, block: impl FnOnce(Size) -> Vec<String>) -> io::Result<()> {

@@ -1,11 +1,12 @@
-//! The block at the bottom of a terminal that is drawn anew in place. It knows escape sequences and
+//! The block at the bottom of a terminal that is redrawn in place. It knows escape sequences and
 //! how many rows a block takes, also after the window was made narrower; it does not know what the
 //! block shows.
 
+use crate::terminal;
 use crate::text::{short, width};
 use std::fmt::Write;
 
-/// How large a terminal is; asked anew for each picture, since windows change.
+/// How large a terminal is; asked again for each picture, since windows change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// characters in a line
@@ -15,6 +16,12 @@ pub struct Size {
 }
 
 impl Size {
+    /// For a picture that may take the whole terminal, since nothing else is printed there.
+    pub fn of_terminal() -> Self {
+        let (columns, rows) = terminal::size().unwrap_or((80, 24));
+        Self { columns, rows: rows.saturating_mul(2).saturating_sub(2) }
+    }
+
     /// Columns that a block may use: some terminals wrap as soon as the last one is taken.
     pub const fn usable(self) -> usize {
         self.columns.saturating_sub(1)

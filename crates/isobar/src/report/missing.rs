@@ -6,7 +6,7 @@ use isobar_model::{Capabilities, Sensor};
 use isobar_runtime::missing;
 use std::collections::BTreeSet;
 
-/// The sensors that are known to be missing.
+/// The missing sensors.
 #[derive(Debug, Default)]
 pub struct Missing(BTreeSet<Sensor>);
 
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sensor_that_goes_and_comes_is_told_once_each_time() {
+    fn a_sensor_that_goes_and_comes_is_printed_once_each_time() {
         let lacking = |missing: &[(Sensor, &str)]| Capabilities {
             missing: missing.iter().map(|(sensor, why)| (*sensor, (*why).to_owned())).collect(),
             ..Capabilities::default()

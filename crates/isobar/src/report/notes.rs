@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_in_other_figures_is_told_once_and_summed_up() {
+    fn a_note_in_other_figures_is_printed_once_and_summed_up() {
         let mut notes = Notes::default();
         assert_eq!(take(&mut notes, "1 thread left alone", 1.0), ["note: 1 thread left alone"]);
         for second in 2..61u8 {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_standing_note_is_told_once_and_one_that_comes_back_after_a_while_again() {
+    fn a_standing_note_is_printed_once_and_one_that_comes_back_after_a_while_again() {
         let mut notes = Notes::default();
         assert_eq!(take(&mut notes, "steady", 1.0), ["note: steady"]);
         (2..500u16).for_each(|second| assert_eq!(take(&mut notes, "steady", second.into()), [""; 0]));

@@ -37,8 +37,8 @@ impl Profiles {
         let file = self.0.display().to_string();
         if learnt.is_empty() {
             failure::tell(&format!(
-                "remark: {file} is not written: no program was measured over cache ways (`lfoc+` and its kin do so, where they \
-                 may act; let it run longer)"
+                "remark: {file} is not written: no program was measured over cache ways (`lfoc+` and its kin \
+                 do so, where they may act; let it run longer)"
             ));
             return Ok(());
         }
@@ -48,7 +48,8 @@ impl Profiles {
 
 fn text(learnt: &[WayCurves]) -> String {
     let mut text = String::from(
-        "# Programs over LLC ways, as measured while they ran beside others (isobar manage --save-profiles); the first value is with one\n\
+        "# Programs over LLC ways, as measured while they ran beside others (isobar manage --save-profiles); \
+         the first value is with one\n\
          # way. Misses are as counted; IPC is the best one over the slowdown that the growth of misses explains.\n",
     );
     for curves in learnt {
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_told_before_anything_runs() {
+    fn a_folder_that_is_not_there_is_reported_before_anything_runs() {
         let said = Profiles::to("/no/such/folder/a.toml".into()).err().unwrap().to_string();
         assert!(said.contains("expected a file in a folder that is there"), "{said}");
     }

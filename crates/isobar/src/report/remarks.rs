@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 /// What was printed.
 #[derive(Debug, Default)]
-pub struct Told(BTreeSet<String>);
+pub struct Printed(BTreeSet<String>);
 
-impl Told {
+impl Printed {
     /// The remarks that are news; from now on they are known.
     pub fn fresh(&mut self, remarks: &[String]) -> Vec<String> {
         remarks.iter().filter(|remark| self.0.insert(kind(remark))).cloned().collect()
@@ -20,10 +20,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_remark_is_told_once_and_other_figures_are_no_news() {
-        let mut told = Told::default();
+    fn a_remark_is_printed_once_and_other_figures_are_no_news() {
+        let mut printed = Printed::default();
         let mut fresh =
-            |remarks: &[&str]| told.fresh(&remarks.iter().map(|remark| (*remark).into()).collect::<Vec<_>>());
+            |remarks: &[&str]| printed.fresh(&remarks.iter().map(|remark| (*remark).into()).collect::<Vec<_>>());
         assert_eq!(fresh(&["numad is running"]), ["numad is running"]);
         assert_eq!(fresh(&["numad is running", "2 threads may not be counted"]), ["2 threads may not be counted"]);
         assert_eq!(fresh(&["1 thread may not be counted"]), [""; 0]);

@@ -59,8 +59,8 @@ fn more_are_a_line_a_program_and_reason() {
     assert_eq!(
         said(actions.clone(), Some(outcomes.collect()), false),
         [
-            "  move 10 threads of mcf (processes 10, 20, 40 and 1 more) to cpus 0-3,7 (nodes 0, 1): such as misses 0.5 per 1000 \
-             [9 done; 1 refused, errno 1]",
+            "  move 10 threads of mcf (processes 10, 20, 40 and 1 more) to cpus 0-3,7 (nodes 0, 1): such as \
+             misses 0.5 per 1000 [9 done; 1 refused, errno 1]",
             "  move thread 30 (lbm) to cpu 5 (node 1, llc 1): misses most [done]",
             "  move 2 threads of (sd-pam) (process 60) to cpu 6 (node 1): makes room [done]",
         ]

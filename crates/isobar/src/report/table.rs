@@ -18,7 +18,8 @@ const SPARE: [usize; 4] = [5, 3, 3, 3];
 pub fn busiest(seen: &Observation, managed: &Observation, most: usize, columns: Option<usize>) -> Vec<String> {
     let mut processes: Vec<(&Process, f64)> =
         seen.processes.iter().map(|process| (process, cpu_share(process, seen).unwrap_or(0.0))).collect();
-    // An idle process tells nothing; where none was busy, the list shows at least what there is.
+    // An idle process says nothing of the machine; where none was busy, the list shows at least
+    // what there is.
     if processes.iter().any(|(_, share)| *share > 0.0) {
         processes.retain(|(_, share)| *share > 0.0);
     }
@@ -80,8 +81,8 @@ fn named(process: &Process) -> String {
 /// What became of the applications of a simulated workload: heading, table, measures.
 pub fn truth(truth: &Truth) -> Vec<String> {
     if truth.apps.iter().all(|app| app.completed == 0) {
-        let told = "slowdowns are known once programs complete: none has yet, let it run longer";
-        return vec![told.to_owned()];
+        let line = "slowdowns are known once programs complete: none has yet, let it run longer";
+        return vec![line.to_owned()];
     }
     let mut rows = vec![["completed", "application", "alone s", "here s", "slowdown"].map(str::to_owned).to_vec()];
     rows.extend(truth.apps.iter().map(app));
@@ -93,8 +94,13 @@ pub fn truth(truth: &Truth) -> Vec<String> {
         || "unfairness, STP and ANTT want one completed run of each: let it run longer".to_owned(),
         |all| {
             format!(
-                "unfairness {:.3} (greatest / least slowdown), STP {:.3} of {}, ANTT {:.3} (mean slowdown), unfairness CoV {:.3}",
-                all.unfairness, all.stp, truth.apps.len(), all.antt, all.unfairness_cov
+                "unfairness {:.3} (greatest / least slowdown), STP {:.3} of {}, ANTT {:.3} (mean slowdown), \
+                 unfairness CoV {:.3}",
+                all.unfairness,
+                all.stp,
+                truth.apps.len(),
+                all.antt,
+                all.unfairness_cov
             )
         },
     ));

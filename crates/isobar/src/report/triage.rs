@@ -23,8 +23,8 @@ pub fn lines(view: &View, machine: Option<&str>, columns: usize) -> Vec<String> 
     if !verdict.findings.is_empty() {
         lines.push(String::new());
         lines.push("What says so, the gravest first:".to_owned());
-        let told = verdict.findings.iter().take(FINDINGS);
-        lines.extend(told.map(|finding| short(&format!("  {}", finding.words), columns)));
+        let given = verdict.findings.iter().take(FINDINGS);
+        lines.extend(given.map(|finding| short(&format!("  {}", finding.words), columns)));
         let more = verdict.findings.len().saturating_sub(FINDINGS);
         lines.extend((more > 0).then(|| format!("  and {more} more")));
     }

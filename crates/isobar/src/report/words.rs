@@ -76,7 +76,7 @@ fn measured(start: &Start<'_>) -> String {
 /// Says it plainly where a machine has only one place for a thread or a page.
 fn nowhere_to_move(capabilities: &Capabilities) -> Option<String> {
     let lacks = |sensor| capabilities.missing.contains_key(&sensor);
-    let told = match (lacks(Sensor::SeveralDomains), lacks(Sensor::SeveralNodes)) {
+    let given = match (lacks(Sensor::SeveralDomains), lacks(Sensor::SeveralNodes)) {
         (true, true) => {
             "this machine has one memory domain (one node, one LLC): there is nowhere to move threads or pages to; \
              isobar shows what it can measure, and `--machine sim:FILE` shows a policy on a larger machine"
@@ -85,7 +85,7 @@ fn nowhere_to_move(capabilities: &Capabilities) -> Option<String> {
         (false, true) => "this machine has one node: threads can change their LLC, pages have nowhere to go",
         (false, false) => return None,
     };
-    Some(told.to_owned())
+    Some(given.to_owned())
 }
 
 /// `on node 1`, or `on nodes 0, 1 in the ratio 60 : 40`.

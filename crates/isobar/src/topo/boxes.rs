@@ -19,7 +19,7 @@ const FRAME: usize = 4;
 /// Between two boxes in a row.
 const GAP: usize = 1;
 
-/// CPUs stand beside their LLC where at least so much is left for them, else below it.
+/// CPUs stand beside their LLC where at least this many columns are left for them, else below it.
 const BESIDE: usize = 24;
 
 struct Panel {

@@ -12,7 +12,7 @@ pub(super) fn distances(machine: &Topology, columns: usize) -> Vec<String> {
     if machine.nodes().len() < 2 {
         return Vec::new();
     }
-    let Some(table) = machine.distances() else { return vec!["Distances: not told by the kernel".to_owned()] };
+    let Some(table) = machine.distances() else { return vec!["Distances: not given by the kernel".to_owned()] };
     let ids: Vec<String> = table.nodes().iter().map(ToString::to_string).collect();
     let rows: Vec<Vec<String>> =
         table.rows().map(|row| row.iter().flatten().map(ToString::to_string).collect()).collect();

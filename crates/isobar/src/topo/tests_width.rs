@@ -119,12 +119,12 @@ fn holds(name: &str, machine: &Topology) {
             let size = llc.size.map_or_else(String::new, |size| format!(" · {}", size.human()));
             assert!(words.contains(&format!("L{}{size}", llc.level)), "LLC {}\n{drawn}", llc.id);
         }
-        let told: Option<Vec<Vec<u32>>> = machine
+        let given: Option<Vec<Vec<u32>>> = machine
             .distances()
             .map(|table| table.rows().map(|row| row.iter().flatten().copied().collect()).collect())
             .filter(|rows: &Vec<_>| rows.len() > 1);
         let read: Vec<Vec<u32>> = distances(&drawn).values().map(|row| row.values().copied().collect()).collect();
-        assert_eq!(read, told.unwrap_or_default(), "{name} in {columns} columns\n{drawn}");
+        assert_eq!(read, given.unwrap_or_default(), "{name} in {columns} columns\n{drawn}");
     }
     assert!(json(machine)["cpus"].as_array().is_some_and(|cpus| cpus.len() == machine.cpus().len()));
 }

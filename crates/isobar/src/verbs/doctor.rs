@@ -30,7 +30,8 @@ const MOST_SECONDS: f64 = 3600.0;
   isobar doctor --machine sim:examples/workloads/dino-spec.toml
   isobar doctor --json || echo $?
 
-It watches for 8 seconds and changes nothing. Exit code: 0 no, 3 yes, 4 not measurable (1 it failed, 2 wrong usage)."
+It watches for 8 seconds and changes nothing. Exit code: 0 no, 3 yes, 4 not measurable (1 it
+failed, 2 wrong usage)."
 )]
 pub struct Doctor {
     /// Seconds to watch, of the machine's time; slowdowns are known after 3 readings, proposals

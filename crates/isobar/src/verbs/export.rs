@@ -20,9 +20,10 @@ use std::path::{Path, PathBuf};
   isobar export day.isobar day.csv
   isobar export day.isobar day.parquet
 
-A .pftrace opens in https://ui.perfetto.dev: a track a thread with where it ran, counters of nodes and programs, actions as events
-with their reasons. CSV and Parquet have a row for each thread and epoch; docs/recordings.md describes the columns. For
-everything else the recording itself is an SQLite database."
+A .pftrace opens in https://ui.perfetto.dev: one track for each thread that shows where it ran,
+counters of nodes and programs, and actions as events with their reasons. CSV and Parquet have one
+row for each thread and epoch; docs/recordings.md describes the columns. For everything else, the
+recording itself is an SQLite database."
 )]
 pub struct Export {
     /// A file that `isobar record` or `manage --record` wrote

@@ -43,7 +43,7 @@ pub struct Manage {
     /// same: by DAMON or by clearing accessed bits)
     #[arg(long)]
     dry_run: bool,
-    /// Stop after so many seconds, at least one interval (else at Ctrl-C)
+    /// Seconds to run, at least one interval [default: until Ctrl-C]
     #[arg(long = "for", value_name = "S", value_parser = positive_seconds)]
     duration: Option<f64>,
     /// Seconds of a simulated machine in a second, 0.01 to 10000 (else as fast as it can be

@@ -22,8 +22,9 @@ use std::path::{Path, PathBuf};
   isobar record -o sim.isobar --machine sim:examples/workloads/dino-spec.toml --for 60
   sqlite3 day.isobar 'SELECT name, sum(cpu_seconds) FROM process_epoch JOIN process ON id = process GROUP BY id'
 
-The file is an SQLite database; docs/recordings.md explains its tables. It opens at any time, also after a kill -9: at most the
-last epoch is missing. To record what a policy really does: `isobar manage --policy NAME --record FILE`."
+The file is an SQLite database; docs/recordings.md explains its tables. It can be opened at any
+time, also after a kill -9: at most the last epoch is missing. To record a policy at work, use
+`isobar manage --policy NAME --record FILE`."
 )]
 pub struct Record {
     /// what to watch and how
@@ -32,7 +33,7 @@ pub struct Record {
     /// The file, which must not be there yet
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
-    /// Stop after so many seconds, at least one interval (else at Ctrl-C)
+    /// Seconds to record, at least one interval [default: until Ctrl-C]
     #[arg(long = "for", value_name = "S", value_parser = positive_seconds)]
     duration: Option<f64>,
     /// how large it may grow

@@ -7,13 +7,13 @@ use isobar_recording::Bounds;
 /// How large a recording may grow.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RecordOptions {
-    /// Keep at most so much of a recording: bytes, or with K, M or G; what is oldest goes
+    /// Maximum size of the recording, in bytes or with K, M or G; the oldest epochs are dropped
     #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = bytes)]
     record_bytes: u64,
-    /// Keep at most so many seconds of a recording
+    /// Maximum length of the recording, in seconds
     #[arg(long, value_name = "S", value_parser = positive_seconds)]
     record_seconds: Option<f64>,
-    /// Rows for SQL of at most so many processes, and as many threads, an epoch: the busiest;
+    /// Maximum number of processes, and of threads, with rows for SQL in an epoch: the busiest;
     /// replays see all in any case
     #[arg(long, value_name = "N", default_value_t = Bounds::default().rows)]
     record_rows: usize,

@@ -27,8 +27,9 @@ use std::path::{Path, PathBuf};
   isobar reproduce nmass --sensitivity
   isobar reproduce nmass --policy n-mass,exec:examples/policies/least_loaded.py
 
-Sign: whether the direction is the paper's; size: whether the figure is, within the band told under `why`; - is where the
-paper prints nothing to compare with. A claim that does not come out stays in the table as such, and is no failure."
+Sign: whether the direction agrees with the paper; size: whether the figure does, within the band
+given under `why`; - where the paper prints nothing to compare with. A claim that does not come out
+stays in the table as such and is not a failure."
 )]
 pub struct Reproduce {
     /// The paper
@@ -37,8 +38,8 @@ pub struct Reproduce {
     /// Shorter and fewer runs: signs come out, sizes are rough
     #[arg(long)]
     quick: bool,
-    /// Write the papers' figures, drawn anew, as SVG files into this folder, which is made where it
-    /// is missing
+    /// Write the papers' figures, redrawn, as SVG files into this folder, which is created if
+    /// it is missing
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
     /// a page of it

@@ -71,7 +71,8 @@ fn no_such_file(state: &Path, named: bool) -> String {
         format!("{file}: {what}: nothing to put back by it (without --state: {})", linux::default_state().display())
     } else {
         format!(
-            "{file}: {what}: nothing to put back (a run with `manage.state_file` has its own file: name it with --state)"
+            "{file}: {what}: nothing to put back (a run with `manage.state_file` has its own file: name it \
+             with --state)"
         )
     }
 }

@@ -17,14 +17,16 @@ use std::time::{Duration, Instant};
   isobar trace -o solver.trace -- ./solver input.dat
   isobar pages solver.trace --nodes 4
 
-Engine `qemu-user` sees every load and store of an unmodified x86-64 program, and runs it 20 to 50 times slower; \
-`apt-get install qemu-user` if it is missing. Engine `perf` runs it as it is, and has the samples of accesses that \
-Intel's and AMD's CPUs take, about one load and store in 10,000 (AMD: one operation in 65,536), and first touches. Only the program itself is traced: \
-what it forks or becomes by exec is named in the file as missing. A time slice is time of the traced run: with \
-`qemu-user` it passes more slowly than the program's own.
+Engine `qemu-user` sees every load and store of an unmodified x86-64 program, which then runs 20 to
+50 times slower; `apt-get install qemu-user` if it is missing. Engine `perf` runs the program at
+full speed and records the accesses that Intel's and AMD's CPUs sample, about one load and store in
+10,000 (AMD: one operation in 65,536), and first touches. Only the program itself is traced: what it
+forks or becomes by exec is named in the file as missing. Time slices are measured in the traced
+run, which under `qemu-user` is slower than the program alone.
 
-The file can be read while it is written, and after a crash up to there. The exit code is the command's, 128 + N where signal \
-N ended it; 1 where the trace could not be written, 2 where the command cannot be traced."
+The file can be read while it is written, and after a crash up to that point. The exit code is the
+command's, or 128 + N where signal N ended it; 1 if the trace could not be written, 2 if the command
+cannot be traced."
 )]
 pub struct Trace {
     /// The trace file

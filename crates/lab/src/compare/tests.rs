@@ -151,6 +151,6 @@ fn schedules_that_are_not_few_are_refused_when_all_are_asked_for() {
                 [[app]]\nprogram = \"namd\"\nmemory_node = 2\n[[app]]\nprogram = \"povray\"\nmemory_node = 3\n";
     let workload = Workload::from_toml("w.toml", text).unwrap();
     let spec = CompareSpec { starts: Starts::Every, ..CompareSpec::new(workload) };
-    let told = compare(&spec, &policies(false)).unwrap_err().to_string();
-    assert!(told.starts_with("balanced schedules: more than 100"), "{told}");
+    let message = compare(&spec, &policies(false)).unwrap_err().to_string();
+    assert!(message.starts_with("balanced schedules: more than 100"), "{message}");
 }

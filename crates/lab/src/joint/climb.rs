@@ -13,7 +13,7 @@ use isobar_sim::arrangement::{Arrangement, Arranging, Room, Sharing, Stand};
 const STEP: f64 = 1e-7;
 /// What memory that does not fit costs: more than any slowdown.
 const OVERFLOW: f64 = 1e6;
-/// Changes made by lot before a climb begins anew.
+/// Random changes before the next climb begins.
 const SHAKEN: u32 = 4;
 /// Climbs in a row that may end without an improvement before the search goes back to the best.
 const PATIENCE: u32 = 3;
@@ -71,8 +71,8 @@ impl Search<'_> {
         Found { arrangement, stopped: climb.stopped, exhausted: false }
     }
 
-    /// Threads dealt to the caches in turn, as each has room; by misses, the most first, or in the
-    /// order of the workload. Pages as the workload leaves them, all ways for all.
+    /// Threads dealt to the caches in turn, as long as each has a free core; by misses, the most
+    /// first, or in the order of the workload. Pages as the workload leaves them, all ways for all.
     fn dealt(&self, rooms: &[Room], limits: &[(usize, usize)], by_misses: bool) -> Arrangement {
         let apps = &self.workload.apps;
         let mut order: Vec<usize> = (0..apps.len()).collect();

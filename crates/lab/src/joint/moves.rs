@@ -156,7 +156,7 @@ fn set_of(at: &Arrangement, room: usize, app: usize) -> Option<usize> {
     at.ways[room].iter().position(|set| set.apps.contains(&app))
 }
 
-/// Gives the ways of sets that nobody is in to the largest of the others.
+/// Gives the ways of empty sets to the largest of the others.
 fn tidy(sets: &mut Vec<Sharing>) {
     while let Some(empty) = sets.iter().position(|set| set.apps.is_empty()) {
         let ways = sets.remove(empty).ways;

@@ -12,7 +12,7 @@ use isobar_sim::{SimError, Workload};
 /// Questions to the contention model that a search may ask: seconds to a minute.
 pub const QUESTIONS: u64 = 20_000;
 
-/// Searches for the best arrangement with at most so many questions, until `stop` says so.
+/// Searches for the best arrangement with at most this many questions, until `stop` says so.
 ///
 /// # Errors
 /// [`LabError::Unfinished`] where an application does not end alone, [`LabError::Sim`] where the
@@ -24,7 +24,7 @@ pub fn joint(workload: &Workload, questions: u64, stop: &dyn Fn() -> bool) -> Re
     let choices: Vec<Vec<Choice>> = workload.apps.iter().map(|app| choices(workload, &arranging, app)).collect();
     let search = climb::Search { workload, choices: &choices, questions, stop, enough: bound * (1.0 + PROVED) };
     let found = search.run(&mut arranging);
-    // Anew, so that the figures do not depend on what was asked before.
+    // From the start, so that the figures do not depend on what was asked before.
     let slowdowns = Arranging::new(workload, &alone).slowdowns(&found.arrangement);
     let slowdowns =
         slowdowns.map_err(|source| SimError::NoAnswer { when: "of the best arrangement".to_owned(), source })?;

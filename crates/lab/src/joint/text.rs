@@ -1,6 +1,7 @@
 //! The yardstick for people: plain text.
 
 use super::found::{Joint, JointApp, JointWays};
+use crate::text::short;
 use isobar_model::metrics::Summary;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -22,7 +23,8 @@ pub fn joint_table(joint: &Joint) -> String {
     let versus = joint.vs_linux_percent.map_or_else(|| "-".to_owned(), |percent| format!("{percent:+.1} %"));
     let _ = writeln!(
         text,
-        "ANTT {antt:.3}, not below {:.3}; unfairness {unfairness:.3}; STP {stp:.3}; CoV {unfairness_cov:.3}; vs linux {versus}\n",
+        "ANTT {antt:.3}, not below {:.3}; unfairness {unfairness:.3}; STP {stp:.3}; CoV {unfairness_cov:.3}; \
+         vs linux {versus}\n",
         joint.antt_bound
     );
     let _ =
@@ -98,8 +100,4 @@ fn ways(app: &JointApp) -> String {
         format!("{of}{}{with}", ways.ways)
     };
     app.ways.iter().map(one).collect::<Vec<_>>().join("; ")
-}
-
-fn short(name: &str, most: usize) -> String {
-    name.chars().take(most).map(|c| if c.is_control() { '?' } else { c }).collect()
 }

@@ -1,7 +1,6 @@
 //! How claims answer to estimates, as text for people: a row for each claim, two columns for each
 //! kind of estimate.
 
-use crate::reproduce::claim::Verdict;
 use crate::reproduce::sensitivity::{Answer, Sensitivity, Standing};
 use isobar_model::text::hanging;
 use std::fmt::Write;
@@ -76,15 +75,7 @@ fn line(text: &mut String, row: &str) {
 }
 
 fn cell(answer: &Answer) -> String {
-    format!("{}/{}", word(answer.sign), word(answer.size))
-}
-
-const fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Agrees => "yes",
-        Verdict::Differs => "no",
-        Verdict::NotPrinted => "-",
-    }
+    format!("{}/{}", answer.sign.word(), answer.size.word())
 }
 
 const fn standing(standing: Standing) -> &'static str {
@@ -99,6 +90,7 @@ const fn standing(standing: Standing) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reproduce::claim::Verdict;
     use crate::reproduce::sensitivity::{Ends, Estimated, Tested};
 
     fn answer(sign: Verdict) -> Answer {

@@ -39,9 +39,18 @@ impl Verdict {
     pub const fn of(agrees: bool) -> Self {
         if agrees { Self::Agrees } else { Self::Differs }
     }
+
+    /// As a cell of a table.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Agrees => "yes",
+            Self::Differs => "no",
+            Self::NotPrinted => "-",
+        }
+    }
 }
 
-/// A figure of the paper, drawn anew.
+/// A figure of the paper, redrawn.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
     /// File name, such as `nmass-figure-3.svg`.

@@ -31,7 +31,7 @@ pub fn claims_table(reproduction: &Reproduction) -> String {
 }
 
 fn one(text: &mut String, claim: &Claim) {
-    let head = format!("{:<INDENT$}{:<6}{:<9}", claim.id, word(claim.sign), word(claim.size));
+    let head = format!("{:<INDENT$}{:<6}{:<9}", claim.id, claim.sign.word(), claim.size.word());
     text.push('\n');
     entry(text, &head, claim.claim);
     for (label, words) in [("paper", claim.paper), ("ours", &claim.ours), ("why", &claim.band)] {
@@ -42,14 +42,6 @@ fn one(text: &mut String, claim: &Claim) {
 /// A head and the words of a text after it.
 fn entry(text: &mut String, head: &str, words: &str) {
     text.push_str(&hanging(head, &words.split_whitespace().collect::<Vec<_>>(), " ", WIDTH));
-}
-
-const fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Agrees => "yes",
-        Verdict::Differs => "no",
-        Verdict::NotPrinted => "-",
-    }
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ impl Places {
     }
 }
 
-/// So many low bits, from 1 to 64.
+/// A mask of this many low bits, from 1 to 64.
 const fn ones(count: u32) -> u64 {
     u64::MAX >> (BITS - count)
 }

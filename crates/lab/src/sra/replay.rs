@@ -98,8 +98,8 @@ impl Mover {
         Self { strategy, k, rng, places, copy: 0.0, busy: 0, cursor: 0, changed: 0, moves: 0 }
     }
 
-    /// The same with a daemon that copies, and so takes no sample meanwhile, for so many accesses a
-    /// page.
+    /// The same with a daemon that copies, and so takes no sample meanwhile, for this many accesses
+    /// a page.
     pub(super) fn copying(self, accesses_per_page: f64) -> Self {
         Self { copy: accesses_per_page, ..self }
     }

@@ -1,5 +1,5 @@
-//! What the state file records of one process and of one thread, and how their masks are told apart
-//! from their owners'. Pure.
+//! What the state file records of one process and of one thread, and how their masks are
+//! distinguished from their owners'. Pure.
 
 use isobar_model::{CpuId, CpuSet, NodeId, Pages, Pid, Tid};
 use serde::{Deserialize, Serialize};

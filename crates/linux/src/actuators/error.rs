@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum ActuatorError {
     /// the state file, its folder or its lock cannot be read or written
-    #[error("{path}: cannot {what}: {source}; nothing is changed without it: name another file with `manage.state_file` (manage) or `--state` (restore)", path = path.display())]
+    #[error("{path}: cannot {what}: {source}; nothing is changed without it: name another file with \
+             `manage.state_file` (manage) or `--state` (restore)", path = path.display())]
     State {
         /// the file or folder
         path: PathBuf,
@@ -20,7 +21,8 @@ pub enum ActuatorError {
         source: io::Error,
     },
     /// another isobar holds the lock of the state file's folder
-    #[error("{path}: another isobar is running ({holder}) and may have changed affinities: stop it first, it puts them back itself", path = path.display())]
+    #[error("{path}: another isobar is running ({holder}) and may have changed affinities: stop it first, it \
+             puts them back itself", path = path.display())]
     Locked {
         /// the state file
         path: PathBuf,
@@ -28,7 +30,8 @@ pub enum ActuatorError {
         holder: String,
     },
     /// something that is no isobar holds the lock of the state file's folder
-    #[error("{path}: the folder is locked by {holder}, which is no isobar: end that, or name a file in a folder that only you may enter (mode 0700)", path = path.display())]
+    #[error("{path}: the folder is locked by {holder}, which is no isobar: end that, or name a file in a \
+             folder that only you may enter (mode 0700)", path = path.display())]
     Squatted {
         /// the folder
         path: PathBuf,
@@ -37,7 +40,8 @@ pub enum ActuatorError {
     },
     /// another isobar manages this machine, perhaps with another state file
     #[error(
-        "another isobar manages this machine ({other}): stop it first (`kill {pid}`: it puts back what it changed), or watch beside it with `--dry-run`"
+        "another isobar manages this machine ({other}): stop it first (`kill {pid}`: it puts back what it \
+         changed), or watch beside it with `--dry-run`"
     )]
     Managed {
         /// who, escaped
@@ -46,7 +50,8 @@ pub enum ActuatorError {
         pid: u32,
     },
     /// the state file is damaged, or of a version that this isobar does not know
-    #[error("{path}: not a state file of isobar: {problem}; name another file, or, if isobar wrote it, delete it (what it records is not put back)", path = path.display())]
+    #[error("{path}: not a state file of isobar: {problem}; name another file, or, if isobar wrote it, \
+             delete it (what it records is not put back)", path = path.display())]
     Broken {
         /// the file
         path: PathBuf,
@@ -72,7 +77,8 @@ pub enum ActuatorError {
         expected: u32,
     },
     /// others could change the state file, and so make us change what they like
-    #[error("{path}: {problem}: a state file there is not trusted, and nothing is changed; name one in a folder that only you may write to", path = path.display())]
+    #[error("{path}: {problem}: a state file there is not trusted, and nothing is changed; name one in a \
+             folder that only you may write to", path = path.display())]
     Unsafe {
         /// the file or folder
         path: PathBuf,
@@ -96,7 +102,8 @@ pub enum ActuatorError {
         source: io::Error,
     },
     /// not everything could be put back
-    #[error("{path}: {refused} threads or resctrl groups could not be put back ({why}); the file is kept: run `isobar restore` with the privilege that isobar had", path = path.display())]
+    #[error("{path}: {refused} threads or resctrl groups could not be put back ({why}); the file is kept: \
+             run `isobar restore` with the privilege that isobar had", path = path.display())]
     NotRestored {
         /// the state file
         path: PathBuf,

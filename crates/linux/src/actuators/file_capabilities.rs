@@ -115,7 +115,8 @@ impl Facts {
         match (verdict, group) {
             (Verdict::SetId, _) => {
                 format!(
-                    "the executable is setuid or setgid, which isobar refuses to use: it goes on as you; as root: {recipe}"
+                    "the executable is setuid or setgid, which isobar refuses to use: it goes on as you; as \
+                     root: {recipe}"
                 )
             }
             (_, Some(group)) => format!(
@@ -124,7 +125,8 @@ impl Facts {
                 names::user(self.user)
             ),
             (_, None) => format!(
-                "the executable's capabilities are for no group of users: isobar goes on without them; as root: {recipe}"
+                "the executable's capabilities are for no group of users: isobar goes on without them; as \
+                 root: {recipe}"
             ),
         }
     }

@@ -224,15 +224,15 @@ impl Freed {
     pub fn remarks(&self) -> Vec<String> {
         let alike = self.alike.iter().map(|pid| {
             format!(
-                "process {} was freed because it looks like a child of a process that isobar moved: if you had bound it \
-                 yourself, bind it again",
+                "process {} was freed because it looks like a child of a process that isobar moved: if you \
+                 had bound it yourself, bind it again",
                 named(*pid)
             )
         });
         let doubtful = self.doubtful.difference(&self.alike).map(|pid| {
             format!(
-                "process {} stays bound to a CPU that isobar had given to another process: it may have inherited that, or its \
-                 owner bound it (taskset -pc shows and changes it)",
+                "process {} stays bound to a CPU that isobar had given to another process: it may have \
+                 inherited that, or its owner bound it (taskset -pc shows and changes it)",
                 named(*pid)
             )
         });
@@ -240,8 +240,8 @@ impl Freed {
             format!("process {} is left bound to a CPU of isobar's: the kernel refused to free it ({why})", named(*pid))
         });
         let unfinished = self.unfinished.then(|| {
-            "processes were made faster than they could be freed of isobar's CPUs: some are left bound (taskset -pc shows \
-             and changes it)"
+            "processes were made faster than they could be freed of isobar's CPUs: some are left bound \
+             (taskset -pc shows and changes it)"
                 .to_owned()
         });
         let mut lines: Vec<String> = unfinished.into_iter().chain(refused).chain(alike).chain(doubtful).collect();

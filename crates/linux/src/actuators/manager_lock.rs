@@ -209,8 +209,8 @@ const fn conflicts(other: &Other) -> bool {
 fn ignored_because(other: &Other, path: &Path) -> String {
     if other.isobar {
         format!(
-            "another isobar runs without privileges ({other}): the threads that it binds look pinned by their owner, and \
-             are left alone"
+            "another isobar runs without privileges ({other}): the threads that it binds look pinned by \
+             their owner, and are left alone"
         )
     } else {
         format!(

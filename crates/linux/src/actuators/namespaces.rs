@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-/// Who made whom lately, for callers that have ended.
+/// Which process started which lately, for callers that have ended.
 #[derive(Debug, Default)]
 pub struct Makers {
     now: BTreeMap<Pid, Pid>,

@@ -63,7 +63,7 @@ fn broken_files_are_named_with_the_remedy_in_one_line() {
     }
     fs::write(&path, [0xff, 0xfe]).unwrap();
     assert!(file.load().unwrap_err().to_string().contains("not text"));
-    // Endless; sparse: it takes no room on disk.
+    // Endless; sparse: it takes no space on disk.
     OpenOptions::new().write(true).open(&path).unwrap().set_len(MOST_BYTES + 5).unwrap();
     let message = file.load().unwrap_err().to_string();
     assert!(message.contains("larger than 256 MiB"), "{message}");

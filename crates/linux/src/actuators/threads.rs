@@ -139,7 +139,7 @@ fn refusal(error: &io::Error, cpu: CpuId) -> ActionOutcome {
         }
         Some(libc::EINVAL) => {
             format!(
-                "cpu {cpu} is offline or outside the thread's cpuset (cpuset.cpus): the next epoch sees its CPUs anew"
+                "cpu {cpu} is offline or outside the thread's cpuset (cpuset.cpus): the next epoch reads its CPUs again"
             )
         }
         _ => format!("the kernel refused to bind a thread to cpu {cpu}: {error}"),

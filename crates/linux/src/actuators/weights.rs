@@ -1,7 +1,7 @@
 //! The machine's weights of weighted interleave
 //! (`Documentation/ABI/testing/sysfs-kernel-mm-mempolicy-weighted-interleave`, Linux 6.9): one for
-//! each node, for every program that has that memory policy. They are taken only where nobody has
-//! set them, so that what is put back is the kernel's default.
+//! each node, for every program that has that memory policy. They are taken only where no other
+//! program has set them, so that what is put back is the kernel's default.
 
 use crate::kernel::mempolicy::WEIGHTS;
 use isobar_allocation::Decision;
@@ -47,8 +47,8 @@ pub fn intend(root: &Path, last: Option<&WeightsRecord>, decision: &Decision) ->
     };
     if !untouched {
         return Err(format!(
-            "{}: the weights are not at their defaults, so another program may need them; write 1 to each node* to reset \
-             them",
+            "{}: the weights are not at their defaults, so another program may need them; write 1 to each \
+             node* to reset them",
             root.display()
         ));
     }

@@ -1,4 +1,5 @@
-//! Who descends from whom, by the parents that the kernel names now: one walk for all who ask.
+//! Which process descends from which, by the parents that the kernel names now: one walk for all
+//! callers.
 //!
 //! Pure over a table of processes, which the caller brings (live it is
 //! [`super::identity::process`]). A process whose parent has ended was given to another one, mostly

@@ -221,7 +221,8 @@ mod tests {
     fn pointers_and_limits_are_read() {
         assert_eq!(parse_syscall("202 0x7 0x80 0x0 0x0 0x0 0x0 0x7f0000002000 0x7f1\n"), Some(0x7f00_0000_2000));
         assert_eq!((parse_syscall("running\n"), parse_syscall("-1 0x0 0x1\n")), (None, None));
-        let limits = "Max cpu time  unlimited unlimited seconds\nMax stack size            8388608              unlimited            bytes\n";
+        let limits = "Max cpu time  unlimited unlimited seconds\nMax stack \
+                      size            8388608              unlimited            bytes\n";
         assert_eq!(stack_limit(limits), Some(8 << 20));
         assert_eq!(stack_limit("Max stack size  unlimited unlimited bytes"), None);
     }
@@ -240,7 +241,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read_in_order(text in prop::collection::vec(any::<u8>(), 0..300),
-                                     lines in prop::collection::vec("[0-9a-f]{1,9}-[0-9a-f]{1,9} [r-]--p [0-9a-z]{1,3} 0:0 [01] [a-z/\\[]{0,8}", 0..8)) {
+                                     lines in prop::collection::vec("[0-9a-f]{1,9}-[0-9a-f]{1,9} [r-]--p \
+                                                                     [0-9a-z]{1,3} 0:0 [01] [a-z/\\[]{0,8}", 0..8)) {
             let _ = parse(&text);
             let areas = parse(lines.join("\n").as_bytes());
             prop_assert!(areas.is_sorted_by(|one, next| one.end <= next.start));

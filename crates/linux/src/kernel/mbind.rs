@@ -29,7 +29,7 @@ pub fn prefer(start: NonNull<u8>, length: usize, node: NodeId) -> io::Result<()>
     }
     let mut mask: [Word; num::index(MAX_NODES / Word::BITS)] = [0; _];
     mask[num::index(node.0 / Word::BITS)] = 1 << (node.0 % Word::BITS);
-    // The kernel reads one bit less than it is told of.
+    // The kernel reads one bit less than its argument says.
     let bits = Word::from(MAX_NODES) + 1;
     // SAFETY: the kernel reads `MAX_NODES` bits of `mask`, which lives through the call; it changes
     // the policy of a mapping, not what is in it, and checks the range.

@@ -23,7 +23,7 @@ pub fn locate(pid: Pid, pages: &[u64], page_size: u64) -> io::Result<Vec<i32>> {
 
 /// Moves pages to a node and returns the kernel's word on each: its node, a negative error number,
 /// or [`NOT_TRIED`]. That word is not the last: the kernel leaves pages out after a failure, and
-/// calls the tails of a huge page that moved busy. [`locate`] tells what moved.
+/// calls the tails of a huge page that moved busy. [`locate`] shows what moved.
 ///
 /// # Errors
 /// As [`locate`], and `ENODEV`: no such node with memory; `EACCES`: the node is outside the cpuset

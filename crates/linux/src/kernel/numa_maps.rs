@@ -170,7 +170,8 @@ mod tests {
         // 388 base pages; 3 hugetlb pages of 2 MiB = 3 * 512; a THP mapping that the kernel already
         // counts in base pages.
         let text = b"55a37258d000 default file=/usr/bin/a\\040b mapped=388 N0=300 N8=88 kernelpagesize_kB=4\n\
-                     7f0000000000 bind:1 file=/anon_hugepage\\040(deleted) huge anon=3 dirty=3 N8=3 kernelpagesize_kB=2048\n\
+                     7f0000000000 bind:1 file=/anon_hugepage\\040(deleted) huge anon=3 dirty=3 N8=3 \
+                     kernelpagesize_kB=2048\n\
                      7f1000000000 interleave:0-1 anon=1024 dirty=1024 N0=512 N8=512 kernelpagesize_kB=4\n\
                      7ffd58cfd000 default stack\n";
         let mappings = parse(text).unwrap();

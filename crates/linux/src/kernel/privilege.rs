@@ -115,7 +115,8 @@ mod tests {
     #[test]
     fn the_recipe_is_one_setcap_for_a_group() {
         let recipe = recipe_for(Path::new("/usr/local/bin/isobar"));
-        let commands = "groupadd -f isobar && chgrp isobar /usr/local/bin/isobar && chmod 0750 /usr/local/bin/isobar && \
+        let commands = "groupadd -f isobar && chgrp isobar /usr/local/bin/isobar && chmod 0750 \
+                        /usr/local/bin/isobar && \
                         setcap cap_sys_nice,cap_sys_ptrace,cap_perfmon,cap_net_admin+ep /usr/local/bin/isobar (then";
         assert!(recipe.starts_with(commands), "{recipe}");
         let awkward = recipe_for(Path::new("/home/it's me/\n/isobar"));

@@ -1,6 +1,6 @@
-//! The page that tells a program where its new pages go, as sealed memory (`memfd_create(2)`): it
-//! can neither shrink nor grow, so that a mapping of it is always there, and it ends with the last
-//! who holds it. Nothing is left in any file system, however one ends.
+//! The page by which a program learns where its new pages go, as sealed memory (`memfd_create(2)`):
+//! it can neither shrink nor grow, so that a mapping of it is always there, and it ends with the
+//! last who holds it. Nothing is left in any file system, however one ends.
 
 use isobar_allocation::{BYTES, Decision, Page, WORDS, Way};
 use rustix::fd::{AsRawFd, OwnedFd};

@@ -2,7 +2,7 @@
 //!
 //! A monitor names its threads itself: QEMU where it runs with `-name ...,debug-threads=on`, as
 //! libvirt starts it; cloud-hypervisor and firecracker always. Without names a guest's CPUs cannot
-//! be told from its I/O threads, and the process is shown as an ordinary program.
+//! be distinguished from its I/O threads, and the process is shown as an ordinary program.
 
 /// Whether a thread runs a virtual CPU. Names are those of `/proc/PID/stat`: 15 bytes at most.
 #[must_use]

@@ -123,18 +123,18 @@ impl KernelEvents {
         });
         let pins = self.pins.as_ref().err().map(|why| {
             format!(
-                "{why}: an owner who binds a thread to the very CPU that isobar gave it cannot be told from isobar, and \
-                 that binding is lifted"
+                "{why}: an owner who binds a thread to the very CPU that isobar gave it cannot be \
+                 distinguished from isobar, and that binding is lifted"
             )
         });
         let unseen = self.pins_lost.then(|| {
-            "the kernel dropped records of changed affinities: a binding by an owner may have been taken for isobar's and \
-             lifted"
+            "the kernel dropped records of changed affinities: a binding by an owner may have been taken for \
+             isobar's and lifted"
                 .to_owned()
         });
         let slow = self.pins.as_ref().is_ok_and(Pins::slows_system_calls).then(|| {
-            "this kernel has no kprobes, so changes of affinity are watched by tracepoints, which cost every system call on \
-             this machine some 0.1 us (manage.watch_affinities = false does without)"
+            "this kernel has no kprobes, so changes of affinity are watched by tracepoints, which cost every \
+             system call on this machine some 0.1 us (manage.watch_affinities = false does without)"
                 .to_owned()
         });
         forks.into_iter().chain(lost).chain(pins).chain(unseen).chain(slow).collect()

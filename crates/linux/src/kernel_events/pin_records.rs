@@ -1,6 +1,6 @@
 //! Records of calls of `sched_setaffinity(2)`, read; pure. Each call shows twice, once it is asked
 //! for and once it is allowed or done, in one of two forms: a breakpoint's sample has two registers
-//! (the first argument, and the instruction pointer, which tells the breakpoints apart); a
+//! (the first argument, and the instruction pointer, which identifies the breakpoint); a
 //! tracepoint's has the raw record (`events/syscalls/*/format`).
 
 use crate::perf::records::{field, records};

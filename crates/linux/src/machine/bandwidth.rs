@@ -26,7 +26,8 @@ pub(super) fn add(sample: &mut Sample, monitored: BTreeMap<Pid, Monitored>) -> O
         (true, false) => Some("bandwidth is read from resctrl monitor groups (mbm_total_bytes)"),
         (false, true) => Some("bandwidth is LLC misses x 64 bytes: without write-backs and prefetches"),
         (true, true) => Some(
-            "bandwidth is read from resctrl monitor groups (mbm_total_bytes), and is LLC misses x 64 bytes for threads in none",
+            "bandwidth is read from resctrl monitor groups (mbm_total_bytes), and is LLC misses x 64 bytes \
+             for threads in none",
         ),
     }
 }

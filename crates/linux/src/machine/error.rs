@@ -11,7 +11,7 @@ pub enum MachineError {
     /// the sensors cannot read
     #[error("{0}")]
     Sensing(#[source] BoxedError),
-    /// CPUs came or went, and the topology cannot be read anew
+    /// CPUs came or went, and the topology cannot be read again
     #[error("CPUs came or went: {0}")]
     Topology(#[source] BoxedError),
     /// the state file cannot be owned, read or written, or not everything was put back

@@ -43,7 +43,7 @@ use wait::Waiter;
 /// The level of LLCs where none is described.
 const LLC_LEVEL: u32 = 3;
 
-/// Reads the topology anew.
+/// Reads the topology again.
 pub type ReadTopology = Box<dyn FnMut() -> Result<Topology, BoxedError> + Send>;
 
 /// The machine that we run on.
@@ -373,7 +373,7 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
     }
 
     /// One outcome for each thread that was recorded ([`LinuxMachine::put_back`] has the details),
-    /// then one for each page migration that no sample has told the end of. No page moves when it
+    /// then one for each page migration whose end no sample has reported. No page moves when it
     /// comes back.
     fn restore(&mut self) -> Result<Outcome, MachineError> {
         self.pages.withdraw_all();

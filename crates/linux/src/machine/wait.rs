@@ -66,7 +66,7 @@ impl Waiter {
 
     /// Whether a signal to stop has come; does not wait.
     pub fn is_interrupted(&mut self) -> bool {
-        // A signal that cannot be read now is met by the next wait, which tells why.
+        // A signal that cannot be read now is met by the next wait, which says why.
         self.interrupted = self.interrupted || self.signalled_within(SHORTEST).unwrap_or(false);
         self.interrupted
     }

@@ -80,7 +80,7 @@ fn open_anywhere(
     if fd < 0 {
         return Err(last_errno());
     }
-    // SAFETY: the kernel has just made this descriptor, and nobody else owns it.
+    // SAFETY: the kernel has just made this descriptor, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 

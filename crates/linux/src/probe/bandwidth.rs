@@ -17,7 +17,7 @@ const TIME: Duration = Duration::from_millis(200);
 /// Streams are this many times as long as the last-level caches of their CPUs are large.
 const CACHES: u64 = 4;
 
-/// The size of caches that nobody describes.
+/// The size of caches that sysfs does not describe.
 const UNKNOWN_CACHE: u64 = 32 << 20;
 
 /// The most memory taken at a time.

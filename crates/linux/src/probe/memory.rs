@@ -57,8 +57,8 @@ impl Buffer {
         self.length / self.page
     }
 
-    /// Takes every page that is not there, and takes pages that are elsewhere anew; how many those
-    /// were.
+    /// Takes every page that is not there, and allocates pages that are elsewhere again; how many
+    /// those were.
     ///
     /// # Errors
     /// Pages are elsewhere still: the node is full.
@@ -82,7 +82,7 @@ impl Buffer {
     /// Writes to every page.
     pub fn touch(&self) {
         for page in 0..self.pages() {
-            // SAFETY: within the mapping, which nobody else refers to.
+            // SAFETY: within the mapping, to which nothing else refers.
             unsafe { self.word(page, 0).cast_mut().write_volatile(0) };
         }
     }

@@ -43,7 +43,7 @@ pub struct RowReading {
     pub cells: Vec<(NodeId, Result<Figures, NotMeasured>)>,
     /// CPU time of the thread since its last round.
     pub cost: Duration,
-    /// Pages that were found on another node, and taken anew.
+    /// Pages that were found on another node, and allocated again.
     pub rebound: usize,
 }
 
@@ -145,7 +145,8 @@ impl Times {
 
     fn load(&mut self, timer: Timer, bare: f64, lines: [*const usize; LOADS], first: *const usize) {
         let before = (here(), switches());
-        // SAFETY: callers pass addresses within mappings that they hold; nobody writes to them now.
+        // SAFETY: callers pass addresses within mappings that they hold; no thread writes to them
+        // now.
         let mut carried = unsafe { first.read_volatile() };
         let together = together(timer);
         let mut ticks = [0.0; LOADS];

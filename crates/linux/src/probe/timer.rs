@@ -16,8 +16,8 @@ const CALIBRATION: Duration = Duration::from_millis(10);
 /// Two calibrations that differ by more than this part: the counter follows the CPU's frequency.
 const TOLERANCE: f64 = 0.01;
 
-/// Coarser ticks than this (ns) do not tell one load from another: the loads of a page are timed
-/// together.
+/// Coarser ticks than this (ns) do not separate one load from another: the loads of a page are
+/// timed together.
 const FINE: f64 = 2.0;
 
 /// What time is read from, in ticks.
@@ -90,7 +90,7 @@ fn agreed(one: f64, other: f64) -> Option<f64> {
     (mean > 0.0 && (one - other).abs() <= TOLERANCE * mean).then_some(mean)
 }
 
-/// Ticks of the counter in a nanosecond of `CLOCK_MONOTONIC_RAW`, which nobody slews.
+/// Ticks of the counter in a nanosecond of `CLOCK_MONOTONIC_RAW`, which is never slewed.
 fn rate() -> f64 {
     let (first, began) = stamps();
     sleep(CALIBRATION);

@@ -54,16 +54,25 @@ impl Evidence {
         let root = self.root.display();
         match self {
             Self { mounted: true, .. } => {
-                format!("resctrl is mounted on {root} and offers no allocation of the last-level cache (no info/L3): it only monitors")
+                format!(
+                    "resctrl is mounted on {root} and offers no allocation of the last-level cache (no \
+                         info/L3): it only monitors"
+                )
             }
             Self { cat: Some(false), hypervisor: true, .. } => {
-                "the hypervisor passes no cache allocation through (no `cat_l3` in /proc/cpuinfo): run isobar on the host".to_owned()
+                "the hypervisor passes no cache allocation through (no `cat_l3` in /proc/cpuinfo): run \
+                 isobar on the host"
+                    .to_owned()
             }
             Self { cat: Some(false), .. } => {
-                "this CPU has no cache allocation (no `cat_l3` in /proc/cpuinfo): nothing can be done about it".to_owned()
+                "this CPU has no cache allocation (no `cat_l3` in /proc/cpuinfo): nothing can be done about it"
+                    .to_owned()
             }
             Self { known: false, arch, .. } => self.no_file_system(*arch),
-            _ => format!("resctrl is not mounted: `mount -t resctrl resctrl {root}`, with the options that other tools want"),
+            _ => format!(
+                "resctrl is not mounted: `mount -t resctrl resctrl {root}`, with the options that \
+                          other tools want"
+            ),
         }
     }
 
@@ -76,11 +85,12 @@ impl Evidence {
                 "the kernel has no resctrl: build it with CONFIG_X86_CPU_RESCTRL, and leave out `rdt=!l3cat` at boot"
             }
             (Arch::Arm, Some(false)) => {
-                "firmware describes no cache allocation (no ACPI table MPAM): newer firmware may, where the hardware has it"
+                "firmware describes no cache allocation (no ACPI table MPAM): newer firmware may, where the \
+                 hardware has it"
             }
             (Arch::Arm, _) => {
-                "the kernel has no resctrl: on Arm it takes hardware with MPAM, firmware that describes it, and Linux 7.1 or \
-                 later with CONFIG_ARM64_MPAM_DRIVER, without `arm64.nompam` at boot"
+                "the kernel has no resctrl: on Arm it takes hardware with MPAM, firmware that describes it, \
+                 and Linux 7.1 or later with CONFIG_ARM64_MPAM_DRIVER, without `arm64.nompam` at boot"
             }
             (Arch::Other, _) => "the kernel has no resctrl, which exists on x86 and Arm: nothing can be done about it",
         };

@@ -46,7 +46,8 @@ pub(super) fn possible(view: &View, request: &Request) -> Result<(), ActionOutco
     }
     match (request.percent, view.bandwidth_in_percent(llc.0)) {
         (Some(_), false) => refused(
-            "memory_bandwidth_percent: this machine has no memory-bandwidth allocation in per cent (info/MB); leave it out"
+            "memory_bandwidth_percent: this machine has no memory-bandwidth allocation in per cent \
+             (info/MB); leave it out"
                 .to_owned(),
         ),
         _ => Ok(()),
@@ -64,8 +65,8 @@ pub(super) fn too_many(many: &TooMany, view: &View, root: &Root) -> String {
         format!("one is the default group's, {} held by others ({others})", view.others.len())
     };
     format!(
-        "llc {llc} would need {needed} classes of service and {left} of {classes} are left ({held}): remove groups that nobody needs \
-         (`rmdir {}/NAME`), or let the policy use fewer clusters",
+        "llc {llc} would need {needed} classes of service and {left} of {classes} are left ({held}): remove \
+         groups that nobody needs (`rmdir {}/NAME`), or let the policy use fewer clusters",
         root.path().display()
     )
 }

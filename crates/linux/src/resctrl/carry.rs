@@ -1,8 +1,8 @@
 //! Writing groups, masks and tasks until resctrl is as wanted, and sweeping what is left over.
 //!
 //! Only differences are written. What is refused comes back with the clusters that it concerns;
-//! what was done by then is undone when the rest is carried out anew, since every round starts from
-//! what stands.
+//! what was done by then is undone when the rest is carried out again, since every round starts
+//! from what stands.
 
 use super::clusters::{Clusters, Key, Threads};
 use super::error::ResctrlError;

@@ -11,7 +11,8 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub enum ResctrlError {
     /// the file system is not there, or not any more
-    #[error("{root}: resctrl is not mounted: `mount -t resctrl resctrl {root}`, with the options that other tools want", root = root.display())]
+    #[error("{root}: resctrl is not mounted: `mount -t resctrl resctrl {root}`, with the options that other \
+             tools want", root = root.display())]
     NotMounted {
         /// where it was looked for
         root: PathBuf,
@@ -31,7 +32,8 @@ pub enum ResctrlError {
         remedy: String,
     },
     /// a file does not say what the kernel says there
-    #[error("{path}: {source}: another kernel than `Documentation/filesystems/resctrl.rst` describes, or no resctrl", path = path.display())]
+    #[error("{path}: {source}: another kernel than `Documentation/filesystems/resctrl.rst` describes, or no \
+             resctrl", path = path.display())]
     Malformed {
         /// the file
         path: PathBuf,
@@ -39,7 +41,8 @@ pub enum ResctrlError {
         source: SchemataError,
     },
     /// another tool holds the lock
-    #[error("{root}: another tool has held the lock of resctrl for {} ms (`lsof {root}` names it): nothing was changed", waited.as_millis(), root = root.display())]
+    #[error("{root}: another tool has held the lock of resctrl for {} ms (`lsof {root}` names it): nothing \
+             was changed", waited.as_millis(), root = root.display())]
     Locked {
         /// the folder
         root: PathBuf,

@@ -167,7 +167,7 @@ mod tests {
             let stay = second.iter().filter(|(key, _)| first.contains_key(key));
             if first.values().chain(second.values()).collect::<BTreeSet<_>>().len() <= limit {
                 for (key, slot) in stay {
-                    prop_assert_eq!(first[key], *slot, "there was room");
+                    prop_assert_eq!(first[key], *slot, "there were free classes");
                 }
             }
         }

@@ -1,5 +1,5 @@
 //! What stands in resctrl now: limits, the default group's masks, our groups, and who sits in
-//! groups of others. Read anew before every change, since other tools and owners change it too.
+//! groups of others. Read again before every change, since other tools and owners change it too.
 
 use super::error::ResctrlError;
 use super::record::Place;

@@ -3,7 +3,7 @@
 //! All requests of a plan are taken together: what stands and what is requested give the clusters
 //! that shall be ([`super::clusters`]), those get groups ([`super::layout`]), and groups, masks and
 //! tasks are then written until the machine is so ([`super::carry`]). A request that is refused is
-//! taken out and the rest is worked out anew from what stands, so that nothing of it remains.
+//! taken out and the rest is worked out again from what stands, so that nothing of it remains.
 //!
 //! It holds the lock that resctrl's tools agree on while it changes anything. What it will change
 //! is saved first, by who owns the state file.

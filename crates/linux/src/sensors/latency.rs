@@ -11,7 +11,7 @@ pub struct Latencies {
     pub now: Option<NodeMatrix<Nanoseconds>>,
     /// The lowest medians so far.
     pub idle: Option<NodeMatrix<Nanoseconds>>,
-    /// Medians of this round in cycles, where they can be told.
+    /// Medians of this round in cycles, where they are known.
     pub cycles: Option<NodeMatrix<f64>>,
 }
 

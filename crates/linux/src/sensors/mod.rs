@@ -54,7 +54,7 @@ pub struct Sensors {
     samplers: Samplers,
     latency: LatencySensor,
     accessed: Accessed,
-    /// The processes whose accesses are looked at; all that run where nobody has said.
+    /// The processes whose accesses are looked at; all that run where none were named.
     accesses_of: Option<BTreeSet<Pid>>,
     capabilities: Arc<Capabilities>,
     opened: f64,
@@ -191,7 +191,7 @@ impl Sensors {
         self.table.processes().iter().map(process).collect()
     }
 
-    /// Says anew what can be measured, where that has changed.
+    /// Says again what can be measured, where that has changed.
     fn review(&mut self) {
         self.facts.numad = self.table.processes().values().any(|process| &*process.name == "numad");
         let mut remarks = self.counters.remarks();

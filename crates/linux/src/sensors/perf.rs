@@ -51,7 +51,8 @@ impl ThreadCounters for PerfCounters {
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.set.remarks();
         remarks.extend((self.source == CounterSource::Software).then(|| {
-            "counters are the software stand-in (task-clock for instructions, page faults for LLC misses): for tests only"
+            "counters are the software stand-in (task-clock for instructions, page faults for LLC misses): \
+             for tests only"
                 .to_owned()
         }));
         remarks

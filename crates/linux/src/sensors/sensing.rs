@@ -22,7 +22,7 @@ pub trait Sensing {
     fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Sampled;
 
     /// Where the pages are that a process accessed lately, those accessed most first. `None`: none
-    /// is known to be accessed, or nobody looks.
+    /// is known to be accessed, or accesses are not watched.
     fn accessed(&self, _pid: Pid) -> Option<Vec<PageRange>> {
         None
     }
@@ -31,7 +31,7 @@ pub trait Sensing {
     fn see_accesses_of(&mut self, _pids: &BTreeSet<Pid>) {}
 
     /// Pages of a process were moved, or were not where a sample had seen them: what was read of
-    /// them does not stand, and they are read anew in the next sample.
+    /// them does not stand, and they are read again in the next sample.
     fn pages_moved(&mut self, pid: Pid);
 
     /// CPUs came or went.

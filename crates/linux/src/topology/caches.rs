@@ -29,8 +29,8 @@ pub(super) struct Caches {
     pub(super) of_cpu: BTreeMap<CpuId, LlcId>,
 }
 
-/// Reads the LLCs of the online CPUs. `node_of` tells a guess of the kernel from an LLC that spans
-/// nodes.
+/// Reads the LLCs of the online CPUs. `node_of` distinguishes a guess of the kernel from an LLC
+/// that spans nodes.
 pub(super) fn read(tree: &Tree, online: &CpuSet, node_of: &BTreeMap<CpuId, NodeId>) -> Result<Caches, LinuxError> {
     let mut groups: Vec<Group> = Vec::new();
     let mut group_of: BTreeMap<CpuId, usize> = BTreeMap::new();
@@ -129,8 +129,8 @@ fn data_level(tree: &Tree, folder: &str) -> Result<Option<u32>, LinuxError> {
 
 /// The online CPUs that share a cache; the CPU itself always does.
 fn sharers(tree: &Tree, cpu: CpuId, index: u32, online: &CpuSet) -> Result<CpuSet, LinuxError> {
-    let told = files::cpus(tree, &folder(cpu, index), "shared_cpu_list", "shared_cpu_map")?;
-    let mut shared = told.unwrap_or_default().intersection(online);
+    let given = files::cpus(tree, &folder(cpu, index), "shared_cpu_list", "shared_cpu_map")?;
+    let mut shared = given.unwrap_or_default().intersection(online);
     shared.insert(cpu);
     Ok(shared)
 }

@@ -104,9 +104,9 @@ fn owners(
 /// The node that a CPU's folder links to (`cpuN/nodeM`), or whose folder links to the CPU
 /// (`nodeM/cpuN`).
 fn linked(tree: &Tree, cpu: CpuId, ids: &[NodeId]) -> Result<Option<NodeId>, LinuxError> {
-    let told = files::numbered(tree, &cpus::folder(cpu), "node")?.into_iter().map(NodeId).find(|id| ids.contains(id));
-    if told.is_some() {
-        return Ok(told);
+    let given = files::numbered(tree, &cpus::folder(cpu), "node")?.into_iter().map(NodeId).find(|id| ids.contains(id));
+    if given.is_some() {
+        return Ok(given);
     }
     for &id in ids {
         if files::numbered(tree, &folder(id), "cpu")?.contains(&cpu.0) {

@@ -1,5 +1,5 @@
 //! Sensors for tests of the machine: they see processes of ours, their threads, start times and
-//! masks, on a machine of two LLCs, and what else a test tells them. They count nothing.
+//! masks, on a machine of two LLCs, and what else a test sets. They count nothing.
 
 use isobar_linux::kernel::{affinity, identity};
 use isobar_linux::machine::Sensing;

@@ -77,7 +77,7 @@ fn end(stops: &mut Vec<Stop>) -> String {
 }
 
 fn spawn(kind: &str, count: usize, stops: &mut Vec<Stop>) -> String {
-    let (tell, told) = channel();
+    let (tell, given) = channel();
     for _ in 0..count {
         let (stop, stopped) = channel::<()>();
         let (kind, tell) = (kind.to_owned(), tell.clone());
@@ -97,7 +97,7 @@ fn spawn(kind: &str, count: usize, stops: &mut Vec<Stop>) -> String {
         let handle = thread::Builder::new().stack_size(128 << 10).spawn(body).unwrap();
         stops.push((stop, handle));
     }
-    told.into_iter().take(count).collect::<Vec<_>>().join(" ")
+    given.into_iter().take(count).collect::<Vec<_>>().join(" ")
 }
 
 fn own_tid() -> i32 {
@@ -111,7 +111,7 @@ fn touched() -> Area {
     // SAFETY: a fresh mapping at an address of the kernel's choice touches no memory in use.
     let start = unsafe { mmap_anonymous(std::ptr::null_mut(), AREA, rights, flags) }.unwrap();
     for offset in (0..AREA).step_by(4096) {
-        // SAFETY: within the mapping, which nobody else knows.
+        // SAFETY: within the mapping, which nothing else knows.
         let page = unsafe { start.cast::<u8>().add(offset) };
         // SAFETY: as above.
         unsafe { page.write_volatile(1) };

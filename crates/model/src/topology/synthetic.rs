@@ -10,7 +10,8 @@ use crate::units::{Bytes, Ways};
 /// Why a synthetic description was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` does not describe a machine: expected such as `node:2 llc:1 core:8 pu:2`, at most 65536 CPUs and 1024 nodes"
+    "`{text}` does not describe a machine: expected such as `node:2 llc:1 core:8 pu:2`, at most 65536 CPUs \
+     and 1024 nodes"
 )]
 pub struct SyntheticError {
     text: String,

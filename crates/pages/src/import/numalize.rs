@@ -1,5 +1,5 @@
-//! Page profiles in the CSV form of numalize (<https://github.com/matthiasdiener/numalize>), a row a
-//! page:
+//! Page profiles in the CSV form of numalize (<https://github.com/matthiasdiener/numalize>), a row
+//! a page:
 //!
 //! ```text
 //! page.address,alloc.thread,alloc.location,firsttouch.thread,firsttouch.location,structure.name,T0
@@ -217,7 +217,7 @@ impl Making {
     }
 }
 
-/// Counts with commas between them, as many as there is room for, all of at most 19 digits: they
+/// Counts with commas between them, as many as fit, all of at most 19 digits: they
 /// always fit. `None` for anything else.
 fn plain_counts(text: &[u8], into: &mut [u64]) -> Option<()> {
     let (mut left, mut value, mut digits) = (into.iter_mut(), 0_u64, 0_u32);
@@ -266,8 +266,8 @@ fn page(text: &[u8]) -> Option<u64> {
     number.filter(|page| *page < MOST_PAGE)
 }
 
-/// An interval's profile as a slice of a trace. The form does not tell loads from stores: all
-/// accesses are loads. Its first touches are those of pages that `known` does not hold yet.
+/// An interval's profile as a slice of a trace. The form does not distinguish loads from stores:
+/// all accesses are loads. Its first touches are those of pages that `known` does not hold yet.
 #[must_use]
 pub fn slice(number: u64, interval: &PageProfile, known: &mut std::collections::BTreeSet<u64>) -> Slice {
     let pages = interval.usage.pages().iter().filter(|page| known.insert(page.number));

@@ -1,4 +1,4 @@
-//! The CSV form of numalize, and files told apart by their content.
+//! The CSV form of numalize, and files recognised by their content.
 
 use super::numalize::{read, slice, write};
 use crate::Page;
@@ -16,7 +16,8 @@ const HEAD: &str = "page.address,alloc.thread,alloc.location,firsttouch.thread,f
 #[test]
 fn numalize_csv_is_read_by_its_content() {
     let text = format!(
-        "{HEAD},T0,T1\n1537,0,a.c:3,0,a.c:9,\"B, too\",1,2\n0x602,0,,1,,\"B, too\",3,18446744073709551615\n1537,0,,0,,x,4,18446744073709551615\n"
+        "{HEAD},T0,T1\n1537,0,a.c:3,0,a.c:9,\"B, too\",1,2\n0x602,0,,1,,\"B, \
+         too\",3,18446744073709551615\n1537,0,,0,,x,4,18446744073709551615\n"
     );
     let profile = crate::open(BufReader::new(text.as_bytes())).unwrap();
     assert_eq!(profile.usage.pages(), [Page { number: 1537, first: 0 }, Page { number: 0x602, first: 1 }]);

@@ -53,7 +53,7 @@ impl PageProfile {
         Self::read_at_most(from, sum::MOST_COUNTS)
     }
 
-    /// The same, of at most so many counts, pages times threads. [`PageProfile::read`] allows 2^31.
+    /// The same, with a limit on counts (pages times threads). [`PageProfile::read`] allows 2^31.
     ///
     /// # Errors
     /// [`TraceError`].

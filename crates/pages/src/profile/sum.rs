@@ -10,7 +10,7 @@ use isobar_model::num;
 pub const MOST_COUNTS: usize = 1 << 31;
 const FULL: &str = "pages times threads are more than 2^31 counts, which need more than 16 GiB";
 
-/// The sum so far. A row has room for more threads than there are, and is laid out anew when one
+/// The sum so far. A row has space for more threads than there are, and is laid out again when one
 /// comes for which there is none.
 #[derive(Clone, Debug)]
 pub struct Sum {
@@ -31,7 +31,7 @@ impl Sum {
         Self::of_most(MOST_COUNTS)
     }
 
-    /// With at most so many counts.
+    /// With a limit on counts.
     pub fn of_most(most: usize) -> Self {
         let index = PageIndex::new();
         Self { index, pages: Vec::new(), counts: Vec::new(), width: 4, threads: 0, at: 0, fresh: false, page: 0, most }

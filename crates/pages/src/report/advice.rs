@@ -29,11 +29,12 @@ pub const WORTH_LOCALITY: f64 = 5.0;
 pub const FEW: f64 = 10.0;
 
 /// From this part of its time slices on, in per cent, a program whose pages change hands in them is
-/// so dynamic that one mapping for the whole run gains less. Section 6.2 tells Vips, in which pages
-/// migrate "during the whole execution", from SP, in which they do at its start; half is ours.
+/// so dynamic that one mapping for the whole run gains less. Section 6.2 describes Vips, in which
+/// pages migrate "during the whole execution", from SP, in which they do at its start; half is
+/// ours.
 pub const OFTEN: f64 = 50.0;
 
-/// By so many points exclusivity within slices must be above that of the whole run for that: else
+/// The points by which exclusivity within slices must be above that of the whole run for that: else
 /// what changes hands are shared pages, which belong to no node anyway. Ours.
 pub const FOLLOWED: f64 = 10.0;
 
@@ -68,7 +69,8 @@ impl Advice {
 fn of(report: &Report, profile: &PageProfile, file: &str) -> Advice {
     if report.nodes < 2 {
         return nothing(
-            "There is one node: every page is on it, and there is nothing to place. --nodes N says it for a machine with N.",
+            "There is one node: every page is on it, so there is nothing to place. --nodes N shows a machine \
+             with N nodes.",
         );
     }
     if report.accesses == 0 {
@@ -119,7 +121,8 @@ fn wanted(report: &Report, exclusive: f64) -> Option<(&'static str, String)> {
     }
     if mixed - balanced > EVEN && balanced_local >= mixed_local {
         let why = format!(
-            "{pages}. With every page on its best node some nodes would do most of the work; moving some pages aside evens that out."
+            "{pages}. With every page on its best node some nodes would do most of the work; moving some \
+             pages aside evens that out."
         );
         return Some(("balanced", why));
     }
@@ -132,9 +135,9 @@ fn wanted(report: &Report, exclusive: f64) -> Option<(&'static str, String)> {
 fn suffices(first: &PolicyReport, there: &PolicyReport, local: f64, even: f64) -> Option<String> {
     let (at, name) = (first.metrics.loc_app?, there.mapping.name());
     Some(format!(
-        "First touch already puts pages where they are used: {at:.0} % of the accesses are to pages on their best node. \
-         `{name}`, which suits such pages otherwise, would change that by {local:+.0} points and the imbalance of accesses by \
-         {:+.0}, which is not worth the trouble.",
+        "First touch already puts pages where they are used: {at:.0} % of the accesses are to pages on their \
+         best node. `{name}`, which suits such pages otherwise, would change that by {local:+.0} points and \
+         the imbalance of accesses by {:+.0}, which is not worth the trouble.",
         -even
     ))
 }
@@ -142,8 +145,8 @@ fn suffices(first: &PolicyReport, there: &PolicyReport, local: f64, even: f64) -
 fn gains(first: &PolicyReport, there: &PolicyReport) -> Option<String> {
     let (here, then) = (&first.metrics, &there.metrics);
     Some(format!(
-        "Against first touch, `{}` takes the imbalance of accesses from {:.0} to {:.0} %, and the accesses to pages on their \
-         best node from {:.0} to {:.0} %; remote accesses go from {:.0} to {:.0} %.",
+        "Against first touch, `{}` takes the imbalance of accesses from {:.0} to {:.0} %, and the accesses \
+         to pages on their best node from {:.0} to {:.0} %; remote accesses go from {:.0} to {:.0} %.",
         there.mapping.name(),
         here.b_acc?,
         then.b_acc?,
@@ -162,8 +165,8 @@ fn cost(report: &Report) -> Option<String> {
     let share = crate::metrics::percent(*most, report.accesses)?;
     let even = 100.0 / isobar_model::num::float_len(report.nodes);
     Some(format!(
-        "With first touch {:.0} % of all accesses go to another node, and node {node} serves {share:.0} % of them ({even:.0} % would \
-         be its even share).",
+        "With first touch {:.0} % of all accesses go to another node, and node {node} serves {share:.0} % of \
+         them ({even:.0} % would be its even share).",
         first.remote?
     ))
 }
@@ -174,8 +177,8 @@ fn cautions(report: &Report, profile: &PageProfile) -> Vec<String> {
     let touched = profile.usage.pages().len() as u128 * u128::from(profile.usage.page_bytes());
     if touched < SMALL_BYTES {
         cautions.push(
-            "All its pages together fit into a last-level cache of 16 MiB: most of these accesses never reach memory, so \
-             expect little gain from any mapping."
+            "All its pages together fit into a last-level cache of 16 MiB: most of these accesses never \
+             reach memory, so expect little gain from any mapping."
                 .to_owned(),
         );
     }
@@ -184,15 +187,16 @@ fn cautions(report: &Report, profile: &PageProfile) -> Vec<String> {
     let within = within.map(|(within, whole)| (within * 100.0, whole * 100.0));
     if let Some((within, whole)) = within.filter(|(within, whole)| within - whole >= FOLLOWED) {
         cautions.push(format!(
-            "Its pages change hands all the time: in a time slice {within:.0} % of the accesses to a page come from one node, \
-             over the whole run {whole:.0} %. One mapping for the whole run gains less then, and following them with page \
-             migration costs copies."
+            "Its pages change hands all the time: in a time slice {within:.0} % of the accesses to a page \
+             come from one node, over the whole run {whole:.0} %. One mapping for the whole run gains less \
+             then, and following them with page migration costs copies."
         ));
     }
     let even = 100.0 / isobar_model::num::float_len(report.nodes);
     if let Some(hot) = report.hottest.filter(|hot| hot.percent > even && report.pages > 1) {
         cautions.push(format!(
-            "One page, at {:#x}, has {:.0} % of all accesses: whatever the mapping, its node serves more than its share.",
+            "One page, at {:#x}, has {:.0} % of all accesses: whatever the mapping, its node serves more \
+             than its share.",
             hot.address, hot.percent
         ));
     }
@@ -236,8 +240,8 @@ mod tests {
         assert_eq!(exclusive.policy, Some("locality"));
         assert_eq!(
             exclusive.cost.unwrap(),
-            "With first touch 75 % of all accesses go to another node, and node 0 serves 100 % of them (25 % would be its \
-             even share)."
+            "With first touch 75 % of all accesses go to another node, and node 0 serves 100 % of them (25 % \
+             would be its even share)."
         );
         let shared = advised(&[[25, 25, 25, 25], [26, 24, 25, 25], [24, 25, 26, 25], [25; 4]], 4);
         assert_eq!(shared.policy, Some("interleave"));
@@ -299,12 +303,12 @@ mod tests {
 
     #[test]
     fn the_matrix_product_is_small_and_has_a_hot_stack() {
-        let told = advice(&matmul(), 4);
+        let given = advice(&matmul(), 4);
         // By its address the hot stack of T0 would share a node with that of T2: `balanced` is as
         // local as `mixed`, and more even.
-        assert_eq!(told.policy, Some("balanced"));
-        assert!(told.cautions.iter().any(|caution| caution.contains("fit into a last-level cache")));
-        assert!(told.cautions.iter().any(|caution| caution.contains("at 0xa000, has 62 % of all accesses")));
+        assert_eq!(given.policy, Some("balanced"));
+        assert!(given.cautions.iter().any(|caution| caution.contains("fit into a last-level cache")));
+        assert!(given.cautions.iter().any(|caution| caution.contains("at 0xa000, has 62 % of all accesses")));
         let few = advice(&matmul(), 8);
         assert!(few.cautions.iter().any(|caution| caution.contains("4 nodes run none")));
     }

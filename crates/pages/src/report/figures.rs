@@ -310,8 +310,8 @@ mod tests {
     fn accesses_that_cannot_be_counted_are_said_to_be_cut() {
         let of = |most| report(&profile(&[[most, 1, 0, 0], [1, 2, 3, 4]], &[("array", 0..2)]), 4);
         assert!(of(u64::MAX).cut && !of(u64::MAX - 2).cut);
-        let told = Advice::of(&of(u64::MAX), &profile(&[[1; 4]], &[("array", 0..1)]), "a.csv");
-        assert!(told.cautions.iter().any(|caution| caution.contains("2^64 - 1 accesses or more")), "{told:?}");
+        let given = Advice::of(&of(u64::MAX), &profile(&[[1; 4]], &[("array", 0..1)]), "a.csv");
+        assert!(given.cautions.iter().any(|caution| caution.contains("2^64 - 1 accesses or more")), "{given:?}");
     }
 
     #[test]

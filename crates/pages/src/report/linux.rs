@@ -108,8 +108,8 @@ mod tests {
         let mut profile = profile(&[[9, 0, 1, 0]], &[("array", 0..1)]);
         assert_eq!(report(&profile, 4).linux, Err(NotObserved::NotRecorded));
         profile.linux = Some(Whereabouts { nodes: 8, node_of: vec![Some(5)] });
-        let told = report(&profile, 4).linux.unwrap_err().to_string();
-        assert_eq!(told, "the program ran on 8 nodes, and this is for 4: add --nodes 8");
+        let message = report(&profile, 4).linux.unwrap_err().to_string();
+        assert_eq!(message, "the program ran on 8 nodes, and this is for 4: add --nodes 8");
         profile.linux = Some(Whereabouts { nodes: 1, node_of: vec![Some(0)] });
         assert_eq!(report(&profile, 4).linux.unwrap().metrics.node_pages, [1, 0, 0, 0]);
     }

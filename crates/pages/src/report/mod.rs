@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! figures      every figure, and the mappings side by side
-//! structures   what each structure is used for, and by whom
+//! structures   what each structure is used for, and by which threads
 //! linux        where the kernel really had the pages
 //! served       how many accesses of each mapping stay on their node
 //! course       slice after slice: exclusivity, migrations, heat

@@ -52,24 +52,24 @@ fn source(one: &StructureUse, report: &Report, profile: &PageProfile) -> Option<
     let what = match (one.sharing(report.min_excl), one.stack_of) {
         (Sharing::Unused, _) => return None,
         (Sharing::Shared, Some(_)) => format!(
-            "{name} ({percent:.0} % of all accesses) is used by several threads: data that they share belongs on the heap, where \
-             it can be spread over the nodes."
+            "{name} ({percent:.0} % of all accesses) is used by several threads: data that they share \
+             belongs on the heap, where it can be spread over the nodes."
         ),
         (Sharing::Shared, None) if one.pages < report.nodes as u64 => format!(
-            "{name} ({percent:.0} % of all accesses) is too small to be spread, and several nodes use it: if its parts belong \
-             to one thread each, give each part a page of its own."
+            "{name} ({percent:.0} % of all accesses) is too small to be spread, and several nodes use it: if \
+             its parts belong to one thread each, give each part a page of its own."
         ),
         (Sharing::Shared, None) => format!(
-            "Spread {name} ({percent:.0} % of all accesses, shared) over all nodes: allocate it with numa_alloc_interleaved(), or \
-             call mbind() with MPOL_INTERLEAVE before its first touch."
+            "Spread {name} ({percent:.0} % of all accesses, shared) over all nodes: allocate it with \
+             numa_alloc_interleaved(), or call mbind() with MPOL_INTERLEAVE before its first touch."
         ),
         (_, Some(_)) => format!(
             "{name} ({percent:.0} % of all accesses): {first}, while it created the threads. Pin threads before they \
              start, and let each thread allocate its own stack or scratch memory."
         ),
         (_, None) => format!(
-            "Initialise {name} ({percent:.0} % of all accesses) in parallel, with the same division of work as the loop that uses \
-             it: {first}, and other nodes make {:.0} % of the accesses to it.",
+            "Initialise {name} ({percent:.0} % of all accesses) in parallel, with the same division of work \
+             as the loop that uses it: {first}, and other nodes make {:.0} % of the accesses to it.",
             one.remote?
         ),
     };
@@ -117,8 +117,8 @@ fn apply(policy: &str, file: &str, min_excl: f64) -> Step {
 
 fn pin(report: &Report) -> Step {
     let what = format!(
-        "Keep each thread on the CPUs of its node, since a page is near its thread only while the thread stays. This report \
-         has {} threads on {} nodes; with OpenMP:",
+        "Keep each thread on the CPUs of its node, since a page is near its thread only while the thread \
+         stays. This report has {} threads on {} nodes; with OpenMP:",
         report.threads, report.nodes
     );
     Step { what, command: Some("OMP_PLACES=cores OMP_PROC_BIND=close".to_owned()) }

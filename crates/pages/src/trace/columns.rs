@@ -240,15 +240,15 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_not_written() {
-        let told =
+        let message =
             |rows: &[Row]| encode(&Slice { rows: rows.to_vec(), ..Slice::default() }, &mut Vec::new()).unwrap_err();
-        assert_eq!(told(&[row(2, 0, 1, 1), row(1, 0, 1, 1)]), "its rows are not in the order of their pages");
+        assert_eq!(message(&[row(2, 0, 1, 1), row(1, 0, 1, 1)]), "its rows are not in the order of their pages");
         assert_eq!(
-            told(&[row(2, 1, 1, 1), row(2, 1, 1, 1)]),
+            message(&[row(2, 1, 1, 1), row(2, 1, 1, 1)]),
             "the rows of a page are not in the order of their threads"
         );
-        assert_eq!(told(&[row(1 << 52, 0, 1, 1)]), "a page beyond the address space");
-        assert_eq!(told(&[row(1, 65_535, 1, 1)]), "more than 65,534 threads");
+        assert_eq!(message(&[row(1 << 52, 0, 1, 1)]), "a page beyond the address space");
+        assert_eq!(message(&[row(1, 65_535, 1, 1)]), "more than 65,534 threads");
         let page_0 = Slice { rows: vec![row(0, 0, 1, 0)], ..Slice::default() };
         let mut bytes = Vec::new();
         encode(&page_0, &mut bytes).unwrap();

@@ -60,8 +60,8 @@ pub enum RegionKind {
         /// where in the file the region begins, bytes
         offset: u64,
     },
-    /// An anonymous mapping, counted in the order of creation: with the size what tells it from
-    /// others in another run, in which it has another address.
+    /// An anonymous mapping, counted in the order of creation: with the size what distinguishes it
+    /// from others in another run, in which it has another address.
     Anonymous {
         /// how many anonymous mappings were made before it
         order: u32,

@@ -19,7 +19,8 @@ pub enum TraceError {
     Header(&'static str),
     /// A block behind it that says something impossible, or whose checksum is wrong.
     #[error(
-        "damaged at byte {offset}: {what}; what stands before it can be read, so cut the file there (truncate -s {offset})"
+        "damaged at byte {offset}: {what}; what stands before it can be read, so cut the file there \
+         (truncate -s {offset})"
     )]
     Damaged {
         /// where the block begins in the file

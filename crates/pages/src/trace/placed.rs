@@ -104,11 +104,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_neither_written_nor_read() {
-        let told = |nodes, pages: &[_]| encode(&placed(nodes, pages), &mut Vec::new()).unwrap_err();
-        assert_eq!(told(2, &[(6, 0), (6, 0)]), "placed pages that are not in the order of their numbers");
-        assert_eq!(told(2, &[(6, 2)]), "a page on a node that the machine does not have");
-        assert_eq!(told(2, &[(1 << 52, 0)]), "a page beyond the address space");
-        assert_eq!(told(0, &[]), "a machine without nodes, or with more than 65,535");
+        let message = |nodes, pages: &[_]| encode(&placed(nodes, pages), &mut Vec::new()).unwrap_err();
+        assert_eq!(message(2, &[(6, 0), (6, 0)]), "placed pages that are not in the order of their numbers");
+        assert_eq!(message(2, &[(6, 2)]), "a page on a node that the machine does not have");
+        assert_eq!(message(2, &[(1 << 52, 0)]), "a page beyond the address space");
+        assert_eq!(message(0, &[]), "a machine without nodes, or with more than 65,535");
         // A node too high, a page twice, a byte too many, a count without bytes, no nodes.
         for bytes in [
             &[0, 2, 1, 1, 1, 5, 2][..],

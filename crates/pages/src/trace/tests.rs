@@ -138,26 +138,26 @@ fn a_long_slice_is_several_blocks() {
 #[test]
 fn errors_say_where_and_what_to_do() {
     let file = written(&[Part::Slice(Slice::default()), Part::End(end())]);
-    let told = |file: &[u8]| match read(file) {
+    let message = |file: &[u8]| match read(file) {
         Err(error) => error.to_string(),
         Ok((.., error)) => error.unwrap().to_string(),
     };
-    assert_eq!(told(b"page.address,"), TraceError::NotATrace.to_string());
+    assert_eq!(message(b"page.address,"), TraceError::NotATrace.to_string());
     let mut newer = file.clone();
     newer[8] = 3;
-    assert_eq!(told(&newer), "a trace of version 3; this isobar reads versions 1 to 2");
-    assert_eq!(told(&file[..20]), "damaged: the file ends in its header; nothing behind it can be read");
+    assert_eq!(message(&newer), "a trace of version 3; this isobar reads versions 1 to 2");
+    assert_eq!(message(&file[..20]), "damaged: the file ends in its header; nothing behind it can be read");
     let mut flipped = file.clone();
     flipped[30] ^= 1;
-    assert!(told(&flipped).contains("its header has changed"));
+    assert!(message(&flipped).contains("its header has changed"));
     let mut flipped = file.clone();
     let first = written(&[]).len();
     flipped[first + 14] ^= 1;
-    let text = told(&flipped);
+    let text = message(&flipped);
     assert!(text.starts_with(&format!("damaged at byte {first}: its checksum is wrong;")), "{text}");
     let mut twice = file.clone();
     twice.extend(&file[12..]);
-    assert!(told(&twice).contains("a block behind the end of the trace"));
+    assert!(message(&twice).contains("a block behind the end of the trace"));
 }
 
 /// A file of version 1 is one of version 2 without placements.

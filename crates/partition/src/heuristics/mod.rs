@@ -117,7 +117,8 @@ mod tests {
         let said = refusal("dino", &vec![program(&[(1.0, 1.0)]); 3], 1, &setting);
         assert_eq!(
             said,
-            "`dino` cannot take this workload: 3 programs, but 2 LLCs of 1 cores; take more groups or more cores a group"
+            "`dino` cannot take this workload: 3 programs, but 2 LLCs of 1 cores; take more groups or more \
+             cores a group"
         );
     }
 

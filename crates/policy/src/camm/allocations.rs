@@ -29,7 +29,7 @@ impl Target {
 
 /// What was asked for, of the processes that are observed. One that is idle leaves the observation
 /// while its rule stays in force, and may return; so may another process with its pid. Either is
-/// asked for anew, whatever its choice.
+/// asked for again, whatever its choice.
 #[derive(Clone, Debug, Default)]
 pub struct Allocations {
     in_force: BTreeMap<Pid, InForce>,

@@ -19,7 +19,7 @@
 //!    for no free memory only.
 //! 3. Where accessed pages were not measured, any resident page is a candidate, and the plan says
 //!    so.
-//! 4. Of the accessed pages those accessed most move first. The paper only tells accessed pages
+//! 4. Of the accessed pages those accessed most move first. The paper only separates accessed pages
 //!    from the others and names no order.
 
 use super::config::{Migration, Reserve};

@@ -43,7 +43,7 @@ pub struct Tuple<'a> {
 
 /// Switches threads until no A finds a B and a C any more. The tuples come back in the order of
 /// their seats. Returns the positions that were switched: the thread that joins its program, and
-/// the thread that made room for it.
+/// the thread that gave way to it.
 pub fn colocate(domains: &Domains, tuples: &mut [Tuple<'_>]) -> Vec<(usize, usize)> {
     tuples.sort_unstable_by_key(|tuple| (tuple.seat, tuple.member.index));
     let mut pass = Pass::new(domains, tuples);

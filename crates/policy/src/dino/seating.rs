@@ -6,7 +6,7 @@
 //! with as few migrations as possible:
 //!
 //! 1. a thread whose core was dealt a slot of its class keeps it (the paper's rule);
-//! 2. a thread whose domain still has a slot of its class keeps its core, if there is room on it:
+//! 2. a thread whose domain still has a slot of its class keeps its core, if that has a free CPU:
 //!    same LLC, same memory controller, so moving it would be superfluous (ours);
 //! 3. the others fill the slots of their class that are left, in their own domain or else on their
 //!    own node if they can.
@@ -80,7 +80,8 @@ impl<'a> Seating<'a> {
         }
     }
 
-    /// Step 2: a thread in a domain with a slot of its class keeps its core, where there is room.
+    /// Step 2: a thread in a domain with a slot of its class keeps its core, where that has a free
+    /// CPU.
     pub fn keep_domains(&mut self, members: &[(Member<'_>, Class)]) {
         for (index, (member, class)) in members.iter().enumerate() {
             let Some(id) = member.seat.filter(|_| self.seated[index].is_none()) else { continue };

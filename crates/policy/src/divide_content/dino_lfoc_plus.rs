@@ -3,7 +3,7 @@
 //! is compared with.
 //!
 //! *Departures from the paper*: none that it mentions. An LLC that threads leave or join in an
-//! epoch keeps the partitions that it has; a sampling there is given up and begins anew. DINO's
+//! epoch keeps the partitions that it has; a sampling there is given up and begins again. DINO's
 //! thresholds are those of section VI-A, 3 and 24 misses per 1000 instructions.
 
 use super::config::Config as LfocConfig;

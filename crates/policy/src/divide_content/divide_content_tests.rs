@@ -24,7 +24,7 @@ fn groups_are_evened_out_first_and_partitioned_then() {
     let (mut world, mut policy) = (crowded(), policy());
     // AG_LLC 10 + 9 + 2 = 21 against 2: more than the 16 ways, and a gap of more than 7. 20 has the
     // lower need and goes over, and so does the streaming program: 1.0 GB/s of 10 and 20 each are
-    // equal, so it stays. LLC 1 has room; none has to come back.
+    // equal, so it stays. LLC 1 has free cores; none has to come back.
     assert_eq!(said(&world.step(&mut policy)), ["20>6"]);
     assert_eq!(world.places(), [0, 1, 0, 1, 1]);
     assert_eq!(

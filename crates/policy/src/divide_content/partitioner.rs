@@ -136,7 +136,7 @@ impl Partitioner {
         }
     }
 
-    /// Gives up the sampling on an LLC; the program is sampled anew later.
+    /// Gives up the sampling on an LLC; the program is sampled again later.
     pub fn stop_sampling(&mut self, llc: usize) {
         self.llcs.list[llc].sampling = None;
     }

@@ -2,10 +2,10 @@
 //! and `AG_BW`), and the programs of a pair of groups as the balancing wants them.
 //!
 //! *More threads than CPUs.* A group that is so crowded is not partitioned (section V.A), and so
-//! its programs are not sampled. What tells them apart is left: their misses with all of the cache
-//! at hand. A program without a profile counts as streaming where it misses as often as streaming
-//! programs do, else as light-sharing. Two groups that lack CPUs together get slots for all of
-//! their threads, by their CPUs, so that crowding is evened out, too.
+//! its programs are not sampled. What distinguishes them is left: their misses with all of the
+//! cache at hand. A program without a profile counts as streaming where it misses as often as
+//! streaming programs do, else as light-sharing. Two groups that lack CPUs together get slots for
+//! all of their threads, by their CPUs, so that crowding is evened out, too.
 
 use super::core_groups::{CoreGroups, Group};
 use super::partitioner::Partitioner;
@@ -140,7 +140,7 @@ impl Pressures {
     }
 }
 
-/// The class of a program; `None` where nothing tells it.
+/// The class of a program; `None` where nothing shows it.
 fn class(program: &Profiled, partitioner: &Partitioner) -> Option<CacheClass> {
     let crowded = program.llc.is_some_and(|llc| partitioner.is_oversubscribed(llc));
     let guess = || {

@@ -228,7 +228,7 @@ impl Programs {
             while let Some(gone) = before.next_if(|old| old.pid < process.pid) {
                 self.remember(gone, config);
             }
-            // A process that took over a pid has another name, or nothing tells them apart.
+            // A process that took over a pid has another name, or nothing distinguishes them.
             let old = before.next_if(|old| old.pid == process.pid).filter(|old| old.name == process.name);
             let mut program = old.unwrap_or_else(|| self.recall(Program::new(process, since)));
             program.see(process, seen.interval.0);

@@ -8,7 +8,7 @@ use isobar_model::{CacheClass, Pid, num};
 use std::fmt::Write;
 
 /// Why a cluster is removed while others are made.
-pub const UNUSED: &str = "nobody is in this cluster any more";
+pub const UNUSED: &str = "no program is in this cluster any more";
 
 /// Programs that are named in one reason.
 const NAMED: usize = 3;
@@ -75,9 +75,12 @@ pub fn sampling(
     match (index, again) {
         (Some(0), None) => format!("sampling: how fast is {name} (process {pid}) with {ways} of {of} ways?"),
         (Some(0), Some(departure)) => {
-            format!("sampling anew: how fast is {name} (process {pid}) with {ways} of {of} ways? {}", departure.words())
+            format!(
+                "sampling again: how fast is {name} (process {pid}) with {ways} of {of} ways? {}",
+                departure.words()
+            )
         }
         (Some(_), _) => format!("kept apart while {name} (process {pid}) is sampled"),
-        (None, _) => format!("room for the sampling of {name} (process {pid})"),
+        (None, _) => format!("ways freed for the sampling of {name} (process {pid})"),
     }
 }

@@ -5,7 +5,9 @@
 use super::math::exp;
 use super::programs::Programs;
 use super::trial::{Gained, Verdict};
-use isobar_model::{Effect, Gain, Prediction, num};
+use isobar_model::{Effect, Gain, Prediction};
+
+pub use isobar_model::text::signed_percent as percent;
 
 /// Gains below this part of a speed are not told of a program: half a per cent, which readings of
 /// some seconds do not show.
@@ -45,14 +47,6 @@ pub fn effect(change: u64, verdict: &Verdict, kept: bool) -> Effect {
 pub fn taken_back(effect: &Effect) -> String {
     let (predicted, measured) = (percent(effect.predicted), percent(effect.measured));
     format!("change {} is taken back: predicted {predicted}, measured {measured} over all", effect.change)
-}
-
-/// `+12.3 %`.
-#[must_use]
-pub fn percent(part: f64) -> String {
-    let tenths = num::round(part.abs() * 1000.0);
-    let sign = if part < 0.0 && tenths > 0 { '-' } else { '+' };
-    format!("{sign}{}.{} %", tenths / 10, tenths % 10)
 }
 
 #[cfg(test)]

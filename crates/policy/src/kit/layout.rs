@@ -84,7 +84,7 @@ fn least(mut low: u32, mut high: u32, enough: impl Fn(u32) -> bool) -> u32 {
     low
 }
 
-/// Each pass: the next seat with room of every domain that has one.
+/// Each pass: the next free seat of every domain that has one.
 fn passes<'a>(rounds: &'a [Vec<SeatId>], room: &'a [u32]) -> impl Iterator<Item = Vec<SeatId>> + 'a {
     let mut queues: Vec<_> = rounds.iter().map(|seats| seats.iter().filter(|seat| room[seat.0] > 0)).collect();
     std::iter::from_fn(move || {

@@ -169,7 +169,8 @@ impl Follower {
                 reason,
             }),
             Verdict::Found(rest) => plan.notes.push(format!(
-                "the memory of process {pid} goes back and forth between nodes {from} and {to}: it stays for {rest} intervals"
+                "the memory of process {pid} goes back and forth between nodes {from} and {to}: it stays for \
+                 {rest} intervals"
             )),
             Verdict::Rests => {}
         }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The longest wait, in epochs.
 const LONGEST: u64 = 256;
 
-/// What is asked for: a kind of action, and on whom.
+/// What is asked for: a kind of action, and its process or thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Asked {
     /// That a thread moves.

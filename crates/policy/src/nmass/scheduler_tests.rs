@@ -136,7 +136,8 @@ fn reasons_and_notes_say_why() {
     assert_eq!(
         reasons,
         [
-            "lowest penalty on llc 0 (node 0): from 120.0 to 90.0 MPKI there, from 0.0 to 39.0 on llc 1 (node 1) (30.0 MPKI, NUMA penalty 1.30 measured)",
+            "lowest penalty on llc 0 (node 0): from 120.0 to 90.0 MPKI there, from 0.0 to 39.0 on llc 1 \
+             (node 1) (30.0 MPKI, NUMA penalty 1.30 measured)",
             "at home on node 0: llc 0 (node 0) (30.0 MPKI, NUMA penalty 1.50 estimated)",
             "at home on node 0: llc 0 (node 0) (30.0 MPKI, NUMA penalty 1.50 estimated)",
         ]

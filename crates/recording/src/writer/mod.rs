@@ -54,7 +54,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Makes the file, readable for its owner only: names of processes are nobody else's business.
+    /// Makes the file, readable for its owner only: names of processes are private.
     ///
     /// # Errors
     /// Where it is there already, or cannot be made.
@@ -139,7 +139,7 @@ impl Writer {
 
 #[cfg(test)]
 impl Writer {
-    /// As if the disk were full after so many pages.
+    /// As if the disk were full after this many pages.
     pub fn allow_pages(&self, most: i64) {
         let set = self.connection.query_row(&format!("PRAGMA max_page_count = {most}"), [], |row| row.get::<_, i64>(0));
         assert_eq!(set, Ok(most));

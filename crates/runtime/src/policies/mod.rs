@@ -166,7 +166,7 @@ pub fn beside_balancing(policy: &str, capabilities: &Capabilities) -> Option<Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::ManageConfig;
+    use crate::settings::{ExecConfig, ManageConfig, MetricsConfig};
     use std::io;
 
     /// A policy with its settings, or why it cannot be had.
@@ -205,7 +205,10 @@ mod tests {
         let policies: toml::Table = toml::from_str("[mange]\na = 1").unwrap();
         let config = Config { policies, file: Some("x.toml".into()), ..Config::default() };
         let told = built("dino", &config).err().unwrap();
-        assert!(told.starts_with("x.toml: unknown section [mange]: expected [manage], [metrics], [linux]"), "{told}");
+        assert!(
+            told.starts_with("x.toml: unknown section [mange]: expected [manage], [exec], [metrics], [linux]"),
+            "{told}"
+        );
     }
 
     const EXAMPLE: &str = include_str!("../../../../examples/isobar.toml");
@@ -214,6 +217,7 @@ mod tests {
     fn the_example_file_holds_every_key_with_its_default() {
         let config = example(EXAMPLE, &[]).unwrap();
         assert_eq!((&config.manage, &config.metrics), (&ManageConfig::default(), &MetricsConfig::default()));
+        assert_eq!(config.exec, ExecConfig::default());
         // That the sections of policies have every key, a test of the policies says.
         assert!(names().iter().all(|name| built(name, &config).is_ok()));
     }

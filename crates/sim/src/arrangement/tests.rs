@@ -30,7 +30,7 @@ fn slowdowns_are_those_of_the_simulated_machine() {
     let mut arrangement = dealt(&arranging, 4);
     arrangement.apps[0].pages = Pages::On(vec![0.0, 1.0]);
     arrangement.apps[2].pages = Pages::On(vec![0.5, 0.5]);
-    let told = arranging.slowdowns(&arrangement).unwrap();
+    let given = arranging.slowdowns(&arrangement).unwrap();
     let mut seated = workload.clone();
     for (app, stand) in seated.apps.iter_mut().zip(&arrangement.apps) {
         let llcs = stand.llcs.iter().map(|llc| arranging.rooms()[*llc].id).collect();
@@ -41,9 +41,9 @@ fn slowdowns_are_those_of_the_simulated_machine() {
     let mut machine = SimMachine::new(&seated, 1);
     machine.wait(Seconds(1e6)).unwrap();
     let report = machine.report();
-    for ((told, alone), app) in told.iter().zip(&alone).zip(&report.apps) {
+    for ((given, alone), app) in given.iter().zip(&alone).zip(&report.apps) {
         let simulated = app.mean_seconds.unwrap() / alone;
-        assert!((told / simulated - 1.0).abs() < 0.01, "{}: {told} {simulated}", app.name);
+        assert!((given / simulated - 1.0).abs() < 0.01, "{}: {given} {simulated}", app.name);
     }
 }
 

@@ -179,7 +179,7 @@ impl Copies {
         all
     }
 
-    /// Ends everything; what became of the pages that no sample has told of.
+    /// Ends everything; what became of the pages that no sample has reported.
     pub fn clear(&mut self) -> Vec<ActionOutcome> {
         self.stop(WITHDRAWN, |_| true);
         let outcome = |copy: Copy| ActionOutcome::Pages { moved: Pages(copy.moved), stayed: reasons(&copy.stayed) };

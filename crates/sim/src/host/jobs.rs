@@ -1,13 +1,13 @@
 //! Jobs whose processes wait for each other: every thread of every process of a job executes its
 //! instructions up to the next barrier, and waits there, on its CPU, until the last has come. MPI
-//! and OpenMP wait so unless told otherwise: they spin. A job ends at its last barrier, with all of
+//! and OpenMP wait so unless set otherwise: they spin. A job ends at its last barrier, with all of
 //! its processes; none passes a barrier before all are there.
 //!
 //! **What waiting costs.** Who waits burns its CPU and executes the instructions of a spin loop,
 //! which counters count, and misses no cache.
 //!
 //! **What waiting spares the others.** Who waits asks nothing of caches and memory. Barriers are
-//! near each other, mostly nearer than a step, so the competition is not set up anew at each
+//! near each other, mostly nearer than a step, so the competition is not set up again at each
 //! arrival: a thread competes with the part of its time in which it worked between the last two
 //! barriers. That part is halfway between the last one and the one before, so that it settles, and
 //! where it changes by less than a hundredth it stays. While a thread works it is as fast as the
@@ -26,7 +26,7 @@ const SETTLED: f64 = 0.01;
 const LEAST: f64 = 0.01;
 /// Instructions a cycle of a loop that waits: load, compare, branch and a pause (estimate).
 const SPIN_IPC: f64 = 1.0;
-/// More barriers than this of one run are as good as so many.
+/// More barriers of one run than this make no difference.
 const MOST_BARRIERS: f64 = 1e6;
 /// A barrier is reached when this part of the way to it is left: rounding.
 const REACHED: f64 = 1e-9;

@@ -1,8 +1,8 @@
 //! The stock scheduler: threads are spread over nodes, caches and CPUs by load, at random among
 //! equals, without regard to memory intensity, and stay where they are (sticky) until a CPU idles
 //! while others are shared. Memory goes to the node of first touch, or where an allocation policy
-//! says (`allocation.rs`), and where that is full to the nearest with room. A plan's binding is
-//! respected.
+//! says (`allocation.rs`), and where that is full to the nearest with free memory. A plan's binding
+//! is respected.
 //!
 //! Departures: no wake-ups and no load averages, since simulated threads never sleep.
 
@@ -185,8 +185,8 @@ impl SimMachine {
     }
 }
 
-/// Pages go to the first-touch node, then to the nearest with room; what fits nowhere stays on the
-/// first (swap is not simulated).
+/// Pages go to the first-touch node, then to the nearest with free memory; what fits nowhere stays
+/// on the first (swap is not simulated).
 fn spill(latency: &[f64], first: usize, pages: u64, free: &mut [u64]) -> Vec<(usize, u64)> {
     let mut nearest: Vec<_> = (0..free.len()).collect();
     nearest.sort_by(|a, b| latency[*a].total_cmp(&latency[*b]).then(a.cmp(b)));

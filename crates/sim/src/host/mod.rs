@@ -218,7 +218,7 @@ impl Machine for SimMachine {
         Ok(if self.ended() { Wake::Ended } else { Wake::Elapsed })
     }
 
-    /// One outcome for each page migration that no sample has told the end of.
+    /// One outcome for each page migration whose end no sample has reported.
     fn restore(&mut self) -> Result<Outcome, SimError> {
         self.processes.iter_mut().flat_map(|process| &mut process.threads).for_each(|thread| thread.bound = false);
         for process in &mut self.processes {

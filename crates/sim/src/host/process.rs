@@ -50,7 +50,7 @@ pub(super) struct Thread {
     pub cpu_seconds: f64,
     /// Seconds that it has yet to lose to the kernel or to a cold cache.
     pub owed: f64,
-    /// The barrier at which it waits next; `None` where it waits for nobody any more.
+    /// The barrier at which it waits next; `None` where it no longer waits.
     pub gate: Option<Gate>,
     /// Instructions executed while it waited.
     pub spun: f64,

@@ -1,6 +1,6 @@
 //! Time passes: from event to event (the end of a step, a phase, a run, a page copy) with constant
-//! rates in between. Rates are found anew only after something changed: a phase only changes a
-//! factor, anything else sets the competition up anew.
+//! rates in between. Rates are computed again only after something changed: a phase only changes a
+//! factor, anything else sets up the competition again.
 
 use super::SimMachine;
 use super::jobs::Progress;
@@ -59,7 +59,7 @@ impl SimMachine {
         Ok(())
     }
 
-    /// Finds the rates anew where something changed.
+    /// Computes the rates again where something changed.
     fn solve(&mut self) -> Result<(), NoAnswer> {
         if self.changed {
             self.compete()?;

@@ -98,8 +98,8 @@ impl ProgramFile<'_> {
 mod tests {
     use super::*;
 
-    const ONE: &str = "[[program]]\nname = \"a\"\ninstructions_billion = 1\nbase_cpi = 1\nmpki = { streaming = 1, reuse = 1, \
-                       half_mib = 1 }\nmlp = 1\nwrite_back = 0\nfootprint_mib = 1\n";
+    const ONE: &str = "[[program]]\nname = \"a\"\ninstructions_billion = 1\nbase_cpi = 1\nmpki = { streaming \
+                       = 1, reuse = 1, half_mib = 1 }\nmlp = 1\nwrite_back = 0\nfootprint_mib = 1\n";
 
     fn message(path: &str, text: &str, name: Option<&str>, machine: Option<&str>) -> String {
         let error = ProgramFile { path, text }.program(name, machine).unwrap_err().to_string();

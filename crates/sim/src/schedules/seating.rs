@@ -119,7 +119,7 @@ impl<'a> Seating<'a> {
         least.into_iter().map(add).collect()
     }
 
-    /// Calls `found` with every assignment that fits into the room of the caches.
+    /// Calls `found` with every assignment that fits the cores of the caches.
     pub fn each(&self, room: &[u32], found: &mut dyn FnMut(&Leaf) -> Result<(), TooMany>) -> Result<(), TooMany> {
         let mut leaf = Leaf { counts: vec![Vec::new(); self.workload.apps.len()], weight: 1.0 };
         let mut room: Vec<i64> = room.iter().map(|cpus| i64::from(*cpus)).collect();

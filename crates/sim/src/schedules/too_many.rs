@@ -17,7 +17,8 @@ pub enum TooMany {
     },
     /// too many threads to list any
     #[error(
-        "{threads} threads are too many to try wherever they may run: at most {MOST_THREADS}; take fewer programs or threads"
+        "{threads} threads are too many to try wherever they may run: at most {MOST_THREADS}; take fewer \
+         programs or threads"
     )]
     Threads {
         /// how many there are

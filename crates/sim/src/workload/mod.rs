@@ -43,7 +43,7 @@ pub struct App {
     pub phase_offset: f64,
     /// The last-level caches on which its threads start; `None` leaves them to the stock scheduler.
     pub seats: Option<Seats>,
-    /// The job whose processes it waits for; `None`: for nobody.
+    /// The job whose processes it waits for; `None`: it waits for none.
     pub job: Option<Job>,
 }
 
@@ -136,7 +136,7 @@ impl Default for Costs {
 
 impl Workload {
     /// The workload of one application alone, with its memory where it runs: what slowdowns are
-    /// measured against. It waits for nobody, and no thread strays.
+    /// measured against. It waits for no job, and no thread strays.
     #[must_use]
     pub fn alone(&self, app: &App) -> Self {
         let first = self.machine.topology.cpus().first().map(|cpu| cpu.id);

@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_by_its_line() {
-        for (lines, told) in [
+        for (lines, given) in [
             ("p 2 20 1\n", "line 3: \"p 2 20 1\""),
             ("p 2 20 1 7\n", "line 3"),
             ("p 2 20 1 1\na 1 1 5 1 2 9\n", "line 4"),
@@ -233,7 +233,7 @@ mod tests {
             ("s 0\n", "it has no end"),
         ] {
             let why = format!("{:#}", converted(lines, Of::Accesses).unwrap_err());
-            assert!(why.contains(told), "{why}");
+            assert!(why.contains(given), "{why}");
         }
     }
 }

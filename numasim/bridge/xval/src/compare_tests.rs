@@ -76,10 +76,10 @@ fn what_did_not_run_is_told_and_the_rest_compared() {
     ran.retain(|ran| ran.id != "alone/b/all/local" && ran.id != "alone/a/8/local");
     let found = compare(&xval, &spec(), &ran).unwrap();
     assert_eq!(found.rows.len(), 1);
-    let told = found.problems.join("\n");
+    let message = found.problems.join("\n");
     assert!(
-        told.contains("alone/a/8/local: it did not run") && told.contains("mix/pair: b@1 is not known alone"),
-        "{told}"
+        message.contains("alone/a/8/local: it did not run") && message.contains("mix/pair: b@1 is not known alone"),
+        "{message}"
     );
 }
 

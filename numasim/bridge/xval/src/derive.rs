@@ -106,9 +106,9 @@ fn line(through: (f64, f64), points: &[(f64, f64)]) -> (f64, f64) {
     let apart = |of: fn((f64, f64), (f64, f64)) -> f64| points.iter().map(|point| of(*point, through)).sum::<f64>();
     let square = apart(|a, b| (a.0 - b.0).powi(2));
     let product = apart(|a, b| (a.0 - b.0) * (a.1 - b.1));
-    let told = square.sqrt() > LEAST_SPREAD;
+    let given = square.sqrt() > LEAST_SPREAD;
     // One miss in flight at least; and no more than leave the base its least.
-    let slope = if told { (product / square).clamp(1e-5, 1.0) } else { 1.0 };
+    let slope = if given { (product / square).clamp(1e-5, 1.0) } else { 1.0 };
     let most = if through.0 > 0.0 { (through.1 - LEAST_CPI).max(0.0) / through.0 } else { slope };
     let slope = slope.min(most.max(1e-5));
     ((through.1 - slope * through.0).max(LEAST_CPI), 1.0 / slope)

@@ -204,7 +204,7 @@ mod tests {
                         [[program]]\nname = \"chase\"\nrun = \"chase --work 1000\"\n\
                         [[mix]]\nname = \"pair\"\nof = [\"chase@0\", \"chase@4:0\"]\n";
 
-    fn told(text: &str) -> String {
+    fn message(text: &str) -> String {
         Xval::parse(text, "x.toml").unwrap_err().to_string()
     }
 
@@ -221,10 +221,10 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named() {
-        assert!(told(&TEXT.replace("chase@0", "chase")).contains("is no seat"));
-        assert!(told(&TEXT.replace("chase@0", "cahse@0")).contains("no program is called `cahse`"));
-        assert!(told(&TEXT.replace("chase@0", "chase@4")).contains("CPU 4 has two programs"));
-        assert!(told(&TEXT.replace("solo_seconds = 1.0", "solo_seconds = 0")).contains("solo_seconds = 0"));
+        assert!(message(&TEXT.replace("chase@0", "chase")).contains("is no seat"));
+        assert!(message(&TEXT.replace("chase@0", "cahse@0")).contains("no program is called `cahse`"));
+        assert!(message(&TEXT.replace("chase@0", "chase@4")).contains("CPU 4 has two programs"));
+        assert!(message(&TEXT.replace("solo_seconds = 1.0", "solo_seconds = 0")).contains("solo_seconds = 0"));
         let spec = numasim_lab::machine::scaled("nehalem-2x4", Scale::default()).unwrap();
         let on = |from: &str, to: &str| Xval::parse(&TEXT.replace(from, to), "x").unwrap().check_on(&spec).unwrap_err();
         assert!(on("chase@0", "chase@7").contains("CPU 7 is the clock's"));

@@ -71,12 +71,12 @@ fn run(args: &Args, interrupted: &AtomicBool) -> Result<u8, LabError> {
     let xval = Xval::parse(&text, &shown)?;
     let spec = machine::named(&xval.machine, xval.scale)?.spec;
     let orders = order::orders(&xval, &spec, args.jobs).map_err(|problem| LabError::input(&shown, problem))?;
-    let (ran, told) = match &args.from {
+    let (ran, given) = match &args.from {
         Some(folder) => (recorded(folder)?, Vec::new()),
         None => booted(args, &xval, &spec, &orders, interrupted)?,
     };
     let mut found = compare::compare(&xval, &spec, &ran)?;
-    found.problems.splice(0..0, told);
+    found.problems.splice(0..0, given);
     let json = || serde_json::to_string(&found).unwrap_or_default() + "\n";
     let shown = if args.json { json() } else { table::text(&found) };
     // A reader that has gone away is no failure.
@@ -103,8 +103,8 @@ fn booted(
         let started: Vec<ScopedJoinHandle<'_, _>> = (0..).zip(orders).map(start).collect();
         started.into_iter().map(|one| one.join().unwrap_or(Err(LabError::Interrupted))).collect::<Result<Vec<_>, _>>()
     })?;
-    let told = done.iter().filter_map(|(_, problem)| problem.clone()).collect();
-    Ok((done.into_iter().flat_map(|(ran, _)| ran).collect(), told))
+    let given = done.iter().filter_map(|(_, problem)| problem.clone()).collect();
+    Ok((done.into_iter().flat_map(|(ran, _)| ran).collect(), given))
 }
 
 fn one(
@@ -114,7 +114,7 @@ fn one(
     interrupted: &AtomicBool,
 ) -> Result<(Vec<Ran>, Option<String>), LabError> {
     let booted = boot(host, &Task::Order { order, seed: 1 }, folder, interrupted)?;
-    let problem = (booted.ending != Ending::Done).then(|| booted.ending.told(host.limit_seconds));
+    let problem = (booted.ending != Ending::Done).then(|| booted.ending.in_words(host.limit_seconds));
     Ok((runs(booted.remains.lines), problem))
 }
 

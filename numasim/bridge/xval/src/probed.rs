@@ -226,13 +226,13 @@ mod tests {
 
     #[test]
     fn a_run_that_does_not_count_says_why() {
-        let told = |ran: &Ran| rows(&spec(), ran).unwrap_err();
+        let message = |ran: &Ran| rows(&spec(), ran).unwrap_err();
         let mut few = ran(0);
         few.daemon.as_mut().unwrap().log = String::new();
-        assert_eq!(told(&few), "x: fewer than 4 probings from 0 to 0");
+        assert_eq!(message(&few), "x: fewer than 4 probings from 0 to 0");
         let mut ended = ran(0);
         ended.daemon.as_mut().unwrap().problem = Some("it ended".to_owned());
-        assert_eq!(told(&ended), "x: it ended");
+        assert_eq!(message(&ended), "x: it ended");
         let job = JobRan {
             name: "stream@1".to_owned(),
             background: true,
@@ -241,7 +241,7 @@ mod tests {
             migrations: None,
             pages: None,
         };
-        assert_eq!(told(&Ran { jobs: vec![job], ..ran(0) }), "x: killed");
+        assert_eq!(message(&Ran { jobs: vec![job], ..ran(0) }), "x: killed");
     }
 
     #[test]

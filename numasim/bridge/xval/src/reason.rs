@@ -124,9 +124,9 @@ mod tests {
     #[test]
     fn words_have_the_figures() {
         let steps = Steps { simulator: 2.0, misses_given: 1.5, law: None, numasim: 1.5 };
-        let told = words(&steps, &Mpki { alone: 1.0, numasim: 4.0, simulator: 9.0, by_last_use: 5.0 }).unwrap();
+        let message = words(&steps, &Mpki { alone: 1.0, numasim: 4.0, simulator: 9.0, by_last_use: 5.0 }).unwrap();
         assert_eq!(
-            told,
+            message,
             "sharing: 4.0 MPKI here, 9.0 in the simulator, 5.0 by last use; with these misses it says 1.50"
         );
         assert!((steps.difference() - 1.0 / 3.0).abs() < 1e-12);

@@ -82,7 +82,8 @@ fn totals(text: &mut String, found: &Comparison) {
         let (there, witness) = (simulator * 100.0, by_last_use * 100.0);
         let _ = writeln!(
             text,
-            "misses apart by {there:.1} % in the simulator, by {witness:.1} % if lines stayed for a time after their last use"
+            "misses apart by {there:.1} % in the simulator, by {witness:.1} % if lines stayed for a time \
+             after their last use"
         );
     }
     let mut causes = BTreeMap::new();
@@ -91,7 +92,8 @@ fn totals(text: &mut String, found: &Comparison) {
         let _ = writeln!(text, "  {count} of the others by {}", format!("{cause:?}").to_lowercase());
     }
     text.push_str(
-        "Slowdown: time for the same work over that alone, memory local, all ways. flight: misses in flight together; wb: lines written\n\
+        "Slowdown: time for the same work over that alone, memory local, all ways. flight: misses in flight \
+         together; wb: lines written\n\
          back for each fetched; fit err: the greatest part by which the simulator's law misses a run alone.\n",
     );
 }

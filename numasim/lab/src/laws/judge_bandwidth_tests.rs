@@ -39,7 +39,7 @@ fn the_nature_of_a_stream_by_hand() {
     assert!((user.latency - 1200.0).abs() < 1e-9);
 }
 
-fn told(change: impl Fn(&str, f64) -> f64) -> Vec<Row> {
+fn message(change: impl Fn(&str, f64) -> f64) -> Vec<Row> {
     let (spec, user) = (spec(), user());
     let places = Places::of(&spec).unwrap();
     let mut text = String::new();
@@ -52,7 +52,7 @@ fn told(change: impl Fn(&str, f64) -> f64) -> Vec<Row> {
 
 #[test]
 fn what_the_law_gives_holds_and_a_machine_that_asks_for_little_does_not_saturate() {
-    let rows = told(|_, law| law);
+    let rows = message(|_, law| law);
     assert_eq!(rows.len(), 2 + 3 + 3 + 2, "{rows:?}");
     assert!(rows.iter().all(|row| matches!(row.verdict, Verdict::Holds | Verdict::Skipped)), "{rows:?}");
     assert!(rows.iter().filter(|row| row.verdict == Verdict::Skipped).all(|row| row.why.is_some()));
@@ -60,7 +60,8 @@ fn what_the_law_gives_holds_and_a_machine_that_asks_for_little_does_not_saturate
 
 #[test]
 fn too_much_and_too_little_are_seen() {
-    let fails = |change: fn(&str, f64) -> f64| told(change).iter().filter(|row| row.verdict == Verdict::Fails).count();
+    let fails =
+        |change: fn(&str, f64) -> f64| message(change).iter().filter(|row| row.verdict == Verdict::Fails).count();
     assert_eq!(fails(|label, law| if label == "all" { 1030.0 } else { law }), 2, "off the law, and above the capacity");
     assert_eq!(fails(|label, law| if label == "local2" { law * 0.4 } else { law }), 2, "off the law, and it shrank");
     assert!(

@@ -5,7 +5,7 @@ use numasim_guest::counters::{Counters, Node};
 
 /// Loop of 40 ns (4 instructions at 100 MHz), LLC 400 ns, memory 1200 and 2000: a chase of 1000
 /// loads each time.
-fn told() -> String {
+fn message() -> String {
     let one = |name: &str, ns: f64, llc_references, llc_misses, stall_ps| {
         let cpu = Cpu { instructions: 4000, llc_references, llc_misses, stall_ps, ..Cpu::default() };
         let looks = test_kit::window(name, Counters { cpus: vec![cpu; 4], ..Counters::default() });
@@ -39,7 +39,7 @@ fn rows(text: &str) -> Vec<Row> {
 
 #[test]
 fn a_machine_that_is_as_its_file_says_by_hand() {
-    let rows = rows(&told());
+    let rows = rows(&message());
     assert_eq!(rows.len(), 4 + 4 + 2 + 1);
     for row in &rows {
         assert_eq!(row.verdict, Verdict::Holds, "{row:?}");
@@ -61,7 +61,7 @@ fn each_wrong_figure_is_seen() {
         ("@line loaded {\"ns_per_load\":1540}", "@line loaded {\"ns_per_load\":1480}"),
         ("@line pair1", "@line somebody"),
     ] {
-        let text = told();
+        let text = message();
         assert!(text.contains(right), "{right}");
         let rows = rows(&text.replace(right, wrong));
         assert!(rows.iter().any(|row| row.verdict == Verdict::Fails), "{wrong}");
@@ -69,7 +69,7 @@ fn each_wrong_figure_is_seen() {
 }
 
 #[test]
-fn nothing_told_is_nothing_held() {
+fn nothing_measured_is_nothing_held() {
     assert!(rows("").iter().all(|row| row.verdict == Verdict::Fails && row.why.is_some()));
 }
 

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn boots_that_told_different_things_fail() {
+    fn boots_that_measured_different_things_fail() {
         let one = "@line a {\"x\":1}\n";
         assert_eq!(row(one, "").verdict, Verdict::Fails);
         assert_eq!(row("", "").verdict, Verdict::Fails);

@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn what_is_broken_is_a_problem_and_not_a_figure() {
-        let text = "@look a {\"time_ns\":1}\n@line b {\"x\":\n@failed c it ended with status 1: no memory\nsegfault\n@line d {\"x\":null}";
+        let text = "@look a {\"time_ns\":1}\n@line b {\"x\":\n@failed c it ended with status 1: no \
+                    memory\nsegfault\n@line d {\"x\":null}";
         let all = Readings::parse(text);
         assert_eq!((all.ended, all.problems.len()), (false, 4), "{:?}", all.problems);
         assert!(all.at("a").is_err() && all.between("a").is_err() && all.figure("d", "x").is_err());

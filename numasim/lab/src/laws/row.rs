@@ -16,7 +16,7 @@ pub enum Bound {
     /// at least what is expected
     AtLeast,
     /// whatever it is: it is only reported
-    Told,
+    Shown,
 }
 
 /// What is said of a row.
@@ -30,7 +30,7 @@ pub enum Verdict {
     /// this machine cannot show it
     Skipped,
     /// no law, a figure that is only reported
-    Told,
+    Shown,
 }
 
 /// See the head of the file.
@@ -76,7 +76,7 @@ impl Row {
         };
         let will_do = measured.is_some_and(|measured| bound.allows(expected, measured));
         let verdict = match bound {
-            Bound::Told if measured.is_some() => Verdict::Told,
+            Bound::Shown if measured.is_some() => Verdict::Shown,
             _ if will_do => Verdict::Holds,
             _ => Verdict::Fails,
         };
@@ -88,7 +88,7 @@ impl Row {
     pub fn fails(law: &'static str, what: impl Into<String>, why: impl Into<String>) -> Self {
         let why = Some(why.into());
         let verdict = Verdict::Fails;
-        Self { law, what: what.into(), unit: "", expected: None, bound: Bound::Told, measured: None, why, verdict }
+        Self { law, what: what.into(), unit: "", expected: None, bound: Bound::Shown, measured: None, why, verdict }
     }
 
     /// A law that this machine cannot show.
@@ -112,7 +112,7 @@ impl Bound {
             Self::UpTo(most) => (expected..=most).contains(&measured),
             Self::AtMost => measured <= expected,
             Self::AtLeast => measured >= expected,
-            Self::Told => true,
+            Self::Shown => true,
         }
     }
 }
@@ -134,12 +134,12 @@ mod tests {
         assert_eq!(verdict(Bound::AtLeast, Ok(99.0)), Verdict::Fails);
         assert_eq!(verdict(Bound::UpTo(150.0), Ok(150.0)), Verdict::Holds);
         assert_eq!(verdict(Bound::UpTo(150.0), Ok(99.0)), Verdict::Fails);
-        assert_eq!(verdict(Bound::Told, Ok(1e9)), Verdict::Told);
+        assert_eq!(verdict(Bound::Shown, Ok(1e9)), Verdict::Shown);
     }
 
     #[test]
     fn what_was_not_measured_never_holds() {
-        for bound in [Bound::Within(1.0), Bound::AtMost, Bound::AtLeast, Bound::Told] {
+        for bound in [Bound::Within(1.0), Bound::AtMost, Bound::AtLeast, Bound::Shown] {
             assert_eq!(verdict(bound, Err("no line".to_owned())), Verdict::Fails);
             assert_eq!(verdict(bound, Ok(f64::NAN)), Verdict::Fails);
             assert_eq!(verdict(bound, Ok(f64::INFINITY)), Verdict::Fails);

@@ -33,9 +33,9 @@ pub enum Step {
     Finish(String),
     /// Ends one that would go on.
     Stop(String),
-    /// Tells what the page says, under a label.
+    /// Prints what the page says, under a label.
     Look(String),
-    /// Tells what the page says again and again, under a label, until [`Step::Unwatch`].
+    /// Prints what the page says again and again, under a label, until [`Step::Unwatch`].
     Watch(String),
     /// Ends the watch.
     Unwatch,
@@ -139,7 +139,8 @@ mod tests {
         ];
         let text = text(&steps);
         let ours = text.strip_prefix(HEAD).unwrap();
-        let expected = "begin a 3 1 chase --work 9\ntouch a.go b.go \nways --llc 1 --class 1 --mask 0xff --cpus 3\nsleep 0.25\necho @end\n";
+        let expected = "begin a 3 1 chase --work 9\ntouch a.go b.go \nways --llc 1 --class 1 --mask 0xff \
+                        --cpus 3\nsleep 0.25\necho @end\n";
         assert_eq!(ours, expected);
     }
 }

@@ -84,7 +84,7 @@ fn timed(
     Ok(match (booted?.ending, marks) {
         (Ending::Done, [Some(begin), Some(end)]) => Ok((end - begin).as_secs_f64()),
         (Ending::Done, _) => Err("the guest's marks were not seen".to_owned()),
-        (ending, _) => Err(ending.told(host.limit_seconds)),
+        (ending, _) => Err(ending.in_words(host.limit_seconds)),
     })
 }
 

@@ -39,7 +39,7 @@ fn cells(row: &Row) -> [String; 6] {
         Bound::UpTo(most) => format!("{} to {}", row.expected.map_or_else(String::new, short), short(most)),
         Bound::AtMost => format!("<= {}", figure(row.expected)),
         Bound::AtLeast => format!(">= {}", figure(row.expected)),
-        Bound::Told => figure(row.expected),
+        Bound::Shown => figure(row.expected),
     };
     let deviation = row.deviation().filter(|_| matches!(row.bound, Bound::Within(_)));
     let deviation = deviation.map_or_else(String::new, |part| format!("{:+.1} %", part * 100.0));
@@ -47,7 +47,7 @@ fn cells(row: &Row) -> [String; 6] {
         Verdict::Holds => "holds",
         Verdict::Fails => "FAILS",
         Verdict::Skipped => "skipped",
-        Verdict::Told => "told",
+        Verdict::Shown => "shown",
     };
     [row.law.to_owned(), row.what.clone(), expected, figure(row.measured), deviation, verdict.to_owned()]
 }

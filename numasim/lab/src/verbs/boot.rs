@@ -46,12 +46,12 @@ pub fn run(args: &BootArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     }
     match booted.ending {
         Ending::Done => Ok(u8::from(ran.is_none_or(|ran| ran.problem.is_some()))),
-        ending => Err(LabError::Boot(ending.told(args.seconds))),
+        ending => Err(LabError::Boot(ending.in_words(args.seconds))),
     }
 }
 
 fn problem(ending: &Ending, args: &BootArgs) -> Option<String> {
-    (*ending != Ending::Done).then(|| ending.told(args.seconds))
+    (*ending != Ending::Done).then(|| ending.in_words(args.seconds))
 }
 
 /// What the machine counted.

@@ -144,10 +144,10 @@ fn one(
 ) -> Result<Boot, LabError> {
     let began = Instant::now();
     let booted = boot(host, &Task::Order { order, seed: seed + u64::from(repeat) }, folder, interrupted)?;
-    let told = booted.ending.told(host.limit_seconds);
+    let words = booted.ending.in_words(host.limit_seconds);
     let runs = plan::runs(order);
-    eprintln!("boot {}: {runs} runs in {:.0} s: {told}", repeat + 1, began.elapsed().as_secs_f64());
-    let problem = (booted.ending != Ending::Done).then_some(told);
+    eprintln!("boot {}: {runs} runs in {:.0} s: {words}", repeat + 1, began.elapsed().as_secs_f64());
+    let problem = (booted.ending != Ending::Done).then_some(words);
     Ok(Boot { repeat, order: order.clone(), lines: booted.remains.lines, problem })
 }
 

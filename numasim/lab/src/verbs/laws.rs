@@ -43,10 +43,10 @@ pub fn run(args: &LawsArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     let mut problems = Vec::new();
     if LAWS.into_iter().any(wanted) {
         let boots = if wanted("repeatability") { 2 } else { 1 };
-        let told = measured(&host, boots, &folder, interrupted)?;
-        rows.extend(laws::judge(&host.spec, &told[0], wanted));
-        rows.extend(told.get(1).map(|second| laws::repeatability(&told[0], second)));
-        problems.extend(told.into_iter().flat_map(|one| one.problems));
+        let readings = measured(&host, boots, &folder, interrupted)?;
+        rows.extend(laws::judge(&host.spec, &readings[0], wanted));
+        rows.extend(readings.get(1).map(|second| laws::repeatability(&readings[0], second)));
+        problems.extend(readings.into_iter().flat_map(|one| one.problems));
     }
     if args.speed {
         rows.push(compare_speed(&host, &folder, interrupted)?);
@@ -93,13 +93,13 @@ fn words(host: &Host, script: &str) -> Vec<String> {
 fn one(host: &Host, words: &[String], folder: &Path, interrupted: &AtomicBool) -> Result<Readings, LabError> {
     let task = Task::Command { words, modelled: true, seed: 1, page_trace: false };
     let booted = boot(host, &task, folder, interrupted)?;
-    let mut told = Readings::parse(&booted.remains.output);
+    let mut readings = Readings::parse(&booted.remains.output);
     if booted.ending != Ending::Done {
-        told.problems.push(booted.ending.told(host.limit_seconds));
-    } else if !told.ended {
-        told.problems.push("the guest's script came to no end".to_owned());
+        readings.problems.push(booted.ending.in_words(host.limit_seconds));
+    } else if !readings.ended {
+        readings.problems.push("the guest's script came to no end".to_owned());
     }
-    Ok(told)
+    Ok(readings)
 }
 
 fn compare_speed(host: &Host, folder: &Path, interrupted: &AtomicBool) -> Result<Row, LabError> {

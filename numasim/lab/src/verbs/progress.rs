@@ -15,19 +15,19 @@ const LOOK: Duration = Duration::from_millis(500);
 /// table follows.
 pub fn tell(folder: &Path, orders: &[Order], all_done: &AtomicBool) {
     let began = Instant::now();
-    let mut told = vec![0; orders.len()];
+    let mut shown = vec![0; orders.len()];
     while !all_done.load(Ordering::Relaxed) {
-        for ((at, order), told) in (0..).zip(orders).zip(&mut told) {
+        for ((at, order), shown) in (0..).zip(orders).zip(&mut shown) {
             let text = std::fs::read_to_string(folder.join(boot::folder(at)).join(left::RESULTS)).unwrap_or_default();
             let ran = done(&text);
-            for (run, (name, seconds)) in ran.iter().enumerate().skip(*told) {
+            for (run, (name, seconds)) in ran.iter().enumerate().skip(*shown) {
                 let (run, of, host) = (run + 1, plan::runs(order), began.elapsed().as_secs_f64());
                 eprintln!(
                     "boot {}: run {run} of {of}, {name}: {seconds:.1} s of guest time; {host:.0} s so far",
                     at + 1
                 );
             }
-            *told = ran.len();
+            *shown = ran.len();
         }
         std::thread::sleep(LOOK);
     }

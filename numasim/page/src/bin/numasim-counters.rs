@@ -88,7 +88,8 @@ fn heading(header: &Header, snapshot: &Snapshot) -> String {
     let (cpus, nodes, llcs) = (header.cpus.len(), header.nodes.len(), header.llcs.len());
     let delays = if header.delays { "" } else { ", delays off" };
     format!(
-        "{cpus} CPUs of {} kHz, {nodes} nodes, {llcs} last-level caches, {} classes of service{delays}; guest time {} us\n",
+        "{cpus} CPUs of {} kHz, {nodes} nodes, {llcs} last-level caches, {} classes of service{delays}; \
+         guest time {} us\n",
         header.clock_khz,
         header.classes,
         snapshot.time_ns / 1000

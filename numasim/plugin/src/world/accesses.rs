@@ -73,7 +73,7 @@ impl World {
     }
 
     /// A line may be used again without a lookup where it is here, and nothing else is on its way:
-    /// then nobody has to know what waits for what.
+    /// then dependencies need not be known.
     #[inline]
     fn remember(&self, reference: &Reference, address: u64, store: bool, here: bool) {
         if self.cores[self.cpu].is_waiting() {

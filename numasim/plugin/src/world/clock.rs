@@ -107,7 +107,7 @@ pub unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, to: *mut libc::ti
         let now = now_ns();
         libc::timespec { tv_sec: now / SECOND, tv_nsec: now % SECOND }
     };
-    // SAFETY: the caller passes room for one timespec.
+    // SAFETY: the caller passes a buffer for one timespec.
     unsafe { to.write(time) };
     0
 }
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn gettimeofday(to: *mut libc::timeval, _zone: *mut c_void
         let time = kernel_time(libc::CLOCK_REALTIME);
         (time.tv_sec, time.tv_nsec)
     };
-    // SAFETY: the caller passes room for one timeval.
+    // SAFETY: the caller passes a buffer for one timeval.
     unsafe { to.write(libc::timeval { tv_sec: seconds, tv_usec: nanos / 1000 }) };
     0
 }
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn gettimeofday(to: *mut libc::timeval, _zone: *mut c_void
 pub unsafe extern "C" fn time(to: *mut libc::time_t) -> libc::time_t {
     let time = kernel_time(libc::CLOCK_REALTIME).tv_sec;
     if !to.is_null() {
-        // SAFETY: the caller passes room for one time_t, or null.
+        // SAFETY: the caller passes a buffer for one time_t, or null.
         unsafe { to.write(time) };
     }
     time

@@ -1,7 +1,7 @@
 //! The pace of what runs: daemons that the guest has marked (`numasim_model::Spaces`) run at the
 //! speed of the real machine, everything else at that of the modelled one.
 //!
-//! A daemon looks every so many seconds of the guest, however slow its machine is: on one of a
+//! A daemon looks at intervals of guest time, however slow its machine is: on one of a
 //! twentieth of the speed it costs twenty times the share of a CPU. So its instructions, the
 //! kernel's on its behalf included, take `1 / time_scale` of the time, and its accesses to memory
 //! neither cost nor move anything: what caches it fills and which bandwidth it takes would be too

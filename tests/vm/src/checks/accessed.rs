@@ -15,7 +15,7 @@ const KDAMONDS: &str = "/sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds";
 
 pub fn checks(suite: &mut Suite) {
     suite.check("accessed: DAMON sees what is touched, and only that moves", by_damon);
-    suite.check("accessed: referenced bits tell the same where others use DAMON, which is left alone", by_mapping);
+    suite.check("accessed: referenced bits show the same where others use DAMON, which is left alone", by_mapping);
     suite.check("accessed: what a kill -9 leaves of DAMON is taken away", left_over);
 }
 

@@ -158,13 +158,13 @@ fn fill(alpha: &mut Subject) -> Result<()> {
         let line = info.lines().find(|line| line.contains("MemFree:")).context("no MemFree")?;
         Ok(line.split_whitespace().nth(3).context("no value")?.parse::<u64>()? / 4)
     };
-    let room = free(3)?;
-    ensure!(room < 20_000, "node 3 has {room} pages free: the check would prove nothing");
+    let free_pages = free(3)?;
+    ensure!(free_pages < 20_000, "node 3 has {free_pages} pages free: the check would prove nothing");
     let mut manage = Manage::fixed(&["alpha"], &["fixed.pages=alpha=3", "fixed.pages_per_epoch=20000"])?;
     manage.until_told("no memory on the target")?;
     let said = manage.end_by(Signal::TERM)?;
     let moved = alpha.nodes_of("a")?.get(&3).copied().unwrap_or(0);
-    ensure!(moved <= room, "{moved} pages moved to a node that had {room} free");
+    ensure!(moved <= free_pages, "{moved} pages moved to a node that had {free_pages} free");
     said.fine()?;
     alpha.verify("a")
 }

@@ -56,7 +56,7 @@ fn follows() -> Result<()> {
 
 /// Each node has its part of the grid, and of the other pages at most all.
 fn parts(who: &str, found: &[u64], wanted: [u64; 4], others: u64) -> Result<()> {
-    ensure!(others < BY_NODE[0], "{who}: {others} pages beside the grid: too many to tell nodes apart");
+    ensure!(others < BY_NODE[0], "{who}: {others} pages beside the grid: too many to distinguish nodes");
     let fits = found.iter().zip(wanted).all(|(found, wanted)| (wanted..=wanted + others).contains(found));
     ensure!(
         fits && found.len() == wanted.len(),

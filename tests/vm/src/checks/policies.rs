@@ -65,7 +65,7 @@ fn spread(policy: &str) -> Result<()> {
     // Any page fault at all makes a program memory-intensive here: the threshold is far below one
     // in 1000 instructions.
     let devil: &[&str] = if policy == "dino" { &["dino.devil_mpki=0.0000001"] } else { &[] };
-    // DI-Migrate deals equal programs anew in every epoch and withdraws pages that have not
+    // DI-Migrate deals equal programs again in every epoch and withdraws pages that have not
     // arrived, so an epoch must be longer than an emulated machine needs to copy them.
     let interval = if policy == "dino" { 0.5 } else { 5.0 };
     let mut manage = manage(policy, interval, devil)?;

@@ -247,7 +247,7 @@ fn vanishes() -> Result<()> {
     manage.until("the mount has vanished", || Ok(!fs::exists(Path::new(ROOT).join("schemata"))?))?;
     manage.epochs(2)?;
     let said = manage.end_by(Signal::TERM)?;
-    ensure!(said.out.contains(ROOT) || said.err.contains(ROOT), "it does not tell: {}", said.err);
+    ensure!(said.out.contains(ROOT) || said.err.contains(ROOT), "it does not say so: {}", said.err);
     drop(double);
     same("what is below", fs::read_dir(ROOT)?.count(), 0)
 }

@@ -31,7 +31,7 @@ pub fn checks(suite: &mut Suite) {
         comes_back("120", "", |manage| {
             manage.end_by(Signal::KILL)?;
             let said = isobar::run(&["manage", "--policy", "linux", "--for", "1", "--interval", "0.5"])?;
-            ensure!(said.fine()?.out.contains("left changes"), "it does not tell what it put back: {}", said.out);
+            ensure!(said.fine()?.out.contains("left changes"), "it does not say what it put back: {}", said.out);
             Ok(())
         })
     });
@@ -90,7 +90,7 @@ fn reused() -> Result<()> {
     set_affinity(pid, &[5])?;
     let said = isobar::run(&["restore"])?;
     same("affinity of the other process", other.affinity(pid)?, "5".to_owned())?;
-    ensure!(said.fine()?.out.contains("reused") || said.out.contains("ended"), "it does not tell: {}", said.out);
+    ensure!(said.fine()?.out.contains("reused") || said.out.contains("ended"), "it does not say so: {}", said.out);
     Ok(())
 }
 

@@ -1,9 +1,9 @@
 //! Watches the loop, and says at its end what it advises.
 
+use super::about::{self, About};
 use super::lines;
 use super::numad;
 use super::of::Of;
-use super::told::{self, About};
 use crate::output::Sink;
 use crate::report::{Aftermath, Reporter};
 use crate::text::{json_line, plain};
@@ -39,9 +39,7 @@ impl<'a> Adviser<'a> {
         let wanted: Vec<Advice> = all.into_iter().filter(is).collect();
         match &self.of {
             Of::Process(pid) if wanted.is_empty() && seen.process(*pid).is_some() => {
-                bail!(
-                    "process {pid} hardly runs: there is nothing to predict while it waits; ask again while it is busy"
-                )
+                bail!("process {pid} hardly runs: nothing can be predicted while it waits; ask again while it is busy")
             }
             Of::Process(pid) if wanted.is_empty() => {
                 bail!(
@@ -49,9 +47,7 @@ impl<'a> Adviser<'a> {
                 )
             }
             Of::Command(..) if wanted.is_empty() => {
-                bail!(
-                    "the command ended or hardly ran: there is nothing to predict; give it longer work, or a longer --for"
-                )
+                bail!("the command ended or hardly ran: nothing can be predicted; give it more work, or a longer --for")
             }
             _ => Ok(wanted),
         }
@@ -63,7 +59,7 @@ fn obstacle(capabilities: &Capabilities) -> Option<String> {
     let why = |sensor: Sensor| capabilities.missing.get(&sensor);
     if why(Sensor::SeveralNodes).is_some() {
         return Some(
-            "this machine has one memory node: there is nothing to bind, interleave or split; `isobar topo` shows it"
+            "this machine has one memory node, so nothing can be bound, interleaved or split; see `isobar topo`"
                 .to_owned(),
         );
     }
@@ -102,7 +98,7 @@ impl Reporter for Adviser<'_> {
         let balancing = self.capabilities.numa_balancing;
         let about = About { of: &self.of, machine: &seen.machine, balancing };
         if self.json {
-            writeln!(self.out, "{}", json_line(&told::json(&wanted, &about)))?;
+            writeln!(self.out, "{}", json_line(&about::json(&wanted, &about)))?;
         } else {
             lines::all(&wanted, &about).iter().try_for_each(|line| writeln!(self.out, "{}", plain(line)))?;
         }

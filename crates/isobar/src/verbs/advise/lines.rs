@@ -1,8 +1,8 @@
 //! Advice for a person: what a program is like, then a table of what can be done with it, best
 //! first. Where advice is wanted of all programs, those that are best left are named in one line.
 
+use super::about::{About, command, sure};
 use super::of::Of;
-use super::told::{About, command, sure};
 use crate::text::{aligned, plural, short, signed_percent as percent, some_of};
 use isobar_model::{NodeId, num};
 use isobar_runtime::advise::{Advice, Choice, What};
@@ -122,7 +122,7 @@ fn what(what: &What) -> String {
     }
 }
 
-/// What NUMA balancing means for the advice, and for whom it is better off.
+/// What NUMA balancing means for the advice, and for which programs it is better off.
 fn balancing(all: &[Advice], about: &About<'_>) -> Option<String> {
     if about.balancing != Some(true) {
         return None;
@@ -133,14 +133,14 @@ fn balancing(all: &[Advice], about: &About<'_>) -> Option<String> {
     };
     let names: Vec<String> =
         all.iter().filter(spread).map(|one| format!("{} ({})", short(&one.name, 24), one.pid)).collect();
-    let told = "NUMA balancing is on, and predicted with: pages that it brings to their threads count as there";
+    let given = "NUMA balancing is on, and predicted with: pages that it brings to their threads count as there";
     Some(if names.is_empty() {
-        format!("{told}; of none of these programs it undoes what is advised")
+        format!("{given}; it undoes no advice for these programs")
     } else {
         let names = some_of(&names, NAMED);
         format!(
-            "{told}. It undoes what is advised for {names}: start it under the memory policy above, which balancing keeps, or \
-             turn it off while it runs (sysctl kernel.numa_balancing=0)"
+            "{given}. It undoes the advice for {names}: start it under the memory policy above, which \
+             balancing keeps, or turn it off while it runs (sysctl kernel.numa_balancing=0)"
         )
     })
 }

@@ -1,12 +1,12 @@
-//! `isobar advise`: what the predictor of the policy `isobar` says to a person of a process, of a
-//! command that is tried for some seconds, or of all busy programs; and which nodes have room
-//! (`--numad`). It changes nothing.
+//! `isobar advise`: what the predictor of the policy `isobar` predicts for a process, for a
+//! command that is tried for some seconds, or for all busy programs; and which nodes have free CPUs
+//! and memory (`--numad`). It changes nothing.
 
+mod about;
 mod adviser;
 mod lines;
 mod numad;
 mod of;
-mod told;
 mod trial;
 
 use super::Verb;
@@ -32,10 +32,11 @@ use trial::Trial;
   isobar advise --machine sim:examples/stress/one-node.toml
   isobar advise --numad 4:8192
 
-Bind (threads and pages on one node), gather (pages on the node of its threads), interleave (pages in turn on all nodes), split \
-(pages by the bandwidth of nodes) or leave: each with the gain that is predicted for the program, the range in which it lies by \
-what is known of the program, the gain of all others, and the command to type, the best first. Nothing is changed. A command \
-is run for --for seconds with its output on stderr, and then ended (SIGTERM).
+The choices are: bind (threads and pages on one node), gather (pages on the node of its threads),
+interleave (pages in turn on all nodes), split (pages by the bandwidth of nodes) and leave. Each has
+the predicted gain of the program with its range, the gain of all others, and the command to type;
+the best comes first. Nothing is changed. A command is run for --for seconds with its output on
+stderr, and then ended (SIGTERM).
 
 --numad prints a node list such as 0-1, as `numad -w` does, and nothing else."
 )]
@@ -43,10 +44,10 @@ pub struct Advise {
     /// Only this process, with all that could be done
     #[arg(value_name = "PID", conflicts_with = "command")]
     pid: Option<u32>,
-    /// The nodes on which so many CPUs (and MiB of memory) are free
+    /// Print the nodes that have this many free CPUs (and MiB of free memory)
     #[arg(long, value_name = "CPUS[:MIB]", conflicts_with_all = ["pid", "command", "json"])]
     numad: Option<Wanted>,
-    /// Seconds to watch; with --numad 2
+    /// Seconds to watch [default: 10; with --numad 2]
     #[arg(long = "for", value_name = "S", value_parser = seconds)]
     duration: Option<f64>,
     /// A simulated machine instead of this one

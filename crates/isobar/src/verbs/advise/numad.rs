@@ -1,7 +1,7 @@
-//! Which nodes have room, as `numad -w CPUS:MIB` tells libvirt. What libvirt reads is a list of
-//! nodes such as `0-1` or `2` (`virBitmapParse`), which it takes for the memory of a guest and,
-//! through the nodes' CPUs, for its threads; where it is empty, the guest does not start. So there
-//! is always a node in it.
+//! Which nodes have free CPUs and memory, as `numad -w CPUS:MIB` does for libvirt. What libvirt
+//! reads is a list of nodes such as `0-1` or `2` (`virBitmapParse`), which it takes for the memory
+//! of a guest and, through the nodes' CPUs, for its threads; where it is empty, the guest does not
+//! start. So there is always a node in it.
 //!
 //! As numad does: nodes with the most free CPU and memory first (their product counts, and the
 //! square of the distance from the first node divides), until both suffice at 85 % of what is free.
@@ -14,7 +14,7 @@ use std::str::FromStr;
 const FULL: f64 = 0.85;
 const MIB: f64 = 1_048_576.0;
 
-/// What room is wanted for.
+/// What must be free.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wanted {
     /// CPUs.
@@ -62,8 +62,8 @@ pub fn room(seen: &Observation) -> Vec<Room> {
         let used: f64 = here.filter_map(|(_, thread)| thread.cpu_time).map(|time| time.0).sum();
         let free = num::float_len(cpus.len()) - used / seen.interval.0.max(1e-9);
         let distance = |to: &NodeId| {
-            let told = seen.machine.distances().and_then(|table| table.get(*node, *to));
-            told.map_or(if to == node { 10.0 } else { 20.0 }, |told| f64::from(*told))
+            let given = seen.machine.distances().and_then(|table| table.get(*node, *to));
+            given.map_or(if to == node { 10.0 } else { 20.0 }, |given| f64::from(*given))
         };
         let mib = seen.free.get(*node).map(|bytes| num::float(bytes.0) / MIB);
         let with_cpus = ids.iter().filter(|id| seen.machine.cpus_of_node(**id).is_some_and(|cpus| !cpus.is_empty()));

@@ -12,6 +12,6 @@ pub enum Of {
     Process(Pid),
     /// a command that was started as this process, and how it was typed
     Command(Pid, String),
-    /// nodes with room
+    /// nodes with free CPUs
     Room(Wanted),
 }

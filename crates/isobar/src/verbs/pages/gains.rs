@@ -102,15 +102,15 @@ mod tests {
         let small = gains("xeon-4x8", None).unwrap().unwrap();
         assert!(each(&small).all(|(_, (_, simulated))| simulated.abs() < 1e-9));
         let large = gains("xeon-4x8", Some(100_000)).unwrap().unwrap();
-        let told = lines(&large);
-        assert_eq!((told.len(), told[1].as_str()), (11, "Gain over first-touch on xeon-4x8"));
+        let given = lines(&large);
+        assert_eq!((given.len(), given[1].as_str()), (11, "Gain over first-touch on xeon-4x8"));
         let locality = document(&large)["gains"]["locality"]["simulated_percent"].as_f64().unwrap();
         assert!(locality > 1.0, "{locality}");
     }
 
     #[test]
     fn an_unknown_machine_is_bad_input() {
-        let told = gains("vax", None).err().unwrap().to_string();
-        assert!(told.contains("unknown machine `vax`") && told.contains("xeon-4x8"), "{told}");
+        let given = gains("vax", None).err().unwrap().to_string();
+        assert!(given.contains("unknown machine `vax`") && given.contains("xeon-4x8"), "{given}");
     }
 }

@@ -34,8 +34,9 @@ use std::path::{Path, PathBuf};
   isobar pages 4711 --watch --interval 1
   isobar pages apply run.trace 4711 --dry-run
 
-FILE is a trace of `isobar trace`, a page profile in the CSV form of numalize, or what `perf script` prints of memory
-samples. A number is a process, unless a file is called so. docs/pages.md says what every number means."
+FILE is a trace of `isobar trace`, a page profile in the CSV form of numalize, or memory samples as
+`perf script` prints them. A number is a process, unless a file has that name. docs/pages.md
+explains every figure."
 )]
 pub struct Pages {
     /// A trace or page profile; or, with --watch, a process
@@ -57,7 +58,7 @@ pub struct Pages {
 /// What else can be done.
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// A mapping applied to a live process.
+    /// Move the pages of a live process to where a mapping of its traced run wants them
     Apply(Apply),
 }
 

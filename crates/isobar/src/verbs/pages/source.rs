@@ -44,7 +44,8 @@ pub fn read(path: &Path) -> anyhow::Result<Source> {
 /// What is missing of a trace.
 fn remarks(profile: &PageProfile) -> Vec<String> {
     let Some(end) = &profile.end else {
-        let cut = "the trace has no end: the program still runs, or was cut off. Everything up to the last whole slice counts.";
+        let cut = "the trace has no end: the program still runs, or was cut off. Everything up to the last \
+                   whole slice counts.";
         return vec![cut.to_owned()];
     };
     let signal = end.status.is_none().then(|| "a signal ended the program.".to_owned());

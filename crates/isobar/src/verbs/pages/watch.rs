@@ -5,19 +5,15 @@ use crate::machines::linux;
 use crate::machines::watched::{Kind, Loads, Look, NotSeen, Watched};
 use crate::report::{Live, Size};
 use crate::signals::StopFlag;
-use crate::terminal;
 use crate::text::{aligned, json_line, plain, short};
 use crate::verbs::options::within;
 use anyhow::Context;
 use isobar_model::{CpuId, NodeId, NodeMap, Pages, Pid, Topology, num};
 use serde_json::{Map, Value, json};
 use std::io::{self, IsTerminal, Write};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 const ONE_NODE: &str = "this machine has one node";
-/// Between two looks at whether somebody asked to stop.
-const SLICE: Duration = Duration::from_millis(50);
 
 /// How a process is watched.
 #[derive(Debug, clap::Args)]
@@ -74,7 +70,7 @@ pub fn run(pid: u32, args: &WatchArgs, json: bool, out: &mut dyn Write) -> anyho
         let seen = Seen { pid, time: began.elapsed().as_secs_f64(), look: &look, machine: &machine, counted };
         show(&seen, json, picture.as_mut(), out)?;
         left -= 1;
-        if left == 0 || !pause(args.interval, &stop) {
+        if left == 0 || !stop.pause(args.interval) {
             return Ok(());
         }
         look = match watched.look() {
@@ -100,26 +96,10 @@ fn show(seen: &Seen<'_>, json: bool, live: Option<&mut Live>, out: &mut dyn Writ
         _ if json => writeln!(out, "{}", json_line(&document(seen)))?,
         None => writeln!(out, "{}", table(seen).join("\n"))?,
         Some(live) => {
-            let (columns, rows) = terminal::size().unwrap_or((80, 24));
-            // It may take the whole terminal: nothing else happens there.
-            let size = Size { columns, rows: rows.saturating_mul(2).saturating_sub(2) };
-            write!(out, "{}", live.draw(&table(seen), size))?;
+            write!(out, "{}", live.draw(&table(seen), Size::of_terminal()))?;
         }
     }
     out.flush()
-}
-
-/// Waits; whether it goes on after that.
-fn pause(seconds: f64, stop: &StopFlag) -> bool {
-    let until = Instant::now() + Duration::from_secs_f64(seconds);
-    while !stop.is_raised() {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return true;
-        }
-        sleep(left.min(SLICE));
-    }
-    false
 }
 
 impl Seen<'_> {
@@ -226,9 +206,10 @@ mod tests {
         let drawn = table(&seen).join("\n");
         assert_eq!(
             drawn,
-            "2.0 s: process 7 (matmul), 1 thread; resident pages by node\n         node 0  node 1  all  most on\n  all       301     100  \
-             401  node 0 (75 %)\n  heap      300     100  400  node 0 (75 %)\n  stack       1       0    1  node 0 (100 %)\n  \
-             remote loads from memory, counted: 61 %\n  remote accesses, if every thread accessed every page alike: 75 %"
+            "2.0 s: process 7 (matmul), 1 thread; resident pages by node\n         node 0  node 1  all  most \
+             on\n  all       301     100  401  node 0 (75 %)\n  heap      300     100  400  node 0 (75 %)\n  \
+             stack       1       0    1  node 0 (100 %)\n  remote loads from memory, counted: 61 %\n  remote \
+             accesses, if every thread accessed every page alike: 75 %"
         );
         let json = document(&seen);
         assert_eq!((&json["pages"], &json["mappings"]["heap"]), (&json!([301, 100]), &json!([300, 100])));

@@ -30,7 +30,7 @@ pub fn matrix(table: &NodeMatrix<f64>) -> Value {
     json!(table.rows().map(row).collect::<Vec<_>>())
 }
 
-/// Rounded to what a timer of nanoseconds can tell.
+/// Rounded to what a timer of nanoseconds resolves.
 fn tenths(figure: f64) -> f64 {
     (figure * 10.0).round() / 10.0
 }

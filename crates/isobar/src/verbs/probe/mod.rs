@@ -12,7 +12,6 @@ use crate::machines::linux;
 use crate::machines::probe::{Prober, Round};
 use crate::report::{Live, Size};
 use crate::signals::StopFlag;
-use crate::terminal;
 use crate::text::json_line;
 use anyhow::Context;
 use isobar_model::Topology;
@@ -28,9 +27,6 @@ const WARMING: usize = 5;
 /// Between those rounds.
 const SHORT: Duration = Duration::from_millis(10);
 
-/// Between two looks at whether somebody asked to stop.
-const SLICE: Duration = Duration::from_millis(50);
-
 /// Measure how long loads take between nodes, under the load of the moment
 #[derive(Debug, clap::Parser)]
 #[command(
@@ -41,19 +37,23 @@ const SLICE: Duration = Duration::from_millis(50);
   isobar probe --count 10 --json
   isobar probe --bandwidth
 
-On each node one thread times loads that miss every cache: 20 pages of each node's memory, 8 loads a page. The medians are
-shown, and beside them the idle latency: the lowest median of this run so far. Firmware's own figures (HMAT) are shown where
-sysfs has them, but not taken for it: they leave out what a program pays besides.
+On each node one thread times loads that miss every cache: 20 pages of each node's memory, 8 loads
+a page. It prints the medians, and beside them the idle latency: the lowest median of this run so
+far. The firmware's figures (HMAT) are shown where sysfs has them, but are not used as the idle
+latency: they leave out part of what a load costs a program.
 
-On a terminal it goes on until Ctrl-C and draws the last minutes of every pair; elsewhere, and with --json, it probes once.
-With --json every probing is a line: latency_ns, p95_ns, cycles and idle_ns by node of the CPU (row) and node of the memory
-(column), null where it was not measured; cost_us is the CPU time of each node's thread."
+On a terminal it goes on until Ctrl-C and draws the last minutes of every pair; elsewhere, and with
+--json, it probes once.
+
+With --json every round is a line: latency_ns, p95_ns, cycles and idle_ns by node of the CPU (row)
+and node of the memory (column), null where not measured; cost_us is the CPU time of each node's
+thread."
 )]
 pub struct Probe {
-    /// Seconds from probing to probing, 0.01 to 86400
+    /// Seconds between rounds, 0.01 to 86400
     #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = interval)]
     interval: f64,
-    /// Stop after so many probings (else 1, on a terminal at Ctrl-C)
+    /// Number of rounds [default: 1; on a terminal until Ctrl-C]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
     /// Print JSON, one document a line
@@ -94,7 +94,7 @@ enum Shown {
     Table,
     /// a line each
     Lines,
-    /// a picture that is drawn anew
+    /// a picture that is redrawn
     Live(Box<Live>),
 }
 
@@ -128,7 +128,7 @@ impl Probe {
             history.add(&round);
             show(&mut shown, &mut *out, machine, &round, &history, time)?;
             left -= 1;
-            if left == 0 || !pause(self.interval, stop) {
+            if left == 0 || !stop.pause(self.interval) {
                 return Ok(());
             }
         }
@@ -148,25 +148,10 @@ fn show(
         Shown::Table => writeln!(out, "{}", table::table(machine, round).join("\n"))?,
         Shown::Lines => writeln!(out, "{}", table::line(round, time))?,
         Shown::Live(live) => {
-            let (columns, rows) = terminal::size().unwrap_or((80, 24));
-            // It may take the whole terminal: nothing else happens there.
-            let size = Size { columns, rows: rows.saturating_mul(2).saturating_sub(2) };
-            let lines = table::live(round, history, columns);
+            let size = Size::of_terminal();
+            let lines = table::live(round, history, size.columns);
             write!(out, "{}", live.draw(&lines, size))?;
         }
     }
     out.flush()
-}
-
-/// Waits; whether it goes on after that.
-fn pause(seconds: f64, stop: &StopFlag) -> bool {
-    let until = Instant::now() + Duration::from_secs_f64(seconds);
-    while !stop.is_raised() {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return true;
-        }
-        sleep(left.min(SLICE));
-    }
-    false
 }

@@ -23,9 +23,10 @@ use std::path::PathBuf;
   isobar replay day.isobar
   isobar replay day.isobar --policy dino --set dino.stray_percent=10
 
-Every epoch is decided on what was seen then, by the threads that were managed then. A machine that is recorded does not answer:
-what another policy would have changed is not seen in the epochs after, and it is told of no outcome, as in a dry run. With the
-policy and the settings of the recording the plans are the same to the byte; where they are not, the version of isobar differs."
+Every epoch is decided anew from what was observed then, over the threads that were managed then. A
+recorded machine does not react: what another policy would have changed does not show in later
+epochs, and the policy gets no outcomes, as in a dry run. With the policy and the settings of the
+recording the plans are the same to the byte; if they are not, the version of isobar differs."
 )]
 pub struct Replay {
     /// A file that `isobar record` or `manage --record` wrote
@@ -63,7 +64,7 @@ impl Verb for Replay {
     }
 }
 
-/// Runs a policy over a recording. Epochs that the recording lacks.
+/// Runs a policy over a recording. Returns how many epochs the recording lacks.
 fn repeat(machine: RecordedMachine, policy: Box<dyn Policy>, compared: &mut Compared<'_, '_>) -> anyhow::Result<u64> {
     let past = Past(compared.now.clone());
     // The recorded machine waits an epoch, however long it is asked to.

@@ -60,7 +60,7 @@ pub fn run(typed: &Run, plan: &Plan) -> anyhow::Result<u8> {
     Ok(passing::code(status?))
 }
 
-/// Who is told of decisions.
+/// Which processes get decisions.
 enum Follower {
     Nobody,
     Page(SharedPage),

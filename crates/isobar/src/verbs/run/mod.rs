@@ -27,20 +27,23 @@ use std::path::PathBuf;
   isobar run --decision where.txt -- ./solver input.dat
   isobar run --explain --interleave 0,1 -- ./solver input.dat
 
-A decision reaches the command in one of two ways. `shim`, a library that is preloaded: for each process by itself, \
-unprivileged, on every kernel. `weights`, the machine's weights of weighted interleave: Linux 6.9 and later, as root, also for \
-statically linked and set-uid commands; every program that uses weighted interleave has the same weights. Without --by the \
-first that can be used. docs/design/allocation.md says what each can do.
+A decision reaches the command in one of two ways. `shim`, a preloaded library: for each process
+separately, unprivileged, on every kernel. `weights`, the machine's weights of weighted interleave:
+Linux 6.9 and later, as root, also for statically linked and set-uid commands; all programs that use
+weighted interleave share these weights. Without --by, the first that can be used is taken.
+docs/design/allocation.md says what each can do.
 
-With `isobar manage` running, its decisions are followed; else --policy starts one for this command alone, which ends with it.
+If `isobar manage` is running, its decisions are followed; else --policy starts one for this command
+alone, which ends with it.
 
-The exit code is the command's, 128 + N where signal N ended it; 127 where it is not found, 126 where it cannot be executed."
+The exit code is the command's, or 128 + N where signal N ended it; 127 if it was not found, 126 if
+it cannot be executed."
 )]
 pub struct Run {
     /// Run the loop with this policy for the command, unless a manager runs already
     #[arg(long, value_name = "NAME", conflicts_with_all = ["node", "interleave", "decision"])]
     policy: Option<String>,
-    /// Follow this file, read anew whenever it changes: `free`, `node N` or `weights N:W,N:W`
+    /// Follow this file, read again whenever it changes: `free`, `node N` or `weights N:W,N:W`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["node", "interleave"])]
     decision: Option<PathBuf>,
     /// How decisions reach the command

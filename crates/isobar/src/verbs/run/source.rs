@@ -1,4 +1,4 @@
-//! The decision that a file says, read anew whenever it changes.
+//! The decision that a file says, read again whenever it changes.
 
 use crate::failure::{bad_input, tell};
 use crate::machines::launch::Decision;
@@ -27,7 +27,7 @@ impl Source {
     }
 
     /// The decision, where it is another than before. A file that is gone, or that says none, is
-    /// told once and changes nothing.
+    /// reported once and changes nothing.
     pub fn changed(&mut self) -> Option<Decision> {
         let said = read(&self.path).unwrap_or_else(|why| why);
         if said == self.said {
@@ -36,7 +36,7 @@ impl Source {
         self.said = said;
         match Decision::parse(&self.said) {
             Ok(decision) => Some(decision),
-            // Emptied a moment before it is written anew.
+            // Emptied a moment before it is written again.
             Err(_) if self.said.is_empty() => None,
             Err(right) => {
                 tell(&format!("{}; the decision before it holds on", wrong(&self.path, &self.said, right)));

@@ -113,7 +113,7 @@ fn run(
     Ok((isobar_lab::compare_with(spec, policies, &|done, all| progress.tell(done, all))?, ranked))
 }
 
-/// What is worth telling about the programs' numbers.
+/// Notes on the programs' numbers.
 fn add_notes(workload: &Workload, text: &mut String, json: &mut Value) {
     let notes: BTreeSet<_> = workload.apps.iter().flat_map(|app| app.program.notes()).collect();
     if notes.is_empty() {
@@ -124,7 +124,7 @@ fn add_notes(workload: &Workload, text: &mut String, json: &mut Value) {
     json["notes"] = notes.into_iter().collect();
 }
 
-/// A list with a hole or with a policy twice is a slip: it would cost minutes and tell nothing
+/// A list with a hole or with a policy twice is a slip: it would cost minutes and show nothing
 /// more.
 fn each_once(policies: &[String]) -> anyhow::Result<()> {
     let mut seen = BTreeSet::new();

@@ -156,7 +156,7 @@ fn document(seed: u64, repeat: u32, matrix: &Across, compared: &[(String, Compar
     })
 }
 
-/// Workloads by the names of their files, without folder and ending where that tells them apart.
+/// Workloads by the names of their files, without folder and ending where that is unambiguous.
 fn names(files: &[PathBuf]) -> Vec<String> {
     let stem = |file: &Path| file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
     let short: Vec<_> = files.iter().map(|file| stem(file)).collect();

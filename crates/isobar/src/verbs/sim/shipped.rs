@@ -74,7 +74,8 @@ fn unknown(name: &str) -> anyhow::Result<anyhow::Error> {
     let limit = name.chars().count().max(3) / 2;
     let hint = near.first().filter(|(edits, _)| *edits <= limit).map(|(_, known)| format!("; did you mean `{known}`?"));
     Ok(bad_input(format!(
-        "--describe {name}: no machine or program of that name{} `isobar sim --list` shows all that ship; a file ends in .toml or .csv",
+        "--describe {name}: no machine or program of that name{} `isobar sim --list` shows all that ship; a \
+         file ends in .toml or .csv",
         hint.unwrap_or_else(|| ";".to_owned())
     )))
 }

@@ -25,7 +25,7 @@ const EXAMPLES: &str = "Example:
 
 A workload list has one workload a line, names separated by commas, # comments. Solutions are
   {\"solutions\": [{\"apps\": [\"a\", \"b\"], \"llc\": [0, 0], \"cluster\": [0, 1], \"ways\": [9, 2]}]}
-Ctrl-C ends it with the answers so far; a search then tells the best that it has.";
+Ctrl-C ends it with the answers so far; a search then prints the best solution found so far.";
 
 /// Ask who should go to which last-level cache and share which ways: heuristics, exact optima, and
 /// solutions of your own
@@ -77,7 +77,7 @@ pub struct Study {
     /// Programs of a workload, for --count without --workloads
     #[arg(long, value_name = "N", requires = "count", conflicts_with = "workloads")]
     apps: Option<usize>,
-    /// End each search after so many seconds, with the best so far and how far it may be from the
+    /// End each search after S seconds, with the best so far and how far it may be from the
     /// optimum
     #[arg(long, value_name = "S", value_parser = positive_seconds)]
     time_limit: Option<f64>,

@@ -49,7 +49,8 @@ fn camm_1(seen: &Seen) -> Claim {
     Claim {
         id: "camm-1",
         claim: "fixed splits of memory: the best keeps most local and sends the rest away; no gain past 4 nodes",
-        paper: "Haswell 60/40: 19.1 % on average (90/10: 7.5, 50/50: 12.6); Westmere, 2 nodes, 70/30: 11.4 %; 4 nodes: 70/30",
+        paper: "Haswell 60/40: 19.1 % on average (90/10: 7.5, 50/50: 12.6); Westmere, 2 nodes, 70/30: 11.4 \
+                %; 4 nodes: 70/30",
         ours: seen.splits.iter().map(words).collect::<Vec<_>>().join("; "),
         sign: Verdict::of(inside && beyond),
         size: Verdict::of(
@@ -59,9 +60,10 @@ fn camm_1(seen: &Seen) -> Claim {
                 && pair.0.abs_diff(70) <= 10,
         ),
         band: format!(
-            "the best split within one step of 10 %, its gain within a factor of {FACTOR}; \"no gain past 4 nodes\": 8 nodes better than 4 by no more \
-             than {NONE} points; \"most local\": more than 50. Over the programs that section V names; the paper does not list its own. Westmere \
-             gains {:.1} times as much as printed: 24 GB/s a node and the parallelism of its 20 threads are estimates",
+            "the best split within one step of 10 %, its gain within a factor of {FACTOR}; \"no gain past 4 \
+             nodes\": 8 nodes better than 4 by no more than {NONE} points; \"most local\": more than 50. \
+             Over the programs that section V names; the paper does not list its own. Westmere gains {:.1} \
+             times as much as printed: 24 GB/s a node and the parallelism of its 20 threads are estimates",
             pair.1 / 11.4
         ),
     }
@@ -89,19 +91,22 @@ fn camm_2(seen: &Seen) -> Claim {
     Claim {
         id: "camm-2",
         claim: "CAMA comes close to the best fixed split without knowing it; local and remote latency meet",
-        paper: "within 1 % of the best split on average; 18.5 % on average, 34.2 % for npb_is (Haswell), 10 % (Westmere)",
+        paper: "within 1 % of the best split on average; 18.5 % on average, 34.2 % for npb_is (Haswell), 10 \
+                % (Westmere)",
         ours: format!(
-            "{}; behind the best split by {behind:.1} points on average; mean {haswell:+.1} % (Haswell), {westmere:+.1} % (Westmere); mean gap \
-             {without:.0} cycles without, {with:.0} with CAMA",
+            "{}; behind the best split by {behind:.1} points on average; mean {haswell:+.1} % (Haswell), \
+             {westmere:+.1} % (Westmere); mean gap {without:.0} cycles without, {with:.0} with CAMA",
             words.collect::<Vec<_>>().join(", "),
         ),
         sign: Verdict::of(behind <= BEHIND && haswell > NONE && westmere > NONE && with < without),
         size: Verdict::of(within(haswell, 18.5) && within(is, 34.2) && within(westmere, 10.0)),
         band: format!(
-            "{BEHIND} points behind the best split, a factor of {FACTOR} for gains, a mean gap below that without CAMA; only over the programs whose \
-             memory grows over the run, since the others have touched theirs before CAMA decides (section VI): the size rests on that \
-             selection. Latencies that have met cross, in steps of one epoch's pages and by the probe's own error: {crossings:.0} times in {epochs} \
-             epochs at most, {wide:.0} between gaps beyond 5 %; the paper counts crossings for CAPM only",
+            "{BEHIND} points behind the best split, a factor of {FACTOR} for gains, a mean gap below that \
+             without CAMA; only over the programs whose memory grows over the run, since the others have \
+             touched theirs before CAMA decides (section VI): the size rests on that selection. Latencies \
+             that have met cross, in steps of one epoch's pages and by the probe's own error: {crossings:.0} \
+             times in {epochs} epochs at most, {wide:.0} between gaps beyond 5 %; the paper counts crossings \
+             for CAPM only",
         ),
     }
 }
@@ -118,16 +123,18 @@ fn camm_3(seen: &Seen) -> Claim {
     let worse = more.iter().any(|(name, more)| *name == "npb-is" && *more < -NONE);
     Claim {
         id: "camm-3",
-        claim: "epochs of 0.2 s and of 2 s: about equal on average; better for some programs, worse for the most intensive",
+        claim: "epochs of 0.2 s and of 2 s: about equal on average; better for some programs, worse for the \
+                most intensive",
         paper: "17.5 % and 18.4 % on average; npb_is 10 % worse with 0.2 s, omnetpp 4.5 % better",
         ours: format!("2 s / 0.2 s: {}; mean {long:+.1} / {short:+.1} %", words.collect::<Vec<_>>().join(", ")),
         sign: Verdict::of((long - short).abs() <= EQUAL && better && worse),
         size: Verdict::of((long - short).abs() <= EQUAL),
         band: format!(
-            "{EQUAL} points between the averages; a program is better or worse from {NONE} points on, and npb_is must be \
-             worse. What a probe physically costs is charged: 320 loads of a \
-             few 100 ns and two switches on one of 36 hardware threads take 0.1 ms, 0.05 % of its time every 0.2 s, by the paper's own count of 48 us a \
-             probe no more. That cannot make npb_is 10 % slower; the paper's interference must have another cause, which it does not name"
+            "{EQUAL} points between the averages; a program is better or worse from {NONE} points on, and \
+             npb_is must be worse. What a probe physically costs is charged: 320 loads of a few 100 ns and \
+             two switches on one of 36 hardware threads take 0.1 ms, 0.05 % of its time every 0.2 s, by the \
+             paper's own count of 48 us a probe no more. That cannot make npb_is 10 % slower; the paper's \
+             interference must have another cause, which it does not name"
         ),
     }
 }
@@ -156,7 +163,8 @@ fn camm_4(seen: &Seen) -> Claim {
     Claim {
         id: "camm-4",
         claim: "CAPM: of the fixed rates 8000 pages an epoch is best, and a rate that follows the gap beats it",
-        paper: "2000: 7.2 %, 8000: 10.3 %, 16000: 7.45 %; gap * 60: 12.1 %; congested 340 s without, 120 to 22 s with; 19 to 49 crossings; gap 93, 65 to 54",
+        paper: "2000: 7.2 %, 8000: 10.3 %, 16000: 7.45 %; gap * 60: 12.1 %; congested 340 s without, 120 to \
+                22 s with; 19 to 49 crossings; gap 93, 65 to 54",
         ours: format!(
             "{}; without: {:.0} s, {:.0} crossings, {:.0} cycles. WL-1 of table VII, {:.0} cycles without: {}",
             rates(&seen.mix),
@@ -169,9 +177,11 @@ fn camm_4(seen: &Seen) -> Claim {
         sign: Verdict::of(best.0 == "8000" && dynamic >= best.1 && crossings <= allowed),
         size: Verdict::of(within(best.1, 10.3) && within(dynamic, 12.1)),
         band: format!(
-            "a factor of {FACTOR}; more than {allowed:.2} crossings an epoch, the paper's worst ({MOST_OSCILLATIONS} in at least {OVER_EPOCHS} epochs), \
-             are a failure of the sign: {crossings:.2} at most here. Without a policy the mix has {:.0} cycles of mean gap, and 93 in the paper: CPI \
-             and parallelism of swim and equake are estimates. WL-1, with {:.0} cycles, is shown beside; the sizes are the mix's",
+            "a factor of {FACTOR}; more than {allowed:.2} crossings an epoch, the paper's worst \
+             ({MOST_OSCILLATIONS} in at least {OVER_EPOCHS} epochs), are a failure of the sign: \
+             {crossings:.2} at most here. Without a policy the mix has {:.0} cycles of mean gap, and 93 in \
+             the paper: CPI and parallelism of swim and equake are estimates. WL-1, with {:.0} cycles, is \
+             shown beside; the sizes are the mix's",
             mix.mean_gap_cycles, heavy.mean_gap_cycles
         ),
     }
@@ -204,7 +214,8 @@ fn camm_5(seen: &Seen) -> Claim {
     Claim {
         id: "camm-5",
         claim: "CAMM is no worse than CAMA or CAPM alone; equal load on all nodes: no action; NUMA balancing costs",
-        paper: "CAMM 9.5 / 7.2 %, CAMA 8.6 / 5.1 %, CAPM 8.2 / 6.2 %, NUMA balancing -2.1 / -1.4 % (Haswell / Westmere); 0 for identical loads",
+        paper: "CAMM 9.5 / 7.2 %, CAMA 8.6 / 5.1 %, CAPM 8.2 / 6.2 %, NUMA balancing -2.1 / -1.4 % (Haswell \
+                / Westmere); 0 for identical loads",
         ours: format!(
             "{}; identical loads: {acted} actions, at most {change:.2} % of change",
             words.collect::<Vec<_>>().join("; ")
@@ -212,8 +223,9 @@ fn camm_5(seen: &Seen) -> Claim {
         sign: Verdict::of(order && acted == 0 && change <= NONE && worst <= allowed),
         size: Verdict::of(size),
         band: format!(
-            "a factor of {FACTOR} for the three policies, over {} workloads a machine; {NONE} points between policies count as equal; more than \
-             {allowed:.2} crossings an epoch under CAPM or CAMM ({MOST_OSCILLATIONS} in {OVER_EPOCHS}, the paper's worst) are a failure of the sign. Most: {}",
+            "a factor of {FACTOR} for the three policies, over {} workloads a machine; {NONE} points between \
+             policies count as equal; more than {allowed:.2} crossings an epoch under CAPM or CAMM \
+             ({MOST_OSCILLATIONS} in {OVER_EPOCHS}, the paper's worst) are a failure of the sign. Most: {}",
             seen.overall.first().map_or(0, Vec::len),
             unrest(seen)
         ),
@@ -247,9 +259,10 @@ fn camm_6(seen: &Seen) -> Claim {
         sign: Verdict::of(is > 10.0 && first && povray.abs() < 2.0),
         size: Verdict::of(within(is, 92.0) && povray.abs() < 2.0),
         band: format!(
-            "a factor of {FACTOR}, and 2 % for povray; npb_is must lose the most. 18 machines are on both threads of 9 cores, as ESXi numbers hardware \
-             threads. This reading was chosen with the claim in view: two threads of a core compute 1.25 times as much as one (an estimate), so on 18 \
-             cores povray would take 1.6 times as long"
+            "a factor of {FACTOR}, and 2 % for povray; npb_is must lose the most. 18 machines are on both \
+             threads of 9 cores, as ESXi numbers hardware threads. This reading was chosen with the claim in \
+             view: two threads of a core compute 1.25 times as much as one (an estimate), so on 18 cores \
+             povray would take 1.6 times as long"
         ),
     }
 }

@@ -202,7 +202,8 @@ pub(super) fn mixed(
 fn head(platform: &Platform, options: &Options) -> String {
     let factor = if options.quick { 0.1 } else { 1.0 };
     format!(
-        "machine = \"{}\"\n[run]\nruns = 1\nrestart = false\nstep_seconds = 0.5\nepoch_seconds = 2.0\ninstructions_factor = {factor}\n",
+        "machine = \"{}\"\n[run]\nruns = 1\nrestart = false\nstep_seconds = 0.5\nepoch_seconds = \
+         2.0\ninstructions_factor = {factor}\n",
         platform.machine
     )
 }

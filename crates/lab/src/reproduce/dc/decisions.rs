@@ -67,16 +67,19 @@ fn claim(scene: &Scene, partitioned: usize, ours: [f64; 3]) -> Claim {
     let [balancing, partitioning, deciding] = ours;
     Claim {
         id: "dc-6",
-        claim: "one balancing decision for 22 applications and 40 threads takes about 11 us, one LFOC+ decision 13 us (table IV)",
+        claim: "one balancing decision for 22 applications and 40 threads takes about 11 us, one LFOC+ \
+                decision 13 us (table IV)",
         paper: "averages: balancing 11.15 us, LFOC+ 12.99 us, dino 21.16 us",
         ours: format!(
-            "medians of {CALLS} calls on this machine, now: balancing {} programs with {threads} threads {balancing:.1} us, LFOC+ for the {partitioned} of one LLC \
+            "medians of {CALLS} calls on this machine, now: balancing {} programs with {threads} threads \
+             {balancing:.1} us, LFOC+ for the {partitioned} of one LLC \
              {partitioning:.1} us, dino {deciding:.0} us",
             scene.programs.len()
         ),
         sign: Verdict::of(balancing < deciding),
         size: Verdict::of(balancing <= PRINTED[0] && partitioning <= PRINTED[1]),
-        band: "sign: balancing costs less than dino; size: balancing and LFOC+ no more than printed. Another processor, and user space: here a whole \
+        band: "sign: balancing costs less than dino; size: balancing and LFOC+ no more than printed. Another \
+               processor, and user space: here a whole \
                decision of dino with the words of its plan, in the paper a kernel function"
             .into(),
     }

@@ -258,17 +258,21 @@ impl Factors {
         let near = (worst / SCENARIO_3 - 1.0).abs() <= SCENARIO_3_BAND;
         Claim {
             id: "dino-1",
-            claim: "of four causes of degradation the cache is a small one; memory controller, interconnect, remote latency, in this order",
+            claim: "of four causes of degradation the cache is a small one; memory controller, interconnect, \
+                    remote latency, in this order",
             paper: "the cache at most 20 % of scenario 7; to 110 % in scenario 3 (MILC)",
             ours: format!(
-                "mean over devils and soft devils: cache {cache:.0} % (at most {most_cache:.0} %; {first:.0} % between scenarios 0 and 4, {last:.0} % between 3 and 7), \
-                 controller {controller:.0} %, interconnect {interconnect:.0} %, remote latency {remote:.0} %; to {worst:.0} % in scenario 3"
+                "mean over devils and soft devils: cache {cache:.0} % (at most {most_cache:.0} %; {first:.0} \
+                 % between scenarios 0 and 4, {last:.0} % between 3 and 7), controller {controller:.0} %, \
+                 interconnect {interconnect:.0} %, remote latency {remote:.0} %; to {worst:.0} % in scenario 3"
             ),
             sign: Verdict::of(controller > cache && controller > interconnect && interconnect > remote),
             size: Verdict::of(most_cache <= MOST_CACHE && near),
-            band: "the cache at most the printed 20 % for every program; scenario 3 within half of 110 %, since latencies and bandwidths of \
-                   this machine are estimates, and which programs competed is in no text. The cache weighs more here for mcf, gcc and bzip2, \
-                   whose misses in small caches are estimates too, and because controllers here are fuller the more misses are shared"
+            band: "the cache at most the printed 20 % for every program; scenario 3 within half of 110 %, \
+                   since latencies and bandwidths of this machine are estimates, and which programs competed \
+                   is in no text. The cache weighs more here for mcf, gcc and bzip2, whose misses in small \
+                   caches are estimates too, and because controllers here are fuller the more misses are \
+                   shared"
                 .into(),
         }
     }

@@ -39,7 +39,8 @@ fn dino_4(study: &Study) -> Claim {
     let sampled_words = sampled.map_or_else(|| "not measured".into(), |value| format!("{value:.3} %"));
     Claim {
         id: "dino-4",
-        claim: "sampling under 1 % of accesses, K = 4096 saves most remote accesses; sequential-forward-backward is the best strategy",
+        claim: "sampling under 1 % of accesses, K = 4096 saves most remote accesses; \
+                sequential-forward-backward is the best strategy",
         paper: "74.9 % SRA",
         ours: format!("SRA: {}; {sampled_words} of the accesses sampled", words.join(", ")),
         sign: Verdict::of(best == Some(Strategy::ForwardBackward)),
@@ -69,7 +70,8 @@ fn dino_5(study: &Study) -> Claim {
     let words = shared.iter().map(|(name, gain)| format!("{name} {gain:+.1} %")).collect::<Vec<_>>();
     Claim {
         id: "dino-5",
-        claim: "K = 4096 does as well as moving whole resident sets when they are small, and better when they are large and shared",
+        claim: "K = 4096 does as well as moving whole resident sets when they are small, and better when \
+                they are large and shared",
         paper: "comparable from K = 4096 on (SPEC CPU); better (LAMP)",
         ours: format!(
             "completion time against whole resident sets: {} alone; shared: {}; comparable from K = {} on",
@@ -79,7 +81,9 @@ fn dino_5(study: &Study) -> Claim {
         ),
         sign: Verdict::of(comparable(PAPER_K) && better),
         size: Verdict::NotPrinted,
-        band: "comparable = within 6 %, the deviation of the paper's runs (section 3.2); heights of its bars are in figures only".into(),
+        band: "comparable = within 6 %, the deviation of the paper's runs (section 3.2); heights of its bars \
+               are in figures only"
+            .into(),
     }
 }
 

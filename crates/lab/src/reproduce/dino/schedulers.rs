@@ -141,19 +141,27 @@ impl Runs {
             && near(dino_jobs.best, 30.0);
         Claim {
             id: "dino-2",
-            claim: "DI-Plain can hurt; DI-Migrate repairs the steady workload and hurts the phase-changing one; DINO improves both",
+            claim: "DI-Plain can hurt; DI-Migrate repairs the steady workload and hurts the phase-changing \
+                    one; DINO improves both",
             paper: "DI-Plain to -36 %; DI-Migrate to -25 % (GAPgeofem); DINO to +20 % (SPEC CPU) and +30 % (SPEC MPI)",
             ours: format!(
                 "mean (worst to best) of steady programs, of jobs: DI-Plain {}, {}; DI-Migrate {}, {}; DINO {}, {}",
-                plain.words(), plain_jobs.words(), migrate.words(), migrate_jobs.words(), dino.words(), dino_jobs.words()
+                plain.words(),
+                plain_jobs.words(),
+                migrate.words(),
+                migrate_jobs.words(),
+                dino.words(),
+                dino_jobs.words()
             ),
             sign: Verdict::of(hurts < 0.0 && repaired && dino.mean > 0.0 && dino_jobs.worst > 0.0),
             size: Verdict::of(size),
-            band: "10 points: runs of the paper deviate by up to 6 % under DI and more under Linux (section 3.2), and its lists of programs and \
-                   the phases of its jobs are not in its text. Sixteen equal processes on sixteen cores are alike wherever they are, so what \
-                   a policy gains on a job is what stock Linux loses: a process that its load balancer carried away from its memory holds \
-                   all others up at every barrier. For the same reason DI-Plain and DI-Migrate, which move a process every second, lose more on \
-                   jobs here than printed. How often threads stray and how far apart barriers are, are estimates"
+            band: "10 points: runs of the paper deviate by up to 6 % under DI and more under Linux (section \
+                   3.2), and its lists of programs and the phases of its jobs are not in its text. Sixteen \
+                   equal processes on sixteen cores are alike wherever they are, so what a policy gains on a \
+                   job is what stock Linux loses: a process that its load balancer carried away from its \
+                   memory holds all others up at every barrier. For the same reason DI-Plain and DI-Migrate, \
+                   which move a process every second, lose more on jobs here than printed. How often threads \
+                   stray and how far apart barriers are, are estimates"
                 .into(),
         }
     }
@@ -178,7 +186,8 @@ impl Runs {
             claim: "DINO migrates memory far less often than DI-Migrate, and DI-Migrate most where programs change",
             paper: "an hour and process: DI-Migrate 11-47 (steady), 135-381 (changing); DINO 5-8, 1-3",
             ours: format!(
-                "mean (least to most), steady and changing: DI-Migrate {}, {}; DINO {}, {}; steady in copies: DI-Migrate {}, DINO {}",
+                "mean (least to most), steady and changing: DI-Migrate {}, {}; DINO {}, {}; steady in \
+                 copies: DI-Migrate {}, DINO {}",
                 span(&migrate),
                 span(&migrate_jobs),
                 span(&dino),
@@ -188,10 +197,11 @@ impl Runs {
             ),
             sign: Verdict::of(sign),
             size: Verdict::of(size),
-            band: "the mean within the paper's range or twice beyond it: counts follow from how often ranks change, and of phases its text only \
-                   says that they do. Its table names different programs; copies of one have equal miss rates but for the cache that they \
-                   have at the moment, so that a sort by exact miss rates swaps them: told apart. Copies do not hold decisions up, so DI-Migrate asks \
-                   for pages every second"
+            band: "the mean within the paper's range or twice beyond it: counts follow from how often ranks \
+                   change, and of phases its text only says that they do. Its table names different \
+                   programs; copies of one have equal miss rates but for the cache that they have at the \
+                   moment, so that a sort by exact miss rates swaps them, as if they differed. Copies do not \
+                   hold decisions up, so DI-Migrate asks for pages every second"
                 .into(),
         }
     }

@@ -44,7 +44,8 @@ fn nmass_1(clones: &Clones, pair: &[Pair]) -> Claim {
     let locality = best.map_or(0.0, |one| one.locality);
     Claim {
         id: "nmass-1",
-        claim: "4 soplex clones homed on node 0: best with 3 local + 1 remote; neither all local nor cache-balanced is best",
+        claim: "4 soplex clones homed on node 0: best with 3 local + 1 remote; neither all local nor \
+                cache-balanced is best",
         paper: "least mean slowdown at 80 % locality (3 + 1)",
         ours: format!(
             "mean slowdown (locality) with 0 to 4 remote: {}; best {} + {remote}; n-mass ends with {} remote, {:.3}",
@@ -56,9 +57,11 @@ fn nmass_1(clones: &Clones, pair: &[Pair]) -> Claim {
         sign: Verdict::of(remote == 1 && clones.n_mass_remote == 1),
         size: Verdict::of((locality - 80.0).abs() <= LOCALITY),
         band: format!(
-            "{LOCALITY} points of locality, half the distance between neighbouring mappings; slowdowns are in a figure only. Four local clones miss \
-             more than three and one, and all share the controller of node 0, which sustains less than its peak: that costs more than one penalty. \
-             The pair that mcf was calibrated on (mcf and lbm, section 2) loses 17 % both local and 11 % with mcf remote in the paper, {} here",
+            "{LOCALITY} points of locality, half the distance between neighbouring mappings; slowdowns are \
+             in a figure only. Four local clones miss more than three and one, and all share the controller \
+             of node 0, which sustains less than its peak: that costs more than one penalty. The pair that \
+             mcf was calibrated on (mcf and lbm, section 2) loses 17 % both local and 11 % with mcf remote \
+             in the paper, {} here",
             pair.iter()
                 .filter(|one| one.printed[0].is_some())
                 .map(|one| format!("{:.1}", one.mean()))
@@ -81,14 +84,15 @@ fn nmass_2(runs: &Runs) -> Claim {
     };
     Claim {
         id: "nmass-2",
-        claim: "all memory on node 0: maximum-local can fall behind default; n-mass's mean never does, over WL1 to WL11",
+        claim: "all memory on node 0: maximum-local can fall behind default; n-mass's mean never does, over \
+                WL1 to WL11",
         paper: "worst program: maximum-local -12 %, n-mass -3 %; worst mean: below 0, not below 0",
         ours: format!("worst mean: maximum-local {}; n-mass {}", words(local), words(refined)),
         sign: Verdict::of(gain(local.0) < 0.0 && behind.is_empty()),
         size: Verdict::of((local.1 + 12.0).abs() <= WORST && (refined.1 + 3.0).abs() <= WORST),
         band: format!(
-            "a mean below -{NONE} % is behind (the second before the first decision costs as much); {WORST} points for a program, half of the paper's \
-             worst{}",
+            "a mean below -{NONE} % is behind (the second before the first decision costs as much); {WORST} \
+             points for a program, half of the paper's worst{}",
             failing(&behind)
         ),
     }
@@ -100,12 +104,14 @@ fn failing(behind: &[&str]) -> String {
     match behind {
         [] => String::new(),
         _ if behind.iter().all(|name| sphinx.contains(name)) => format!(
-            ". n-mass is behind in {} by sphinx, beside which it puts a streaming program: table 2 counts sphinx as compute-bound, below 1 MPKI \
+            ". n-mass is behind in {} by sphinx, beside which it puts a streaming program: table 2 counts \
+             sphinx as compute-bound, below 1 MPKI \
              (section 4.5), and the curve in the library, between that and published measurements, is not",
             behind.join(", ")
         ),
         _ => format!(
-            ". n-mass is behind in {}: it takes every miss as pressure, also of programs that gain nothing from more cache",
+            ". n-mass is behind in {}: it takes every miss as pressure, also of programs that gain nothing \
+             from more cache",
             behind.join(", ")
         ),
     }
@@ -121,14 +127,15 @@ fn nmass_3(runs: &Runs) -> Claim {
         claim: "n-mass is faster than default on average, and much faster for some programs",
         paper: "7 % on average, a program up to 32 %; under default programs lose up to 18 % (WL1) and 50 % (WL9)",
         ours: format!(
-            "{mean:.1} % on average over the {} workloads and maps that the paper runs, a program up to {best:.1} %; under default up to {light:.0} % \
-             (WL1) and {heavy:.0} % (WL9)",
+            "{mean:.1} % on average over the {} workloads and maps that the paper runs, a program up to \
+             {best:.1} %; under default up to {light:.0} % (WL1) and {heavy:.0} % (WL9)",
             runs.0.len()
         ),
         sign: Verdict::of(mean > 0.0),
         size: Verdict::of(within(mean, 7.0) && within(best, 32.0)),
         band: format!(
-            "a factor of {FACTOR}: CPI and parallelism of most programs are estimates, and a program's gain is what is left of its stalls; which \
+            "a factor of {FACTOR}: CPI and parallelism of most programs are estimates, and a program's gain \
+             is what is left of its stalls; which \
              workloads and maps its 7 % is the mean of, the paper does not say"
         ),
     }
@@ -164,17 +171,18 @@ fn nmass_5(seen: &Seen) -> Claim {
         claim: "penalties by regression keep the gain on average and cost some programs more than 5 %",
         paper: "programs of 4 workloads lose more than 5 % to default; means no worse than maximum-local's",
         ours: format!(
-            "mean over WL1 to WL11: regression {estimated:+.1} %, profile {profiled:+.1} %, maximum-local {local:+.1} %; programs of {} workloads lose \
-             more than 5 % ({}), to {worst:.1} %",
+            "mean over WL1 to WL11: regression {estimated:+.1} %, profile {profiled:+.1} %, maximum-local \
+             {local:+.1} %; programs of {} workloads lose more than 5 % ({}), to {worst:.1} %",
             hurt.len(),
             hurt.join(", ")
         ),
         sign: Verdict::of(estimated >= local - SAME && estimated > 0.0 && !hurt.is_empty()),
         size: Verdict::of(within(num::float_len(hurt.len()), 4.0)),
         band: format!(
-            "kept: no more than {SAME} point below maximum-local; workloads within a factor of {FACTOR}. The estimate keeps mcf, the outlier with \
-             most misses, at home, and others leave in its place. Leaving pays the more the fuller the controller is: section 4.1 has programs that \
-             saturate one alone, ours draw {drawn:.1} GB/s at most, prefetched and written lines included"
+            "kept: no more than {SAME} point below maximum-local; workloads within a factor of {FACTOR}. The \
+             estimate keeps mcf, the outlier with most misses, at home, and others leave in its place. \
+             Leaving pays the more the fuller the controller is: section 4.1 has programs that saturate one \
+             alone, ours draw {drawn:.1} GB/s at most, prefetched and written lines included"
         ),
     }
 }

@@ -76,15 +76,15 @@ impl Gains {
             id: "pages-4",
             claim: "mixed is best on average on the larger machines and loses to first-touch nowhere; locality and \
                     balanced each lose somewhere",
-            paper: "random / interleave / locality / balanced / mixed: Itanium 5 / 6 / 21 / 14 / 19 %, Xeon 9 / 16 / 19 / \
-                    15 / 24 %, Opteron 6 / 7 / 50 / 24 / 62 %",
+            paper: "random / interleave / locality / balanced / mixed: Itanium 5 / 6 / 21 / 14 / 19 %, Xeon \
+                    9 / 16 / 19 / 15 / 24 %, Opteron 6 / 7 / 50 / 24 / 62 %",
             ours: format!("{}; least of a program: {}", self.rows(&found), self.losses()),
             sign: Verdict::of(best && !loses("mixed") && loses("locality") && loses("balanced")),
             size: Verdict::of(found.iter().zip(&MACHINES).all(near)),
             band: format!(
-                "Sign: all of it, differences of {ALIKE} % not counted. Size: each average between half and double. Six \
-                 kernels for NAS and PARSEC, standing for programs of 512 MiB.{} Times are simulated; memory sees an eighth \
-                 of the accesses that caches do not keep.",
+                "Sign: all of it, differences of {ALIKE} % not counted. Size: each average between half and \
+                 double. Six kernels for NAS and PARSEC, standing for programs of 512 MiB.{} Times are \
+                 simulated; memory sees an eighth of the accesses that caches do not keep.",
                 self.sizes()
             ),
         }
@@ -103,14 +103,14 @@ impl Gains {
         let agree = judged.iter().filter(|one| right(one)).count();
         Claim {
             id: "pages-5",
-            claim: "whether mapping gains is told by the metrics alone; how much is not",
+            claim: "the metrics alone say whether a mapping gains, but not how much",
             paper: "EP and LU are unsuitable and gain next to nothing, all others are suitable and gain (Xeon)",
             ours: format!("{agree} of {} kernels: {} (advice, greatest gain)", judged.len(), words.join(", ")),
             sign: Verdict::of(agree == judged.len()),
             size: Verdict::NotPrinted,
             band: format!(
-                "Suitable: `isobar pages` advises another mapping than first-touch (from {WORTH_LOCALITY} points of locality \
-                 on). Gains: {GAINS} % or more with any of the five mappings, on xeon-4x8."
+                "Suitable: `isobar pages` advises another mapping than first-touch (from {WORTH_LOCALITY} \
+                 points of locality on). Gains: {GAINS} % or more with any of the five mappings, on xeon-4x8."
             ),
         }
     }

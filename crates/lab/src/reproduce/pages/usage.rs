@@ -77,10 +77,10 @@ impl Used {
             sign: Verdict::of(pages == 10 && accesses == 10),
             size: Verdict::of(close),
             band: format!(
-                "Sign: every pair of mappings in the paper's order. Size: within {BALANCE_BAND:.0} points, six kernels for \
-                 its programs. Ours are either first touched by their users (cg, ft, table) or all on one node \
-                 (matrix, stencil, and pipeline, whose 16 items fill the buffers of the first 16 of 64 stages), and \
-                 their parts are equal, so that locality is even in pages."
+                "Sign: every pair of mappings in the paper's order. Size: within {BALANCE_BAND:.0} points, \
+                 six kernels for its programs. Ours are either first touched by their users (cg, ft, table) \
+                 or all on one node (matrix, stencil, and pipeline, whose 16 items fill the buffers of the \
+                 first 16 of 64 stages), and their parts are equal, so that locality is even in pages."
             ),
         }
     }
@@ -99,7 +99,8 @@ impl Used {
             sign: Verdict::of(falls && nodes),
             size: Verdict::of(both.into_iter().all(|(ours, paper)| (ours - paper).abs() <= EXCLUSIVITY_BAND)),
             band: format!(
-                "Size: within {EXCLUSIVITY_BAND:.0} points each. Our kernels have 3 to 64 MiB, so a page of 64 MiB holds all \
+                "Size: within {EXCLUSIVITY_BAND:.0} points each. Our kernels have 3 to 64 MiB, so a page of \
+                 64 MiB holds all \
                  of most of them, and threads are compact, while the paper maps them for the highest exclusivity."
             ),
         }

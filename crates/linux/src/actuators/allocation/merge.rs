@@ -22,8 +22,8 @@ pub fn decision(node: NodeId, weights: &[NodeWeight]) -> Option<Decision> {
     place(node).and_then(|place| u8::try_from(place).ok()).map(Decision::Node)
 }
 
-/// The decision of a process whose threads are so many on each node. Rows that agree are the
-/// decision. Where each tells its threads to stay on their own node, pages are left to first touch,
+/// The decision of a process, given how many of its threads are on each node. Rows that agree are
+/// the decision. Where each has its threads stay on their own node, pages are left to first touch,
 /// which is that. Else they are spread as the threads are.
 pub fn merged(rows: &Rows, threads: &BTreeMap<NodeId, u8>) -> Decision {
     let general = rows.get(&None).copied().unwrap_or_default();

@@ -1,10 +1,10 @@
 //! Where new pages go: the decisions of a plan, written to the pages of programs that were started
 //! by `isobar run`.
 //!
-//! A program names its page in its environment, so that nobody gains power by it: only memory that
-//! is sealed, of the right size, and owned by the user of the process is ever written, and all that
-//! a process can be told is a node. A process whose user is not ours is written to only where the
-//! kernel lets us read its environment.
+//! A program names its page in its environment, so that no process gains power by it: only memory
+//! that is sealed, of the right size, and owned by the user of the process is ever written, and all
+//! that can be said to a process is a node. A process whose user is not ours is written to only
+//! where the kernel lets us read its environment.
 
 mod merge;
 
@@ -17,14 +17,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-/// The programs that we told something.
+/// The programs to which a decision was written.
 #[derive(Debug, Default)]
 pub struct Allocation {
-    known: BTreeMap<Pid, Told>,
+    known: BTreeMap<Pid, Registered>,
 }
 
 #[derive(Debug)]
-struct Told {
+struct Registered {
     start: u64,
     path: String,
     page: SharedPage,
@@ -50,32 +50,32 @@ pub struct Wish<'a> {
 }
 
 impl Allocation {
-    /// Takes a wish; it is told with [`Allocation::flush`].
+    /// Takes a wish; [`Allocation::flush`] hands it on.
     pub fn wish(&mut self, wish: &Wish<'_>) -> ActionOutcome {
         let Some(decision) = merge::decision(wish.node, wish.weights) else {
             return refused("a decision can name the nodes 0 to 63");
         };
-        if self.known.get(&wish.pid).is_none_or(|told| told.start != wish.start) {
+        if self.known.get(&wish.pid).is_none_or(|program| program.start != wish.start) {
             match registered(wish.pid, wish.start) {
-                Ok(told) => drop(self.known.insert(wish.pid, told)),
+                Ok(program) => drop(self.known.insert(wish.pid, program)),
                 Err(outcome) => return outcome,
             }
         }
-        let Some(told) = self.known.get_mut(&wish.pid) else { return ActionOutcome::Vanished };
+        let Some(program) = self.known.get_mut(&wish.pid) else { return ActionOutcome::Vanished };
         if wish.for_node.is_none() {
-            told.rows.clear();
+            program.rows.clear();
         }
-        told.rows.insert(wish.for_node, decision);
+        program.rows.insert(wish.for_node, decision);
         ActionOutcome::Done
     }
 
-    /// Tells every program what was wished since the beginning, given on which nodes its threads
+    /// Hands every program what was wished since the beginning, given on which nodes its threads
     /// are; a page may be that of several processes.
     pub fn flush(&self, threads: impl Fn(Pid) -> BTreeMap<NodeId, u8>) {
         let mut pages: BTreeMap<&str, Page<'_>> = BTreeMap::new();
-        for (pid, told) in &self.known {
-            let (_, decisions) = pages.entry(&told.path).or_insert_with(|| (&told.page, Vec::new()));
-            decisions.push((pid.0, merge::merged(&told.rows, &threads(*pid))));
+        for (pid, program) in &self.known {
+            let (_, decisions) = pages.entry(&program.path).or_insert_with(|| (&program.page, Vec::new()));
+            decisions.push((pid.0, merge::merged(&program.rows, &threads(*pid))));
         }
         for (page, mut decisions) in pages.into_values() {
             // Children too young to have been seen follow the first.
@@ -91,15 +91,15 @@ impl Allocation {
     /// children that are started later share it.
     pub fn retain(&mut self, lives: impl Fn(Pid, u64) -> bool) {
         let ended: Vec<Pid> =
-            self.known.iter().filter(|(pid, told)| !lives(**pid, told.start)).map(|(pid, _)| *pid).collect();
-        let ended: Vec<Told> = ended.iter().filter_map(|pid| self.known.remove(pid)).collect();
-        let last = |told: &&Told| self.known.values().all(|other| other.path != told.path);
-        ended.iter().filter(last).for_each(|told| told.page.say(Decision::Free));
+            self.known.iter().filter(|(pid, program)| !lives(**pid, program.start)).map(|(pid, _)| *pid).collect();
+        let ended: Vec<Registered> = ended.iter().filter_map(|pid| self.known.remove(pid)).collect();
+        let last = |program: &&Registered| self.known.values().all(|other| other.path != program.path);
+        ended.iter().filter(last).for_each(|program| program.page.say(Decision::Free));
     }
 
     /// Has new pages go where they would without us.
     pub fn release(&mut self) {
-        self.known.values().for_each(|told| told.page.say(Decision::Free));
+        self.known.values().for_each(|program| program.page.say(Decision::Free));
         self.known.clear();
     }
 }
@@ -111,7 +111,7 @@ impl Drop for Allocation {
 }
 
 /// The page of a process.
-fn registered(pid: Pid, start: u64) -> Result<Told, ActionOutcome> {
+fn registered(pid: Pid, start: u64) -> Result<Registered, ActionOutcome> {
     let root = format!("/proc/{pid}");
     let Ok(environment) = fs::read(format!("{root}/environ")) else {
         return Err(if identity::process(pid).is_none() {
@@ -137,7 +137,7 @@ fn registered(pid: Pid, start: u64) -> Result<Told, ActionOutcome> {
     }
     match page.page().way() {
         Ok(Way::File) => Err(ActionOutcome::LeftAlone { why: "it follows a file: `isobar run --decision`".to_owned() }),
-        Ok(Way::Shim) => Ok(Told { start, path, page, rows: Rows::new() }),
+        Ok(Way::Shim) => Ok(Registered { start, path, page, rows: Rows::new() }),
         _ => Err(ActionOutcome::LeftAlone { why: "it follows the machine's weights, not a manager".to_owned() }),
     }
 }
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_started_by_us_is_told_and_others_are_left_alone() {
+    fn what_was_started_by_us_is_informed_and_others_are_left_alone() {
         let page = SharedPage::create(Way::Shim).unwrap();
         let (mut ours, pid, start) = child(Some(&page));
         let (mut other, stranger, stranger_start) = child(None);

@@ -5,7 +5,7 @@
 //!
 //! - at most K pages, each once, all inside the given ranges, and the page of the address among
 //!   them (if K is not 0);
-//! - where there is room on both sides, K/2 pages precede the page of the address and K/2 - 1
+//! - where both sides have that many, K/2 pages precede the page of the address and K/2 - 1
 //!   follow it (rounded so that the page itself and its neighbours are K together);
 //! - a side that ends early is not made up for on the other: a sample is evidence for the pages
 //!   near it only.

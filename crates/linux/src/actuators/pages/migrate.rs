@@ -6,16 +6,12 @@ use super::process::Process;
 use super::select::{Cursor, in_order, mapped, near};
 use super::tally::{BUDGET, FEWER, NO_MEMORY, Tally};
 use crate::kernel::maps::Mapping;
+use crate::kernel::move_pages as syscall;
+use isobar_model::flight::BATCH;
 use isobar_model::{ActionOutcome, Bytes, NodeId, PageSelection, Pages, Pid};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-
-/// Pages in one system call that moves: [`isobar_model::flight::BATCH`]. The kernel drains the LRU
-/// lists of every CPU in each call, and holds them disabled for its length: fewer calls cost less,
-/// shorter ones stall others less.
-pub(super) const BATCH: usize = 512;
-const _: () = assert!(BATCH as u64 == isobar_model::flight::BATCH.0);
 
 /// The result of one step of a migration: what became of its pages, the pages that were chosen, or
 /// why it cannot go on.
@@ -54,7 +50,7 @@ impl PageMover {
         let found = self.find(&Migration { pages: Pages(within), ..*request }, &stop);
         tally.add(found.tally);
         let mut failed = found.failed;
-        for batch in found.chosen.unwrap_or_default().chunks(BATCH) {
+        for batch in found.chosen.unwrap_or_default().chunks(syscall::length(BATCH.0)) {
             if failed.is_none() {
                 let done = relocate(request, &self.options, batch, &stop);
                 tally.add(done.tally);

@@ -5,11 +5,11 @@
 //! not what the kernel returned.
 
 use super::free;
-use super::migrate::BATCH;
 use super::migration::PageOptions;
 use super::tally::{ENDED, NO_MEMORY, REFUSED, reason};
 use crate::kernel::identity;
 use crate::kernel::move_pages as syscall;
+use isobar_model::flight::BATCH;
 use isobar_model::{NodeId, Pid};
 use std::collections::BTreeMap;
 use std::io;
@@ -131,8 +131,8 @@ impl Process {
                 if syscall::node(now) == Some(to) {
                     rest.remove(&page);
                 } else {
-                    let told = said < 0 && said != syscall::NOT_TRIED;
-                    rest.insert(page, if told { said } else { now });
+                    let listed = said < 0 && said != syscall::NOT_TRIED;
+                    rest.insert(page, if listed { said } else { now });
                 }
             }
             placed.moved += u64::try_from(before - rest.len()).unwrap_or(u64::MAX);
@@ -154,8 +154,9 @@ impl Process {
 fn batches(wanted: &[PageOn]) -> Vec<(NodeId, Vec<u64>)> {
     let mut by_node: BTreeMap<NodeId, Vec<u64>> = BTreeMap::new();
     wanted.iter().for_each(|(page, node)| by_node.entry(*node).or_default().push(*page));
-    let cut =
-        |(node, pages): (NodeId, Vec<u64>)| pages.chunks(BATCH).map(|batch| (node, batch.to_vec())).collect::<Vec<_>>();
+    let cut = |(node, pages): (NodeId, Vec<u64>)| {
+        pages.chunks(syscall::length(BATCH.0)).map(|batch| (node, batch.to_vec())).collect::<Vec<_>>()
+    };
     by_node.into_iter().flat_map(cut).collect()
 }
 

@@ -35,7 +35,7 @@ pub struct Process<'a> {
     to: NodeId,
     pub page_size: u64,
     left: u64,
-    /// Set when nobody wants the rest any more.
+    /// Set when the rest is no longer wanted.
     stop: &'a AtomicBool,
     tables: Option<PageTables>,
 }

@@ -100,13 +100,8 @@ pub fn in_order<L: Look>(
 ) -> Result<BTreeSet<u64>, L::Stop> {
     let mut found = BTreeSet::new();
     for mut rest in order.iter().copied() {
-        while !rest.is_empty() {
-            let missing = wanted.saturating_sub(u64::try_from(found.len()).unwrap_or(u64::MAX));
-            let step = rest.len().min(look.left()).min(STEP);
-            if missing == 0 || step == 0 {
-                return Ok(found);
-            }
-            rest.start = take(look, rest, step, (from, missing), &mut found)?;
+        if !walk(look, &mut rest, from, wanted, &mut found)? {
+            break;
         }
     }
     Ok(found)
@@ -153,14 +148,9 @@ impl Cursor {
         found: &mut BTreeSet<u64>,
     ) -> Result<bool, L::Stop> {
         for (mapping, mut rest) in self.to_do(order) {
-            while !rest.is_empty() {
-                let missing = wanted.saturating_sub(u64::try_from(found.len()).unwrap_or(u64::MAX));
-                let step = rest.len().min(look.left()).min(STEP);
-                if missing == 0 || step == 0 {
-                    self.at = Some((mapping, rest.start));
-                    return Ok(false);
-                }
-                rest.start = take(look, rest, step, (from, missing), found)?;
+            if !walk(look, &mut rest, from, wanted, found)? {
+                self.at = Some((mapping, rest.start));
+                return Ok(false);
             }
             self.done.insert(mapping);
         }
@@ -179,6 +169,26 @@ impl Cursor {
         let fresh = order.iter().filter(|mapping| !begun(mapping) && !self.done.contains(&mapping.start));
         under_way.into_iter().chain(fresh.map(|mapping| (mapping.start, *mapping))).collect()
     }
+}
+
+/// Takes pages on `from` until the end of `rest`, which shrinks; false where `wanted` were found or
+/// no looks were left before that.
+fn walk<L: Look>(
+    look: &mut L,
+    rest: &mut PageRange,
+    from: NodeId,
+    wanted: u64,
+    found: &mut BTreeSet<u64>,
+) -> Result<bool, L::Stop> {
+    while !rest.is_empty() {
+        let missing = wanted.saturating_sub(u64::try_from(found.len()).unwrap_or(u64::MAX));
+        let step = rest.len().min(look.left()).min(STEP);
+        if missing == 0 || step == 0 {
+            return Ok(false);
+        }
+        rest.start = take(look, *rest, step, (from, missing), found)?;
+    }
+    Ok(true)
 }
 
 /// Looks at the next `step` pages of a mapping and takes those on `from`, `missing` at most.

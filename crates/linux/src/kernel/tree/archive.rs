@@ -63,7 +63,8 @@ pub(super) fn unpack(path: &Path) -> Result<Unpacked, LinuxError> {
     unpack_from(path, file)
 }
 
-/// Reads an archive, whose kind its first bytes tell, not its name; `path` is only named in errors.
+/// Reads an archive, whose kind is taken from its first bytes, not its name; `path` is only named
+/// in errors.
 pub(super) fn unpack_from(path: &Path, mut file: impl Read + Seek) -> Result<Unpacked, LinuxError> {
     let unreadable = |source| LinuxError::Unreadable { path: path.to_owned(), source };
     let mut head = Vec::new();
@@ -149,8 +150,8 @@ fn kept_path(text: &str) -> Option<Vec<&str>> {
     (inside && needed(path) && !path.contains(&"..")).then(|| path.to_vec())
 }
 
-/// Most of an archive are files about single CPUs. Of these, only the ones that tell topology are
-/// kept.
+/// Most of an archive are files about single CPUs. Of these, only the ones that describe topology
+/// are kept.
 fn needed(path: &[&str]) -> bool {
     match path {
         ["sys", "devices", "system", "cpu", _, "topology", name] => {

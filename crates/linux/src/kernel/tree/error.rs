@@ -15,13 +15,15 @@ pub enum LinuxError {
         path: PathBuf,
     },
     /// a folder or archive without a machine in it
-    #[error("{}: no machine in it: expected `sys/devices/system/cpu` inside, as in a folder or archive that holds a captured `sys/`", .path.display())]
+    #[error("{}: no machine in it: expected `sys/devices/system/cpu` inside, as in a folder or archive that \
+             holds a captured `sys/`", .path.display())]
     NotATree {
         /// the path as given
         path: PathBuf,
     },
     /// a file of a kind that we do not read
-    #[error("{}: neither a folder nor an archive: expected a folder that holds `sys/`, or a .tar, .tar.gz or .tar.bz2 of one", .path.display())]
+    #[error("{}: neither a folder nor an archive: expected a folder that holds `sys/`, or a .tar, .tar.gz or \
+             .tar.bz2 of one", .path.display())]
     UnknownKind {
         /// the path as given
         path: PathBuf,
@@ -100,7 +102,8 @@ mod tests {
         let broken = LinuxError::Malformed { path: path.clone(), text: shown("0-\n\u{1b}[2J"), expected: "a CPU list" };
         assert_eq!(
             broken.to_string(),
-            "sys/devices/system/cpu/online: `0-\\n\\u{1b}[2J` is not a CPU list: the file is damaged, capture the tree again"
+            "sys/devices/system/cpu/online: `0-\\n\\u{1b}[2J` is not a CPU list: the file is damaged, \
+             capture the tree again"
         );
         let source = io::Error::from(io::ErrorKind::PermissionDenied);
         let denied = LinuxError::Unreadable { path, source }.to_string();

@@ -1,6 +1,6 @@
 //! Pages that processes accessed since lately, by node, and where they are: only such pages are
 //! worth moving (CAMM paper, section VI). Which way of seeing accesses is used depends on what the
-//! kernel has and permits; `docs/design/accessed-pages.md` has what each can tell and costs, and
+//! kernel has and permits; `docs/design/accessed-pages.md` has what each can see and costs, and
 //! why in this order.
 //!
 //! It is off until it is asked for: unlike other sensors, these change something in the kernel
@@ -112,7 +112,7 @@ impl Accessed {
         self.missing.clone()
     }
 
-    /// Which engine is used and why, and whom it may not see; a line each.
+    /// Which engine is used and why, and which processes it may not see; a line each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let Some(engine) = &self.engine else { return Vec::new() };
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use isobar_model::NodeId;
 
-    /// Tells one reading, at the first step.
+    /// Returns one reading, at the first step.
     struct Once(Option<(Pid, Reading)>);
 
     impl Engine for Once {

@@ -2,7 +2,7 @@
 //! every page-table entry, and `Referenced:` in `/proc/PID/smaps` says afterwards how much of each
 //! mapping was read or written since (`Documentation/filesystems/proc.rst`).
 //!
-//! The kernel tells no single pages in this way. The count of a mapping is exact; *which* of its
+//! The kernel names no single pages in this way. The count of a mapping is exact; *which* of its
 //! pages were accessed is known only where nearly all were, so only such mappings ([`MOSTLY`]) are
 //! named as places to move pages from.
 //!
@@ -206,7 +206,7 @@ mod tests {
         let page = usize::try_from(procfs::page_size()).unwrap();
         let count = 2000;
         let map = || {
-            // SAFETY: a new anonymous mapping, which nobody else knows of.
+            // SAFETY: a new anonymous mapping, which nothing else knows of.
             let at = unsafe {
                 rustix::mm::mmap_anonymous(
                     std::ptr::null_mut(),

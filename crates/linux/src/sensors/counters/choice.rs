@@ -13,7 +13,7 @@ const LOYALTY: (u64, u64) = (4, 2);
 
 /// Those to count, at most `capacity`, ascending by tid; `counted` are those that have counters
 /// now. A thread that has never been busy waits until it is; one that has counters keeps them while
-/// there is room.
+/// descriptors last.
 #[must_use]
 pub fn choose(threads: &[Running], counted: &BTreeSet<Tid>, capacity: usize) -> Vec<Running> {
     let counted = |thread: &Running| counted.contains(&thread.tid);
@@ -53,10 +53,10 @@ mod tests {
         let cases: [(&[_], usize, &[u32], &str); 7] = [
             (all, 2, &[1, 2], "ties by tid"),
             (all, 9, &[1, 2, 3], "who was never busy waits"),
-            (all, 0, &[], "no room"),
+            (all, 0, &[], "no descriptors"),
             (&[(1, 40, true), (2, 51, false)], 1, &[1], "40 + 40/4 + 2 = 52"),
             (&[(1, 40, true), (2, 53, false)], 1, &[2], "clearly busier"),
-            (&[(1, 0, true), (2, 1, false)], 2, &[1, 2], "a sleeper stays while there is room"),
+            (&[(1, 0, true), (2, 1, false)], 2, &[1, 2], "a sleeper stays while descriptors last"),
             (&[(1, 0, true), (2, 1, false)], 1, &[2], "and yields to any work"),
         ];
         for (threads, capacity, expected, why) in cases {

@@ -16,7 +16,7 @@
 //! in the L1 causes none. They are silent when nothing was counted since the start while at least
 //! two threads did real work (`A_WITNESS`) and together `ENOUGH`; after their first count they are
 //! believed, whatever they read. When instructions and cycles have stopped (a virtual machine moved
-//! to a host without a PMU), LLC events must prove themselves anew.
+//! to a host without a PMU), LLC events must prove themselves again.
 //!
 //! Where user mode alone is counted, a thread may run for long in the kernel and count nothing:
 //! there, instructions and cycles that have counted once are believed from then on.
@@ -39,7 +39,7 @@ const A_WITNESS: u64 = 100_000_000;
 /// Witnesses, and instructions of all of them together, without one LLC miss: about a second of
 /// work. Two programs whose memory fits into their L1 caches could do it; both would have to have
 /// been started long before they were counted, and the kernel's own work for them (interrupts,
-/// system calls) never to miss either. Then there is nothing to do for anybody, and the reason says
+/// system calls) never to miss either. Then nothing can be done about it, and the reason says
 /// that this may be so.
 const WITNESSES: u32 = 2;
 /// See [`WITNESSES`].

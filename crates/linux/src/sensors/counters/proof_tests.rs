@@ -112,7 +112,7 @@ fn a_thread_that_sleeps_does_not_change_the_measure() {
 fn instructions_that_stand_still_while_a_thread_runs_are_silent_at_once_and_at_any_time() {
     let instructions = |samples: &[&[Counters]]| after(samples).standing(Role::Instructions);
     assert_eq!(instructions(&[&[reading(20, 0, 0)]]), Standing::Silent);
-    assert_eq!(instructions(&[&[reading(5, 0, 0)]]), Standing::Unproven, "too short to tell");
+    assert_eq!(instructions(&[&[reading(5, 0, 0)]]), Standing::Unproven, "too short to decide");
     assert_eq!(instructions(&[&[reading(20, 30, 0)], &[reading(20, 30, 0)]]), Standing::Counts, "it slept");
     assert_eq!(instructions(&[&[reading(20, 30, 0)], &[reading(40, 30, 0)]]), Standing::Silent, "it ran");
     assert_eq!(instructions(&[&[reading(20, 0, 0), reading(20, 30, 0)]]), Standing::Counts, "another thread counted");

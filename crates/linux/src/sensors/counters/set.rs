@@ -88,7 +88,7 @@ impl CounterSet {
         set
     }
 
-    /// Decides anew which threads are counted, closes and opens accordingly. `threads` are all of
+    /// Decides again which threads are counted, closes and opens accordingly. `threads` are all of
     /// the sample.
     pub fn update(&mut self, threads: &[Running]) {
         if self.available.groups.is_empty() {

@@ -88,8 +88,8 @@ fn unlisted(evidence: &Evidence, names: &[&str]) -> String {
     let (lacks, names) = (in_words(evidence.role), names.join(", "));
     if names.is_empty() {
         return format!(
-            "{lacks} of this CPU are known by name alone, and sysfs shows no names here: in a container, show it /sys of \
-             the host"
+            "{lacks} of this CPU are known by name alone, and sysfs shows no names here: in a container, \
+             show it /sys of the host"
         );
     }
     let remedy = if evidence.is_vm {
@@ -149,8 +149,8 @@ pub fn never_counted(evidence: &proof::Evidence, is_vm: bool, arch: Arch) -> Str
     };
     let threads = evidence.threads;
     format!(
-        "the counter opens and read 0 over {billions} billion {unit} of {threads} threads: either they missed nothing, or \
-         {remedy}"
+        "the counter opens and read 0 over {billions} billion {unit} of {threads} threads: either they \
+         missed nothing, or {remedy}"
     )
 }
 
@@ -192,13 +192,14 @@ fn forbidden(evidence: &Evidence) -> String {
     let beyond = evidence.paranoid.is_some_and(|level| level > 2);
     if evidence.has_cap_perfmon && beyond {
         format!(
-            "not permitted: kernel.perf_event_paranoid {level}, where the kernels of Debian and Ubuntu demand CAP_SYS_ADMIN and \
+            "not permitted: kernel.perf_event_paranoid {level}, where the kernels of Debian and Ubuntu \
+             demand CAP_SYS_ADMIN and \
              CAP_PERFMON is not enough; set it to 2, as root: sysctl kernel.perf_event_paranoid=2"
         )
     } else if evidence.has_cap_perfmon {
         format!(
-            "perf_event_open is refused in spite of CAP_PERFMON (kernel.perf_event_paranoid {level}): a seccomp filter, \
-             security module or kernel lockdown forbids it"
+            "perf_event_open is refused in spite of CAP_PERFMON (kernel.perf_event_paranoid {level}): a \
+             seccomp filter, security module or kernel lockdown forbids it"
         )
     } else {
         let lowered = if beyond { "sysctl kernel.perf_event_paranoid=2 && " } else { "" };

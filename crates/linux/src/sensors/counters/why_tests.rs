@@ -45,7 +45,8 @@ fn each_errno_gets_its_own_reason() {
         ),
         (
             Evidence { has_cap_perfmon: true, paranoid: Some(3), ..refused(Errno::ACCESS) },
-            "not permitted: kernel.perf_event_paranoid is 3, where the kernels of Debian and Ubuntu demand CAP_SYS_ADMIN",
+            "not permitted: kernel.perf_event_paranoid is 3, where the kernels of Debian and Ubuntu demand \
+             CAP_SYS_ADMIN",
         ),
         (refused(Errno::NOSYS), "the kernel has no perf events"),
         (refused(Errno::MFILE), "the process's descriptor limit is reached"),

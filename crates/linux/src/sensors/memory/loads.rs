@@ -66,7 +66,9 @@ impl Loads {
     pub fn here() -> Self {
         let raw = |config| Code { kind: bindings::PERF_TYPE_RAW, config: [config, 0, 0] };
         let events = events(&CpuModel::live()).map(|events| events.map(raw));
-        Self::of(events.ok_or_else(|| "no events of this CPU are known that tell near loads from far ones".to_owned()))
+        Self::of(
+            events.ok_or_else(|| "no events of this CPU are known that count near and far loads separately".to_owned()),
+        )
     }
 
     fn of(events: Result<[Code; 2], String>) -> Self {

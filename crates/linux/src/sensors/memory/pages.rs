@@ -49,7 +49,7 @@ impl PageReader {
             match Self::read(*pid, files) {
                 Ok(pages) => process.pages = Some(pages),
                 Err(Errno::ACCESS | Errno::PERM) => denied += 1,
-                // It has ended, or the file changed its form: the next reading will tell.
+                // It has ended, or the file changed its form: the next reading will show.
                 Err(_) => {}
             }
             process.pages_read = Some(round);

@@ -149,7 +149,7 @@ mod tests {
         // 51 ticks of which 50 are known: rounding. 53: thread 2 ran.
         assert!(!process(51, threads.clone()).is_short_of_ticks());
         assert!(process(53, threads).is_short_of_ticks());
-        assert!(!process(99, vec![thread(1, 50, false)]).is_short_of_ticks(), "nobody was skipped");
+        assert!(!process(99, vec![thread(1, 50, false)]).is_short_of_ticks(), "no thread was skipped");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The processes and threads of the machine, from `/proc`, kept from sample to sample so that
-//! little is read anew: a process whose CPU time and number of threads did not change is not looked
-//! into. Kernel threads and isobar itself are left out. What vanishes while it is read is ordinary.
+//! little is read again: a process whose CPU time and number of threads did not change is not
+//! looked into. Kernel threads and isobar itself are left out. What vanishes while it is read is
+//! ordinary.
 
 use super::state::{Pass, ProcessState, ThreadState, is_turn};
 use crate::kernel::affinity;

@@ -4,7 +4,8 @@ use isobar_model::{Action, CpuId, Machine, Pid, Plan, Seconds, Tid};
 
 fn machine(app: &str, on: bool) -> SimMachine {
     let text = format!(
-        "machine = \"barcelona-4x4\"\n[run]\nruns = 1\ninstructions_factor = 10.0\nnuma_balancing = {on}\n[[app]]\n{app}"
+        "machine = \"barcelona-4x4\"\n[run]\nruns = 1\ninstructions_factor = 10.0\nnuma_balancing = \
+         {on}\n[[app]]\n{app}"
     );
     SimMachine::new(&Workload::from_toml("w.toml", &text).unwrap(), 1)
 }

@@ -92,7 +92,7 @@ fn a_plan_withdraws_what_was_under_way_before_it_and_what_has_moved_stays() {
     assert_eq!((pages.get(NodeId(3)), pages.get(NodeId(1))), (Some(&Pages(moved)), Some(&Pages(1_000))));
 }
 
-/// Two processes of 174,080 pages: the second finds room for what the first leaves of 262,144, a
+/// Two processes of 174,080 pages: the second finds space for what the first leaves of 262,144, a
 /// third for a batch.
 #[test]
 fn what_is_under_way_is_bounded_and_nobody_is_left_out() {

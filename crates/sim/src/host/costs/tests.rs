@@ -12,7 +12,8 @@ fn a_stream_has_no_cold_cache_and_no_line_costs_more_than_a_miss() {
     let mib = 1_048_576.0;
     let text = |reuse: f64| {
         format!(
-            "machine = \"node:2\"\n[[program]]\nname = \"a\"\ninstructions_billion = 1\nbase_cpi = 1\nmlp = 1\nwrite_back = 0\n\
+            "machine = \"node:2\"\n[[program]]\nname = \"a\"\ninstructions_billion = 1\nbase_cpi = 1\nmlp = \
+             1\nwrite_back = 0\n\
              footprint_mib = 9\nmpki = {{ streaming = 5, reuse = {reuse}, half_mib = 1 }}\n[[app]]\nprogram = \"a\""
         )
     };
@@ -29,7 +30,8 @@ fn a_stream_has_no_cold_cache_and_no_line_costs_more_than_a_miss() {
 
 /// Seconds of one run of `omnetpp`, which either stays or changes node with its pages every epoch.
 fn run(flips: bool, costs: &Costs) -> f64 {
-    let text = "machine = \"barcelona-4x4\"\n[run]\nruns = 1\ninstructions_factor = 0.3\n[[app]]\nprogram = \"omnetpp\"\ncpu = 0";
+    let text = "machine = \"barcelona-4x4\"\n[run]\nruns = 1\ninstructions_factor = 0.3\n[[app]]\nprogram \
+                = \"omnetpp\"\ncpu = 0";
     let mut workload = Workload::from_toml("w.toml", text).unwrap();
     workload.run.costs = *costs;
     let mut machine = SimMachine::new(&workload, 1);

@@ -122,7 +122,8 @@ proptest! {
         (barrier, stagger) in (0.05_f64..4.0, 0.0_f64..0.4),
     ) {
         let app = format!(
-            "[[app]]\nprogram = \"{program}\"\ncount = {count}\nphase_stagger = {stagger}\nbarrier_billion = {barrier}\n"
+            "[[app]]\nprogram = \"{program}\"\ncount = {count}\nphase_stagger = {stagger}\nbarrier_billion = \
+             {barrier}\n"
         );
         let all = workload(&app);
         let run = || ended(SimMachine::new(&all, seed)).report();

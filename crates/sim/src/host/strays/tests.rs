@@ -90,7 +90,7 @@ fn bound_threads_stay() {
     };
     let actions = machine.processes[..7].iter().map(bind).collect();
     machine.apply(&Plan { actions, ..Plan::nothing("test") }).unwrap();
-    assert_eq!(exchanges(&mut machine, 300), 0, "the last one finds nobody to change places with");
+    assert_eq!(exchanges(&mut machine, 300), 0, "the last one finds no other to change places with");
     machine.restore().unwrap();
     assert!(exchanges(&mut machine, 300) > 60, "90 in the mean");
 }

@@ -71,7 +71,7 @@ fn run(args: &Args, interrupted: &AtomicBool) -> Result<u8, LabError> {
     let order = probed::order(&host.spec, args.seconds);
     let booted = boot(&host, &Task::Order { order: &order, seed: 1 }, &folder, interrupted)?;
     if booted.ending != Ending::Done {
-        return Err(LabError::Boot(booted.ending.told(args.limit)));
+        return Err(LabError::Boot(booted.ending.in_words(args.limit)));
     }
     let ran: Vec<_> = booted.remains.lines.iter().filter_map(Line::ran).collect();
     let found = ran.iter().map(|ran| probed::rows(&host.spec, ran)).collect::<Result<Vec<_>, _>>();

@@ -26,7 +26,7 @@ const SHORT: u64 = 12_000_000;
 /// Threads that come and go twenty at a time.
 const CROWD: usize = 100;
 /// Threads that come and go two at a time, each under the id of one that has just ended.
-const HEIRS: usize = 24;
+const LATER_THREADS: usize = 24;
 /// Ids that those may have together: two where the kernel gives each the requested id. Whatever
 /// else is started at that moment may take an id before them, so a few more are no error; without
 /// reuse each has its own.
@@ -35,7 +35,7 @@ const MOST_IDS: usize = 8;
 fn births() -> Result<()> {
     let mut worker = Worker::start(4)?;
     let long: Vec<u32> = worker.tids().to_vec();
-    // Room for 28 groups of four events: a descriptor that is not closed is soon missed.
+    // Descriptors for 28 groups of four events: a descriptor that is not closed is soon missed.
     let mut manage = reported::watch_within(KEPT_BACK + 112, "0.1")?;
     reported::until_counted(&mut manage, &long)?;
     let before = descriptors(&manage)?;
@@ -50,7 +50,7 @@ fn births() -> Result<()> {
     let crowd = manage.reported()?.len();
     // Two at a time have the CPU when they want it: each is seen to work before the next sample,
     // under the id of a dead one.
-    worker.order(&format!("births {HEIRS} 2 {SHORT}"))?;
+    worker.order(&format!("births {LATER_THREADS} 2 {SHORT}"))?;
     worker.finish()?;
     manage.epochs(3)?;
     let after = descriptors(&manage)?;
@@ -59,7 +59,7 @@ fn births() -> Result<()> {
     ensure!(
         after <= before + 16,
         "descriptors before and after {} threads came and went: {before}, {after}",
-        CROWD + HEIRS
+        CROWD + LATER_THREADS
     );
     let reported = manage.reported()?;
     for (tid, pieces) in long.iter().zip(1..) {
@@ -80,12 +80,12 @@ fn births() -> Result<()> {
     ensure!(worked >= 8, "only {worked} counts of threads under old ids: the check would prove nothing");
     ensure!(
         ids.len() <= MOST_IDS.min(worked / 2),
-        "{HEIRS} threads should share few ids, or the check proves nothing: {worked} counts under {ids:?}"
+        "{LATER_THREADS} threads should share few ids, or the check proves nothing: {worked} counts under {ids:?}"
     );
     Ok(())
 }
 
-/// 24 threads that do little and, last by their ids, six that do much; there is room for eight
+/// 24 threads that do little and, last by their ids, six that do much; descriptors last for eight
 /// groups of four events.
 fn busiest() -> Result<()> {
     const LITTLE: u32 = 24;

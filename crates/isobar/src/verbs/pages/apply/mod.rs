@@ -100,8 +100,8 @@ impl Apply {
             ([file, pid], false) => self.apply(file.as_ref(), options::pid(pid)?, &state, &stop, out),
             (_, true) => Err(bad_input("--undo takes the process id only, such as `isobar pages apply --undo 4711`")),
             (_, false) => Err(bad_input(
-                "a trace and a process id are needed, such as `isobar pages apply stencil.trace 4711`; make the trace with \
-                 `isobar trace -o stencil.trace -- COMMAND`",
+                "a trace and a process id are needed, such as `isobar pages apply stencil.trace 4711`; make \
+                 the trace with `isobar trace -o stencil.trace -- COMMAND`",
             )),
         }
     }
@@ -158,8 +158,8 @@ impl Apply {
             None if threads == subject.homes.len() => subject.homes.clone(),
             None => {
                 return Err(bad_input(format!(
-                    "the trace has {threads} threads and process {} has {}: which is which cannot be known; name the node \
-                     of each traced thread with --threads-to-nodes",
+                    "the trace has {threads} threads and process {} has {}: which is which cannot be known; \
+                     name the node of each traced thread with --threads-to-nodes",
                     subject.process.pid,
                     subject.homes.len()
                 )));
@@ -195,8 +195,8 @@ impl Apply {
 fn one_node(subject: &Subject) -> anyhow::Error {
     let only = subject.nodes.first().map_or_else(|| "none".to_owned(), NodeId::to_string);
     anyhow::anyhow!(
-        "process {} may use memory of one node only ({only}): there is nowhere to move its pages to; --dry-run shows which of \
-         them were found",
+        "process {} may use memory of one node only ({only}): there is nowhere to move its pages to; \
+         --dry-run shows which of them were found",
         subject.process.pid
     )
 }

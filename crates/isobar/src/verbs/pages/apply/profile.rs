@@ -79,8 +79,8 @@ mod tests {
         assert_eq!(traced.regions, [region(0), region(4096)]);
         assert_eq!(traced.profile.usage.row(0), [7]);
         fs::write(&file, "garbage\n").unwrap();
-        let told = Traced::read(&file).unwrap_err().to_string();
-        assert!(told.contains("run.trace: ") && !told.contains('\n'), "{told}");
+        let message = Traced::read(&file).unwrap_err().to_string();
+        assert!(message.contains("run.trace: ") && !message.contains('\n'), "{message}");
         assert!(Traced::read(&folder.path().join("none")).unwrap_err().to_string().contains("none: "));
     }
 }

@@ -171,8 +171,8 @@ mod tests {
         assert_eq!((subject.homes.len(), subject.policies.len()), (1, 0));
         assert!(subject.regions.iter().any(|region| region.kind == RegionKind::Stack(0)));
         assert!(!subject.nodes.is_empty());
-        let told = Subject::look(Pid(child.id()), Some(&[NodeId(900)])).unwrap_err().to_string();
-        assert!(told.contains("--nodes") && told.contains("node 900"), "{told}");
+        let message = Subject::look(Pid(child.id()), Some(&[NodeId(900)])).unwrap_err().to_string();
+        assert!(message.contains("--nodes") && message.contains("node 900"), "{message}");
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(Subject::look(Pid(child.id()), None).unwrap_err().to_string().contains("no process"));

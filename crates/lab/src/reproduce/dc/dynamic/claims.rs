@@ -105,8 +105,10 @@ fn dc_3(rows: &[Row]) -> Claim {
     let reductions = |read: fn(&Launch) -> f64| OTHERS.map(|(strategy, _)| reduction(rows, strategy, read));
     Claim {
         id: "dc-3",
-        claim: "divide-content cuts unfairness against stock Linux and both others; throughput stays within a few per cent (table III)",
-        paper: "per cent, mean (max): unfairness dino 1.3 (17.4), dino+lfoc+ 5.4 (43.2), divide-content 18.7 (44.4); throughput 0.6 (5.0), -2.9 (1.9), \
+        claim: "divide-content cuts unfairness against stock Linux and both others; throughput stays within \
+                a few per cent (table III)",
+        paper: "per cent, mean (max): unfairness dino 1.3 (17.4), dino+lfoc+ 5.4 (43.2), divide-content 18.7 \
+                (44.4); throughput 0.6 (5.0), -2.9 (1.9), \
                 0.1 (5.4); ANTT 0.6 (9.4), -2.3 (16.7), 1.9 (18.0); CoV -1.1 (28.3), 2.3 (53.1), 33.2 (59.7)",
         ours: format!(
             "{} mixes: {}; {}; {}; {}",
@@ -118,9 +120,11 @@ fn dc_3(rows: &[Row]) -> Claim {
         ),
         sign: Verdict::of(sign),
         size: Verdict::of(size),
-        band: "unfairness within 8 points of each printed mean, throughput within 5 %: which programs a mix has decides what there is to gain (the paper's \
-               mixes reach from about 0 to 44 %), and the composition of the mixes is in a figure that the text lacks; drawn by class here. Programs are steady here, so that a class once learnt \
-               stays right, and dino's classes, whose oscillations cost the paper's dino+lfoc+ its gains, hardly change (dc-5)"
+        band: "unfairness within 8 points of each printed mean, throughput within 5 %: which programs a mix \
+               has decides what there is to gain (the paper's mixes reach from about 0 to 44 %), and the \
+               composition of the mixes is in a figure that the text lacks; drawn by class here. Programs \
+               are steady here, so that a class once learnt stays right, and dino's classes, whose \
+               oscillations cost the paper's dino+lfoc+ its gains, hardly change (dc-5)"
             .into(),
     }
 }
@@ -138,7 +142,8 @@ fn dc_4(rows: &[Row]) -> Claim {
     Claim {
         id: "dc-4",
         claim: "from run to run stock Linux varies widely, divide-content (and dino) little (figure 11)",
-        paper: "box plots of M1 to M10, which its text lacks: Linux \"enormous\", dino and divide-content \"consistent\"",
+        paper: "box plots of M1 to M10, which its text lacks: Linux \"enormous\", dino and \
+                divide-content \"consistent\"",
         ours: format!(
             "greatest less least of {} runs, per cent of their mean, over {} mixes: unfairness {}; throughput {}",
             first.first().map_or(0, |row| row.launches[LINUX].len()),
@@ -148,7 +153,8 @@ fn dc_4(rows: &[Row]) -> Claim {
         ),
         sign: Verdict::of(content < linux && dino < linux),
         size: Verdict::NotPrinted,
-        band: "sign: less spread of unfairness than stock Linux under both. Chance is where threads start, and where a program starts anew; a real \
+        band: "sign: less spread of unfairness than stock Linux under both. Chance is where threads start, \
+               and where a program starts anew; a real \
                machine has more of it, so that all spreads are lower bounds"
             .into(),
     }
@@ -169,12 +175,16 @@ fn dc_5(rows: &[Row]) -> Claim {
         id: "dc-5",
         claim: "divide-content moves threads across LLCs less often than dino (table IV)",
         paper: "threads a second: dino 5.97, dino+lfoc+ 5.77, divide-content 2.32",
-        ours: format!("dino {dino:.2}, dino+lfoc+ {dino_lfoc:.2}, divide-content {content:.2}, over {} mixes", first.len()),
+        ours: format!(
+            "dino {dino:.2}, dino+lfoc+ {dino_lfoc:.2}, divide-content {content:.2}, over {} mixes",
+            first.len()
+        ),
         sign: Verdict::of(content < dino && content < dino_lfoc),
         size: Verdict::of(size),
-        band: "sign: less than both; size: each within a factor of two. Neither phases nor dino's hysteresis explain the difference: both were tried \
-               (docs/design/reproductions.md). What is left: the paper's kernel counts every thread that crosses, whoever moves it; here only policies \
-               move threads, and miss rates do not scatter from second to second"
+        band: "sign: less than both; size: each within a factor of two. Neither phases nor dino's hysteresis \
+               explain the difference: both were tried (docs/design/reproductions.md). What is left: the \
+               paper's kernel counts every thread that crosses, whoever moves it; here only policies move \
+               threads, and miss rates do not scatter from second to second"
             .into(),
     }
 }

@@ -68,7 +68,8 @@ impl Kind {
     fn draw(&self, extent: &Extent, mut dice: Dice, pools: &Pools) -> Result<Workload, LabError> {
         let minutes = extent.minutes;
         let mut text = format!(
-            "machine = \"{MACHINE}\"\n[run]\nnuma_balancing = true\ninstructions_factor = {minutes:?}\nstep_seconds = {STEP:?}\n"
+            "machine = \"{MACHINE}\"\n[run]\nnuma_balancing = true\ninstructions_factor = \
+             {minutes:?}\nstep_seconds = {STEP:?}\n"
         );
         for name in dice.programs(self.singles, self.shares, pools) {
             let _ = write!(text, "[[app]]\nprogram = \"{name}\"\n");

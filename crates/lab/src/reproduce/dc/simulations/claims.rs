@@ -85,8 +85,8 @@ impl Gaps {
 
     fn words(&self) -> String {
         format!(
-            "optimal {:.1} % below opt-map; opt-map+opt-part {:.1} % and best-map+lfoc+ {:.1} % above optimal; divide-content {:+.1} % unfairness \
-             and {:+.1} % throughput of best-map+lfoc+",
+            "optimal {:.1} % below opt-map; opt-map+opt-part {:.1} % and best-map+lfoc+ {:.1} % above \
+             optimal; divide-content {:+.1} % unfairness and {:+.1} % throughput of best-map+lfoc+",
             self.reduction, self.sequential, self.best_map, self.unfairness, -self.stp
         )
     }
@@ -112,21 +112,27 @@ pub(crate) fn dc_2(queueing: &[Studied], pbbcache: &[Studied]) -> Result<Claim, 
     let [apart, together] = sensitive_beside_streaming(queueing)?;
     Ok(Claim {
         id: "dc-2",
-        claim: "optimal cuts unfairness by over 20 % against opt-map; opt-map+opt-part stays far from optimal; best-map+lfoc+ is close to it, and \
-                divide-content to that",
-        paper: "optimal more than 20 % below opt-map; opt-map+opt-part \"far\", best-map+lfoc+ \"very close\"; divide-content within 1.5 % on both \
+        claim: "optimal cuts unfairness by over 20 % against opt-map; opt-map+opt-part stays far from \
+                optimal; best-map+lfoc+ is close to it, and divide-content to that",
+        paper: "optimal more than 20 % below opt-map; opt-map+opt-part \"far\", best-map+lfoc+ \"very \
+                close\"; divide-content within 1.5 % on both \
                 metrics; under opt-map less than 13 % of what runs beside streaming programs is sensitive",
         ours: format!(
             "queueing model, {} workloads: {}; PBBCache's model, {}: {}; {proved}; co-runners of streaming programs \
              that are sensitive: opt-map {apart:.0} %, optimal {together:.0} %",
-            queueing.len(), own.words(), pbbcache.len(), theirs.words()
+            queueing.len(),
+            own.words(),
+            pbbcache.len(),
+            theirs.words()
         ),
         sign: Verdict::of(own.sign() && theirs.sign()),
         size: Verdict::of(own.size() && theirs.size()),
-        band: "under both models: the reduction at least 15 %, best-map+lfoc+ within 5 % of optimal, divide-content within the printed 1.5 % of that. \
-               The reduction follows from who is drawn (the fewer sensitive and streaming programs, the less there is to gain); the 240 workloads are \
-               not printed, classes are drawn with the shares of the authors' published lists. divide-content balances ways needed and bandwidth, not \
-               slowdowns: which sensitive programs meet on an LLC costs it some per cent here"
+        band: "under both models: the reduction at least 15 %, best-map+lfoc+ within 5 % of optimal, \
+               divide-content within the printed 1.5 % of that. The reduction follows from who is drawn (the \
+               fewer sensitive and streaming programs, the less there is to gain); the 240 workloads are not \
+               printed, classes are drawn with the shares of the authors' published lists. divide-content \
+               balances ways needed and bandwidth, not slowdowns: which sensitive programs meet on an LLC \
+               costs it some per cent here"
             .into(),
     })
 }

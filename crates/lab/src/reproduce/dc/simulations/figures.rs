@@ -41,7 +41,7 @@ const CLASSES: [(CacheClass, &str); 3] = [
 /// The approaches that figure 6 shows.
 const SHOWN: [(usize, &str); 2] = [(0, "opt-map"), (2, "optimal")];
 
-/// Who runs beside whom: by class of both, the part of co-runners in per cent.
+/// Which programs run beside which: by class of both, the part of co-runners in per cent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Beside(BTreeMap<&'static str, BTreeMap<CacheClass, usize>>);
 

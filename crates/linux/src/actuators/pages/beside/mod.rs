@@ -114,7 +114,8 @@ impl PagesBeside {
     /// What has happened since the last call.
     pub fn news(&mut self) -> News {
         if self.worker.as_ref().is_some_and(JoinHandle::is_finished) {
-            // It only ends when told to, or by a bug of ours; then the next request starts another.
+            // It only ends when asked to, or by a bug of ours; then the next request starts
+            // another.
             self.worker = None;
             self.shared.lock().abandon();
         }
@@ -136,7 +137,7 @@ impl PagesBeside {
     }
 
     /// Ends what is under way after the batch that is being copied, and the thread. What news have
-    /// not told yet is told now.
+    /// not reported yet is reported now.
     pub fn stop(&mut self) -> News {
         self.withdraw_all();
         if let Some(worker) = self.worker.take() {

@@ -1,4 +1,4 @@
-//! What is asked of the thread that copies, and what it has to tell.
+//! What is asked of the thread that copies, and what it reports.
 
 use super::super::around::PageRange;
 use super::super::migration::Migration;

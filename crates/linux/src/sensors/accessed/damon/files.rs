@@ -1,4 +1,4 @@
-//! The files of DAMON's settings: one function for each thing that is asked or told. Knows the
+//! The files of DAMON's settings: one function for each thing that is read or written. Knows the
 //! layout, and nothing of threads and time.
 
 use crate::kernel::page_range::PageRange;
@@ -25,7 +25,7 @@ const FEWEST: u64 = 10;
 /// Whose the settings are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Nobody has set up anything.
+    /// No settings exist.
     Free,
     /// They carry the mark of isobar.
     Ours,

@@ -9,7 +9,7 @@
 //!
 //! DAMON has one set of settings for the whole machine. Where anybody else has set it up, isobar
 //! keeps away. While isobar uses it, it holds a `flock` on `nr_kdamonds`, which the kernel releases
-//! even after a kill -9; sampling intervals that nobody else would choose mark the settings as
+//! even after a kill -9; sampling intervals that no other tool would choose mark the settings as
 //! isobar's. So settings with the mark and without the lock are what an isobar that was killed
 //! left: they are taken away ([`put_back`]).
 

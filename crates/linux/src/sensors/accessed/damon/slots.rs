@@ -16,7 +16,7 @@ use std::time::Duration;
 const SLOTS: u64 = 4;
 
 /// The first readings of a process do not count: DAMON begins with a few large regions, and takes
-/// some aggregations to tell their parts apart. Two more go by until three can be compared.
+/// some aggregations to distinguish their parts. Two more go by until three can be compared.
 const COARSE: u32 = 6;
 
 /// How often the reader looks whether it should go on, and what the machine wants watched.
@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// A process: its id and its start.
 type Who = (Pid, u64);
 
-/// What the machine and the reader tell each other.
+/// What the machine and the reader hand each other.
 #[derive(Debug, Default)]
 struct Shared {
     stop: bool,
@@ -43,7 +43,7 @@ pub struct Damon {
 }
 
 impl Damon {
-    /// Sets DAMON up below `admin`, where nobody uses it.
+    /// Sets DAMON up below `admin`, where it is unused.
     ///
     /// # Errors
     /// The reason why not, in one line.
@@ -100,7 +100,7 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reads slot after slot until it is told to stop.
+/// Reads slot after slot until it is asked to stop.
 fn read_on(admin: &Admin, shared: &Mutex<Shared>) {
     let page_size = procfs::page_size();
     let mut slots: BTreeMap<u64, Who> = BTreeMap::new();
@@ -151,8 +151,8 @@ fn read_on(admin: &Admin, shared: &Mutex<Shared>) {
     }
 }
 
-/// Whom to watch of those wanted, the busiest first. Who is watched stays as long as it is among
-/// the busiest of twice as many: DAMON takes some time to find the regions of a process.
+/// Which of the wanted processes to watch, the busiest first. A watched one stays as long as it is
+/// among the busiest of twice as many: DAMON takes some time to find the regions of a process.
 fn chosen(watched: &[Who], wanted: &[Who]) -> Vec<Who> {
     let most = usize::try_from(SLOTS).unwrap_or(usize::MAX);
     let near = &wanted[..wanted.len().min(most.saturating_mul(2))];

@@ -1,4 +1,4 @@
-//! Which hardware events tell the truth about the last-level cache, by CPU family: a table of data,
+//! Which hardware events count the last-level cache correctly, by CPU family: a table of data,
 //! each row with its source. The kernel's generic `cache-misses` means the last-level cache on
 //! Intel, the L2 on AMD and the L1 on Arm; rows exist where it is not what isobar means. A CPU in
 //! no row gets the generic events: it is never refused.

@@ -1,7 +1,7 @@
 //! Sampled accesses of a program that is about to be started: of all its threads, from exec on.
 //!
 //! An event for each CPU is opened on the calling thread, off, and inherited by what that thread
-//! starts; exec switches it on there. Beside the samples of the hardware, page faults tell who
+//! starts; exec switches it on there. Beside the samples of the hardware, page faults show who
 //! touched a page first, and the kernel writes down threads and mappings. `records` reads what
 //! comes, `why` says what is missing where nothing can be sampled.
 
@@ -36,7 +36,7 @@ pub enum Of {
     Loads,
     /// Stores.
     Stores,
-    /// Loads and stores, which the samples tell apart.
+    /// Loads and stores, which the samples distinguish.
     Both,
 }
 
@@ -84,7 +84,7 @@ impl Sampling {
         &self.name
     }
 
-    /// About one access in so many is sampled.
+    /// About one access in this many is sampled.
     #[must_use]
     pub const fn period(&self) -> u64 {
         self.period
@@ -177,14 +177,14 @@ mod tests {
 
     #[test]
     fn without_a_source_the_reason_and_the_remedy_are_one_line() {
-        let told = |files: &[(&str, &str)]| {
+        let message = |files: &[(&str, &str)]| {
             let missing = Sampling::of_next_program(CounterSource::Auto, folder(files).path()).unwrap_err();
             assert!(!missing.why.contains('\n') && !missing.remedy.contains('\n'));
             (missing.why, missing.remedy)
         };
-        let (why, remedy) = told(&[("cpu/type", "4")]);
+        let (why, remedy) = message(&[("cpu/type", "4")]);
         assert!(why.contains("mem-loads") && why.contains("ibs_op") && remedy.contains("--engine"), "{why}: {remedy}");
-        let (why, remedy) = told(&[("arm_spe_0/type", "9")]);
+        let (why, remedy) = message(&[("arm_spe_0/type", "9")]);
         assert!(why.contains("Arm SPE") && remedy.contains("perf script"), "{why}: {remedy}");
     }
 }

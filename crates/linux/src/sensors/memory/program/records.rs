@@ -58,7 +58,7 @@ pub enum What {
         /// path of the file, or `//anon`, `[heap]`, `[stack]` and other names in brackets
         path: String,
     },
-    /// So many records were lost: the buffer was full.
+    /// The number of records that were lost: the buffer was full.
     Lost(u64),
     /// Samples came too often for the kernel, which left some out.
     Throttled,

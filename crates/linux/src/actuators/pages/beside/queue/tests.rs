@@ -100,8 +100,8 @@ fn what_is_withdrawn_ends_at_once_or_after_its_batch() {
     assert_eq!(twice, (2, 1), "one has ended, the other stops already");
     assert!(batch.stop.load(Ordering::SeqCst));
     let news = queue.news();
-    let told: Vec<_> = news.flights.iter().map(|flight| (flight.number, flight.ended)).collect();
-    assert_eq!(told, [(1, false), (2, true), (3, false)], "the batch is being copied");
+    let given: Vec<_> = news.flights.iter().map(|flight| (flight.number, flight.ended)).collect();
+    assert_eq!(given, [(1, false), (2, true), (3, false)], "the batch is being copied");
     assert_eq!(news.flights[0].left(), Pages(0), "nothing else of it is on its way");
     assert_eq!(news.flights[1].outcome, became(0, &[("withdrawn", 300)]));
     queue.settle(1, copied(512, 0));

@@ -1,0 +1,70 @@
+//! `isobar manage` whose state file's disk fills up while it runs: it ends with the reason, and
+//! every mask is what it was.
+
+use crate::support::command;
+use crate::support::processes::{Kept, cpus_of, eventually, state_in};
+use std::fs;
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+
+/// A tmpfs of 64 KiB, unmounted with this.
+struct Small(tempfile::TempDir);
+
+impl Small {
+    fn mount() -> Option<Self> {
+        let small = Self(tempfile::tempdir().unwrap());
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=64k,mode=0700", "tmpfs"]).arg(small.0.path()).stderr(Stdio::null());
+        if mount.status().is_ok_and(|status| status.success()) {
+            return Some(small);
+        }
+        eprintln!("SKIPPED: needs root to mount a tmpfs; a full file system was not tested");
+        None
+    }
+
+    fn fill(&self) {
+        let mut file = fs::File::create(self.0.path().join("filler")).unwrap();
+        while file.write_all(&[0; 4096]).is_ok() {}
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        drop(Command::new("umount").arg("-l").arg(self.0.path()).status());
+    }
+}
+
+#[test]
+fn what_was_changed_is_put_back_when_the_disk_is_full() {
+    let Some(small) = Small::mount() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    // `sleep` under a name of its own.
+    let program = folder.path().join("isotest-full");
+    crate::support::copy_program("/bin/sleep", &program);
+    let all = cpus_of("self");
+    let Some(cpu) = all.split(['-', ',']).next().filter(|first| *first != all) else {
+        eprintln!("SKIPPED: needs two CPUs, this process may use {all}");
+        return;
+    };
+    let first = Kept::start(&program, &["60"]);
+    let state = small.0.path().join("state.json");
+    let settings =
+        [state_in(small.0.path()), format!("fixed.threads=isotest-full={cpu}"), "manage.min_cpu_percent=0".to_owned()];
+    let mut args = vec!["manage", "--policy", "fixed", "--only", "isotest-full", "--interval", "0.2", "--for", "60"];
+    settings.iter().for_each(|setting| args.extend(["--set", setting]));
+    let mut manage = Kept(command(&args).stdout(Stdio::null()).spawn().unwrap());
+    eventually("the first process bound", || first.cpus() == cpu);
+    small.fill();
+    let second = Kept::start(&program, &["60"]);
+    let mut ended = None;
+    eventually("its end", || {
+        ended = manage.0.try_wait().unwrap();
+        ended.is_some()
+    });
+    let mut err = String::new();
+    manage.0.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert_eq!(ended.unwrap().code(), Some(1), "{err}");
+    assert!(err.contains("state.json") && err.contains("No space left on device"), "{err}");
+    assert_eq!((first.cpus(), second.cpus()), (all.clone(), all));
+    assert!(!state.exists());
+}

@@ -1,0 +1,58 @@
+//! Every verb explains itself.
+
+use crate::support::{POLICIES, command, isobar, said};
+
+#[test]
+fn every_verb_has_help_with_an_example() {
+    let verbs = [
+        "topo",
+        "doctor",
+        "top",
+        "probe",
+        "decide",
+        "manage",
+        "explain",
+        "restore",
+        "run",
+        "sim",
+        "reproduce",
+        "study",
+        "pages",
+    ];
+    for verb in verbs {
+        let said = isobar(&[verb, "--help"]);
+        let help = said.done();
+        assert!(help.contains(&format!("Example:\n  isobar {verb}")), "{help}");
+    }
+    let (help, brief) = (isobar(&["--help"]).done().to_owned(), isobar(&["-h"]).done().to_owned());
+    assert!(help.contains("manage"));
+    for policy in POLICIES {
+        assert!(help.contains(&format!("\n  {policy}: ")), "{help}");
+        assert!(brief.contains(&format!("\n  {policy} ")), "{brief}");
+    }
+    assert!(isobar(&["--version"]).done().starts_with("isobar 0."));
+    assert_eq!(isobar(&[]).code, Some(2));
+}
+
+/// Those that need nothing but what the repository holds.
+#[test]
+fn examples_of_the_help_work_as_they_stand() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let mut ran = 0;
+    for verb in ["manage", "explain", "top", "sim", "study", "pages"] {
+        let help = isobar(&[verb, "--help"]).done().to_owned();
+        let own = help.lines().filter_map(|line| line.strip_prefix("  isobar ")).filter(|line| {
+            let whole =
+                ["workloads/", "study/", "pages/"].iter().any(|part| line.contains(&format!("examples/{part}")));
+            // A screen wants a terminal.
+            whole && (verb != "top" || line.contains("--once"))
+        });
+        for line in own {
+            let args: Vec<&str> = line.split(' ').collect();
+            let done = said(&command(&args).current_dir(root).output().unwrap());
+            assert!(done.done().lines().count() > 10, "{line}: {}", done.out);
+            ran += 1;
+        }
+    }
+    assert!(ran >= 4, "{ran}");
+}

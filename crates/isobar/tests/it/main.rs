@@ -1,0 +1,34 @@
+//! The command as its users type it: one module a verb or a hazard. One program for all of them,
+//! because each program of tests costs the build a link.
+
+#![allow(clippy::unwrap_used)]
+
+mod advise;
+mod bad_input;
+mod bounds;
+mod decide;
+mod exec;
+mod export;
+mod file_capabilities;
+mod full_disk;
+mod help;
+mod manage;
+mod numasim;
+mod pages;
+mod pages_apply;
+mod protect;
+mod record;
+mod report;
+mod reproduce;
+mod restore;
+mod sim;
+mod sim_catalogue;
+mod stalled;
+mod stop;
+mod study;
+mod study_vectors;
+mod support;
+mod top;
+mod topo;
+mod tutorial;
+mod verb_pages;

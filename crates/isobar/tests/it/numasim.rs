@@ -1,0 +1,127 @@
+//! `counters = "numasim"` and `ways = "numasim"`: by the page of a numasim guest, which a file and
+//! a plugin of ours stand for here.
+
+#[path = "../../../../numasim/page/tests/stand_in/mod.rs"]
+mod stand_in;
+
+use crate::support::processes::Kept;
+use crate::support::{Said, command, said};
+use numasim_page::{Mapping, Words, layout};
+use serde_json::Value;
+use stand_in::{Plugin, RATE};
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+fn manage(page: &Path, rest: &[&str]) -> Said {
+    let args = ["manage", "--interval", "0.4", "--for", "1.3", "--policy", "linux", "--dry-run"];
+    let args: Vec<&str> = args.iter().chain(rest).copied().collect();
+    said(&command(&args).env("ISOBAR_NUMASIM_PAGE", page).output().unwrap())
+}
+
+#[test]
+fn a_dry_run_sees_the_pages_counts_by_thread() {
+    let folder = tempfile::tempdir().unwrap();
+    let plugin = Plugin::start(folder.path());
+    let busy = Kept::busy("/bin/sh");
+    let run =
+        manage(&plugin.path, &["--set", "manage.counters=numasim", "--set", "manage.min_cpu_percent=0", "--json"]);
+    let lines = run.documents();
+    let text = serde_json::to_string(&lines[0]).unwrap();
+    assert!(text.contains("counters of the numasim test machine, attributed to threads by CPU time"), "{text}");
+    let pid = u64::from(busy.0.id());
+    let seen: Vec<&Value> = lines
+        .iter()
+        .filter_map(|line| line["observation"]["processes"].as_array())
+        .flatten()
+        .filter(|process| process["pid"].as_u64() == Some(pid))
+        .flat_map(|process| process["threads"].as_array().unwrap())
+        .collect();
+    let figure = |thread: &Value, name: &str| thread[name].as_u64();
+    let counted: Vec<(u64, u64)> = seen
+        .iter()
+        .filter_map(|thread| Some((figure(thread, "instructions")?, figure(thread, "llc_misses")?)))
+        .collect();
+    assert!(counted.iter().any(|(instructions, _)| *instructions > RATE / 1000), "{seen:?}");
+    for (instructions, misses) in counted {
+        assert!(instructions <= RATE && misses.abs_diff(instructions / 100) <= 2, "{instructions} and {misses}");
+    }
+}
+
+#[test]
+fn people_are_told_what_the_counters_and_the_ways_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let plugin = Plugin::start(folder.path());
+    let run = manage(&plugin.path, &["--set", "manage.counters=numasim"]);
+    assert!(run.done().contains("remark: counters of the numasim test machine"), "{}", run.out);
+    let run = manage(&plugin.path, &["--set", "manage.ways=numasim"]);
+    if run.err.contains("last-level cache") {
+        eprintln!("SKIPPED: the caches of this machine are not one LLC, or not known: {}", run.err);
+        return;
+    }
+    assert!(run.done().contains("remark: cache ways of the numasim test machine"), "{}", run.out);
+    assert_eq!(Mapping::file(&plugin.path).unwrap().load(layout::WISHED), 0, "a dry run asks for nothing");
+}
+
+/// The plugin ends in the middle of a run: a remark says so, and nothing is counted from then
+/// on.
+#[test]
+fn a_page_that_goes_stale_is_told_in_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let plugin = Plugin::start(folder.path());
+    let path = plugin.path.clone();
+    let args = ["manage", "--interval", "0.3", "--for", "2", "--policy", "linux", "--dry-run"];
+    let args = args.into_iter().chain(["--set", "manage.counters=numasim"]).collect::<Vec<_>>();
+    let run = command(&args).env("ISOBAR_NUMASIM_PAGE", &path).spawn().unwrap();
+    sleep(Duration::from_millis(900));
+    drop(plugin);
+    let run = said(&run.wait_with_output().unwrap());
+    assert_eq!(run.done().matches("remark: numasim: the page stands still since guest time").count(), 1, "{}", run.out);
+}
+
+#[test]
+fn without_a_page_it_is_bad_input_with_the_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let none = folder.path().join("none");
+    manage(&none, &["--set", "manage.counters=numasim"]).refused(&[
+        "none: cannot open it",
+        "manage.counters = \"numasim\" works only in a numasim guest",
+        "remove the key",
+    ]);
+    let plugin = Plugin::start(folder.path());
+    Mapping::file(&plugin.path).unwrap().store(layout::PAGE_VERSION, 9);
+    manage(&plugin.path, &["--set", "manage.ways=numasim"]).refused(&["version 9", "manage.ways"]);
+    Mapping::file(&plugin.path).unwrap().store(layout::PAGE_VERSION, 1);
+    manage(&plugin.path, &["--set", "manage.ways=page"]).refused(&["`resctrl` or `numasim`"]);
+}
+
+/// What numasim's experiments start in the guest is a command line and a configuration that isobar
+/// takes.
+#[test]
+fn the_commands_of_numasims_experiments_are_isobars() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, none) = (folder.path().join("isobar.toml"), folder.path().join("none"));
+    let experiments = concat!(env!("CARGO_MANIFEST_DIR"), "/../../numasim/experiments");
+    for path in std::fs::read_dir(experiments).unwrap().map(|entry| entry.unwrap().path()) {
+        let experiment: toml::Table = toml::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let contenders = experiment["contender"].as_array().unwrap();
+        let runs = contenders.iter().filter_map(|contender| contender.get("run")?.as_str());
+        // Page mappings are compared without a manager, and so without its settings.
+        let Some(text) = experiment.get("files").and_then(|files| files.get("/etc/isobar.toml")?.as_str()) else {
+            assert_eq!(runs.count(), 0, "{}: a manager without settings", path.display());
+            continue;
+        };
+        std::fs::write(&config, text).unwrap();
+        let by_the_page = text.contains("counters = \"numasim\"");
+        for run in runs {
+            let run = run.replace("/etc/isobar.toml", config.to_str().unwrap());
+            let args: Vec<&str> = run.split_whitespace().skip(1).chain(["--dry-run", "--for", "1"]).collect();
+            let said = said(&command(&args).env("ISOBAR_NUMASIM_PAGE", &none).output().unwrap());
+            if by_the_page {
+                said.refused(&["manage.counters = \"numasim\" works only in a numasim guest"]);
+            } else {
+                assert_eq!(said.code, Some(0), "{}", said.err);
+            }
+        }
+    }
+}

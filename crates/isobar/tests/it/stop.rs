@@ -1,0 +1,122 @@
+//! However `isobar manage` is asked to stop, what it changed is put back; and where it cannot be,
+//! that is said.
+
+use crate::support::processes::{Kept, eventually, state_in};
+use crate::support::{Said, command, said};
+use std::fs;
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// An isobar that has bound a process to one CPU, and the folder of its state file.
+struct Manage {
+    child: Child,
+    subject: Kept,
+    before: String,
+    folder: tempfile::TempDir,
+}
+
+impl Manage {
+    /// `None`, with the reason on stderr, on a machine with one CPU.
+    fn start(settings: &[&str], environment: &[(&str, &str)]) -> Option<Self> {
+        let subject = Kept::start("sleep", &["60"]);
+        let before = subject.cpus();
+        let last = before.split(['-', ',']).next_back().unwrap().to_owned();
+        if before == last {
+            eprintln!("SKIPPED: needs two CPUs, this process may use one");
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let state = state_in(folder.path());
+        let place = format!("fixed.threads=sleep={last}");
+        let (pid, known) = (subject.pid(), ["manage", "--policy", "fixed", "--interval", "0.05", "--for", "60"]);
+        let all = ["--only", &pid, "--set", &state, "--set", &place, "--set", "manage.min_cpu_percent=0"];
+        let sets = settings.iter().flat_map(|setting| ["--set", setting]);
+        let args: Vec<&str> = known.into_iter().chain(all).chain(sets).collect();
+        let child = command(&args).envs(environment.iter().copied()).spawn().unwrap();
+        eventually("the process was bound", || subject.cpus() == last);
+        Some(Self { child, subject, before, folder })
+    }
+
+    fn signal(&self, name: &str) {
+        // A process that has ended meanwhile is no failure here.
+        let _ = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).stderr(Stdio::null()).status();
+    }
+
+    /// Waits for its end. Its output is read meanwhile.
+    fn end(mut self) -> (Said, Ended) {
+        let mut out = Vec::new();
+        self.child.stdout.take().unwrap().read_to_end(&mut out).unwrap();
+        let mut said = said(&self.child.wait_with_output().unwrap());
+        said.out = String::from_utf8(out).unwrap();
+        (said, Ended { subject: self.subject, before: self.before, folder: self.folder })
+    }
+}
+
+/// What is left of a run.
+struct Ended {
+    subject: Kept,
+    before: String,
+    folder: tempfile::TempDir,
+}
+
+impl Ended {
+    #[track_caller]
+    fn is_put_back(&self, how: &str) {
+        assert_eq!(self.subject.cpus(), self.before, "after {how}");
+        let left: Vec<_> = fs::read_dir(&self.folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(!left.iter().any(|name| name == "state.json"), "after {how}: {left:?}");
+    }
+}
+
+#[test]
+fn every_signal_to_stop_puts_back() {
+    for signal in
+        ["TERM", "INT", "HUP", "QUIT", "USR1", "USR2", "ALRM", "XCPU", "XFSZ", "ABRT", "PIPE", "VTALRM", "RTMIN"]
+    {
+        let Some(manage) = Manage::start(&[], &[]) else { return };
+        manage.signal(signal);
+        let (said, ended) = manage.end();
+        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "SIG{signal}");
+        assert!(said.out.contains("stopped by a signal"), "SIG{signal}: {}", said.out);
+        ended.is_put_back(signal);
+    }
+}
+
+#[test]
+fn more_signals_do_not_cut_the_put_back_short() {
+    for burst in [&["TERM", "TERM"][..], &["INT", "INT", "INT"], &["HUP", "TERM", "QUIT", "INT", "HUP", "TERM"]] {
+        for _ in 0..3 {
+            let Some(manage) = Manage::start(&[], &[]) else { return };
+            burst.iter().for_each(|signal| manage.signal(signal));
+            let (said, ended) = manage.end();
+            assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{burst:?}");
+            ended.is_put_back(&format!("{burst:?}"));
+        }
+    }
+}
+
+#[test]
+fn a_loop_that_hangs_is_ended_in_bounded_time_and_says_what_is_left() {
+    let hang = [("ISOBAR_TEST_HANG_AT_EPOCH", "6")];
+    let Some(manage) = Manage::start(&["manage.stop_seconds=0.5"], &hang) else { return };
+    std::thread::sleep(Duration::from_millis(600));
+    manage.signal("TERM");
+    manage.signal("TERM");
+    let (said, ended) = manage.end();
+    let state = ended.folder.path().join("state.json").display().to_string();
+    let restore = format!("run `isobar restore --state {state}`");
+    said.failed(1, &["asked to stop 0.5 s ago", "1 threads or resctrl groups are left", &restore]);
+    assert_ne!(ended.subject.cpus(), ended.before, "it is as it was said");
+    assert!(crate::support::isobar(&["restore", "--state", &state]).done().contains("1 threads put back"));
+    ended.is_put_back("restore");
+}
+
+#[test]
+fn a_panic_puts_back() {
+    let Some(manage) = Manage::start(&[], &[("ISOBAR_TEST_PANIC_AT_EPOCH", "12")]) else { return };
+    let (said, ended) = manage.end();
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    assert!(said.err.contains("asked for by ISOBAR_TEST_PANIC_AT_EPOCH"), "{}", said.err);
+    ended.is_put_back("a panic");
+}

@@ -1,0 +1,12 @@
+//! Policies over whole runs on the simulated machine.
+
+#![allow(clippy::unwrap_used)]
+
+mod drawn;
+mod examples;
+mod misjudged;
+mod misled;
+mod oscillation;
+mod stress;
+mod watched;
+mod ways;

@@ -1,0 +1,10 @@
+//! Cache ways by resctrl, over a double of its file system.
+
+// Helpers of tests fail by panicking, too.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod faults;
+#[path = "../live/mod.rs"]
+mod live;
+mod support;
+mod ways;

@@ -1,0 +1,12 @@
+//! The model over whole machines: what a program meets, step by step.
+
+#![allow(clippy::unwrap_used)]
+
+mod caches;
+mod coherence;
+mod common;
+mod curve;
+mod overlap;
+mod queues;
+mod reference;
+mod spec;
