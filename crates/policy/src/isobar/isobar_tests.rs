@@ -66,8 +66,9 @@ fn at_short_intervals_it_acts_within_a_second_where_much_is_to_be_gained() {
         plans.iter().position(|plan| !plan.actions.is_empty())
     };
     assert_eq!(acts(""), Some(2));
-    let later = acts("watch_epochs = 15").unwrap();
-    assert!((4..15).contains(&later), "{later}");
+    // What should last for 100 s is not tried after one.
+    let later = acts("watch_epochs = 400");
+    assert!(later.is_none_or(|epoch| epoch > 4), "{later:?}");
 }
 
 /// The change that spreads memory is predicted by what it moves and by whom it helps; an epoch in
