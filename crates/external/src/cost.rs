@@ -1,9 +1,10 @@
 //! What asking a program costs: the time of a decision as the loop waits for it, and how much of it
-//! the program itself computed, by the kernel's count.
+//! the program and isobar computed, by the kernel's count. The rest is waiting for a CPU.
 
+use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The decisions of a program, without the first one of each process: the start of an interpreter
 /// is no part of a decision.
@@ -14,16 +15,29 @@ pub struct Cost {
     /// The time that they took in all.
     pub elapsed: Duration,
     /// The CPU time of the program in that time.
-    pub own: Duration,
+    pub program: Duration,
+    /// The CPU time of isobar for them: writing and reading JSON, checking, pipes.
+    pub isobar: Duration,
+}
+
+/// The parts of a decision, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Each {
+    /// The whole of it.
+    pub elapsed: f64,
+    /// What the program computed.
+    pub program: f64,
+    /// What isobar computed.
+    pub isobar: f64,
 }
 
 impl Cost {
-    /// The time of a decision, and what of it is beyond the program's own, in milliseconds; `None`
-    /// where there was no decision.
+    /// The mean of a decision; `None` where there was none.
     #[must_use]
-    pub fn per_decision(&self) -> Option<(f64, f64)> {
+    pub fn each(&self) -> Option<Each> {
         let each = |time: Duration| time.as_secs_f64() * 1000.0 / f64::from(self.decisions);
-        (self.decisions > 0).then(|| (each(self.elapsed), each(self.elapsed.saturating_sub(self.own))))
+        let (elapsed, program, isobar) = (self.elapsed, self.program, self.isobar);
+        (self.decisions > 0).then(|| Each { elapsed: each(elapsed), program: each(program), isobar: each(isobar) })
     }
 }
 
@@ -42,7 +56,8 @@ impl Costs {
         let mut sum = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         sum.decisions = sum.decisions.saturating_add(cost.decisions);
         sum.elapsed += cost.elapsed;
-        sum.own += cost.own;
+        sum.program += cost.program;
+        sum.isobar += cost.isobar;
     }
 }
 
@@ -53,31 +68,45 @@ pub(crate) struct Meter {
     pid: u32,
     /// The CPU time of the process after its first answer.
     begin: Option<Duration>,
-    decisions: u32,
-    elapsed: Duration,
+    sum: Cost,
+}
+
+/// A decision that has begun.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begun {
+    at: Instant,
+    isobar: Duration,
+}
+
+impl Begun {
+    /// One that begins now, on this thread.
+    pub(crate) fn now() -> Self {
+        Self { at: Instant::now(), isobar: own_time() }
+    }
 }
 
 impl Meter {
     /// For a process.
-    pub(crate) const fn of(pid: u32, costs: Costs) -> Self {
-        Self { costs, pid, begin: None, decisions: 0, elapsed: Duration::ZERO }
+    pub(crate) fn of(pid: u32, costs: Costs) -> Self {
+        Self { costs, pid, begin: None, sum: Cost::default() }
     }
 
     /// A decision was made.
-    pub(crate) fn add(&mut self, elapsed: Duration) {
+    pub(crate) fn add(&mut self, begun: Begun) {
         if self.begin.is_none() {
             self.begin = Some(cpu_time(self.pid));
             return;
         }
-        self.decisions = self.decisions.saturating_add(1);
-        self.elapsed += elapsed;
+        self.sum.decisions = self.sum.decisions.saturating_add(1);
+        self.sum.elapsed += begun.at.elapsed();
+        self.sum.isobar += own_time().saturating_sub(begun.isobar);
     }
 
     /// Adds up, before the process ends.
     pub(crate) fn end(&mut self) {
         if let Some(begin) = self.begin.take() {
-            let own = cpu_time(self.pid).saturating_sub(begin);
-            self.costs.add(Cost { decisions: self.decisions, elapsed: self.elapsed, own });
+            let program = cpu_time(self.pid).saturating_sub(begin);
+            self.costs.add(Cost { program, ..self.sum });
         }
     }
 }
@@ -90,14 +119,20 @@ fn cpu_time(pid: u32) -> Duration {
     Duration::from_nanos(nanoseconds.unwrap_or(0))
 }
 
+/// The CPU time of this thread.
+fn own_time() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_decision_s_time_is_split_into_the_program_s_and_the_rest() {
-        let cost = Cost { decisions: 4, elapsed: Duration::from_millis(8), own: Duration::from_millis(6) };
-        assert_eq!(cost.per_decision(), Some((2.0, 0.5)));
-        assert_eq!(Cost::default().per_decision(), None);
+        let of = Duration::from_millis;
+        let cost = Cost { decisions: 4, elapsed: of(8), program: of(6), isobar: of(1) };
+        assert_eq!(cost.each(), Some(Each { elapsed: 2.0, program: 1.5, isobar: 0.25 }));
+        assert_eq!(Cost::default().each(), None);
     }
 }

@@ -6,7 +6,7 @@
 //! - The program never sees its own process: it cannot move itself by accident.
 //! - A decision takes no longer than the time-out and the end of a process.
 
-use crate::cost::Costs;
+use crate::cost::{Begun, Costs};
 use crate::fault::Fault;
 use crate::program::Program;
 use crate::restarts::Restarts;
@@ -75,10 +75,12 @@ impl External {
             }
         };
         let running = self.running.insert(running);
+        let begun = Begun::now();
         let seen = without(seen, running.pid());
         let line = observation_to_json(&seen).to_string();
         let answer = running.ask(&line, self.options.timeout)?;
         let plan = understood(&answer, &seen)?;
+        running.decided(begun);
         self.restarts.went_well();
         Ok(Plan { policy: self.program.name().to_owned(), ..plan })
     }

@@ -31,7 +31,7 @@ pub enum ProgramError {
     #[error("{0}: a quote or a backslash is left open")]
     Quotes(String),
     /// no such file
-    #[error("{0}: {1} is not there: expected a program of PATH, or a path such as ./{1}")]
+    #[error("{0}: {1} is not there: expected a program of PATH, or the path of one, such as ./policy.py")]
     Missing(String, String),
     /// a file that cannot be run
     #[error("{0}: {1} cannot be run: `chmod +x {1}`, or name its interpreter, as in exec:'python3 {1}'")]

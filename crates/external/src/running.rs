@@ -1,6 +1,6 @@
 //! A process that decides: asked line by line, and ended with everything that it started.
 
-use crate::cost::{Costs, Meter};
+use crate::cost::{Begun, Costs, Meter};
 use crate::fault::Fault;
 use crate::program::Program;
 use crate::talk::Talk;
@@ -67,6 +67,11 @@ impl Running {
         self.child.id()
     }
 
+    /// A decision was made.
+    pub fn decided(&mut self, begun: Begun) {
+        self.meter.add(begun);
+    }
+
     /// The answer to a line.
     ///
     /// # Errors
@@ -84,7 +89,6 @@ impl Running {
         };
         self.owed -= 1;
         self.silent = 0;
-        self.meter.add(begin.elapsed());
         Ok(answer)
     }
 

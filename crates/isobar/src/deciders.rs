@@ -2,7 +2,7 @@
 //! (`exec:CMD`). It knows how programs are asked where; what they decide is theirs.
 
 use crate::failure::{bad_input, tell};
-use isobar_external::{Costs, External, OnFault, Options, Program};
+use isobar_external::{Costs, Each, External, OnFault, Options, Program};
 use isobar_model::Policy;
 use isobar_runtime::policies;
 use isobar_runtime::settings::{Config, ExecConfig, Read};
@@ -78,11 +78,10 @@ impl Maker {
     /// Says on stderr what asking a program cost; nothing of a policy that ships.
     pub fn tell_costs(&self) {
         let Some((name, cost)) = self.costs.as_ref().map(|(name, costs)| (name, costs.sum())) else { return };
-        if let Some((each, ours)) = cost.per_decision() {
+        if let Some(Each { elapsed, program, isobar }) = cost.each() {
             tell(&format!(
-                "{name}: {} decisions of {each:.2} ms, {:.2} ms of it the program's own CPU time, {ours:.2} ms beyond",
-                cost.decisions,
-                each - ours
+                "{name}: {} decisions of {elapsed:.2} ms: {program:.2} ms of CPU time in the program, {isobar:.2} ms in isobar",
+                cost.decisions
             ));
         }
     }

@@ -21,6 +21,7 @@ mod restore;
 mod run;
 mod sim;
 mod study;
+mod sweep;
 mod top;
 mod topo;
 mod trace;
@@ -49,6 +50,7 @@ pub const VERBS: &[Entry] = &[
     Entry::of::<sim::Sim>(),
     Entry::of::<reproduce::Reproduce>(),
     Entry::of::<study::Study>(),
+    Entry::of::<sweep::Sweep>(),
     Entry::of::<pages::Pages>(),
 ];
 

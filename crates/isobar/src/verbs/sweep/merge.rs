@@ -1,0 +1,167 @@
+//! The results of a sweep as one table. It knows what each kind of job prints; it runs nothing.
+
+use super::jobs::{Job, Kind};
+use crate::failure::bad_input;
+use crate::text::json_line;
+use anyhow::Context;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+/// A row: the columns of its point of the grid, then its figures.
+type Row = Map<String, Value>;
+
+/// The policy that simulations are measured against.
+const BASE: &str = isobar_lab::BASE;
+
+/// Prints the results; how many jobs have none.
+///
+/// # Errors
+/// A result that is none of ours; output that cannot be written.
+pub fn merge(jobs: &[Job], folder: &Path, json: bool, out: &mut dyn Write) -> anyhow::Result<usize> {
+    let (mut rows, mut missing) = (Vec::new(), 0);
+    for job in jobs {
+        match fs::read_to_string(job.result(folder)) {
+            Ok(text) => rows.extend(rows_of(job, &text).with_context(|| job.result(folder).display().to_string())?),
+            Err(error) if error.kind() == ErrorKind::NotFound => missing += 1,
+            Err(error) => return Err(bad_input(format!("{}: cannot be read: {error}", job.result(folder).display()))),
+        }
+    }
+    measure(&mut rows);
+    if json {
+        rows.iter().try_for_each(|row| writeln!(out, "{}", json_line(&Value::Object(row.clone()))))?;
+    } else {
+        csv(&rows, out)?;
+    }
+    Ok(missing)
+}
+
+/// The rows of a job: one for each line that it printed, and for each row in that line.
+fn rows_of(job: &Job, text: &str) -> anyhow::Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for line in text.lines() {
+        let mut document: Row =
+            serde_json::from_str(line).context("is no result of a job: remove it, and it is run again")?;
+        let inner = match job.kind {
+            Kind::Sim => document.remove("policies"),
+            Kind::Numasim => document.remove("rows"),
+            Kind::Study => None,
+        };
+        let inner = match inner {
+            Some(Value::Array(inner)) => inner,
+            _ => vec![Value::Object(document)],
+        };
+        let mut point =
+            Row::from_iter([("job".to_owned(), job.name.clone().into()), ("kind".to_owned(), job.kind.name().into())]);
+        point.extend(job.parameters.clone());
+        rows.extend(
+            inner
+                .into_iter()
+                .filter_map(|row| if let Value::Object(row) = row { Some(joined(&point, row)) } else { None }),
+        );
+    }
+    Ok(rows)
+}
+
+/// The figures behind the point; a parameter keeps its value.
+fn joined(point: &Row, figures: Row) -> Row {
+    let mut row = point.clone();
+    for (key, value) in figures {
+        row.entry(key).or_insert(value);
+    }
+    row
+}
+
+/// The improvement of each simulation over stock Linux on the same workload and seed, as `sim`
+/// prints it, where that was among the jobs.
+fn measure(rows: &mut [Row]) {
+    let key = |row: &Row| Some((row.get("workload")?.to_string(), row.get("seed")?.to_string()));
+    let is_base = |row: &&Row| row.get("policy").and_then(Value::as_str) == Some(BASE);
+    let base: BTreeMap<_, _> = rows.iter().filter(is_base).filter_map(|row| Some((key(row)?, seconds(row)))).collect();
+    for row in rows.iter_mut().filter(|row| row.get("kind").and_then(Value::as_str) == Some(Kind::Sim.name())) {
+        let gain = key(row).and_then(|key| mean_gain(&seconds(row), base.get(&key)?));
+        row.insert("vs_linux_percent".to_owned(), gain.into());
+    }
+}
+
+/// The completion times of the applications.
+fn seconds(row: &Row) -> Vec<f64> {
+    let apps = row.get("apps").and_then(Value::as_array);
+    apps.into_iter().flatten().filter_map(|app| app.get("seconds")?.as_f64()).collect()
+}
+
+fn mean_gain(seconds: &[f64], base: &[f64]) -> Option<f64> {
+    if seconds.len() != base.len() || base.is_empty() {
+        return None;
+    }
+    let gains: f64 = seconds.iter().zip(base).map(|(now, base)| 100.0 * (1.0 - now / base)).sum();
+    Some(gains / isobar_model::num::float_len(base.len()))
+}
+
+/// Columns in the order in which they first occur; lists and tables are for JSON only.
+fn csv(rows: &[Row], out: &mut dyn Write) -> anyhow::Result<()> {
+    let mut columns: Vec<&String> = Vec::new();
+    for row in rows {
+        for (key, value) in row {
+            if !value.is_array() && !value.is_object() && !columns.contains(&key) {
+                columns.push(key);
+            }
+        }
+    }
+    let mut table = csv::Writer::from_writer(out);
+    if !columns.is_empty() {
+        table.write_record(&columns)?;
+    }
+    for row in rows {
+        table.write_record(columns.iter().map(|column| cell(row.get(*column))))?;
+    }
+    Ok(table.flush()?)
+}
+
+fn cell(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null | Value::Array(_) | Value::Object(_)) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::jobs::Draft;
+    use super::*;
+
+    fn job(policy: &str) -> Job {
+        let mut draft = Draft::of(Kind::Sim);
+        draft.parameter("workload", "w").parameter("policy", policy).parameter("seed", 1);
+        draft.finish(None)
+    }
+
+    fn result(antt: f64, seconds: [f64; 2]) -> String {
+        format!(
+            r#"{{"seed":1,"policies":[{{"policy":"x","antt":{antt},"vs_linux_percent":null,"apps":[{{"seconds":{}}},{{"seconds":{}}}]}}]}}"#,
+            seconds[0], seconds[1]
+        )
+    }
+
+    #[test]
+    fn results_become_a_table_with_the_gain_over_linux_and_what_is_missing_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("jobs")).unwrap();
+        let jobs = [job("linux"), job("dino"), job("isobar")];
+        fs::write(jobs[0].result(folder.path()), result(2.0, [10.0, 20.0])).unwrap();
+        fs::write(jobs[1].result(folder.path()), result(1.5, [5.0, 22.0])).unwrap();
+        let mut text = Vec::new();
+        assert_eq!(merge(&jobs, folder.path(), false, &mut text).unwrap(), 1);
+        let text = String::from_utf8(text).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines[0], "job,kind,workload,policy,seed,antt,vs_linux_percent");
+        assert_eq!(lines[1], format!("{},sim,w,linux,1,2.0,0.0", jobs[0].name));
+        assert_eq!(lines[2], format!("{},sim,w,dino,1,1.5,20.0", jobs[1].name));
+        fs::write(jobs[2].result(folder.path()), "half a li").unwrap();
+        let error = merge(&jobs, folder.path(), false, &mut Vec::new()).unwrap_err();
+        assert!(format!("{error:#}").contains("is no result of a job"), "{error:#}");
+    }
+}

@@ -1,0 +1,93 @@
+//! `isobar sweep`: a grid of simulations, studies and numasim experiments as jobs with stable
+//! names, run here on all cores or on a cluster, resumed where they were cut off, and merged.
+
+mod expand;
+mod file;
+mod jobs;
+mod merge;
+mod shard;
+mod slurm;
+mod work;
+
+use super::Verb;
+use super::options::Jobs;
+use crate::failure::tell;
+use crate::text::plural;
+use expand::expand;
+use shard::Shard;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Run a grid of simulations, studies or numasim experiments, here or on a cluster
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "sweep",
+    after_help = "Example:
+  isobar sweep examples/sweep.toml --list
+  isobar sweep grid.toml                       # on all cores; again: what is done is not run again
+  isobar sweep grid.toml --merge > grid.csv
+  isobar sweep grid.toml --slurm cluster && sbatch cluster/sweep.sbatch
+
+docs/sweep.md says what FILE holds. A job's name is made of what it runs and of the contents of its files: where they change, it
+is another job. Results lie in DIR/jobs, a file each; what a job that failed said lies in DIR/failed."
+)]
+pub struct Sweep {
+    /// The grid
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Where results are; else FILE without its ending, and .sweep
+    #[arg(long, short, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Run only the jobs of part I of N parts, from 1/N to N/N
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+    /// Print the jobs and how each stands, and run nothing
+    #[arg(long, conflicts_with_all = ["merge", "slurm"])]
+    list: bool,
+    /// Print the results that are there, as CSV, or with --json as JSON lines with all that a job
+    /// printed; run nothing
+    #[arg(long, conflicts_with = "slurm")]
+    merge: bool,
+    /// Write a Slurm job array that runs the sweep into this folder, which is made where it is
+    /// missing; run nothing
+    #[arg(long, value_name = "DIR")]
+    slurm: Option<PathBuf>,
+    /// Tasks of that array; else one for each job, 100 at most
+    #[arg(long, value_name = "N", requires = "slurm", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    tasks: Option<u32>,
+    /// how many jobs at a time
+    #[command(flatten)]
+    jobs: Jobs,
+    /// With --merge and --list, print JSON lines; else one JSON document at the end
+    #[arg(long)]
+    json: bool,
+}
+
+impl Sweep {
+    fn folder(&self) -> PathBuf {
+        self.output.clone().unwrap_or_else(|| self.file.with_extension("sweep"))
+    }
+}
+
+impl Verb for Sweep {
+    fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let all = expand(&self.file)?;
+        let folder = self.folder();
+        if let Some(cluster) = &self.slurm {
+            return slurm::write(cluster, self, all.len(), out);
+        }
+        let mine = self.shard.map_or_else(|| all.clone(), |shard| shard.of(&all));
+        if self.list {
+            return jobs::list(&mine, &folder, self.json, out);
+        }
+        if self.merge {
+            let missing = merge::merge(&mine, &folder, self.json, out)?;
+            if missing > 0 {
+                tell(&format!("{} of {} have no result yet", missing, plural(mine.len(), "job")));
+            }
+            return Ok(());
+        }
+        let done = work::run(&mine, &folder, self.jobs.count())?;
+        done.show(&folder, self.json, out)
+    }
+}
