@@ -12,6 +12,7 @@ mod kinds;
 mod manage;
 mod outlet;
 mod random;
+mod recording;
 mod score;
 mod setup;
 mod subject;

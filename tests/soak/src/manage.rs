@@ -8,8 +8,9 @@ use crate::random::{Random, below, millis, one_in};
 use crate::setup::Setup;
 use anyhow::Result;
 use rustix::process::{Signal, WaitStatus};
+use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -76,8 +77,16 @@ fn command(setup: &Setup, kind: Kind, random: &mut Random) -> Command {
     command
 }
 
+/// The files that isobar writes.
+pub struct Files {
+    /// What it would have to put back.
+    pub state: PathBuf,
+    /// The recording of the run.
+    pub recording: PathBuf,
+}
+
 /// Settings that move threads at every decision: threads are counted by age, and they come and go.
-pub fn words(setup: &Setup, kind: Kind, name: &str, state: &Path, random: &mut Random) -> Vec<String> {
+pub fn words(setup: &Setup, kind: Kind, name: &str, files: &Files, random: &mut Random) -> Vec<String> {
     let interval = ["0.05", "0.1", "0.25"][below(random, 3)];
     let duration = if kind == Kind::For { millis(random, 300, 2000) } else { Duration::from_secs(100) };
     let seconds = duration.as_secs_f64();
@@ -87,8 +96,9 @@ pub fn words(setup: &Setup, kind: Kind, name: &str, state: &Path, random: &mut R
     let settings = [
         places(&setup.cpus, name, random),
         "manage.min_cpu_percent=0".to_owned(),
-        format!("manage.state_file={}", state.display()),
+        format!("manage.state_file={}", files.state.display()),
     ];
+    words.extend(["--record".to_owned(), files.recording.display().to_string()]);
     words.extend(settings.into_iter().flat_map(|setting| ["--set".to_owned(), setting]));
     words.extend(one_in(random, 2).then(|| "--json".to_owned()));
     words
@@ -113,17 +123,22 @@ fn found(setup: &Setup, family: &mut Family, child: i32) -> Option<i32> {
     isobar
 }
 
-/// What `isobar restore` said and how it ended.
-pub struct Restored {
+/// What isobar said that ran to its end, and how it ended.
+pub struct Said {
     pub words: String,
     pub end: String,
     pub code: Option<i32>,
 }
 
 /// Runs `isobar restore`.
-pub fn restore(setup: &Setup, family: &mut Family, state: &Path) -> Result<Restored> {
+pub fn restore(setup: &Setup, family: &mut Family, state: &Path) -> Result<Said> {
+    run(setup, family, &["restore".as_ref(), "--state".as_ref(), state.as_os_str()])
+}
+
+/// Runs isobar to its end.
+pub fn run(setup: &Setup, family: &mut Family, words: &[&OsStr]) -> Result<Said> {
     let mut command = Command::new(&setup.isobar);
-    command.arg("restore").arg("--state").arg(state);
+    command.args(words);
     let mut outlet = Outlet::drained(&mut command);
     let mut child = family.start(&mut command)?;
     outlet.attach(&mut child);
@@ -135,7 +150,7 @@ pub fn restore(setup: &Setup, family: &mut Family, state: &Path) -> Result<Resto
     let status = family.end_of(pid);
     let end = status.map_or_else(|| "did not end".to_owned(), in_words);
     let code = status.and_then(WaitStatus::exit_status);
-    Ok(Restored { words: outlet.since(&[]), end, code })
+    Ok(Said { words: outlet.since(&[]), end, code })
 }
 
 fn typed(command: &Command) -> String {

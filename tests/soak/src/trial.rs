@@ -4,8 +4,9 @@ use crate::disk::{Disk, FILL};
 use crate::ends::Ender;
 use crate::family::{Family, until};
 use crate::kinds::Kind;
-use crate::manage::{self, Manage, Restored};
+use crate::manage::{self, Files, Manage, Said};
 use crate::random::{Random, millis, one_in};
+use crate::recording::Recording;
 use crate::setup::Setup;
 use crate::subject::Subject;
 use crate::verdict::{self, Class, Problem, Threads};
@@ -39,6 +40,9 @@ pub struct Outcome {
 /// What isobar says when another one is at work.
 const ANOTHER: &str = "another isobar";
 
+/// The name of the recording of an end.
+const RECORDING: &str = "run.isobar";
+
 /// One end.
 pub struct Trial<'a> {
     pub setup: &'a Setup,
@@ -54,18 +58,19 @@ impl Trial<'_> {
         let disk_at = self.folder.join("state");
         fs::create_dir(&disk_at)?;
         let disk = (self.kind == Kind::DiskFull).then(|| Disk::mount(&disk_at)).transpose()?;
-        let state = disk_at.join("state.json");
+        // Not on the small disk, which it would fill before anything is changed.
+        let files = Files { state: disk_at.join("state.json"), recording: self.folder.join(RECORDING) };
         let subject = Subject::start(self.family, &self.setup.churn, &self.folder, self.random.next_u64())?;
-        let outcome = self.with(&subject, &state, disk.as_ref());
+        let outcome = self.with(&subject, &files, disk.as_ref());
         if !self.family.end_all(|_| true) {
             anyhow::bail!("processes of this test do not end");
         }
         outcome
     }
 
-    fn with(&mut self, subject: &Subject, state: &Path, disk: Option<&Disk>) -> Result<Outcome> {
+    fn with(&mut self, subject: &Subject, files: &Files, disk: Option<&Disk>) -> Result<Outcome> {
         sleep(millis(&mut self.random, 50, 500));
-        let words = manage::words(self.setup, self.kind, subject.name(), state, &mut self.random);
+        let words = manage::words(self.setup, self.kind, subject.name(), files, &mut self.random);
         let mut manage = Manage::start(self.setup, self.family, self.kind, &words, &mut self.random)?;
         let bound = self.wait_until_at_work(subject, &manage);
         let mut problems = Vec::new();
@@ -79,11 +84,13 @@ impl Trial<'_> {
         let marks = if problems.iter().any(|(class, _)| *class == Class::Early) { Vec::new() } else { marks };
         let said = manage.outlet.since(&marks);
         let end = self.family.end_of(manage.child).map_or_else(String::new, crate::family::in_words);
-        let mut outcome = self.look(subject, state, &said, bound)?;
+        let mut outcome = self.look(subject, &files.state, &said, bound)?;
+        let all = manage.outlet.since(&[]);
+        outcome.problems.extend(self.recording(&files.recording, &all)?);
         outcome.detail = detail;
         outcome.problems.splice(0..0, problems);
         let what = format!("manage ({end}) said, after the end began");
-        outcome.refused = manage.outlet.since(&[]).contains(ANOTHER);
+        outcome.refused = all.contains(ANOTHER);
         outcome.typed = manage.typed;
         outcome.account.insert(0, (what, said));
         Ok(outcome)
@@ -152,13 +159,19 @@ impl Trial<'_> {
         Ok(Outcome { detail, how, bound, threads, problems, refused: false, typed, account })
     }
 
+    fn recording(&mut self, file: &Path, said: &str) -> Result<Vec<Problem>> {
+        let (setup, family, killed) = (self.setup, &mut *self.family, self.kind.kills());
+        let problems = Recording { setup, family, file, said, killed }.problems()?;
+        Ok(problems.into_iter().map(|text| (Class::Recording, text)).collect())
+    }
+
     fn processes(&mut self, subject: &Subject) -> Vec<Problem> {
         let left = self.family.living().into_iter().filter(|(_, stat)| !subject.owns(stat) && stat.name != "cat");
         left.map(|(pid, stat)| (Class::Process, format!("process {pid} ({}) is left", stat.name))).collect()
     }
 }
 
-fn unfinished(restored: &Restored, state: &Path) -> Vec<Problem> {
+fn unfinished(restored: &Said, state: &Path) -> Vec<Problem> {
     let problem = |text: &str| (Class::State, format!("{text} ({})", restored.end));
     let kept = fs::symlink_metadata(state).is_ok().then(|| problem("`isobar restore` leaves the state file"));
     let failed = (restored.code != Some(0)).then(|| problem("`isobar restore` failed"));

@@ -26,6 +26,8 @@ pub enum Class {
     Process,
     /// Isobar ended before it was made to
     Early,
+    /// The recording does not open, lacks epochs, or is not decided again in the same way
+    Recording,
 }
 
 impl Class {
@@ -39,6 +41,7 @@ impl Class {
             Self::Slow => "slow",
             Self::Process => "process left",
             Self::Early => "ended early",
+            Self::Recording => "recording",
         }
     }
 }
