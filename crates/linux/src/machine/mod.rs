@@ -10,6 +10,7 @@ mod identities;
 mod options;
 mod outcomes;
 pub mod stop;
+mod undo;
 mod unpin;
 mod wait;
 
@@ -366,6 +367,14 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
             actuators.flush()?;
         }
         Ok(Outcome { actions })
+    }
+
+    fn undo(&mut self, action: &Action, outcome: &ActionOutcome) -> Result<ActionOutcome, MachineError> {
+        self.take_back(action, outcome)
+    }
+
+    fn caller(&self) -> Option<Box<dyn Fn() + Send + Sync>> {
+        self.waiter.caller()
     }
 
     fn wait(&mut self, interval: Seconds) -> Result<Wake, MachineError> {
