@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 /// Which crates of ours each crate may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 36] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 37] = [
     ("isobar-model", &[]),
     ("isobar-allocation", &[]),
     ("isobar-contention", &["isobar-model"]),
+    ("isobar-control", &[]),
     ("isobar-partition", &["isobar-model"]),
     ("isobar-profiles", &["isobar-model"]),
     ("isobar-optima", &["isobar-model", "isobar-partition"]),
@@ -65,6 +66,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 36] = [
         "isobar",
         &[
             "isobar-allocation",
+            "isobar-control",
             "isobar-lab",
             "isobar-linux",
             "isobar-model",

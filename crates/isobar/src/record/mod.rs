@@ -8,8 +8,8 @@ pub use inputs::Inputs;
 use crate::failure::tell;
 use crate::report::{Aftermath, Recorded, Reporter};
 use isobar_model::{Outcome, Pid, Plan};
-use isobar_recording::{About, Bounds, Decision, Managed, Moment, Recorder, RecordingError, Writer, about};
-use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally};
+use isobar_recording::{About, Bounds, Decision, Managed, Moment, Recorder, RecordingError, TakenBack, Writer, about};
+use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally, Undone};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -94,7 +94,9 @@ impl Observer for Beside<'_> {
     fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), BoxError> {
         let managed = epoch.managed.threads().map(|(process, thread)| (process.pid, thread.tid)).collect();
         let (plan, outcome): (Plan, Option<Outcome>) = (epoch.plan.clone(), epoch.outcome.cloned());
-        let decision = Some(Decision { plan, outcome, own_cpu: epoch.own_cpu });
+        let taken = |one: &Undone| TakenBack { id: one.id, action: one.action.clone(), outcome: one.outcome.clone() };
+        let undone = epoch.undone.iter().map(taken).collect();
+        let decision = Some(Decision { plan, outcome, own_cpu: epoch.own_cpu, first_id: epoch.first_id, undone });
         let (wall_time, sample) = (self.recording.wall_time(), epoch.sample.clone());
         self.recording.record(Moment { number: epoch.number, wall_time, sample, managed, decision });
         self.shown.epoch(epoch)

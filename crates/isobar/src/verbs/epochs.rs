@@ -101,6 +101,7 @@ struct Epochs<'l, 'a, M: Machine>(&'l mut Loop<'a, M>);
 impl<M: Machine> Source for Epochs<'_, '_, M> {
     fn next(&mut self, see: &mut dyn FnMut(&Moment<'_>)) -> anyhow::Result<bool> {
         let Some(epoch) = self.0.step()? else { return Ok(false) };
+        let undone: Vec<_> = epoch.undone.iter().map(|one| one.id).collect();
         see(&Moment {
             number: epoch.number,
             capabilities: &epoch.sample.capabilities,
@@ -108,6 +109,8 @@ impl<M: Machine> Source for Epochs<'_, '_, M> {
             managed: epoch.managed,
             plan: epoch.plan,
             outcome: epoch.outcome,
+            first_id: epoch.first_id,
+            undone: &undone,
         });
         Ok(true)
     }
