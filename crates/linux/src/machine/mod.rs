@@ -84,7 +84,7 @@ impl<S: Sensing> LinuxMachine<S> {
     /// [`MachineError`]: another isobar manages this machine, the state file is broken or cannot be
     /// written, signals cannot be caught.
     pub fn open(sensing: S, read_topology: ReadTopology, options: LinuxOptions) -> Result<Self, MachineError> {
-        let waiter = Waiter::new(options.catch_signals)?;
+        let waiter = Waiter::new(options.catch_signals, options.spares_hangup)?;
         let mut machine = Self {
             sensing,
             read_topology,
@@ -141,7 +141,9 @@ impl<S: Sensing> LinuxMachine<S> {
                 self.remarks.extend(manager.iter().flat_map(ManagerLock::remarks).cloned());
                 (self.actuators, self.recovered, self.manager) = (Some(actuators), recovered, manager);
             }
-            Err(error @ ActuatorError::State { .. }) if !self.remarks.is_empty() => {
+            Err(error @ ActuatorError::State { .. })
+                if !self.remarks.is_empty() || self.options.outlives_full_disks =>
+            {
                 self.remarks.push(error.to_string());
                 self.observe_only = Some(error.to_string());
             }
@@ -188,7 +190,11 @@ impl<S: Sensing> LinuxMachine<S> {
         let screened: Vec<_> = plan.actions.iter().filter_map(|action| self.screen(action, &mut moves)).collect();
         let wishes: Vec<ThreadMove> = screened.iter().filter_map(|wish| wish.as_ref().ok().copied()).collect();
         let Some(actuators) = self.actuators.as_mut() else { return Ok(Vec::new()) };
-        let mut intents = actuators.intend(&wishes)?.into_iter();
+        let intents = match actuators.intend(&wishes) {
+            Ok(intents) => intents,
+            Err(error) => vec![Intent::Settled(self.outlived(error)?); wishes.len()],
+        };
+        let mut intents = intents.into_iter();
         let settle = |wish: Result<ThreadMove, ActionOutcome>| match wish {
             Ok(_) => intents.next(),
             Err(outcome) => Some(Intent::Settled(outcome)),
@@ -242,7 +248,11 @@ impl<S: Sensing> LinuxMachine<S> {
         let known = self.known.threads();
         let wishes = plan.actions.iter().filter_map(|action| request(action, known)).collect();
         let Some(actuators) = self.actuators.as_mut() else { return Ok(Vec::new()) };
-        let outcomes = self.ways.apply(wishes, self.level, &mut |record| actuators.intend_resctrl(record))?;
+        let asked = plan.actions.iter().filter(|action| matches!(action, Action::SetWays { .. })).count();
+        let outcomes = match self.ways.apply(wishes, self.level, &mut |record| actuators.intend_resctrl(record)) {
+            Ok(outcomes) => outcomes,
+            Err(error) => return Ok(vec![self.outlived(error)?; asked]),
+        };
         if let Some(record) = self.ways.record() {
             actuators.record_resctrl(record);
         }
@@ -309,6 +319,34 @@ impl<S: Sensing> LinuxMachine<S> {
         news.flights
     }
 
+    /// What becomes of changes that cannot be written down, where the machine goes on without them.
+    ///
+    /// # Errors
+    /// Where it does not, or the fault is another.
+    pub(super) fn outlived(&self, error: ActuatorError) -> Result<ActionOutcome, MachineError> {
+        match &error {
+            ActuatorError::State { .. } if self.options.outlives_full_disks => {
+                Ok(ActionOutcome::Refused { errno: None, why: error.to_string() })
+            }
+            _ => Err(error.into()),
+        }
+    }
+
+    /// Brings the state file up to date: what is in it is enough to put everything back in any
+    /// case.
+    pub(super) fn flush(&mut self) -> Result<(), MachineError> {
+        match self.actuators.as_mut().map(Actuators::flush) {
+            Some(Err(error)) => self.outlived(error).map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    /// Other bounds from the next plan on: threads moved in an epoch, and whether threads are moved
+    /// that their owner pinned.
+    pub const fn bound_by(&mut self, moves_per_epoch: usize, move_pinned: bool) {
+        (self.options.moves_per_epoch, self.options.move_pinned) = (moves_per_epoch, move_pinned);
+    }
+
     /// The outcome of every action where nothing may be changed; `None` where it may.
     fn hands_off(&self) -> Option<ActionOutcome> {
         if self.options.dry_run {
@@ -363,9 +401,7 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
         let actions = actions.collect::<Result<_, _>>()?;
         self.ways.follow_moves();
         self.allocation.flush(|pid| self.known.nodes(pid));
-        if let Some(actuators) = self.actuators.as_mut() {
-            actuators.flush()?;
-        }
+        self.flush()?;
         Ok(Outcome { actions })
     }
 

@@ -23,9 +23,7 @@ impl<S: Sensing> LinuxMachine<S> {
             Action::SetWays { .. } => self.take_ways(action)?,
             Action::SetAllocation { pid, for_node, .. } => self.free_allocation(*pid, *for_node),
         };
-        if let Some(actuators) = self.actuators.as_mut() {
-            actuators.flush()?;
-        }
+        self.flush()?;
         Ok(done)
     }
 
@@ -51,12 +49,14 @@ impl<S: Sensing> LinuxMachine<S> {
         let Some(actuators) = self.actuators.as_mut() else { return Ok(left_alone("nothing is changed here".into())) };
         let (key, threads) = (Key::new(*llc, cluster), Threads::new());
         let request = Request { key, way_mask: *way_mask, percent: *memory_bandwidth_percent, threads, asked: 0 };
-        let outcomes =
-            self.ways.apply(vec![request], self.level, &mut |record| actuators.intend_resctrl(record))?.into_iter();
+        let outcomes = match self.ways.apply(vec![request], self.level, &mut |record| actuators.intend_resctrl(record)) {
+            Ok(outcomes) => outcomes,
+            Err(error) => return self.outlived(error),
+        };
         if let Some(record) = self.ways.record() {
             actuators.record_resctrl(record);
         }
-        Ok(outcomes.last().unwrap_or_default())
+        Ok(outcomes.into_iter().next_back().unwrap_or_default())
     }
 
     fn free_allocation(&mut self, pid: Pid, for_node: Option<NodeId>) -> ActionOutcome {

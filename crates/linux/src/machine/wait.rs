@@ -9,6 +9,7 @@ use super::error::MachineError;
 use super::stop;
 use isobar_model::{Seconds, Wake};
 use signal_hook::SigId;
+use signal_hook::consts::SIGHUP;
 use signal_hook::low_level;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -45,17 +46,17 @@ struct Heard {
 
 impl Waiter {
     /// A waiter that catches the signals to stop, if so wanted.
-    pub fn new(catch_signals: bool) -> Result<Self, MachineError> {
+    pub fn new(catch_signals: bool, spare_hangup: bool) -> Result<Self, MachineError> {
         let (wakes, waker) = UnixStream::pair().map_err(MachineError::Signals)?;
         let mut waiter = Self { wakes, waker, signals: Vec::new(), deadline: None, interrupted: false, called: false };
         if catch_signals {
-            waiter.catch().map_err(MachineError::Signals)?;
+            waiter.catch(spare_hangup).map_err(MachineError::Signals)?;
         }
         Ok(waiter)
     }
 
-    fn catch(&mut self) -> io::Result<()> {
-        for signal in stop::signals() {
+    fn catch(&mut self, spare_hangup: bool) -> io::Result<()> {
+        for signal in stop::signals().into_iter().filter(|signal| !(spare_hangup && *signal == SIGHUP)) {
             let end = self.waker.try_clone()?;
             self.signals.push(low_level::pipe::register(signal, end)?);
         }
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_call_ends_a_wait_and_the_next_one_goes_on_to_the_same_end() {
-        let mut waiter = Waiter::new(false).unwrap();
+        let mut waiter = Waiter::new(false, false).unwrap();
         let start = Instant::now();
         let call = waiter.caller().unwrap();
         call();
@@ -176,7 +177,7 @@ mod tests {
 
     #[test]
     fn an_interval_elapses_and_a_signal_ends_the_wait_and_is_remembered() {
-        let mut waiter = Waiter::new(true).unwrap();
+        let mut waiter = Waiter::new(true, false).unwrap();
         let start = Instant::now();
         assert_eq!(waiter.wait(Seconds(0.05)).unwrap(), Wake::Elapsed);
         assert!(start.elapsed() >= Duration::from_millis(50) && !waiter.is_interrupted());

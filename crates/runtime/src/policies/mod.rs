@@ -152,7 +152,7 @@ pub fn beside_balancing(policy: &str, capabilities: &Capabilities) -> Option<Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::ManageConfig;
+    use crate::settings::{DaemonConfig, ManageConfig};
     use std::io;
 
     /// A policy with its settings, or why it cannot be had.
@@ -200,6 +200,7 @@ mod tests {
     fn the_example_file_holds_every_key_with_its_default() {
         let config = example(EXAMPLE, &[]).unwrap();
         assert_eq!(config.manage, ManageConfig::default());
+        assert_eq!(config.daemon, DaemonConfig::default());
         // That the sections of policies have every key, a test of the policies says.
         assert!(names().iter().all(|name| built(name, &config).is_ok()));
     }

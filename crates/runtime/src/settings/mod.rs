@@ -5,10 +5,12 @@
 //! The command line wins over the file. A misspelt key or an impossible value is refused in one
 //! line that names the file and line (or the `--set`), the key, and what would be right.
 
+mod daemon;
 mod error;
 #[cfg(test)]
 mod tests;
 
+pub use daemon::DaemonConfig;
 pub use error::SettingsError;
 
 use crate::selection::{Pattern, Rules};
@@ -24,10 +26,12 @@ use toml::{Table, Value};
 pub type Read<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
 
 /// Everything that was set.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Config {
     /// The section `[manage]`, with `--set manage.KEY=VALUE` applied.
     pub manage: ManageConfig,
+    /// The section `[daemon]`.
+    pub daemon: DaemonConfig,
     /// The other sections of the file: one for each policy.
     pub policies: Table,
     /// `--set` for policies, in order.
@@ -194,30 +198,36 @@ impl Config {
     /// it may be a pipe.
     fn read(file: &Path, read: Read<'_>) -> Result<(Self, Table), SettingsError> {
         let text = read(file).map_err(|problem| SettingsError::Unreadable(file.to_owned(), problem))?;
-        let (manage, mut policies) =
+        let (own, mut policies) =
             Self::parse(&text).map_err(|(line, why)| SettingsError::Line(file.to_owned(), line, why))?;
         let section = match policies.remove("manage") {
             Some(Value::Table(section)) => section,
             _ => Table::new(),
         };
-        Ok((Self { manage, policies, sets: Vec::new(), file: Some(file.to_owned()) }, section))
+        policies.remove("daemon");
+        let OnlyOurs { manage, daemon } = own;
+        Ok((Self { manage, daemon, policies, sets: Vec::new(), file: Some(file.to_owned()) }, section))
     }
 
-    /// What is set for `manage`, checked, and all sections as they are.
-    fn parse(text: &str) -> Result<(ManageConfig, Table), (usize, String)> {
+    /// What is set for `manage` and `daemon`, checked, and all sections as they are.
+    fn parse(text: &str) -> Result<(OnlyOurs, Table), (usize, String)> {
         let at = |error: toml::de::Error| (line_of(text, &error), one_line(error.message()));
-        let sections: OnlyManage = toml::from_str(text).map_err(at)?;
-        sections.manage.check().map_err(|why| (line_of_section(text), format!("manage: {why}")))?;
+        let sections: OnlyOurs = toml::from_str(text).map_err(at)?;
+        sections.manage.check().map_err(|why| (line_of_section(text, "[manage]"), format!("manage: {why}")))?;
+        sections.daemon.check().map_err(|why| (line_of_section(text, "[daemon]"), format!("daemon: {why}")))?;
         let all: Table = toml::from_str(text).map_err(at)?;
-        Ok((sections.manage, all))
+        Ok((sections, all))
     }
 }
 
-/// A file of which only `[manage]` matters: reading it straight from the text keeps line numbers.
+/// A file of which only our own sections matter: reading them straight from the text keeps line
+/// numbers.
 #[derive(Default, Deserialize)]
-struct OnlyManage {
+struct OnlyOurs {
     #[serde(default)]
     manage: ManageConfig,
+    #[serde(default)]
+    daemon: DaemonConfig,
 }
 
 impl Setting {
@@ -307,6 +317,6 @@ pub(crate) fn line_of(text: &str, error: &toml::de::Error) -> usize {
     text.bytes().take(start).filter(|byte| *byte == b'\n').count() + 1
 }
 
-fn line_of_section(text: &str) -> usize {
-    text.lines().position(|line| line.trim_start().starts_with("[manage]")).map_or(1, |index| index + 1)
+fn line_of_section(text: &str, section: &str) -> usize {
+    text.lines().position(|line| line.trim_start().starts_with(section)).map_or(1, |index| index + 1)
 }
