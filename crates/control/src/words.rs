@@ -103,7 +103,9 @@ pub enum WordsError {
     #[error("expected the key `isobar` with the version of the protocol, {VERSION}")]
     NoVersion,
     /// It is of another version.
-    #[error("this isobar speaks version {VERSION} of the protocol, the other side version {0}: install the same version")]
+    #[error(
+        "this isobar speaks version {VERSION} of the protocol, the other side version {0}: install the same version"
+    )]
     Version(u64),
     /// It says something unknown.
     #[error("{0}")]
@@ -131,7 +133,10 @@ fn line<T: Serialize>(said: &T) -> String {
 
 /// A message may quote what the other side sent.
 fn one_line(message: &str) -> String {
-    message.chars().flat_map(|letter| if letter.is_control() { letter.escape_default().collect() } else { vec![letter] }).collect()
+    message
+        .chars()
+        .flat_map(|letter| if letter.is_control() { letter.escape_default().collect() } else { vec![letter] })
+        .collect()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 
 mod catalogue;
 mod command;
+mod daemon;
 mod export;
 mod failure;
 mod input;

@@ -189,8 +189,10 @@ impl Recording {
             Ok((first, undone))
         };
         let (first, undone) = read().map_err(RecordingError::sqlite(&self.path))?;
-        let wrong = |error: serde_json::Error| {
-            RecordingError::Decision { path: self.path.clone(), epoch, what: format!("undo: {error}") }
+        let wrong = |error: serde_json::Error| RecordingError::Decision {
+            path: self.path.clone(),
+            epoch,
+            what: format!("undo: {error}"),
         };
         let taken = |(id, action, outcome): (u64, String, String)| -> serde_json::Result<TakenBack> {
             let (action, outcome) = (serde_json::from_str(&action)?, serde_json::from_str(&outcome)?);

@@ -77,7 +77,10 @@ fn decision(moment: &Moment<'_>, pid: Pid, indices: &[usize]) -> LastAction {
         moment.outcome.is_some_and(|outcome| outcome.actions.get(**index).is_some_and(ActionOutcome::is_effective))
     });
     LastAction {
-        ids: effective.map(|index| ActionId(first + u64::try_from(*index).unwrap_or(0))).filter(|_| first > 0).collect(),
+        ids: effective
+            .map(|index| ActionId(first + u64::try_from(*index).unwrap_or(0)))
+            .filter(|_| first > 0)
+            .collect(),
         taken_back: false,
         time_seconds: moment.seen.time.0,
         policy: moment.plan.policy.clone(),
@@ -228,7 +231,16 @@ mod tests {
         let capabilities = &Capabilities::default();
         let first_id = outcome.map(|_| ActionId(5));
         let undone = &[];
-        decisions.take(&Moment { number: 1, capabilities, seen: &seen, managed: &seen, plan, outcome, first_id, undone });
+        decisions.take(&Moment {
+            number: 1,
+            capabilities,
+            seen: &seen,
+            managed: &seen,
+            plan,
+            outcome,
+            first_id,
+            undone,
+        });
     }
 
     #[test]

@@ -42,8 +42,7 @@ impl Past {
             let nothing = Plan::default();
             let plan = now.decision.as_ref().map_or(&nothing, |decision| &decision.plan);
             let decision = now.decision.as_ref();
-            let undone: Vec<_> =
-                decision.iter().flat_map(|decision| &decision.undone).map(|one| one.id).collect();
+            let undone: Vec<_> = decision.iter().flat_map(|decision| &decision.undone).map(|one| one.id).collect();
             see(&Moment {
                 number: now.number,
                 capabilities: &now.sample.capabilities,

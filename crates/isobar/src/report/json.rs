@@ -97,7 +97,9 @@ impl<'a> Json<'a> {
 /// where there is a clock, the patterns without a match in the first epoch.
 fn document(value: Value) -> Map<String, Value> {
     let Value::Object(mut document) = value else { return Map::new() };
-    document.retain(|key, value| !(value.is_null() && ["wall_time", "unmatched_only", "first_action_id", "undone"].contains(&key.as_str())));
+    document.retain(|key, value| {
+        !(value.is_null() && ["wall_time", "unmatched_only", "first_action_id", "undone"].contains(&key.as_str()))
+    });
     document
 }
 

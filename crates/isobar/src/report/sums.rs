@@ -36,7 +36,7 @@ pub fn lines(epoch: &Epoch<'_>, each: bool) -> Vec<(Kind, String)> {
 }
 
 /// What an action is about.
-const fn about(action: &Action) -> Kind {
+pub const fn about(action: &Action) -> Kind {
     match action {
         Action::MoveThread { .. } => Kind::Move,
         Action::MigratePages { .. } | Action::WithdrawPages { .. } => Kind::Pages,

@@ -11,7 +11,7 @@ use crate::report::{Aftermath, Profiles, Reporter, WallClock};
 use crate::signals::StopFlag;
 use crate::text::plural;
 use isobar_model::{Machine, Pid, Policy, Seconds};
-use isobar_recording::{About, Bounds, about};
+use isobar_recording::{About, Bounds, RecordingError, about};
 use isobar_runtime::selection::Rules;
 use isobar_runtime::settings::{self, Config, DEFAULT_INTERVAL_SECONDS, INTERVAL_SECONDS, ManageConfig};
 use isobar_runtime::{Limits, Loop, Surroundings, policies};
@@ -64,6 +64,8 @@ pub struct Needed {
     pub policy: Box<dyn Policy>,
     /// The section `[manage]`, with what was typed.
     pub config: ManageConfig,
+    /// Everything that was set, as it was read.
+    pub whole: Config,
     /// The machine to run on.
     pub target: Target,
     /// Which threads are managed.
@@ -124,7 +126,8 @@ impl Needed {
             rules: config.manage.rules(target.never_managed()),
             target,
             limits: Limits::every(Seconds(config.manage.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS))),
-            config: config.manage,
+            config: config.manage.clone(),
+            whole: config,
             profiles: None,
             recording: None,
             about: About { facts: facts(args, &name), inputs: inputs.take() },
@@ -132,15 +135,26 @@ impl Needed {
     }
 
     /// The recording that is made of the run, with the file to be made.
-    fn start_recording(&self) -> anyhow::Result<Option<Recording>> {
+    ///
+    /// # Errors
+    /// Where it is there already or cannot be made.
+    pub fn start_recording(&self) -> anyhow::Result<Option<Recording>> {
         let Some((file, bounds)) = &self.recording else { return Ok(None) };
+        self.recording_to(file.clone(), *bounds).map(Some)
+    }
+
+    /// A recording of the run to a file.
+    ///
+    /// # Errors
+    /// As [`Needed::start_recording`].
+    pub fn recording_to(&self, file: PathBuf, bounds: Bounds) -> anyhow::Result<Recording> {
         let is_simulated = self.target != Target::Linux;
         let mut about = self.about.clone();
         about.facts.insert(about::INTERVAL.to_owned(), self.limits.interval.0.to_string());
         about.facts.insert(about::DRY_RUN.to_owned(), self.limits.dry_run.to_string());
         let cgroup = if is_simulated { |_| None } else { linux::shown_cgroup as fn(Pid) -> Option<String> };
-        let wanted = Wanted { file: file.clone(), bounds: *bounds, about, is_simulated };
-        Recording::start(&wanted, cgroup).map(Some).map_err(bad_input)
+        let wanted = Wanted { file, bounds, about, is_simulated };
+        Recording::start(&wanted, cgroup).map_err(bad_input)
     }
 
     /// Whether the output is worth waiting for: a simulated machine stands still meanwhile, and
@@ -293,9 +307,24 @@ fn over<M: Machine>(
     reporter: &mut dyn Reporter,
     aftermath: impl Fn(&M) -> Aftermath,
 ) -> anyhow::Result<()> {
-    let mut recording = needed.start_recording()?;
+    let recording = needed.start_recording()?;
     let Needed { policy, rules, limits, profiles, .. } = needed;
     let mut run = Loop::new(machine, policy, limits).selecting(rules).within(surroundings);
+    shown(&mut run, reporter, recording, aftermath)??;
+    profiles.map_or(Ok(()), |profiles| profiles.write(&run.policy().learnt()))
+}
+
+/// Runs a loop to its end, shows it and records it. Apart: why a recording ended early, which is
+/// no reason for the run to.
+///
+/// # Errors
+/// As [`Loop::run`].
+pub fn shown<M: Machine>(
+    run: &mut Loop<'_, M>,
+    reporter: &mut dyn Reporter,
+    mut recording: Option<Recording>,
+    aftermath: impl Fn(&M) -> Aftermath,
+) -> anyhow::Result<Result<(), RecordingError>> {
     let ended = match &mut recording {
         Some(recording) => run.run(&mut recording.beside(reporter)),
         None => run.run(reporter),
@@ -309,8 +338,7 @@ fn over<M: Machine>(
         after.remarks.iter().for_each(|remark| failure::tell(&format!("remark: {remark}")));
     }
     reporter.end(&ended?, &after)?;
-    recorded?;
-    profiles.map_or(Ok(()), |profiles| profiles.write(&run.policy().learnt()))
+    Ok(recorded.map(drop))
 }
 
 #[cfg(test)]

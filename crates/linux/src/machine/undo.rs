@@ -49,7 +49,8 @@ impl<S: Sensing> LinuxMachine<S> {
         let Some(actuators) = self.actuators.as_mut() else { return Ok(left_alone("nothing is changed here".into())) };
         let (key, threads) = (Key::new(*llc, cluster), Threads::new());
         let request = Request { key, way_mask: *way_mask, percent: *memory_bandwidth_percent, threads, asked: 0 };
-        let outcomes = match self.ways.apply(vec![request], self.level, &mut |record| actuators.intend_resctrl(record)) {
+        let outcomes = match self.ways.apply(vec![request], self.level, &mut |record| actuators.intend_resctrl(record))
+        {
             Ok(outcomes) => outcomes,
             Err(error) => return self.outlived(error),
         };

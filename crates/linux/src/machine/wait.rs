@@ -99,7 +99,9 @@ impl Waiter {
         // A signal that cannot be read now is met by the next wait, which tells why.
         let heard = if self.interrupted { Heard::default() } else { self.heard_within(SHORTEST).unwrap_or_default() };
         self.interrupted |= heard.signal;
-        if heard.call && let Some(call) = self.caller() {
+        if heard.call
+            && let Some(call) = self.caller()
+        {
             // It is for the next wait.
             call();
         }

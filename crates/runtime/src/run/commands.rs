@@ -128,10 +128,7 @@ impl<'a, M: Machine> Loop<'a, M> {
             return self.machine.apply(plan);
         }
         let free = plan.actions.iter().zip(&held).filter(|(_, why)| why.is_none());
-        let part = Plan {
-            actions: free.map(|(action, _)| action.clone()).collect(),
-            ..Plan::nothing(&plan.policy)
-        };
+        let part = Plan { actions: free.map(|(action, _)| action.clone()).collect(), ..Plan::nothing(&plan.policy) };
         let mut done = self.machine.apply(&part)?.actions.into_iter();
         let one = |why: Option<String>| match why {
             Some(why) => ActionOutcome::LeftAlone { why },

@@ -4,8 +4,8 @@
 use isobar_model::plan::Plan;
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::{
-    Action, ActionOutcome, Capabilities, Count, Counters, CpuId, Machine, NodeId, NodeMap, Outcome, PageMove, Pages, Pid,
-    ProcessSample, Sample, Seconds, ThreadSample, Tid, Wake,
+    Action, ActionOutcome, Capabilities, Count, Counters, CpuId, Machine, NodeId, NodeMap, Outcome, PageMove, Pages,
+    Pid, ProcessSample, Sample, Seconds, ThreadSample, Tid, Wake,
 };
 use std::sync::Arc;
 

@@ -5,9 +5,9 @@
 //! machine and the simulated one. It owns no clock (the machine does) and prints nothing (the
 //! observer may).
 
+mod commands;
 #[cfg(any(test, feature = "fake"))]
 pub mod fake;
-mod commands;
 mod holds;
 mod journal;
 mod observer;
@@ -26,8 +26,8 @@ use crate::error::{BoxError, RunError};
 use crate::missing::{self, Missing};
 use crate::policies;
 use crate::selection::{self, CgroupsOf, Memory, Rules};
-use isobar_model::plan::Plan;
 use holds::Holds;
+use isobar_model::plan::Plan;
 use isobar_model::{ActionId, Machine, Observation, Outcome, Policy, Sample, Seconds, Sensor, Wake};
 use journal::Journal;
 use std::borrow::Cow;
@@ -322,6 +322,11 @@ impl<'a, M: Machine> Loop<'a, M> {
             None if self.limits.dry_run => Ok(None),
             None => self.applied_to_machine(plan).map(Some).map_err(of_machine),
         }
+    }
+
+    /// The latest epoch, where there was one.
+    pub fn latest(&self) -> Option<Epoch<'_>> {
+        self.latest_epoch()
     }
 
     fn latest_epoch(&self) -> Option<Epoch<'_>> {

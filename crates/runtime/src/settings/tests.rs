@@ -50,7 +50,8 @@ fn the_daemons_section_is_checked_as_the_others_are() {
 
 #[test]
 fn sections_of_policies_are_handed_on() {
-    let (OnlyOurs { manage, .. }, policies) = Config::parse("[manage]\nmin_cpu_percent = 5\n[dino]\nclass_window = 3\n").unwrap();
+    let (OnlyOurs { manage, .. }, policies) =
+        Config::parse("[manage]\nmin_cpu_percent = 5\n[dino]\nclass_window = 3\n").unwrap();
     assert!((manage.min_cpu_percent - 5.0).abs() < f64::EPSILON);
     assert_eq!(policies.keys().collect::<Vec<_>>(), ["dino", "manage"]);
 }

@@ -28,7 +28,9 @@ use crate::report::{RunReport, Totals};
 use crate::workload::{App, Workload};
 use allocation::Allocation;
 use isobar_contention::Solver;
-use isobar_model::{Action, ActionOutcome, Capabilities, CpuSet, LlcId, Machine, Outcome, Pid, Plan, Sample, Seconds, Sensor, Tid, Wake};
+use isobar_model::{
+    Action, ActionOutcome, Capabilities, CpuSet, LlcId, Machine, Outcome, Pid, Plan, Sample, Seconds, Sensor, Tid, Wake,
+};
 use process::Process;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
