@@ -1,13 +1,15 @@
 //! The loop over this machine or a simulated one, or a recording, epoch by epoch, for verbs that
 //! have a rhythm of their own: `top` and `doctor`.
 
-use super::watch::{Needed, Target};
+use super::watch::{Needed, Tape, Target};
 use crate::failure::bad_input;
 use crate::machines::{linux, simulated};
 use crate::past::Past;
-use crate::top::Source;
-use isobar_model::{Machine, Seconds, Sensor};
-use isobar_recording::Recording;
+use crate::record::Recording;
+use crate::report::Recorded;
+use crate::text::plural;
+use crate::top::{Source, Taped};
+use isobar_model::{ActionId, Machine, Seconds, Sensor};
 use isobar_runtime::settings::Config;
 use isobar_runtime::{Loop, Surroundings, policies};
 use isobar_sim::SimMachine;
@@ -39,7 +41,7 @@ pub fn over<R>(
             looped(machine, needed, surroundings, work)
         }
         Target::Recording(file) => {
-            let recording = Recording::open(&file).map_err(bad_input)?;
+            let recording = isobar_recording::Recording::open(&file).map_err(bad_input)?;
             work(&mut Recorded(Past::of(recording)))
         }
         Target::Sim { workload, seed } => {
@@ -77,12 +79,20 @@ fn looped<M: Machine, R>(
     surroundings: Surroundings<'_>,
     work: &mut dyn FnMut(&mut dyn Source) -> anyhow::Result<R>,
 ) -> anyhow::Result<R> {
+    let tape = needed.tape();
     let Needed { policy, rules, limits, .. } = needed;
     let mut run = Loop::new(machine, policy, limits).selecting(rules).within(surroundings);
-    let done = run.begin().map(drop).map_err(anyhow::Error::from).and_then(|()| work(&mut Epochs(&mut run)));
+    let mut recording = None;
+    let done = run
+        .begin()
+        .map(drop)
+        .map_err(anyhow::Error::from)
+        .and_then(|()| work(&mut Epochs { run: &mut run, tape: &tape, recording: &mut recording }));
     let finished = run.finish();
+    let recorded = recording.map(Recording::finish).transpose();
     let done = done?;
     finished?;
+    recorded?;
     Ok(done)
 }
 
@@ -95,12 +105,19 @@ impl Source for Recorded {
     }
 }
 
-/// The loop as a source.
-struct Epochs<'l, 'a, M: Machine>(&'l mut Loop<'a, M>);
+/// The loop as a source, with what is recorded of it.
+struct Epochs<'l, 'a, M: Machine> {
+    run: &'l mut Loop<'a, M>,
+    tape: &'l Tape,
+    recording: &'l mut Option<Recording>,
+}
 
 impl<M: Machine> Source for Epochs<'_, '_, M> {
     fn next(&mut self, see: &mut dyn FnMut(&Moment<'_>)) -> anyhow::Result<bool> {
-        let Some(epoch) = self.0.step()? else { return Ok(false) };
+        let Some(epoch) = self.run.step()? else { return Ok(false) };
+        if let Some(recording) = self.recording {
+            recording.take(&epoch);
+        }
         let undone: Vec<_> = epoch.undone.iter().map(|one| one.id).collect();
         see(&Moment {
             number: epoch.number,
@@ -113,5 +130,28 @@ impl<M: Machine> Source for Epochs<'_, '_, M> {
             undone: &undone,
         });
         Ok(true)
+    }
+
+    fn undo(&mut self, ids: &[ActionId]) -> String {
+        let said = ids.iter().rev().map(|id| match self.run.undo(*id) {
+            Ok(_) => format!("#{id} is taken back"),
+            Err(why) => why.to_string(),
+        });
+        said.collect::<Vec<_>>().join("; ")
+    }
+
+    fn record(&mut self) -> anyhow::Result<Taped> {
+        if let Some(recording) = self.recording.take() {
+            let file = recording.file().display().to_string();
+            let Recorded { epochs, .. } = recording.finish()?;
+            return Ok(Taped::Ended(format!("{} recorded to {file}", plural(epochs, "epoch"))));
+        }
+        let mut recording = self.tape.start()?;
+        if let Some(epoch) = self.run.latest() {
+            recording.begin_with(epoch.sample, epoch.number);
+        }
+        let file = recording.file().display().to_string();
+        *self.recording = Some(recording);
+        Ok(Taped::To(file))
     }
 }

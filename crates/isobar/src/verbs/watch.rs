@@ -16,6 +16,7 @@ use isobar_runtime::selection::Rules;
 use isobar_runtime::settings::{self, Config, DEFAULT_INTERVAL_SECONDS, INTERVAL_SECONDS, ManageConfig};
 use isobar_runtime::{Limits, Loop, Surroundings, policies};
 use isobar_sim::SimMachine;
+use jiff::Zoned;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -148,13 +149,15 @@ impl Needed {
     /// # Errors
     /// As [`Needed::start_recording`].
     pub fn recording_to(&self, file: PathBuf, bounds: Bounds) -> anyhow::Result<Recording> {
-        let is_simulated = self.target != Target::Linux;
+        self.tape().start_to(file, bounds)
+    }
+
+    /// What recordings of this run are made from.
+    pub fn tape(&self) -> Tape {
         let mut about = self.about.clone();
         about.facts.insert(about::INTERVAL.to_owned(), self.limits.interval.0.to_string());
         about.facts.insert(about::DRY_RUN.to_owned(), self.limits.dry_run.to_string());
-        let cgroup = if is_simulated { |_| None } else { linux::shown_cgroup as fn(Pid) -> Option<String> };
-        let wanted = Wanted { file, bounds, about, is_simulated };
-        Recording::start(&wanted, cgroup).map_err(bad_input)
+        Tape { about, is_simulated: self.target != Target::Linux }
     }
 
     /// Whether the output is worth waiting for: a simulated machine stands still meanwhile, and
@@ -169,6 +172,30 @@ impl Needed {
             Target::Linux => WallClock::system(),
             Target::Sim { .. } | Target::Recording(_) => WallClock::none(),
         }
+    }
+}
+
+/// What recordings of a run are made from, while it goes on.
+#[derive(Clone, Debug)]
+pub struct Tape {
+    about: About,
+    is_simulated: bool,
+}
+
+impl Tape {
+    /// A recording to a new file in the working folder, named by the time of day.
+    ///
+    /// # Errors
+    /// Where it cannot be made.
+    pub fn start(&self) -> anyhow::Result<Recording> {
+        let now = Zoned::now().strftime("%Y%m%d-%H%M%S");
+        self.start_to(format!("isobar-{now}.isobar").into(), Bounds::default())
+    }
+
+    fn start_to(&self, file: PathBuf, bounds: Bounds) -> anyhow::Result<Recording> {
+        let cgroup = if self.is_simulated { |_| None } else { linux::shown_cgroup as fn(Pid) -> Option<String> };
+        let wanted = Wanted { file, bounds, about: self.about.clone(), is_simulated: self.is_simulated };
+        Recording::start(&wanted, cgroup).map_err(bad_input)
     }
 }
 
