@@ -75,12 +75,7 @@ fn give_back_before_a_panic_is_told() {
 ///
 /// # Errors
 /// What ended the source; what is wrong with the terminal.
-pub fn show(
-    app: &mut App,
-    news: &Receiver<News>,
-    orders: &Sender<Order>,
-    elsewhere: &Elsewhere,
-) -> anyhow::Result<()> {
+pub fn show(app: &mut App, news: &Receiver<News>, orders: &Sender<Order>, elsewhere: &Elsewhere) -> anyhow::Result<()> {
     // Bad input is told on an ordinary terminal.
     match news.recv() {
         Ok(News::Ended(done)) => return done,

@@ -9,6 +9,7 @@ mod error;
 mod identities;
 mod options;
 mod outcomes;
+mod outlive;
 pub mod stop;
 mod undo;
 mod unpin;
@@ -317,34 +318,6 @@ impl<S: Sensing> LinuxMachine<S> {
             news.moved.into_iter().for_each(|(from, to, pages)| actuators.record_pages(from, to, pages));
         }
         news.flights
-    }
-
-    /// What becomes of changes that cannot be written down, where the machine goes on without them.
-    ///
-    /// # Errors
-    /// Where it does not, or the fault is another.
-    pub(super) fn outlived(&self, error: ActuatorError) -> Result<ActionOutcome, MachineError> {
-        match &error {
-            ActuatorError::State { .. } if self.options.outlives_full_disks => {
-                Ok(ActionOutcome::Refused { errno: None, why: error.to_string() })
-            }
-            _ => Err(error.into()),
-        }
-    }
-
-    /// Brings the state file up to date: what is in it is enough to put everything back in any
-    /// case.
-    pub(super) fn flush(&mut self) -> Result<(), MachineError> {
-        match self.actuators.as_mut().map(Actuators::flush) {
-            Some(Err(error)) => self.outlived(error).map(drop),
-            _ => Ok(()),
-        }
-    }
-
-    /// Other bounds from the next plan on: threads moved in an epoch, and whether threads are moved
-    /// that their owner pinned.
-    pub const fn bound_by(&mut self, moves_per_epoch: usize, move_pinned: bool) {
-        (self.options.moves_per_epoch, self.options.move_pinned) = (moves_per_epoch, move_pinned);
     }
 
     /// The outcome of every action where nothing may be changed; `None` where it may.
