@@ -6,7 +6,6 @@ use crate::failure::bad_input;
 use crate::machines::{linux, simulated};
 use crate::past::Past;
 use crate::record::Recording;
-use crate::report::Recorded;
 use crate::text::plural;
 use crate::top::{Source, Taped};
 use isobar_model::{ActionId, Machine, Seconds, Sensor};
@@ -143,7 +142,7 @@ impl<M: Machine> Source for Epochs<'_, '_, M> {
     fn record(&mut self) -> anyhow::Result<Taped> {
         if let Some(recording) = self.recording.take() {
             let file = recording.file().display().to_string();
-            let Recorded { epochs, .. } = recording.finish()?;
+            let epochs = recording.finish()?.epochs;
             return Ok(Taped::Ended(format!("{} recorded to {file}", plural(epochs, "epoch"))));
         }
         let mut recording = self.tape.start()?;

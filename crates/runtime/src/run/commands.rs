@@ -89,17 +89,24 @@ impl<'a, M: Machine> Loop<'a, M> {
         }
     }
 
+    /// Whether a policy could go on here.
+    ///
+    /// # Errors
+    /// What the machine lacks of what it needs.
+    pub fn could_decide(&self, policy: &dyn Policy) -> Result<(), Refusal> {
+        let Some(readings) = self.readings.as_ref().filter(|_| !self.limits.despite_missing) else { return Ok(()) };
+        let capabilities = &readings.latest.capabilities;
+        policies::refusal(policy.name(), &capabilities.lacking(policy.needs()), capabilities)
+    }
+
     /// Goes on with another policy, which knows nothing of what was before.
     ///
     /// # Errors
-    /// Where the machine lacks what it needs: then the one before goes on.
+    /// As [`Loop::could_decide`]: then the one before goes on.
     pub fn decide_by(&mut self, policy: Box<dyn Policy + 'a>) -> Result<(), Refusal> {
+        self.could_decide(policy.as_ref())?;
         if let Some(readings) = &self.readings {
-            let capabilities = &readings.latest.capabilities;
-            let lacking = capabilities.lacking(policy.needs());
-            if !self.limits.despite_missing {
-                policies::refusal(policy.name(), &lacking, capabilities)?;
-            }
+            let lacking = readings.latest.capabilities.lacking(policy.needs());
             self.without = lacking.iter().map(|(sensor, _)| *sensor).collect();
         }
         self.policy = policy;

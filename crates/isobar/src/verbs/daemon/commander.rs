@@ -111,6 +111,7 @@ impl Desk {
     /// Puts a good configuration in place; what is changed of threads stays on record.
     fn take<M: Machine + Adjust>(&mut self, run: &mut Loop<'_, M>, fresh: Fresh) -> anyhow::Result<Vec<&'static str>> {
         let Fresh { needed, decides_otherwise, later } = fresh;
+        run.could_decide(needed.policy.as_ref())?;
         run.machine_mut().adjust(&needed.config, needed.policy.as_ref());
         if decides_otherwise {
             run.decide_by(needed.policy)?;

@@ -101,7 +101,7 @@ impl Beside<'_> {
         surroundings: Surroundings<'_>,
         aftermath: impl Fn(&M) -> Aftermath,
     ) -> anyhow::Result<()> {
-        let wake: Arc<dyn Fn() + Send + Sync> = machine.caller().map_or_else(|| Arc::new(|| ()), Arc::from);
+        let wake: Arc<dyn Fn() + Send + Sync> = Arc::from(machine.caller().unwrap_or_else(|| Box::new(|| ())));
         let service = Rc::new(RefCell::new(Service::new()));
         service.borrow().pulse(Arc::clone(&wake)).context("the watchdog")?;
         let (recording, recorded_to) = self.recording(&needed);
