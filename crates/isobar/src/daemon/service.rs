@@ -16,6 +16,7 @@ pub struct Service {
     watchdog: Option<Duration>,
     alive: Option<Instant>,
     status: Option<Instant>,
+    stops: bool,
 }
 
 impl Service {
@@ -61,9 +62,11 @@ impl Service {
         }
     }
 
-    /// It is about to end.
-    pub fn stopping(&self) {
-        tell(&[NotifyState::Stopping]);
+    /// It is about to end. Said once.
+    pub fn stopping(&mut self) {
+        if !std::mem::replace(&mut self.stops, true) {
+            tell(&[NotifyState::Stopping]);
+        }
     }
 
     /// How it is, in a line, now and then.

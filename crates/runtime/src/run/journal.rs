@@ -27,10 +27,10 @@ pub struct Applied {
 }
 
 impl Applied {
-    /// Whether it has an effect that was not taken back.
+    /// Whether it has an effect that was not taken back and could be.
     #[must_use]
-    pub const fn stands(&self) -> bool {
-        self.outcome.is_effective() && self.undone.is_none()
+    pub fn stands(&self) -> bool {
+        self.outcome.is_effective() && self.undone.is_none() && Subject::of(&self.action).is_some()
     }
 }
 

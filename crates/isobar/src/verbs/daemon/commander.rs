@@ -7,6 +7,7 @@ use crate::daemon::{Call, Log, Service};
 use crate::machines::adjust::Adjust;
 use crate::machines::linux::Changed;
 use crate::report::{Priority, outcome_in_words};
+use crate::signals::StopFlag;
 use crate::verbs::watch::WatchArgs;
 use isobar_control::{Answer, Request, Status};
 use isobar_model::{ActionId, ActionOutcome, Machine, Seconds};
@@ -22,6 +23,8 @@ use std::sync::mpsc::Receiver;
 pub struct Desk {
     /// Requests.
     pub calls: Receiver<Call>,
+    /// Whether a signal asked to stop.
+    pub stop: StopFlag,
     /// Whether a reload is asked for.
     pub reload: Arc<AtomicBool>,
     /// Who started us.
@@ -42,6 +45,9 @@ pub struct Desk {
 
 impl<M: Machine + Adjust> Commander<M> for Desk {
     fn command(&mut self, run: &mut Loop<'_, M>) {
+        if self.stop.is_raised() {
+            return self.service.borrow_mut().stopping();
+        }
         self.service.borrow_mut().alive();
         self.service.borrow_mut().status(|| brief(run));
         if self.reload.swap(false, Ordering::SeqCst) {

@@ -110,6 +110,7 @@ impl Beside<'_> {
         heed_hangup(Arc::clone(&reload), wake).context("SIGHUP")?;
         let desk = Desk {
             calls,
+            stop: self.stop.clone(),
             reload,
             service: Rc::clone(&service),
             log: self.log.clone(),
@@ -131,7 +132,7 @@ impl Beside<'_> {
         let run = Loop::new(machine, policy, limits).selecting(rules).within(surroundings);
         let mut run = run.commanded_by(Box::new(desk));
         let ended = watch::shown(&mut run, &mut Journal::new(&say, &ready), recording, aftermath);
-        service.borrow().stopping();
+        service.borrow_mut().stopping();
         drop(server);
         if let Err(why) = ended? {
             self.log.say(Priority::Warning, format!("the recording ended early: {why}"));
