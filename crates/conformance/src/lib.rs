@@ -19,6 +19,7 @@ mod registry;
 mod restoring;
 mod sampling;
 mod threads;
+mod undoing;
 mod verdict;
 mod waiting;
 mod ways;

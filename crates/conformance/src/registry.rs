@@ -2,11 +2,11 @@
 
 use crate::bench::Bench;
 use crate::verdict::Assertion;
-use crate::{pages, plans, restoring, sampling, threads, waiting, ways};
+use crate::{pages, plans, restoring, sampling, threads, undoing, waiting, ways};
 
 /// The whole list, in the order of the seam's calls.
 #[must_use]
 pub fn assertions<B: Bench>() -> Vec<Assertion<B>> {
     let seam = [sampling::list(), threads::list(), pages::list(), plans::list(), waiting::list(), restoring::list()];
-    seam.into_iter().chain([ways::list()]).flatten().collect()
+    seam.into_iter().chain([undoing::list(), ways::list()]).flatten().collect()
 }

@@ -20,6 +20,7 @@ pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
         ("set_ways: masks that are empty, too wide or with gaps are refused and change nothing", masks_are_refused),
         ("set_ways: one class too many is refused and leaves nothing behind", one_class_too_many),
         ("set_ways: threads that ended are ordinary", the_ended_are_ordinary),
+        ("undo: a cluster's threads may fill every way again, and other clusters stand", one_cluster_taken_back),
         ("restore: every thread may fill every way again, and twice is harmless", every_way_again),
     ]
 }
@@ -263,6 +264,19 @@ fn the_ended_are_ordinary<B: Bench>(bench: &B) -> Checked {
     done(&mut stage, &[cache.set("c", high, &[&who[0][1..], &who[1][..]].concat())])?;
     expect(&mut stage, cache, "who goes on", &[(who[0][0], low), (who[0][1], high)])?;
     expect(&mut stage, cache, "who came after the ended", &with(&new, cache.all))
+}
+
+fn one_cluster_taken_back<B: Bench>(bench: &B) -> Checked {
+    let cache = first(bench)?;
+    let (low, high) = cache.parts();
+    let (mut stage, who) = one(bench, 3)?;
+    let both = [cache.set("a", low, &who[..1]), cache.set("b", high, &who[1..2])];
+    done(&mut stage, &both)?;
+    let outcome = stage.machine().undo(&both[0], &ActionOutcome::Done)?;
+    ensure!(outcome == ActionOutcome::Done, "taking cluster a back came to {outcome:?}");
+    expect(&mut stage, cache, "after one was taken back", &[(who[0], cache.all), (who[1], high)])?;
+    stage.machine().restore()?;
+    expect(&mut stage, cache, "after restore", &with(&who, cache.all))
 }
 
 fn every_way_again<B: Bench>(bench: &B) -> Checked {

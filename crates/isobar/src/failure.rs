@@ -56,6 +56,11 @@ pub fn tell(message: &str) {
     tell_within(message, PATIENCE);
 }
 
+/// Writes a line as it is to stderr, under the same rule.
+pub fn write_line(line: &str) {
+    output::stderr_within(line.to_owned(), PATIENCE);
+}
+
 fn tell_within(message: &str, limit: Duration) {
     output::stderr_within(format!("isobar: {}\n", text::plain(&text::brief(message))), limit);
 }

@@ -8,6 +8,7 @@
 
 mod catalogue;
 mod command;
+mod daemon;
 mod deciders;
 mod export;
 mod failure;

@@ -3,7 +3,7 @@
 //! `ISOBAR_TEST_HANG_AT_EPOCH=N` it never ends. The tests show with them that a bug in a policy
 //! leaves nothing changed behind.
 
-use isobar_model::{Observation, Outcome, Plan, Policy, Sensor, WayCurves};
+use isobar_model::{Action, Observation, Outcome, Plan, Policy, Sensor, WayCurves};
 use std::time::Duration;
 
 const PANIC: &str = "ISOBAR_TEST_PANIC_AT_EPOCH";
@@ -68,5 +68,9 @@ impl Policy for Faulty {
 
     fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
         self.policy.applied(plan, outcome);
+    }
+
+    fn undone(&mut self, action: &Action) {
+        self.policy.undone(action);
     }
 }

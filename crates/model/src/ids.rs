@@ -24,6 +24,18 @@ macro_rules! id {
     };
 }
 
+/// An action that was applied, counted from 1 since the run began. People name it to have it taken
+/// back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ActionId(pub u64);
+
+impl fmt::Display for ActionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 id!(
     /// A NUMA memory node, by the kernel's number (`/sys/devices/system/node/nodeN`). Numbers may
     /// have gaps; a node may have no CPU.

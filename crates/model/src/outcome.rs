@@ -8,11 +8,26 @@ use serde::{Deserialize, Serialize};
 /// machine moves in an epoch. No refusal: it can be asked for in the next epoch.
 pub const MOVES_USED_UP: &str = "the budget of moves an epoch is used up";
 
+/// Why an action is refused that a person had taken back.
+pub const UNDONE: &str = "taken back by hand";
+
 /// What became of the actions of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// One for each action of the plan, in order.
     pub actions: Vec<ActionOutcome>,
+}
+
+impl ActionOutcome {
+    /// Whether anything was changed; what is under way counts.
+    #[must_use]
+    pub const fn is_effective(&self) -> bool {
+        match self {
+            Self::Done => true,
+            Self::Pages { moved: pages, .. } | Self::Queued { pages, .. } => pages.0 > 0,
+            _ => false,
+        }
+    }
 }
 
 /// What became of one action.
@@ -73,11 +88,6 @@ impl Outcome {
     /// How many actions had an effect; what is under way counts.
     #[must_use]
     pub fn effective(&self) -> usize {
-        let acted = |outcome: &&ActionOutcome| match outcome {
-            ActionOutcome::Done => true,
-            ActionOutcome::Pages { moved: pages, .. } | ActionOutcome::Queued { pages, .. } => pages.0 > 0,
-            _ => false,
-        };
-        self.actions.iter().filter(acted).count()
+        self.actions.iter().filter(|outcome| outcome.is_effective()).count()
     }
 }

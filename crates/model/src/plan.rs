@@ -35,6 +35,18 @@ impl Plan {
         Self { policy: policy.to_owned(), ..Self::default() }
     }
 
+    /// The plan of an epoch in which people had the decisions paused.
+    #[must_use]
+    pub fn paused(policy: &str) -> Self {
+        Self { notes: vec![PAUSED.to_owned()], ..Self::nothing(policy) }
+    }
+
+    /// Whether the policy was not asked since the decisions were paused.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.notes.first().is_some_and(|note| note == PAUSED) && self.actions.is_empty()
+    }
+
     /// Keeps the actions that `keep` admits. Predictions go on naming theirs by index; one that has
     /// lost all of its actions goes, too.
     pub fn retain_actions(&mut self, keep: impl Fn(&Action) -> bool) {
@@ -51,6 +63,9 @@ impl Plan {
         self.actions.retain(|_| all.next().copied().unwrap_or(true));
     }
 }
+
+/// The note of an epoch in which nothing was decided, since a person asked for that.
+const PAUSED: &str = "paused: nothing is decided until `isobar resume`";
 
 /// One change to the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,8 +5,8 @@
 use crate::capabilities::Sensor;
 use crate::ids::Pid;
 use crate::observation::{CacheClass, Observation};
-use crate::outcome::Outcome;
-use crate::plan::Plan;
+use crate::outcome::{ActionOutcome, Outcome, UNDONE};
+use crate::plan::{Action, Plan};
 use crate::profile::Profile;
 use crate::sample::Sample;
 use crate::units::Seconds;
@@ -35,6 +35,24 @@ pub trait Machine {
     /// refuses is an outcome.
     fn apply(&mut self, plan: &Plan) -> Result<Outcome, Self::Error>;
 
+    /// Takes back one action that it carried out earlier, given what became of it then. A thread
+    /// gets back what it had before any change of ours, if it is still the same and still has what
+    /// we gave it; pages go back that are still where we put them and for which there is room;
+    /// ways and allocations are as if they had never been set. What cannot be taken back is
+    /// [`ActionOutcome::LeftAlone`], with the reason.
+    ///
+    /// # Errors
+    /// As [`Machine::apply`].
+    fn undo(&mut self, _action: &Action, _outcome: &ActionOutcome) -> Result<ActionOutcome, Self::Error> {
+        Ok(ActionOutcome::LeftAlone { why: "this machine takes no single action back".to_owned() })
+    }
+
+    /// What has [`Machine::wait`] come back before its time, from any thread: the wait that goes on,
+    /// or else the next one. `None` where waits take no time.
+    fn caller(&self) -> Option<Box<dyn Fn() + Send + Sync>> {
+        None
+    }
+
     /// Lets time pass until the next epoch: sleeps, simulates or skips ahead.
     ///
     /// # Errors
@@ -53,6 +71,8 @@ pub trait Machine {
 pub enum Wake {
     /// The interval is over.
     Elapsed,
+    /// Someone called ([`Machine::caller`]); the next wait goes on to the same end.
+    Called,
     /// The user or the system asked to stop.
     Interrupted,
     /// The workload or the recording has ended.
@@ -89,6 +109,15 @@ pub trait Policy {
         None
     }
 
+    /// A person had an action taken back that it had asked for. Whoever decides whether it may be
+    /// asked for again at once is not the policy: the loop holds it off; but a policy may have
+    /// reckoned with it. By default it is as if the machine had refused it now.
+    fn undone(&mut self, action: &Action) {
+        let plan = Plan { actions: vec![action.clone()], ..Plan::nothing(self.name()) };
+        let refused = ActionOutcome::Refused { errno: None, why: UNDONE.to_owned() };
+        self.applied(&plan, &Outcome { actions: vec![refused] });
+    }
+
     /// What it has measured of programs by giving them more and fewer LLC ways (LFOC+); none for
     /// policies that do not.
     fn learnt(&self) -> Vec<WayCurves> {
@@ -120,6 +149,10 @@ impl<P: Policy + ?Sized> Policy for &mut P {
 
     fn failed(&self) -> Option<&str> {
         (**self).failed()
+    }
+
+    fn undone(&mut self, action: &Action) {
+        (**self).undone(action);
     }
 
     fn learnt(&self) -> Vec<WayCurves> {

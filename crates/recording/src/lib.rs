@@ -23,7 +23,7 @@ mod writer;
 pub use error::RecordingError;
 pub use frame::Managed;
 pub use machine::{Now, RecordedMachine};
-pub use moment::{Decision, Moment};
+pub use moment::{Decision, Moment, TakenBack};
 pub use reader::Recording;
 pub use recorder::Recorder;
 pub use writer::{About, Bounds, CgroupOf, Writer};

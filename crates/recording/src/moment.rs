@@ -1,7 +1,7 @@
 //! What a recording holds of one epoch.
 
 use crate::frame::Managed;
-use isobar_model::{Outcome, Plan, Sample, Seconds};
+use isobar_model::{Action, ActionId, ActionOutcome, Outcome, Plan, Sample, Seconds};
 
 /// One epoch: what was read at its end, and what was decided.
 #[derive(Clone, Debug)]
@@ -27,4 +27,19 @@ pub struct Decision {
     pub outcome: Option<Outcome>,
     /// CPU time that isobar itself took in the epoch.
     pub own_cpu: Option<Seconds>,
+    /// The number of the plan's first action, the others follow; `None` in a dry run.
+    pub first_id: Option<ActionId>,
+    /// What was taken back by hand since the epoch before.
+    pub undone: Vec<TakenBack>,
+}
+
+/// An action that was taken back by hand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TakenBack {
+    /// Its number.
+    pub id: ActionId,
+    /// The action.
+    pub action: Action,
+    /// What became of it.
+    pub outcome: ActionOutcome,
 }

@@ -2,10 +2,10 @@
 
 use crate::error::RecordingError;
 use crate::frame::{self, State};
-use crate::moment::{Decision, Moment};
+use crate::moment::{Decision, Moment, TakenBack};
 use crate::writer::{APPLICATION, FORMAT};
 use isobar_model::wire::plan_from_json;
-use isobar_model::{Outcome, Seconds};
+use isobar_model::{ActionId, Outcome, Seconds};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,8 @@ pub struct Recording {
     state: State,
     /// The epoch that the state is after.
     at: Option<u64>,
+    /// Whether it knows of actions by number; files of earlier versions do not.
+    has_ids: bool,
 }
 
 /// One row, not yet understood.
@@ -39,8 +41,10 @@ impl Recording {
     pub fn open(path: &Path) -> Result<Self, RecordingError> {
         std::fs::metadata(path).map_err(|error| RecordingError::File { path: path.to_owned(), error })?;
         let connection = connection(path).map_err(RecordingError::sqlite(path))?;
-        let recording = Self { path: path.to_owned(), connection, state: State::default(), at: None };
+        let mut recording =
+            Self { path: path.to_owned(), connection, state: State::default(), at: None, has_ids: false };
         recording.check()?;
+        recording.has_ids = recording.knows_undo()?;
         Ok(recording)
     }
 
@@ -59,6 +63,12 @@ impl Recording {
             return Err(RecordingError::Empty(self.path.clone()));
         }
         Ok(())
+    }
+
+    fn knows_undo(&self) -> Result<bool, RecordingError> {
+        let query = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'undo'";
+        let count = self.connection.query_row(query, [], |row| row.get::<_, i64>(0));
+        count.map(|count| count > 0).map_err(RecordingError::sqlite(&self.path))
     }
 
     /// The file.
@@ -164,7 +174,32 @@ impl Recording {
         let outcome = raw.outcome.as_deref().map(serde_json::from_str).transpose();
         let outcome = outcome.map_err(|error| wrong(format!("outcome: {error}")))?;
         let outcome = outcome.map(|actions| Outcome { actions });
-        Ok(Decision { plan, outcome, own_cpu: raw.own_cpu.map(Seconds) })
+        let (first_id, undone) = if self.has_ids { self.numbered(raw.number)? } else { (None, Vec::new()) };
+        Ok(Decision { plan, outcome, own_cpu: raw.own_cpu.map(Seconds), first_id, undone })
+    }
+
+    /// The number of an epoch's first action, and what was taken back before it.
+    fn numbered(&self, epoch: u64) -> Result<(Option<ActionId>, Vec<TakenBack>), RecordingError> {
+        let read = || -> rusqlite::Result<_> {
+            let mut first = self.connection.prepare_cached("SELECT min(id) FROM action WHERE epoch = ?")?;
+            let first = first.query_row(params![epoch], |row| row.get::<_, Option<u64>>(0))?;
+            let mut undone = self.connection.prepare_cached("SELECT id, action, outcome FROM undo WHERE epoch = ?")?;
+            let row = |row: &Row<'_>| Ok((row.get::<_, u64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?));
+            let undone = undone.query_map(params![epoch], row)?.collect::<rusqlite::Result<Vec<_>>>()?;
+            Ok((first, undone))
+        };
+        let (first, undone) = read().map_err(RecordingError::sqlite(&self.path))?;
+        let wrong = |error: serde_json::Error| RecordingError::Decision {
+            path: self.path.clone(),
+            epoch,
+            what: format!("undo: {error}"),
+        };
+        let taken = |(id, action, outcome): (u64, String, String)| -> serde_json::Result<TakenBack> {
+            let (action, outcome) = (serde_json::from_str(&action)?, serde_json::from_str(&outcome)?);
+            Ok(TakenBack { id: ActionId(id), action, outcome })
+        };
+        let undone = undone.into_iter().map(taken).collect::<serde_json::Result<_>>().map_err(wrong)?;
+        Ok((first.map(ActionId), undone))
     }
 }
 

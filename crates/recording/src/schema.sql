@@ -101,7 +101,17 @@ CREATE TABLE action (
     result TEXT,          -- done, pages, queued, vanished, refused, left_alone; NULL in a dry run
     outcome TEXT,         -- JSON
     change INTEGER,       -- the change that it belongs to
+    id INTEGER,           -- its number, for `isobar undo`; NULL in a dry run
     PRIMARY KEY (epoch, position)
+) WITHOUT ROWID;
+
+-- Actions that were taken back by hand, in the epoch before which that happened.
+CREATE TABLE undo (
+    epoch INTEGER NOT NULL,
+    id INTEGER NOT NULL,    -- that of the action
+    action TEXT NOT NULL,   -- JSON
+    outcome TEXT NOT NULL,  -- JSON
+    PRIMARY KEY (epoch, id)
 ) WITHOUT ROWID;
 
 CREATE TABLE note (

@@ -4,8 +4,8 @@ use super::*;
 use isobar_model::num;
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::{
-    Action, ActionOutcome, Bytes, Count, Counters, CpuId, Effect, Gain, Machine, Observation, Outcome, Pid, Plan,
-    Prediction, ProcessSample, Sample, Seconds, ThreadSample, Tid, Topology, Wake,
+    Action, ActionId, ActionOutcome, Bytes, Count, Counters, CpuId, Effect, Gain, Machine, Observation, Outcome, Pid,
+    Plan, Prediction, ProcessSample, Sample, Seconds, ThreadSample, Tid, Topology, Wake,
 };
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,15 @@ fn plan(second: u64) -> Plan {
 
 fn moment(machine: &Arc<Topology>, number: u64) -> Moment {
     let outcome = Some(Outcome { actions: vec![ActionOutcome::Done] });
-    let decision = (number > 0).then(|| Decision { plan: plan(number), outcome, own_cpu: Some(Seconds(0.01)) });
+    let taken =
+        |id: u64| TakenBack { id: ActionId(id), action: plan(id).actions.remove(0), outcome: ActionOutcome::Done };
+    let decision = (number > 0).then(|| Decision {
+        plan: plan(number),
+        outcome,
+        own_cpu: Some(Seconds(0.01)),
+        first_id: Some(ActionId(number)),
+        undone: if number % 5 == 2 { vec![taken(1), taken(2)] } else { Vec::new() },
+    });
     let managed = [(Pid(7), Tid(1))].into();
     Moment { number, wall_time: Some(1e9), sample: sample(machine, number, 3), managed, decision }
 }

@@ -62,8 +62,16 @@ fn report(epochs: u64) -> Report {
         let (seen, plan) = (seen(&machine, second, 10), plan(second));
         let outcome = Outcome { actions: vec![Default::default(); plan.actions.len()] };
         let capabilities = &Capabilities::default();
-        let moment =
-            Moment { number: second, capabilities, seen: &seen, managed: &seen, plan: &plan, outcome: Some(&outcome) };
+        let moment = Moment {
+            number: second,
+            capabilities,
+            seen: &seen,
+            managed: &seen,
+            plan: &plan,
+            outcome: Some(&outcome),
+            first_id: None,
+            undone: &[],
+        };
         collector.take(&moment, watch.take(&moment));
     }
     collector.finish(Head { title: "a run".into(), ..Head::default() })

@@ -38,5 +38,6 @@ pub use error::{BoxError, RunError, in_full};
 #[cfg(any(test, feature = "fake"))]
 pub use run::fake;
 pub use run::{
-    Epoch, Limits, Loop, Observer, Refusals, Repeated, Start, Surroundings, Tally, decide, percent_of_one_cpu,
+    Applied, Commander, Epoch, Limits, Loop, NotUndone, Observer, Refusals, Repeated, Start, Surroundings, Tally,
+    Undone, decide, percent_of_one_cpu,
 };

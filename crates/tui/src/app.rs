@@ -3,6 +3,7 @@
 use crate::columns::Columns;
 use crate::past::Past;
 use crate::rows::{Id, Kind, Row, Sort};
+use crate::undo::Question;
 use isobar_view::View;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -50,6 +51,12 @@ pub struct App {
     pub(crate) order: Vec<Id>,
     /// What the machine says of itself: its speed, or that it has ended.
     pub(crate) status: String,
+    /// Whether to take something back.
+    pub(crate) question: Option<Question>,
+    /// What is to be taken back, until the caller has fetched it.
+    pub(crate) agreed: Option<Question>,
+    /// What is recorded to.
+    pub(crate) recording: Option<String>,
     /// The view that comes next is looked at, and the picture stays with it.
     pub(crate) refreeze: bool,
 }
@@ -73,6 +80,9 @@ impl App {
             page: 10,
             order: Vec::new(),
             status: String::new(),
+            question: None,
+            agreed: None,
+            recording: None,
             refreeze: false,
         }
     }

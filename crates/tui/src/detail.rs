@@ -2,6 +2,7 @@
 
 use crate::canvas::{Canvas, Ink};
 use crate::text::short;
+use isobar_model::text::ranges;
 use isobar_model::{Bytes, num};
 use isobar_view::words::{digits, gain, name, times};
 use isobar_view::{Harm, LastAction, ProgramView, ThreadView, View};
@@ -89,8 +90,10 @@ pub fn decision(last: &LastAction, view: &View) -> [String; 2] {
         format!("; measured {own} (error {}{disturbed}): {kept}", gain(one.error).trim_start_matches('+'))
     });
     let (policy, words, became) = (&last.policy, &last.words, &last.became);
-    let first =
-        format!("last  {ago:.0} s ago by {policy}: {words}: {became}{predicted}{}", measured.unwrap_or_default());
+    let ids = ranges(last.ids.iter().map(|id| u32::try_from(id.0).unwrap_or(u32::MAX)));
+    let ids = if ids.is_empty() { ids } else { format!("#{ids} ") };
+    let measured = measured.unwrap_or_default();
+    let first = format!("last  {ids}{ago:.0} s ago by {policy}: {words}: {became}{predicted}{measured}");
     [first, format!("why  {}", last.reason)]
 }
 

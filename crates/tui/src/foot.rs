@@ -18,7 +18,9 @@ pub fn draw(app: &App, view: Option<&View>, canvas: &mut Canvas<'_>) -> u16 {
     for (y, gap) in (begin..).zip(gaps) {
         canvas.put(0, y, &short(&format!("- {}: {}", gap.what, gap.why), columns), Ink::Warm);
     }
-    let (text, ink) = if app.typing {
+    let (text, ink) = if let Some(question) = &app.question {
+        (question.line(), Ink::Bold)
+    } else if app.typing {
         (format!("filter by name or number: {}_   Enter keeps it, Esc clears it", app.filter), Ink::Bold)
     } else {
         (keys(app), Ink::Dim)
@@ -30,5 +32,7 @@ pub fn draw(app: &App, view: Option<&View>, canvas: &mut Canvas<'_>) -> u16 {
 fn keys(app: &App) -> String {
     let filter = if app.filter.is_empty() { "/ filter".to_owned() } else { format!("/ filter: {}", app.filter) };
     let (kind, sort, columns) = (app.kind.name(), app.sort.name(), app.columns.name());
-    format!("q quit  ? help  s {sort}  t {kind}  c {columns}  {filter}  d try  e explain  space freeze  <- -> time")
+    format!(
+        "q quit  ? help  s {sort}  t {kind}  c {columns}  {filter}  d try  e explain  space freeze  <- -> time  u undo  r record"
+    )
 }

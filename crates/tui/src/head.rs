@@ -23,6 +23,9 @@ fn title(app: &App, view: Option<&View>, canvas: &mut Canvas<'_>) {
         left.push_str(&format!("  {}", clock(view.time_seconds)));
     }
     left.push_str(&format!("  {}", app.setup.mode));
+    if let Some(file) = &app.recording {
+        left.push_str(&format!("  REC {}", short(file, 40)));
+    }
     let mut right = short(&app.status, 30);
     if let (Some(view), Some(newest)) = (view, app.past.newest()) {
         let back = newest.time_seconds - view.time_seconds;

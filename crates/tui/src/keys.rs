@@ -2,6 +2,8 @@
 
 use crate::app::{App, Overlay};
 use crate::rows::Kind;
+use crate::undo;
+use isobar_model::Pid;
 
 /// A key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +49,13 @@ pub enum Reply {
     Step,
     /// Faster or slower, by a factor.
     Speed(f64),
+    /// Look for an action on a program that can be taken back elsewhere, and ask about it
+    /// ([`App::ask`]).
+    FindUndo(Pid),
+    /// Take back what was agreed to ([`App::agreed`]).
+    Undo,
+    /// Begin to record what is watched, or end that.
+    Record,
 }
 
 /// Epochs that a page of time is.
@@ -67,6 +76,9 @@ fn press(app: &mut App, key: Key) -> Reply {
         typed(app, key);
         return Reply::Stay;
     }
+    if app.question.is_some() {
+        return undo::answered(app, key);
+    }
     if app.overlay.is_some() {
         return over(app, key);
     }
@@ -75,6 +87,8 @@ fn press(app: &mut App, key: Key) -> Reply {
         Key::Char('?' | 'h') => app.overlay = Some(Overlay::Help),
         Key::Char('e') => app.overlay = Some(Overlay::Explain),
         Key::Char('d') => app.overlay = Some(Overlay::Try),
+        Key::Char('u') => return undo::begin(app),
+        Key::Char('r') => return Reply::Record,
         Key::Char('s') => app.sort = app.sort.next(),
         Key::Char('S') => app.sort = app.sort.before(),
         Key::Char('c') => app.columns = app.columns.next(),

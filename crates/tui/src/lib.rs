@@ -33,10 +33,12 @@ mod table;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod undo;
 
 pub use app::{App, Setup};
 pub use frame::draw;
 pub use keys::{Key, Reply};
+pub use undo::Question;
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;

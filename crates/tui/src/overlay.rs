@@ -8,7 +8,7 @@ use isobar_view::words::{gain, name};
 use isobar_view::{ProgramView, View};
 use ratatui_core::layout::Rect;
 
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 18] = [
     "up down j k     select a row; page up, page down, home, end",
     "Enter           pages, harm, last decision and threads of that row",
     "left right      travel in time by an epoch; [ ] by ten; Esc: to now",
@@ -20,6 +20,8 @@ const KEYS: [&str; 16] = [
     "c               columns: overview, memory, decisions",
     "e               explain the last decision about the selected row",
     "d               try dry: what would be done now",
+    "u               undo the last decision about the selected row (asks first)",
+    "r               record what is watched, into a new file; again: end that",
     "?  q            this help; quit",
     "SLOW 1.41x      takes 1.41 times as long as alone with near pages",
     "HARMED BY b 20% would be 20 % faster without b (isobar's model)",

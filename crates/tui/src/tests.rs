@@ -214,3 +214,40 @@ fn rows_are_filtered_sorted_selected_and_expanded() {
     app.press(Key::Char('c'));
     assert!(frame(&mut app).contains("LAST ACTION"));
 }
+
+/// What was done about the selected program is taken back after a question, and only by `y`.
+#[test]
+fn undo_asks_first_and_says_what_it_would_take_back() {
+    let mut app = app(3);
+    assert_eq!(app.press(Key::Char('u')), Reply::Stay, "no program is selected");
+    let acted = |ids: &[u64]| {
+        let mut view = view(4);
+        view.acts = true;
+        for last in view.programs.iter_mut().filter_map(|program| program.last.as_mut()) {
+            last.ids = ids.iter().map(|id| isobar_model::ActionId(*id)).collect();
+        }
+        view
+    };
+    app.take(acted(&[7, 8]).into());
+    let acted_on = app.past.newest().and_then(|view| view.programs.iter().find(|one| one.last.is_some()));
+    app.selected = acted_on.map(|one| (one.pid.0, 0));
+    assert_eq!(app.press(Key::Char('u')), Reply::Stay);
+    let drawn = frame(&mut app);
+    assert!(drawn.contains("take back #7-8 (to CPU 4 (node 1))?"), "{drawn}");
+    assert_eq!((app.press(Key::Char('n')), app.agreed()), (Reply::Stay, None));
+    app.press(Key::Char('u'));
+    assert_eq!(app.press(Key::Char('y')), Reply::Undo);
+    assert_eq!(app.agreed().unwrap().ids.len(), 2);
+    assert_eq!(app.agreed(), None, "once");
+    app.take(acted(&[]).into());
+    let pid = app.selected.unwrap().0;
+    assert_eq!(app.press(Key::Char('u')), Reply::FindUndo(isobar_model::Pid(pid)), "perhaps a daemon did something");
+}
+
+#[test]
+fn what_is_recorded_to_stands_in_the_title() {
+    let mut app = app(1);
+    assert_eq!(app.press(Key::Char('r')), Reply::Record);
+    app.recording(Some("a.isobar".into()));
+    assert!(frame(&mut app).lines().next().unwrap().contains("REC a.isobar"));
+}

@@ -5,7 +5,7 @@ use crate::moment::Moment;
 use crate::view::{ActionView, LastAction, Measured};
 use crate::words;
 use isobar_model::text::{plain, ranges};
-use isobar_model::{Action, ActionOutcome, CpuId, Effect, NodeId, Observation, Pages, Pid, Tid, Topology};
+use isobar_model::{Action, ActionId, ActionOutcome, CpuId, Effect, NodeId, Observation, Pages, Pid, Tid, Topology};
 use std::collections::BTreeMap;
 
 /// The last decision about each program.
@@ -20,6 +20,7 @@ impl Decisions {
         if moment.outcome.is_some() {
             moment.plan.effects.iter().for_each(|effect| self.came_of_it(effect));
         }
+        self.take_back(moment.undone);
         for (pid, indices) in by_program(moment) {
             self.0.insert(pid, decision(moment, pid, &indices));
         }
@@ -35,6 +36,16 @@ impl Decisions {
         let done = self.0.iter().filter(|(_, last)| last.done);
         done.max_by(|a, b| a.1.time_seconds.total_cmp(&b.1.time_seconds).then(b.0.cmp(a.0)))
             .map(|(pid, last)| (*pid, last))
+    }
+
+    /// Notes what was taken back by hand.
+    fn take_back(&mut self, undone: &[ActionId]) {
+        for last in self.0.values_mut().filter(|last| last.ids.iter().any(|id| undone.contains(id))) {
+            last.ids.retain(|id| !undone.contains(id));
+            last.taken_back = last.ids.is_empty();
+            let what = if last.taken_back { "taken back by hand" } else { "taken back in part by hand" };
+            what.clone_into(&mut last.became);
+        }
     }
 
     fn came_of_it(&mut self, effect: &Effect) {
@@ -61,13 +72,22 @@ fn decision(moment: &Moment<'_>, pid: Pid, indices: &[usize]) -> LastAction {
     let outcomes: Vec<&ActionOutcome> =
         indices.iter().filter_map(|index| moment.outcome?.actions.get(*index)).collect();
     let prediction = moment.plan.predictions.iter().find(|one| one.actions.iter().any(|index| indices.contains(index)));
+    let first = moment.first_id.map_or(0, |first| first.0);
+    let effective = indices.iter().filter(|index| {
+        moment.outcome.is_some_and(|outcome| outcome.actions.get(**index).is_some_and(ActionOutcome::is_effective))
+    });
     LastAction {
+        ids: effective
+            .map(|index| ActionId(first + u64::try_from(*index).unwrap_or(0)))
+            .filter(|_| first > 0)
+            .collect(),
+        taken_back: false,
         time_seconds: moment.seen.time.0,
         policy: moment.plan.policy.clone(),
         words: together(&actions, moment.seen),
         reason: actions.first().map_or_else(String::new, |action| plain(action.reason()).into_owned()),
         became: became(moment.outcome.is_some(), &outcomes),
-        done: outcomes.iter().any(|outcome| is_done(outcome)),
+        done: outcomes.iter().any(|outcome| outcome.is_effective()),
         change: prediction.map(|one| one.change),
         predicted: prediction.and_then(|one| one.programs.iter().find(|gain| gain.pid == pid)).map(|gain| gain.gain),
         measured: None,
@@ -166,14 +186,6 @@ fn alone(action: &Action) -> String {
     }
 }
 
-fn is_done(outcome: &ActionOutcome) -> bool {
-    match outcome {
-        ActionOutcome::Done => true,
-        ActionOutcome::Pages { moved: pages, .. } | ActionOutcome::Queued { pages, .. } => pages.0 > 0,
-        _ => false,
-    }
-}
-
 /// What became of actions: the first that was not simply done speaks for all.
 fn became(acted: bool, outcomes: &[&ActionOutcome]) -> String {
     if !acted {
@@ -217,7 +229,18 @@ mod tests {
     fn taken(decisions: &mut Decisions, plan: &Plan, outcome: Option<&Outcome>) {
         let seen = seen("node:2 core:4", vec![process(1, "a", vec![thread(1, 0), thread(2, 1)])]);
         let capabilities = &Capabilities::default();
-        decisions.take(&Moment { number: 1, capabilities, seen: &seen, managed: &seen, plan, outcome });
+        let first_id = outcome.map(|_| ActionId(5));
+        let undone = &[];
+        decisions.take(&Moment {
+            number: 1,
+            capabilities,
+            seen: &seen,
+            managed: &seen,
+            plan,
+            outcome,
+            first_id,
+            undone,
+        });
     }
 
     #[test]
@@ -260,6 +283,13 @@ mod tests {
         let measured = decisions.of(Pid(1)).unwrap().measured.unwrap();
         assert_eq!((measured.gain, measured.sum, measured.kept), (Some(0.1), 0.2, true));
         assert_eq!(decisions.newest().unwrap().0, Pid(1));
+        assert_eq!(last.ids, [5, 6, 7].map(ActionId));
+        decisions.take_back(&[ActionId(6)]);
+        let part = decisions.of(Pid(1)).unwrap().clone();
+        assert_eq!((part.ids, part.taken_back), ([5, 7].map(ActionId).to_vec(), false));
+        decisions.take_back(&[ActionId(5), ActionId(7)]);
+        let all = decisions.of(Pid(1)).unwrap();
+        assert_eq!((all.became.as_str(), all.taken_back, all.ids.len()), ("taken back by hand", true, 0));
     }
 
     #[test]
@@ -272,7 +302,17 @@ mod tests {
         assert!(decisions.newest().is_none());
         let seen = seen("node:2 core:4", vec![process(1, "a", vec![thread(1, 0)])]);
         let capabilities = &Capabilities::default();
-        let list = listed(&Moment { number: 1, capabilities, seen: &seen, managed: &seen, plan: &plan, outcome: None });
+        let (outcome, first_id, undone) = (None, None, &[][..]);
+        let list = listed(&Moment {
+            number: 1,
+            capabilities,
+            seen: &seen,
+            managed: &seen,
+            plan: &plan,
+            outcome,
+            first_id,
+            undone,
+        });
         assert_eq!(list.len(), 1, "{list:?}");
     }
 }

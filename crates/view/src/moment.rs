@@ -1,6 +1,6 @@
 //! One epoch, as whoever ran or recorded it hands it over.
 
-use isobar_model::{Capabilities, Observation, Outcome, Plan};
+use isobar_model::{ActionId, Capabilities, Observation, Outcome, Plan};
 
 /// One epoch.
 #[derive(Clone, Copy, Debug)]
@@ -17,4 +17,8 @@ pub struct Moment<'a> {
     pub plan: &'a Plan,
     /// What became of it; `None` in a dry run.
     pub outcome: Option<&'a Outcome>,
+    /// The number of the plan's first action, the others follow; `None` in a dry run.
+    pub first_id: Option<ActionId>,
+    /// The actions that were taken back by hand since the epoch before.
+    pub undone: &'a [ActionId],
 }

@@ -2,7 +2,7 @@
 //! second, seconds, nanoseconds; parts of 1), `None` where something was not measured. Names of
 //! processes are as the kernel has them; sentences are fit for one line of a terminal.
 
-use isobar_model::{CpuId, LlcId, NodeId, Pid, Tid};
+use isobar_model::{ActionId, CpuId, LlcId, NodeId, Pid, Tid};
 use serde::Serialize;
 
 /// A machine at the end of an epoch.
@@ -305,6 +305,10 @@ pub struct ThreadView {
 /// The last decision about a program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LastAction {
+    /// The numbers of its actions, for who wants them taken back; empty in a dry run.
+    pub ids: Vec<ActionId>,
+    /// Whether all of them were taken back by hand.
+    pub taken_back: bool,
     /// When.
     pub time_seconds: f64,
     /// Of which policy.

@@ -27,7 +27,7 @@ impl Watch {
     /// Takes the next epoch.
     #[must_use]
     pub fn take(&mut self, moment: &Moment<'_>) -> View {
-        let Moment { number, capabilities, seen, managed, plan, outcome } = *moment;
+        let Moment { number, capabilities, seen, managed, plan, outcome, .. } = *moment;
         let ways = &self.ways;
         let mask = |llc, pid| managed.process(pid).map_or(u64::MAX, |process| ways.mask(llc, process));
         let standing = self.outlook.look(managed, mask);
@@ -108,7 +108,8 @@ mod tests {
         for number in 1..=epochs {
             seen.time.0 = f64::from(number);
             let (number, plan) = (u64::from(number), &Plan::nothing("linux"));
-            view = watch.take(&Moment { number, capabilities, seen, managed: seen, plan, outcome: None });
+            let (managed, outcome, first_id, undone) = (seen, None, None, &[][..]);
+            view = watch.take(&Moment { number, capabilities, seen, managed, plan, outcome, first_id, undone });
         }
         view
     }

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 /// Which crates of ours each crate may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 39] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 40] = [
     ("isobar-model", &[]),
     ("isobar-allocation", &[]),
     ("isobar-groups", &[]),
     ("isobar-contention", &["isobar-model"]),
+    ("isobar-control", &[]),
     ("isobar-partition", &["isobar-model"]),
     ("isobar-profiles", &["isobar-model"]),
     ("isobar-optima", &["isobar-model", "isobar-partition"]),
@@ -68,6 +69,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 39] = [
         "isobar",
         &[
             "isobar-allocation",
+            "isobar-control",
             "isobar-external",
             "isobar-groups",
             "isobar-lab",

@@ -10,8 +10,9 @@ use std::process::Command;
 
 /// Crates that do no I/O, with every foreign crate that they may import (none of these touches the
 /// outside world).
-const PURE: [(&str, &[&str]); 9] = [
+const PURE: [(&str, &[&str]); 10] = [
     ("isobar-contention", &["thiserror"]),
+    ("isobar-control", &["serde", "serde_json", "thiserror"]),
     ("isobar-model", &["serde", "serde_json", "serde_path_to_error", "thiserror"]),
     ("isobar-partition", &["thiserror"]),
     // rayon spreads work over cores; answers do not depend on how many.

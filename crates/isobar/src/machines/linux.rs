@@ -4,6 +4,7 @@ pub use isobar_linux::actuators::state_file::default_path as default_state;
 pub use isobar_linux::machine::stop::signals as stop_signals;
 pub use isobar_linux::own_cpu_time;
 
+use super::adjust::Adjust;
 use crate::failure::{bad_input, tell};
 use anyhow::Context;
 use isobar_linux::actuators::manager_lock::{self, ManagerLock};
@@ -43,7 +44,23 @@ pub fn read_topology(root: Option<&Path>) -> anyhow::Result<Topology> {
 /// # Errors
 /// Where it cannot be read, or the state file not be taken.
 pub fn open(config: &ManageConfig, dry_run: bool) -> anyhow::Result<(LinuxMachine<Sensors>, Option<String>)> {
-    let options = linux_options(config, dry_run);
+    opened(config, linux_options(config, dry_run))
+}
+
+/// The same for a daemon, which goes on where the disk is full, and takes SIGHUP for its own.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_for_daemon(
+    config: &ManageConfig,
+    dry_run: bool,
+) -> anyhow::Result<(LinuxMachine<Sensors>, Option<String>)> {
+    let usual = linux_options(config, dry_run);
+    opened(config, LinuxOptions { outlives_full_disks: true, spares_hangup: true, ..usual })
+}
+
+fn opened(config: &ManageConfig, options: LinuxOptions) -> anyhow::Result<(LinuxMachine<Sensors>, Option<String>)> {
+    let dry_run = options.dry_run;
     let root = options.resctrl.clone();
     let page = page(config)?;
     let ways = page.clone().filter(|_| config.ways == WaysChoice::Numasim);
@@ -88,6 +105,11 @@ fn put_damon_back() {
 
 /// The machine with the sensors at work that are switched on only for a policy that uses them.
 pub fn switched_on(mut machine: LinuxMachine<Sensors>, policy: &dyn Policy) -> LinuxMachine<Sensors> {
+    switch_on(&mut machine, policy);
+    machine
+}
+
+fn switch_on(machine: &mut LinuxMachine<Sensors>, policy: &dyn Policy) {
     let used = [policy.needs(), policy.uses()].concat();
     if used.contains(&Sensor::Latency) {
         machine.sensing().probe_latency();
@@ -97,7 +119,13 @@ pub fn switched_on(mut machine: LinuxMachine<Sensors>, policy: &dyn Policy) -> L
         machine.managed(&BTreeSet::new());
         machine.sensing().see_accessed_pages();
     }
-    machine
+}
+
+impl Adjust for LinuxMachine<Sensors> {
+    fn adjust(&mut self, config: &ManageConfig, policy: &dyn Policy) {
+        self.bound_by(usize::try_from(config.max_moves_per_epoch).unwrap_or(usize::MAX), config.move_pinned);
+        switch_on(self, policy);
+    }
 }
 
 /// What is changed on this machine now, for who has to say it when the loop never ends.
@@ -111,6 +139,11 @@ impl Changed {
             // It is set once: there is one machine.
             let _ = self.0.set((left, config.state_file.clone().unwrap_or_else(default_state)));
         }
+    }
+
+    /// Threads and resctrl groups that are changed now; `None` where nothing is ever changed.
+    pub fn count(&self) -> Option<u64> {
+        self.0.get().map(|(left, _)| u64::try_from(left.count()).unwrap_or(u64::MAX))
     }
 
     /// One line: how much is left changed, where it is written down, and what to do.

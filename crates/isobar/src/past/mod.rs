@@ -41,13 +41,17 @@ impl Past {
             let seen = Observation::between(&before, &now.sample);
             let nothing = Plan::default();
             let plan = now.decision.as_ref().map_or(&nothing, |decision| &decision.plan);
+            let decision = now.decision.as_ref();
+            let undone: Vec<_> = decision.iter().flat_map(|decision| &decision.undone).map(|one| one.id).collect();
             see(&Moment {
                 number: now.number,
                 capabilities: &now.sample.capabilities,
                 seen: &seen,
                 managed: &selection::part(&seen, &now.managed),
                 plan,
-                outcome: now.decision.as_ref().and_then(|decision| decision.outcome.as_ref()),
+                outcome: decision.and_then(|decision| decision.outcome.as_ref()),
+                first_id: decision.and_then(|decision| decision.first_id),
+                undone: &undone,
             });
             return Ok(true);
         }

@@ -7,9 +7,9 @@ pub use inputs::Inputs;
 
 use crate::failure::tell;
 use crate::report::{Aftermath, Recorded, Reporter};
-use isobar_model::{Outcome, Pid, Plan};
-use isobar_recording::{About, Bounds, Decision, Managed, Moment, Recorder, RecordingError, Writer, about};
-use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally};
+use isobar_model::{Outcome, Pid, Plan, Sample};
+use isobar_recording::{About, Bounds, Decision, Managed, Moment, Recorder, RecordingError, TakenBack, Writer, about};
+use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally, Undone};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -52,6 +52,28 @@ impl Recording {
         Beside { recording: self, shown }
     }
 
+    /// The file.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Records the reading before the first epoch that is recorded.
+    pub fn begin_with(&mut self, sample: &Sample, number: u64) {
+        let (wall_time, sample, managed) = (self.wall_time(), sample.clone(), Managed::new());
+        self.record(Moment { number, wall_time, sample, managed, decision: None });
+    }
+
+    /// Records an epoch.
+    pub fn take(&mut self, epoch: &Epoch<'_>) {
+        let managed = epoch.managed.threads().map(|(process, thread)| (process.pid, thread.tid)).collect();
+        let (plan, outcome): (Plan, Option<Outcome>) = (epoch.plan.clone(), epoch.outcome.cloned());
+        let taken = |one: &Undone| TakenBack { id: one.id, action: one.action.clone(), outcome: one.outcome.clone() };
+        let undone = epoch.undone.iter().map(taken).collect();
+        let decision = Some(Decision { plan, outcome, own_cpu: epoch.own_cpu, first_id: epoch.first_id, undone });
+        let (wall_time, sample) = (self.wall_time(), epoch.sample.clone());
+        self.record(Moment { number: epoch.number, wall_time, sample, managed, decision });
+    }
+
     fn record(&mut self, moment: Moment) {
         self.written += 1;
         self.recorder.record(moment);
@@ -85,18 +107,12 @@ pub struct Beside<'a> {
 
 impl Observer for Beside<'_> {
     fn begin(&mut self, start: &Start<'_>) -> Result<(), BoxError> {
-        let wall_time = self.recording.wall_time();
-        let (sample, managed) = (start.sample.clone(), Managed::new());
-        self.recording.record(Moment { number: 0, wall_time, sample, managed, decision: None });
+        self.recording.begin_with(start.sample, 0);
         self.shown.begin(start)
     }
 
     fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), BoxError> {
-        let managed = epoch.managed.threads().map(|(process, thread)| (process.pid, thread.tid)).collect();
-        let (plan, outcome): (Plan, Option<Outcome>) = (epoch.plan.clone(), epoch.outcome.cloned());
-        let decision = Some(Decision { plan, outcome, own_cpu: epoch.own_cpu });
-        let (wall_time, sample) = (self.recording.wall_time(), epoch.sample.clone());
-        self.recording.record(Moment { number: epoch.number, wall_time, sample, managed, decision });
+        self.recording.take(epoch);
         self.shown.epoch(epoch)
     }
 }

@@ -257,6 +257,7 @@ impl Observer for Human<'_> {
         }
         self.lines.all(self.missing.news(&epoch.sample.capabilities))?;
         self.pages_under_way(epoch)?;
+        self.lines.all(epoch.undone.iter().map(|one| words::undone(one, epoch.managed)))?;
         self.decision(epoch)?;
         self.refusals(epoch)?;
         self.status(epoch)?;

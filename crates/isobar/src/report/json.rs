@@ -13,7 +13,7 @@ use crate::text::json_line;
 use isobar_model::Outcome;
 use isobar_model::wire::{observation_to_json, plan_to_json};
 use isobar_runtime::policies::beside_balancing;
-use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally, percent_of_one_cpu};
+use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally, Undone, percent_of_one_cpu};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::io;
@@ -85,6 +85,8 @@ impl<'a> Json<'a> {
             "observation": observation_to_json(epoch.managed),
             "plan": plan_to_json(epoch.plan),
             "outcome": epoch.outcome.map(outcome_to_json),
+            "first_action_id": epoch.first_id,
+            "undone": (!epoch.undone.is_empty()).then(|| epoch.undone.iter().map(undone_to_json).collect::<Vec<_>>()),
         }));
         self.without_the_known(&mut document);
         document.into()
@@ -95,7 +97,9 @@ impl<'a> Json<'a> {
 /// where there is a clock, the patterns without a match in the first epoch.
 fn document(value: Value) -> Map<String, Value> {
     let Value::Object(mut document) = value else { return Map::new() };
-    document.retain(|key, value| !(value.is_null() && ["wall_time", "unmatched_only"].contains(&key.as_str())));
+    document.retain(|key, value| {
+        !(value.is_null() && ["wall_time", "unmatched_only", "first_action_id", "undone"].contains(&key.as_str()))
+    });
     document
 }
 
@@ -153,6 +157,11 @@ impl Reporter for Json<'_> {
         }));
         Ok(self.write(&json!({ "summary": summary }))?)
     }
+}
+
+/// An action that was taken back by hand.
+fn undone_to_json(undone: &Undone) -> Value {
+    json!({ "id": undone.id, "action": undone.action, "outcome": undone.outcome })
 }
 
 /// One document for each action, in order.

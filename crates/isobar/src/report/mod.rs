@@ -6,6 +6,7 @@ mod changes;
 mod clock;
 mod explain;
 mod human;
+mod journal;
 mod json;
 mod kind;
 mod lines;
@@ -25,10 +26,11 @@ pub use aftermath::{Aftermath, AppTruth, Recorded, Truth};
 pub use clock::WallClock;
 pub use explain::Explain;
 pub use human::{Human, Volume};
+pub use journal::{Fields, Journal, Priority};
 pub use json::Json;
 pub use live::{Live, Size};
 pub use profiles::Profiles;
-pub use words::{action_in_words, concerns, machine_in_words};
+pub use words::{action_in_words, concerns, machine_in_words, outcome_in_words};
 
 use isobar_runtime::{Observer, Tally};
 

@@ -6,6 +6,7 @@ use super::kind::kind;
 use super::rate::Kind;
 use super::words::{action_in_words, bare_name, outcome_in_words, spread};
 use crate::text::{plural, some_of};
+use isobar_model::text::ranges;
 use isobar_model::{Action, ActionOutcome, CpuId, CpuSet, NodeId, Observation, PageSelection, Pages, Pid};
 use isobar_runtime::Epoch;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +36,7 @@ pub fn lines(epoch: &Epoch<'_>, each: bool) -> Vec<(Kind, String)> {
 }
 
 /// What an action is about.
-const fn about(action: &Action) -> Kind {
+pub const fn about(action: &Action) -> Kind {
     match action {
         Action::MoveThread { .. } => Kind::Move,
         Action::MigratePages { .. } | Action::WithdrawPages { .. } => Kind::Pages,
@@ -77,7 +78,8 @@ fn line(group: &[usize], epoch: &Epoch<'_>) -> String {
     let first = actions[0];
     if actions.len() == 1 {
         return format!(
-            "{}: {} [{}]",
+            "{}{}: {} [{}]",
+            numbers(group, epoch),
             action_in_words(first, epoch.managed),
             first.reason(),
             outcome_in_words(outcomes[0])
@@ -85,7 +87,16 @@ fn line(group: &[usize], epoch: &Epoch<'_>) -> String {
     }
     let alike = actions.iter().all(|action| action.reason() == first.reason());
     let such_as = if alike { "" } else { "such as " };
-    format!("{}: {such_as}{} [{}]", what(&actions, epoch.managed), first.reason(), became(&outcomes))
+    let (numbers, what) = (numbers(group, epoch), what(&actions, epoch.managed));
+    format!("{numbers}{what}: {such_as}{} [{}]", first.reason(), became(&outcomes))
+}
+
+/// The numbers of actions, by which one can be taken back: `#12 `, `#12-40 `; nothing in a dry run.
+fn numbers(group: &[usize], epoch: &Epoch<'_>) -> String {
+    let Some(first) = epoch.first_id else { return String::new() };
+    let number = |index: usize| first.0 + u64::try_from(index).unwrap_or(u64::MAX);
+    let all = group.iter().map(|index| u32::try_from(number(*index)).unwrap_or(u32::MAX));
+    format!("#{} ", ranges(all))
 }
 
 /// Several actions of one kind for one program: `move 37 threads of mcf (processes 10, 11, 12 and 4

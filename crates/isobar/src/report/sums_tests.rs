@@ -27,6 +27,8 @@ fn said(actions: Vec<Action>, outcomes: Option<Vec<ActionOutcome>>, each: bool) 
         managed: &seen,
         plan: &Plan { actions, ..Plan::nothing("p") },
         outcome: outcome.as_ref(),
+        first_id: None,
+        undone: &[],
         lacking: Vec::new(),
         own_cpu: None,
         unmatched: None,

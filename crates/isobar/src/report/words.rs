@@ -8,7 +8,7 @@ use isobar_model::{
 };
 use isobar_runtime::missing::{self, Missing};
 use isobar_runtime::policies::beside_balancing;
-use isobar_runtime::{Epoch, Start, Tally};
+use isobar_runtime::{Epoch, Start, Tally, Undone};
 
 /// `2 nodes, 4 LLCs (L3, 8 MiB, 16 ways), 16 CPUs, 8 GiB`.
 pub fn machine_in_words(machine: &Topology) -> String {
@@ -132,6 +132,12 @@ pub fn action_in_words(action: &Action, seen: &Observation) -> String {
             format!("let {}{whose} allocate {}", named(*pid, seen), spread(*node, weights))
         }
     }
+}
+
+/// An action that was taken back by hand.
+pub fn undone(undone: &Undone, seen: &Observation) -> String {
+    let (id, what) = (undone.id, action_in_words(&undone.action, seen));
+    format!("#{id} is taken back: {what} [{}]", outcome_in_words(Some(&undone.outcome)))
 }
 
 fn place(cpu: isobar_model::CpuId, machine: &Topology) -> String {

@@ -1,14 +1,16 @@
 //! The thread that epochs come from: at their own pace from this machine, at any speed from a
 //! simulated one or a recording, which also stand still when they are told to.
 
-use super::Source;
+use super::source::{Source, Taped};
+use isobar_model::ActionId;
+use isobar_tui::Question;
 use isobar_view::{View, Watch};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 /// What the screen asks for.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Order {
     /// Stand still, or go on.
     Pause(bool),
@@ -16,6 +18,10 @@ pub enum Order {
     Step,
     /// Faster or slower, by a factor.
     Speed(f64),
+    /// Take actions back.
+    Undo(Vec<ActionId>),
+    /// Begin to record, or end that.
+    Record,
     /// End.
     Stop,
 }
@@ -26,8 +32,12 @@ pub enum News {
     Ready,
     /// The next epoch.
     View(Arc<View>),
-    /// How fast it goes, in words.
+    /// How fast it goes, or what came of an order, in words.
     Status(String),
+    /// What is recorded to; `None`: nothing.
+    Recording(Option<String>),
+    /// Something can be taken back elsewhere, if a person wants it.
+    Question(Question),
     /// There will be no more.
     Ended(anyhow::Result<()>),
     /// A signal asked to stop.
@@ -78,14 +88,14 @@ impl Feed<'_> {
                 // A screen that is gone is noticed by its orders.
                 let _ = self.news.send(News::View(Arc::new(view)));
             })?;
-            if !more || !self.wait(begun, length, &mut paused) {
+            if !more || !self.wait(source, begun, length, &mut paused) {
                 return Ok(());
             }
         }
     }
 
     /// Waits until the next epoch is due, and does what is asked meanwhile; false to end.
-    fn wait(&mut self, begun: Instant, length: f64, paused: &mut bool) -> bool {
+    fn wait(&mut self, source: &mut dyn Source, begun: Instant, length: f64, paused: &mut bool) -> bool {
         loop {
             if (self.stop)() {
                 return false;
@@ -100,11 +110,24 @@ impl Feed<'_> {
             match self.orders.recv_timeout(due.min(LOOK)) {
                 Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
                 Ok(Order::Step) => return true,
+                Ok(Order::Undo(ids)) => drop(self.news.send(News::Status(source.undo(&ids)))),
+                Ok(Order::Record) => self.record(source),
                 Ok(order) => self.obey(order, paused),
                 Err(RecvTimeoutError::Timeout) if due <= LOOK && !(*paused && self.pace != Pace::Live) => return true,
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
+    }
+
+    /// A screen that is gone needs no news.
+    fn record(&self, source: &mut dyn Source) {
+        let (recording, said) = match source.record() {
+            Ok(Taped::To(file)) => (Some(file.clone()), format!("recording to {file}")),
+            Ok(Taped::Ended(words)) => (None, words),
+            Err(why) => (None, format!("{why:#}")),
+        };
+        let _ = self.news.send(News::Recording(recording));
+        let _ = self.news.send(News::Status(said));
     }
 
     fn obey(&mut self, order: Order, paused: &mut bool) {

@@ -1,6 +1,7 @@
 //! The terminal: taken, drawn on, given back on every ending. It knows crossterm's events; what
 //! they do is the application's.
 
+use super::elsewhere::Elsewhere;
 use super::{News, Order};
 use anyhow::Context;
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -74,7 +75,7 @@ fn give_back_before_a_panic_is_told() {
 ///
 /// # Errors
 /// What ended the source; what is wrong with the terminal.
-pub fn show(app: &mut App, news: &Receiver<News>, orders: &Sender<Order>) -> anyhow::Result<()> {
+pub fn show(app: &mut App, news: &Receiver<News>, orders: &Sender<Order>, elsewhere: &Elsewhere) -> anyhow::Result<()> {
     // Bad input is told on an ordinary terminal.
     match news.recv() {
         Ok(News::Ended(done)) => return done,
@@ -91,7 +92,7 @@ pub fn show(app: &mut App, news: &Receiver<News>, orders: &Sender<Order>) -> any
         if fresh {
             draw(&mut screen, app)?;
         }
-        match obey(app, orders)? {
+        match obey(app, orders, elsewhere)? {
             Obeyed::Quit => return Ok(()),
             Obeyed::Something => draw(&mut screen, app)?,
             Obeyed::Nothing => {}
@@ -110,12 +111,18 @@ enum Obeyed {
 }
 
 /// Waits for a key, and does what it and those that wait behind it say.
-fn obey(app: &mut App, orders: &Sender<Order>) -> anyhow::Result<Obeyed> {
+fn obey(app: &mut App, orders: &Sender<Order>, elsewhere: &Elsewhere) -> anyhow::Result<Obeyed> {
     let (mut obeyed, mut turn) = (Obeyed::Nothing, TURN);
     while event::poll(turn)? {
         (obeyed, turn) = (Obeyed::Something, Duration::ZERO);
         match pressed(&event::read()?).map(|key| app.press(key)) {
             Some(Reply::Quit) => return Ok(Obeyed::Quit),
+            Some(Reply::FindUndo(pid)) => elsewhere.find(pid),
+            Some(Reply::Undo) => match app.agreed() {
+                Some(question) if question.of_daemon => elsewhere.undo(question),
+                Some(question) => drop(orders.send(Order::Undo(question.ids))),
+                None => {}
+            },
             Some(reply) => answer(reply, orders),
             None => {}
         }
@@ -142,6 +149,8 @@ fn hear(app: &mut App, news: &Receiver<News>) -> Heard {
         match news.try_recv() {
             Ok(News::View(view)) => app.take(view),
             Ok(News::Status(status)) => app.tell(status),
+            Ok(News::Recording(file)) => app.recording(file),
+            Ok(News::Question(question)) => app.ask(question),
             Ok(News::Ended(Err(why))) => return Heard::End(Err(why)),
             Ok(News::Stopped) => return Heard::End(Ok(())),
             Ok(News::Ended(Ok(()))) => app.tell("ended: arrows go back, q quits".to_owned()),
@@ -163,7 +172,8 @@ fn draw(screen: &mut Taken, app: &mut App) -> anyhow::Result<()> {
 /// A source that is gone needs no orders.
 fn answer(reply: Reply, orders: &Sender<Order>) {
     let order = match reply {
-        Reply::Stay | Reply::Quit => return,
+        Reply::Stay | Reply::Quit | Reply::FindUndo(_) | Reply::Undo => return,
+        Reply::Record => Order::Record,
         Reply::Pause(still) => Order::Pause(still),
         Reply::Step => Order::Step,
         Reply::Speed(factor) => Order::Speed(factor),

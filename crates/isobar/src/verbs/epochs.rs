@@ -1,14 +1,15 @@
 //! The loop over this machine or a simulated one, or a recording, epoch by epoch, for verbs that
 //! have a rhythm of their own: `top` and `doctor`.
 
-use super::watch::{Needed, Target};
+use super::watch::{Needed, Tape, Target};
 use crate::failure::bad_input;
 use crate::machines::{linux, simulated};
 use crate::metrics::Exposer;
 use crate::past::Past;
-use crate::top::Source;
-use isobar_model::{Machine, Seconds, Sensor};
-use isobar_recording::Recording;
+use crate::record::Recording;
+use crate::text::plural;
+use crate::top::{Source, Taped};
+use isobar_model::{ActionId, Machine, Seconds, Sensor};
 use isobar_runtime::settings::Config;
 use isobar_runtime::{Loop, Surroundings, policies};
 use isobar_sim::SimMachine;
@@ -41,7 +42,7 @@ pub fn over<R>(
             looped(machine, needed, surroundings, exposer, work)
         }
         Target::Recording(file) => {
-            let recording = Recording::open(&file).map_err(bad_input)?;
+            let recording = isobar_recording::Recording::open(&file).map_err(bad_input)?;
             with(&mut Recorded(Past::of(recording)), exposer, work)
         }
         Target::Sim { workload, seed } => {
@@ -80,14 +81,21 @@ fn looped<M: Machine, R>(
     mut exposer: Option<Exposer>,
     work: &mut dyn FnMut(&mut dyn Source) -> anyhow::Result<R>,
 ) -> anyhow::Result<R> {
+    let tape = needed.tape();
     let Needed { policy, rules, limits, .. } = needed;
     exposer.iter_mut().for_each(|exposer| exposer.every(limits.interval));
     let mut run = Loop::new(machine, policy, limits).selecting(rules).within(surroundings);
+    let mut recording = None;
     let begun = run.begin().map(drop).map_err(anyhow::Error::from);
-    let done = begun.and_then(|()| with(&mut Epochs(&mut run), exposer, work));
+    let done = begun.and_then(|()| {
+        let mut epochs = Epochs { run: &mut run, tape: &tape, recording: &mut recording };
+        with(&mut epochs, exposer, work)
+    });
     let finished = run.finish();
+    let recorded = recording.map(Recording::finish).transpose();
     let done = done?;
     finished?;
+    recorded?;
     Ok(done)
 }
 
@@ -117,6 +125,14 @@ impl Source for Exposed<'_> {
             see(moment);
         })
     }
+
+    fn undo(&mut self, ids: &[ActionId]) -> String {
+        self.source.undo(ids)
+    }
+
+    fn record(&mut self) -> anyhow::Result<Taped> {
+        self.source.record()
+    }
 }
 
 /// A recording as a source.
@@ -128,12 +144,20 @@ impl Source for Recorded {
     }
 }
 
-/// The loop as a source.
-struct Epochs<'l, 'a, M: Machine>(&'l mut Loop<'a, M>);
+/// The loop as a source, with what is recorded of it.
+struct Epochs<'l, 'a, M: Machine> {
+    run: &'l mut Loop<'a, M>,
+    tape: &'l Tape,
+    recording: &'l mut Option<Recording>,
+}
 
 impl<M: Machine> Source for Epochs<'_, '_, M> {
     fn next(&mut self, see: &mut dyn FnMut(&Moment<'_>)) -> anyhow::Result<bool> {
-        let Some(epoch) = self.0.step()? else { return Ok(false) };
+        let Some(epoch) = self.run.step()? else { return Ok(false) };
+        if let Some(recording) = self.recording {
+            recording.take(&epoch);
+        }
+        let undone: Vec<_> = epoch.undone.iter().map(|one| one.id).collect();
         see(&Moment {
             number: epoch.number,
             capabilities: &epoch.sample.capabilities,
@@ -141,7 +165,32 @@ impl<M: Machine> Source for Epochs<'_, '_, M> {
             managed: epoch.managed,
             plan: epoch.plan,
             outcome: epoch.outcome,
+            first_id: epoch.first_id,
+            undone: &undone,
         });
         Ok(true)
+    }
+
+    fn undo(&mut self, ids: &[ActionId]) -> String {
+        let said = ids.iter().rev().map(|id| match self.run.undo(*id) {
+            Ok(_) => format!("#{id} is taken back"),
+            Err(why) => why.to_string(),
+        });
+        said.collect::<Vec<_>>().join("; ")
+    }
+
+    fn record(&mut self) -> anyhow::Result<Taped> {
+        if let Some(recording) = self.recording.take() {
+            let file = recording.file().display().to_string();
+            let epochs = recording.finish()?.epochs;
+            return Ok(Taped::Ended(format!("{} recorded to {file}", plural(epochs, "epoch"))));
+        }
+        let mut recording = self.tape.start()?;
+        if let Some(epoch) = self.run.latest() {
+            recording.begin_with(epoch.sample, epoch.number);
+        }
+        let file = recording.file().display().to_string();
+        *self.recording = Some(recording);
+        Ok(Taped::To(file))
     }
 }

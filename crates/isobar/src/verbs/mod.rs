@@ -2,6 +2,8 @@
 //! does. A verb registers itself in one line of [`VERBS`].
 
 mod advise;
+mod config;
+mod daemon;
 mod decide;
 mod doctor;
 mod epochs;
@@ -11,6 +13,7 @@ mod manage;
 mod options;
 mod pages;
 mod passing;
+mod pause;
 mod probe;
 mod record;
 mod recording;
@@ -18,13 +21,17 @@ mod replay;
 mod report;
 mod reproduce;
 mod restore;
+mod resume;
 mod run;
 mod sim;
+mod status;
 mod study;
 mod sweep;
+mod talk;
 mod top;
 mod topo;
 mod trace;
+mod undo;
 mod watch;
 
 use clap::{ArgMatches, Command};
@@ -38,6 +45,12 @@ pub const VERBS: &[Entry] = &[
     Entry::of::<probe::Probe>(),
     Entry::of::<decide::Decide>(),
     Entry::of::<manage::Manage>(),
+    Entry::of::<daemon::Daemon>(),
+    Entry::of::<status::Status>(),
+    Entry::of::<pause::Pause>(),
+    Entry::of::<resume::Resume>(),
+    Entry::of::<undo::Undo>(),
+    Entry::of::<config::Config>(),
     Entry::of::<explain::Explain>(),
     Entry::of::<advise::Advise>(),
     Entry::of::<run::Run>(),

@@ -4,12 +4,13 @@ use super::Verb;
 use super::epochs;
 use super::options::{positive_seconds, speed};
 use super::watch::{Needed, Target, WatchArgs};
+use crate::daemon;
 use crate::failure::bad_input;
 use crate::machines::linux;
 use crate::signals::StopFlag;
 use crate::terminal;
 use crate::text::json_line;
-use crate::top::{self, Feed, News, Order, Pace};
+use crate::top::{self, Elsewhere, Feed, News, Order, Pace};
 use anyhow::Context;
 use isobar_tui::{App, Setup};
 use std::io::{self, IsTerminal, Write};
@@ -132,11 +133,14 @@ impl Top {
         let mut app = App::new(self.setup(policy, !self.no_color && !no_color));
         let (orders, taken) = mpsc::channel();
         let (told, news) = mpsc::channel();
+        let watches_this = self.watch.machine.is_none() && !self.act;
+        let socket = watches_this.then(|| daemon::find(None));
+        let elsewhere = Elsewhere { socket, news: told.clone() };
         thread::scope(|scope| {
             thread::Builder::new().name("epochs".into()).spawn_scoped(scope, move || self.feed(&taken, &told))?;
             // However it ends, the other thread is to end, too.
             let _end = End(&orders);
-            top::show(&mut app, &news, &orders)
+            top::show(&mut app, &news, &orders, &elsewhere)
         })
     }
 

@@ -13,11 +13,12 @@ use crate::report::{Aftermath, Profiles, Reporter, WallClock};
 use crate::signals::StopFlag;
 use crate::text::plural;
 use isobar_model::{Machine, Pid, Policy, Seconds};
-use isobar_recording::{About, Bounds, about};
+use isobar_recording::{About, Bounds, RecordingError, about};
 use isobar_runtime::selection::Rules;
 use isobar_runtime::settings::{self, Config, DEFAULT_INTERVAL_SECONDS, INTERVAL_SECONDS, ManageConfig, MetricsConfig};
 use isobar_runtime::{Limits, Loop, Surroundings, policies};
 use isobar_sim::SimMachine;
+use jiff::Zoned;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -71,6 +72,8 @@ pub struct Needed {
     pub policy: Box<dyn Policy>,
     /// The section `[manage]`, with what was typed.
     pub config: ManageConfig,
+    /// Everything that was set, as it was read.
+    pub whole: Config,
     /// The machine to run on.
     pub target: Target,
     /// Which threads are managed.
@@ -136,25 +139,39 @@ impl Needed {
             rules: config.manage.rules(target.never_managed()),
             target,
             limits: Limits::every(Seconds(config.manage.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS))),
+            config: config.manage.clone(),
             profiles: None,
             recording: None,
             metrics: served(args.metrics, &config.metrics)?,
             speed: None,
             about: About { facts: facts(args, &name), inputs: inputs.take() },
-            config: config.manage,
+            whole: config,
         })
     }
 
     /// The recording that is made of the run, with the file to be made.
-    fn start_recording(&self) -> anyhow::Result<Option<Recording>> {
+    ///
+    /// # Errors
+    /// Where it is there already or cannot be made.
+    pub fn start_recording(&self) -> anyhow::Result<Option<Recording>> {
         let Some((file, bounds)) = &self.recording else { return Ok(None) };
-        let is_simulated = self.target != Target::Linux;
+        self.recording_to(file.clone(), *bounds).map(Some)
+    }
+
+    /// A recording of the run to a file.
+    ///
+    /// # Errors
+    /// As [`Needed::start_recording`].
+    pub fn recording_to(&self, file: PathBuf, bounds: Bounds) -> anyhow::Result<Recording> {
+        self.tape().start_to(file, bounds)
+    }
+
+    /// What recordings of this run are made from.
+    pub fn tape(&self) -> Tape {
         let mut about = self.about.clone();
         about.facts.insert(about::INTERVAL.to_owned(), self.limits.interval.0.to_string());
         about.facts.insert(about::DRY_RUN.to_owned(), self.limits.dry_run.to_string());
-        let cgroup = if is_simulated { |_| None } else { linux::shown_cgroup as fn(Pid) -> Option<String> };
-        let wanted = Wanted { file: file.clone(), bounds: *bounds, about, is_simulated };
-        Recording::start(&wanted, cgroup).map(Some).map_err(bad_input)
+        Tape { about, is_simulated: self.target != Target::Linux }
     }
 
     /// The metrics that are served of the run, where they are to be.
@@ -200,6 +217,30 @@ impl Needed {
 fn served(typed: Option<SocketAddr>, config: &MetricsConfig) -> anyhow::Result<Option<(SocketAddr, usize)>> {
     let address = typed.map_or_else(|| config.address(), |address| Ok(Some(address))).map_err(bad_input)?;
     Ok(address.map(|address| (address, usize::try_from(config.groups).unwrap_or(usize::MAX))))
+}
+
+/// What recordings of a run are made from, while it goes on.
+#[derive(Clone, Debug)]
+pub struct Tape {
+    about: About,
+    is_simulated: bool,
+}
+
+impl Tape {
+    /// A recording to a new file in the working folder, named by the time of day.
+    ///
+    /// # Errors
+    /// Where it cannot be made.
+    pub fn start(&self) -> anyhow::Result<Recording> {
+        let now = Zoned::now().strftime("%Y%m%d-%H%M%S");
+        self.start_to(format!("isobar-{now}.isobar").into(), Bounds::default())
+    }
+
+    fn start_to(&self, file: PathBuf, bounds: Bounds) -> anyhow::Result<Recording> {
+        let cgroup = if self.is_simulated { |_| None } else { linux::shown_cgroup as fn(Pid) -> Option<String> };
+        let wanted = Wanted { file, bounds, about: self.about.clone(), is_simulated: self.is_simulated };
+        Recording::start(&wanted, cgroup).map_err(bad_input)
+    }
 }
 
 /// What is known of a run before it begins.
@@ -349,7 +390,7 @@ fn over<M: Machine>(
     reporter: &mut dyn Reporter,
     aftermath: impl Fn(&M) -> Aftermath,
 ) -> anyhow::Result<()> {
-    let mut recording = needed.start_recording()?;
+    let recording = needed.start_recording()?;
     let (pace, stop) = (needed.pace(), surroundings.stop);
     let Needed { policy, rules, limits, profiles, .. } = needed;
     if let Some(exposer) = &mut exposer {
@@ -359,21 +400,35 @@ fn over<M: Machine>(
     let mut run = Loop::new(machine, policy, limits).selecting(rules).within(surroundings);
     // What shows the run, from the inside out.
     let dropped = || queue.dropped_lines();
-    let (mut paced, mut exposed, mut recorded);
-    let mut shown: &mut dyn Reporter = reporter;
+    let (mut paced, mut exposed);
+    let mut all: &mut dyn Reporter = reporter;
     if let Some(speed) = pace {
-        paced = Paced::new(shown, speed, stop);
-        shown = &mut paced;
+        paced = Paced::new(all, speed, stop);
+        all = &mut paced;
     }
     if let Some(exposer) = &mut exposer {
-        exposed = exposer.beside(shown, &dropped);
-        shown = &mut exposed;
+        exposed = exposer.beside(all, &dropped);
+        all = &mut exposed;
     }
-    if let Some(recording) = &mut recording {
-        recorded = recording.beside(shown);
-        shown = &mut recorded;
-    }
-    let ended = run.run(shown);
+    shown(&mut run, reporter, recording, aftermath)??;
+    profiles.map_or(Ok(()), |profiles| profiles.write(&run.policy().learnt()))
+}
+
+/// Runs a loop to its end, shows it and records it. Apart: why a recording ended early, which is
+/// no reason for the run to.
+///
+/// # Errors
+/// As [`Loop::run`].
+pub fn shown<M: Machine>(
+    run: &mut Loop<'_, M>,
+    reporter: &mut dyn Reporter,
+    mut recording: Option<Recording>,
+    aftermath: impl Fn(&M) -> Aftermath,
+) -> anyhow::Result<Result<(), RecordingError>> {
+    let ended = match &mut recording {
+        Some(recording) => run.run(&mut recording.beside(reporter)),
+        None => run.run(reporter),
+    };
     // Whatever ended the run: what was recorded of it is worth keeping.
     let recorded = recording.map(Recording::finish).transpose();
     let mut after = aftermath(run.machine());
@@ -383,8 +438,7 @@ fn over<M: Machine>(
         after.remarks.iter().for_each(|remark| failure::tell(&format!("remark: {remark}")));
     }
     reporter.end(&ended?, &after)?;
-    recorded?;
-    profiles.map_or(Ok(()), |profiles| profiles.write(&run.policy().learnt()))
+    Ok(recorded.map(drop))
 }
 
 #[cfg(test)]

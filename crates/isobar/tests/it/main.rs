@@ -6,6 +6,7 @@
 mod advise;
 mod bad_input;
 mod bounds;
+mod daemon;
 mod decide;
 mod exec;
 mod export;
@@ -28,6 +29,7 @@ mod stop;
 mod study;
 mod study_vectors;
 mod support;
+mod sweep;
 mod top;
 mod topo;
 mod tutorial;

@@ -142,6 +142,15 @@ impl Actuators {
         outcome
     }
 
+    /// Gives one thread back the mask that it had before any change of ours; written with
+    /// [`Actuators::flush`].
+    pub fn undo_thread(&mut self, pid: Pid, tid: Tid) -> ActionOutcome {
+        self.lineage.follow(&mut self.ledger);
+        let outcome = restore::put_back_thread(&mut self.ledger, pid, tid);
+        self.outstanding.set(&self.ledger);
+        outcome
+    }
+
     /// Our own calls are among the kernel's records, which are read before they fill its buffer.
     fn drain_at_times(&mut self) {
         self.moves = (self.moves + 1) % restore::CALLS_BETWEEN_READINGS;

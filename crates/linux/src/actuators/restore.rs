@@ -15,7 +15,7 @@ use super::{displaced, exec, weights};
 use crate::kernel::mempolicy::WEIGHTS;
 use crate::kernel::{affinity, identity};
 use crate::resctrl;
-use isobar_model::{Pid, Tid};
+use isobar_model::{ActionOutcome, Pid, Tid};
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -236,6 +236,29 @@ fn put_back_one(pid: Pid, tid: Tid, thread: &ThreadEntry, report: &mut RestoreRe
     };
     *counter += 1;
     true
+}
+
+/// Puts back one thread that is recorded, and drops its record; what the kernel refuses stays in
+/// it.
+pub fn put_back_thread(ledger: &mut Ledger, pid: Pid, tid: Tid) -> ActionOutcome {
+    let Some(thread) = ledger.processes.get(&pid).and_then(|process| process.threads.get(&tid)).cloned() else {
+        let why = "nothing of isobar's is on the thread any more".to_owned();
+        return match identity::task(pid, tid) {
+            Some(_) => ActionOutcome::LeftAlone { why },
+            None => ActionOutcome::Vanished,
+        };
+    };
+    let outcome = match fate(pid, tid, &thread) {
+        Ok(Fate::Restored) => ActionOutcome::Done,
+        Ok(Fate::Vanished | Fate::Reused) => ActionOutcome::Vanished,
+        Ok(Fate::Untouched) => ActionOutcome::LeftAlone { why: "the thread is as it was before".to_owned() },
+        Ok(Fate::ChangedByOwner) => ActionOutcome::LeftAlone { why: "its owner has changed it meanwhile".to_owned() },
+        Err(error) => {
+            return ActionOutcome::Refused { errno: error.raw_os_error(), why: format!("thread {tid}: {error}") };
+        }
+    };
+    ledger.put_back(pid, tid);
+    outcome
 }
 
 enum Fate {

@@ -9,7 +9,9 @@ mod error;
 mod identities;
 mod options;
 mod outcomes;
+mod outlive;
 pub mod stop;
+mod undo;
 mod unpin;
 mod wait;
 
@@ -83,7 +85,7 @@ impl<S: Sensing> LinuxMachine<S> {
     /// [`MachineError`]: another isobar manages this machine, the state file is broken or cannot be
     /// written, signals cannot be caught.
     pub fn open(sensing: S, read_topology: ReadTopology, options: LinuxOptions) -> Result<Self, MachineError> {
-        let waiter = Waiter::new(options.catch_signals)?;
+        let waiter = Waiter::new(options.catch_signals, options.spares_hangup)?;
         let mut machine = Self {
             sensing,
             read_topology,
@@ -140,7 +142,9 @@ impl<S: Sensing> LinuxMachine<S> {
                 self.remarks.extend(manager.iter().flat_map(ManagerLock::remarks).cloned());
                 (self.actuators, self.recovered, self.manager) = (Some(actuators), recovered, manager);
             }
-            Err(error @ ActuatorError::State { .. }) if !self.remarks.is_empty() => {
+            Err(error @ ActuatorError::State { .. })
+                if !self.remarks.is_empty() || self.options.outlives_full_disks =>
+            {
                 self.remarks.push(error.to_string());
                 self.observe_only = Some(error.to_string());
             }
@@ -187,7 +191,11 @@ impl<S: Sensing> LinuxMachine<S> {
         let screened: Vec<_> = plan.actions.iter().filter_map(|action| self.screen(action, &mut moves)).collect();
         let wishes: Vec<ThreadMove> = screened.iter().filter_map(|wish| wish.as_ref().ok().copied()).collect();
         let Some(actuators) = self.actuators.as_mut() else { return Ok(Vec::new()) };
-        let mut intents = actuators.intend(&wishes)?.into_iter();
+        let intents = match actuators.intend(&wishes) {
+            Ok(intents) => intents,
+            Err(error) => vec![Intent::Settled(self.outlived(error)?); wishes.len()],
+        };
+        let mut intents = intents.into_iter();
         let settle = |wish: Result<ThreadMove, ActionOutcome>| match wish {
             Ok(_) => intents.next(),
             Err(outcome) => Some(Intent::Settled(outcome)),
@@ -241,7 +249,11 @@ impl<S: Sensing> LinuxMachine<S> {
         let known = self.known.threads();
         let wishes = plan.actions.iter().filter_map(|action| request(action, known)).collect();
         let Some(actuators) = self.actuators.as_mut() else { return Ok(Vec::new()) };
-        let outcomes = self.ways.apply(wishes, self.level, &mut |record| actuators.intend_resctrl(record))?;
+        let asked = plan.actions.iter().filter(|action| matches!(action, Action::SetWays { .. })).count();
+        let outcomes = match self.ways.apply(wishes, self.level, &mut |record| actuators.intend_resctrl(record)) {
+            Ok(outcomes) => outcomes,
+            Err(error) => return Ok(vec![self.outlived(error)?; asked]),
+        };
         if let Some(record) = self.ways.record() {
             actuators.record_resctrl(record);
         }
@@ -362,10 +374,16 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
         let actions = actions.collect::<Result<_, _>>()?;
         self.ways.follow_moves();
         self.allocation.flush(|pid| self.known.nodes(pid));
-        if let Some(actuators) = self.actuators.as_mut() {
-            actuators.flush()?;
-        }
+        self.flush()?;
         Ok(Outcome { actions })
+    }
+
+    fn undo(&mut self, action: &Action, outcome: &ActionOutcome) -> Result<ActionOutcome, MachineError> {
+        self.take_back(action, outcome)
+    }
+
+    fn caller(&self) -> Option<Box<dyn Fn() + Send + Sync>> {
+        self.waiter.caller()
     }
 
     fn wait(&mut self, interval: Seconds) -> Result<Wake, MachineError> {

@@ -30,6 +30,12 @@ pub struct LinuxOptions {
     pub watch_affinities: bool,
     /// Whether nothing is changed, and no state file made.
     pub dry_run: bool,
+    /// Whether it goes on where what is to be changed cannot be written down (a full disk, a folder
+    /// that became read-only): then it is refused, and nothing of it is changed; else that is an
+    /// error, which ends the run.
+    pub outlives_full_disks: bool,
+    /// Whether SIGHUP asks for something else than to stop.
+    pub spares_hangup: bool,
     /// Whether the signals of [`super::stop`] end the waiting instead of the process.
     pub catch_signals: bool,
 }
@@ -46,6 +52,8 @@ impl Default for LinuxOptions {
             move_grouped: false,
             watch_affinities: true,
             dry_run: false,
+            outlives_full_disks: false,
+            spares_hangup: false,
             catch_signals: true,
         }
     }

@@ -9,8 +9,9 @@ use super::error::MachineError;
 use super::stop;
 use isobar_model::{Seconds, Wake};
 use signal_hook::SigId;
+use signal_hook::consts::SIGHUP;
 use signal_hook::low_level;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -29,37 +30,66 @@ pub struct Waiter {
     signals: Vec<SigId>,
     deadline: Option<Instant>,
     interrupted: bool,
+    /// The last wait was cut short by a call: the next one goes on.
+    called: bool,
+}
+
+/// What a caller writes; signals write another byte.
+const CALL: u8 = b'c';
+
+/// What ended a wait before its time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Heard {
+    signal: bool,
+    call: bool,
 }
 
 impl Waiter {
     /// A waiter that catches the signals to stop, if so wanted.
-    pub fn new(catch_signals: bool) -> Result<Self, MachineError> {
+    pub fn new(catch_signals: bool, spare_hangup: bool) -> Result<Self, MachineError> {
         let (wakes, waker) = UnixStream::pair().map_err(MachineError::Signals)?;
-        let mut waiter = Self { wakes, waker, signals: Vec::new(), deadline: None, interrupted: false };
+        let mut waiter = Self { wakes, waker, signals: Vec::new(), deadline: None, interrupted: false, called: false };
         if catch_signals {
-            waiter.catch().map_err(MachineError::Signals)?;
+            waiter.catch(spare_hangup).map_err(MachineError::Signals)?;
         }
         Ok(waiter)
     }
 
-    fn catch(&mut self) -> io::Result<()> {
-        for signal in stop::signals() {
+    fn catch(&mut self, spare_hangup: bool) -> io::Result<()> {
+        for signal in stop::signals().into_iter().filter(|signal| !(spare_hangup && *signal == SIGHUP)) {
             let end = self.waker.try_clone()?;
             self.signals.push(low_level::pipe::register(signal, end)?);
         }
         Ok(())
     }
 
-    /// Waits. Once interrupted, it stays so.
+    /// Has the wait that goes on, or the next one, come back; `None` where that cannot be had.
+    pub fn caller(&self) -> Option<Box<dyn Fn() + Send + Sync>> {
+        let end = self.waker.try_clone().ok()?;
+        end.set_nonblocking(true).ok()?;
+        // A socket that is full has calls enough in it.
+        Some(Box::new(move || drop((&end).write(&[CALL]))))
+    }
+
+    /// Waits. Once interrupted, it stays so; once called, the next wait goes on to the same end.
     pub fn wait(&mut self, interval: Seconds) -> Result<Wake, MachineError> {
-        let deadline = next_deadline(self.deadline, Instant::now(), span(interval));
+        let now = Instant::now();
+        let deadline = match self.deadline.filter(|_| std::mem::take(&mut self.called)) {
+            Some(same) => same.min(now + span(interval)),
+            None => next_deadline(self.deadline, now, span(interval)),
+        };
         self.deadline = Some(deadline);
         while !self.interrupted {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(Wake::Elapsed);
             }
-            self.interrupted = self.signalled_within(left).map_err(MachineError::Wait)?;
+            let heard = self.heard_within(left).map_err(MachineError::Wait)?;
+            self.interrupted = heard.signal;
+            if heard.call && !heard.signal {
+                self.called = true;
+                return Ok(Wake::Called);
+            }
         }
         Ok(Wake::Interrupted)
     }
@@ -67,15 +97,28 @@ impl Waiter {
     /// Whether a signal to stop has come; does not wait.
     pub fn is_interrupted(&mut self) -> bool {
         // A signal that cannot be read now is met by the next wait, which says why.
-        self.interrupted = self.interrupted || self.signalled_within(SHORTEST).unwrap_or(false);
+        let heard = if self.interrupted { Heard::default() } else { self.heard_within(SHORTEST).unwrap_or_default() };
+        self.interrupted |= heard.signal;
+        if heard.call
+            && let Some(call) = self.caller()
+        {
+            // It is for the next wait.
+            call();
+        }
         self.interrupted
     }
 
-    fn signalled_within(&mut self, time: Duration) -> io::Result<bool> {
+    fn heard_within(&mut self, time: Duration) -> io::Result<Heard> {
         self.wakes.set_read_timeout(Some(time))?;
-        match self.wakes.read(&mut [0; 16]) {
-            Ok(bytes) => Ok(bytes > 0),
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(false),
+        let mut bytes = [0; 64];
+        match self.wakes.read(&mut bytes) {
+            Ok(count) => {
+                let bytes = &bytes[..count];
+                Ok(Heard { signal: bytes.iter().any(|byte| *byte != CALL), call: bytes.contains(&CALL) })
+            }
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                Ok(Heard::default())
+            }
             Err(error) => Err(error),
         }
     }
@@ -121,8 +164,22 @@ mod tests {
     }
 
     #[test]
+    fn a_call_ends_a_wait_and_the_next_one_goes_on_to_the_same_end() {
+        let mut waiter = Waiter::new(false, false).unwrap();
+        let start = Instant::now();
+        let call = waiter.caller().unwrap();
+        call();
+        call();
+        assert!(!waiter.is_interrupted());
+        assert_eq!(waiter.wait(Seconds(0.2)).unwrap(), Wake::Called);
+        assert!(start.elapsed() < Duration::from_millis(150), "{:?}", start.elapsed());
+        assert_eq!(waiter.wait(Seconds(0.2)).unwrap(), Wake::Elapsed);
+        assert!((200..10_000).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
+    }
+
+    #[test]
     fn an_interval_elapses_and_a_signal_ends_the_wait_and_is_remembered() {
-        let mut waiter = Waiter::new(true).unwrap();
+        let mut waiter = Waiter::new(true, false).unwrap();
         let start = Instant::now();
         assert_eq!(waiter.wait(Seconds(0.05)).unwrap(), Wake::Elapsed);
         assert!(start.elapsed() >= Duration::from_millis(50) && !waiter.is_interrupted());

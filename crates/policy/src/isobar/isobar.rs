@@ -82,6 +82,8 @@ pub struct Isobar {
     passed: Passed,
     /// Changes so far.
     changes: u64,
+    /// The time of the last observation.
+    now: f64,
     /// Mean error of predictions, as a part of the speed of a program that was moved.
     error: f64,
 }
@@ -104,6 +106,7 @@ impl Isobar {
             calm: Calm::default(),
             passed: Passed::default(),
             changes: 0,
+            now: 0.0,
             error: FIRST_ERROR,
         }
     }
@@ -335,6 +338,7 @@ impl Policy for Isobar {
     fn decide(&mut self, seen: &Observation) -> Plan {
         let mut plan = Plan::nothing(NAME);
         self.refused.next_epoch(seen);
+        self.now = seen.time.0;
         let domains = self.domains.of(&seen.machine).clone();
         let Some(mut memory) = self.memory(seen, &domains) else {
             plan.notes.push("no memory node is described: nothing to decide on".to_owned());
@@ -363,6 +367,10 @@ impl Policy for Isobar {
         plan
     }
 
+    fn undone(&mut self, action: &Action) {
+        self.fail_by_hand(action);
+    }
+
     fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
         self.refused.applied(plan, outcome);
         let Some((machine, _)) = &self.memory else { return };
@@ -378,6 +386,9 @@ fn to_cpu(domains: &Domains, one: &Carried, why: &str) -> Action {
     let place = domains.seat_of(one.to).map(|seat| domains.describe(domains.seat(seat).domain)).unwrap_or_default();
     Action::MoveThread { pid: one.pid, tid: one.tid, cpu: one.to, reason: format!("to {place}: {why}") }
 }
+
+#[path = "undone.rs"]
+mod undone;
 
 #[cfg(test)]
 #[path = "isobar_tests.rs"]

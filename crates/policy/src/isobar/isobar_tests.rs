@@ -147,3 +147,22 @@ fn without_sight_it_does_nothing_and_says_so() {
     assert!(plans.iter().all(|plan| plan.actions.is_empty()));
     assert!(plans[4].notes[0].contains("nothing is done"), "{plans:?}");
 }
+
+/// What a person took back is not asked for again soon; the second time it rests twice as long.
+#[test]
+fn a_change_that_was_taken_back_by_hand_rests_like_one_that_failed() {
+    let (mut policy, mut seen) = (policy(&ENTRY, "max_loss_percent = 90"), crowded());
+    let asked = |plan: &Plan, pid: Pid| {
+        plan.actions.iter().find(|action| matches!(action, Action::MigratePages { pid: of, .. } if *of == pid)).cloned()
+    };
+    let first = run(policy.as_mut(), &mut seen, 12).into_iter().find(|plan| !plan.actions.is_empty()).unwrap();
+    let Some(Action::MigratePages { pid, .. }) =
+        first.actions.iter().find(|action| matches!(action, Action::MigratePages { .. })).cloned()
+    else {
+        panic!("{first:?}");
+    };
+    policy.undone(&asked(&first, pid).unwrap());
+    with_pages(&mut seen, pid.0, &[100_000, 0]);
+    let later = run(policy.as_mut(), &mut seen, 40);
+    assert!(later.iter().all(|plan| asked(plan, pid).is_none()), "{later:?}");
+}

@@ -23,7 +23,7 @@ impl Default for Bounds {
 }
 
 /// Tables with a row or more an epoch.
-const BY_EPOCH: [(&str, &str); 11] = [
+const BY_EPOCH: [(&str, &str); 12] = [
     ("epoch", "number"),
     ("frame", "epoch"),
     ("process_epoch", "epoch"),
@@ -32,6 +32,7 @@ const BY_EPOCH: [(&str, &str); 11] = [
     ("node_epoch", "epoch"),
     ("latency", "epoch"),
     ("action", "epoch"),
+    ("undo", "epoch"),
     ("note", "epoch"),
     ("prediction", "epoch"),
     ("effect", "epoch"),

@@ -1,6 +1,6 @@
 //! What was decided in an epoch, and what became of it, as rows.
 
-use crate::moment::Decision;
+use crate::moment::{Decision, TakenBack};
 use isobar_model::wire::plan_to_json;
 use isobar_model::{Action, ActionOutcome, Outcome, Plan, num};
 use rusqlite::{Transaction, params};
@@ -22,8 +22,10 @@ pub fn insert(transaction: &Transaction<'_>, epoch: u64, decision: &Decision) ->
     for (position, action) in plan.actions.iter().enumerate() {
         let change = plan.predictions.iter().find(|one| one.actions.contains(&position)).map(|one| one.change);
         let result = outcome.as_ref().and_then(|outcome| outcome.actions.get(position));
-        insert_action(transaction, (epoch, position), action, result, change)?;
+        let id = decision.first_id.map(|first| first.0 + num_of(position));
+        insert_action(transaction, (epoch, position), action, result, (change, id))?;
     }
+    insert_undone(transaction, epoch, &decision.undone)?;
     let mut note = transaction.prepare_cached("INSERT INTO note VALUES (?, ?, ?)")?;
     for (position, text) in plan.notes.iter().enumerate() {
         note.execute(params![epoch, num::narrow(position), text])?;
@@ -31,17 +33,35 @@ pub fn insert(transaction: &Transaction<'_>, epoch: u64, decision: &Decision) ->
     insert_changes(transaction, epoch, plan)
 }
 
+fn num_of(position: usize) -> u64 {
+    u64::try_from(position).unwrap_or(u64::MAX)
+}
+
+fn insert_undone(transaction: &Transaction<'_>, epoch: u64, undone: &[TakenBack]) -> rusqlite::Result<()> {
+    let mut insert = transaction.prepare_cached("INSERT OR REPLACE INTO undo VALUES (?, ?, ?, ?)")?;
+    let json = |value: serde_json::Result<String>| value.unwrap_or_default();
+    for TakenBack { id, action, outcome } in undone {
+        insert.execute(params![
+            epoch,
+            id.0,
+            json(serde_json::to_string(action)),
+            json(serde_json::to_string(outcome))
+        ])?;
+    }
+    Ok(())
+}
+
 fn insert_action(
     transaction: &Transaction<'_>,
     (epoch, position): (u64, usize),
     action: &Action,
     result: Option<&ActionOutcome>,
-    change: Option<u64>,
+    (change, id): (Option<u64>, Option<u64>),
 ) -> rusqlite::Result<()> {
     let document = serde_json::to_value(action).unwrap_or_default();
     let number = |key: &str| document.get(key).and_then(Value::as_i64);
     let result = result.map(|result| serde_json::to_value(result).unwrap_or_default());
-    transaction.prepare_cached("INSERT INTO action VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?.execute(params![
+    transaction.prepare_cached("INSERT INTO action VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?.execute(params![
         epoch,
         num::narrow(position),
         document.get("kind").and_then(Value::as_str).unwrap_or_default(),
@@ -52,6 +72,7 @@ fn insert_action(
         result.as_ref().and_then(|result| result.get("result")).and_then(Value::as_str),
         result.as_ref().map(Value::to_string),
         change,
+        id,
     ])?;
     Ok(())
 }

@@ -166,7 +166,7 @@ pub fn beside_balancing(policy: &str, capabilities: &Capabilities) -> Option<Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{ExecConfig, ManageConfig, MetricsConfig};
+    use crate::settings::{DaemonConfig, ExecConfig, ManageConfig, MetricsConfig};
     use std::io;
 
     /// A policy with its settings, or why it cannot be had.
@@ -206,7 +206,7 @@ mod tests {
         let config = Config { policies, file: Some("x.toml".into()), ..Config::default() };
         let told = built("dino", &config).err().unwrap();
         assert!(
-            told.starts_with("x.toml: unknown section [mange]: expected [manage], [exec], [metrics], [linux]"),
+            told.starts_with("x.toml: unknown section [mange]: expected [manage], [exec], [metrics], [daemon], [linux]"),
             "{told}"
         );
     }
@@ -217,7 +217,7 @@ mod tests {
     fn the_example_file_holds_every_key_with_its_default() {
         let config = example(EXAMPLE, &[]).unwrap();
         assert_eq!((&config.manage, &config.metrics), (&ManageConfig::default(), &MetricsConfig::default()));
-        assert_eq!(config.exec, ExecConfig::default());
+        assert_eq!((config.exec, config.daemon), (ExecConfig::default(), DaemonConfig::default()));
         // That the sections of policies have every key, a test of the policies says.
         assert!(names().iter().all(|name| built(name, &config).is_ok()));
     }

@@ -4,8 +4,8 @@
 use isobar_model::plan::Plan;
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::{
-    ActionOutcome, Capabilities, Count, Counters, CpuId, Machine, NodeId, NodeMap, Outcome, PageMove, Pages, Pid,
-    ProcessSample, Sample, Seconds, ThreadSample, Tid, Wake,
+    Action, ActionOutcome, Capabilities, Count, Counters, CpuId, Machine, NodeId, NodeMap, Outcome, PageMove, Pages,
+    Pid, ProcessSample, Sample, Seconds, ThreadSample, Tid, Wake,
 };
 use std::sync::Arc;
 
@@ -38,6 +38,10 @@ pub struct Fake {
     pub outcome: ActionOutcome,
     /// Plans applied.
     pub applied: Vec<Plan>,
+    /// What becomes of actions that are taken back; the actions are kept.
+    pub undo: Option<ActionOutcome>,
+    /// Actions taken back.
+    pub undone: Vec<Action>,
     /// How often it was put back.
     pub restored: u64,
     /// Readings so far.
@@ -93,11 +97,19 @@ impl Machine for &mut Fake {
         Ok(Outcome { actions: plan.actions.iter().map(|_| self.outcome.clone()).collect() })
     }
 
+    fn undo(&mut self, action: &Action, _: &ActionOutcome) -> Result<ActionOutcome, FakeError> {
+        self.undone.push(action.clone());
+        Ok(self.undo.clone().unwrap_or_default())
+    }
+
     fn wait(&mut self, interval: Seconds) -> Result<Wake, FakeError> {
-        self.time += interval.0;
         self.waits += 1;
         let scripted = self.wakes.iter().find(|(number, _)| *number == self.waits);
-        Ok(scripted.map_or(Wake::Elapsed, |(_, wake)| *wake))
+        let wake = scripted.map_or(Wake::Elapsed, |(_, wake)| *wake);
+        if wake != Wake::Called {
+            self.time += interval.0;
+        }
+        Ok(wake)
     }
 
     fn restore(&mut self) -> Result<Outcome, FakeError> {

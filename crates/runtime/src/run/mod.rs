@@ -5,71 +5,36 @@
 //! machine and the simulated one. It owns no clock (the machine does) and prints nothing (the
 //! observer may).
 
+mod commands;
 #[cfg(any(test, feature = "fake"))]
 pub mod fake;
+mod holds;
+mod journal;
 mod observer;
 mod repeated;
+mod surroundings;
 mod tally;
 #[cfg(test)]
 mod tests;
 
+pub use commands::Commander;
+pub use journal::{Applied, NotUndone, Undone};
 pub use observer::{Epoch, Observer, Start};
 pub use repeated::Repeated;
+pub use surroundings::{Limits, Surroundings};
 pub use tally::{Refusals, Tally, percent_of_one_cpu};
 
 use crate::error::{BoxError, RunError};
 use crate::missing::{self, Missing};
 use crate::policies;
-use crate::selection::{self, CgroupsOf, Memory, Rules};
+use crate::selection::{self, Memory, Rules};
+use holds::Holds;
 use isobar_model::plan::Plan;
-use isobar_model::{Machine, Observation, Outcome, Policy, Sample, Seconds, Sensor, Wake};
+use isobar_model::{ActionId, Machine, Observation, Outcome, Policy, Sample, Seconds, Sensor, Wake};
+use journal::Journal;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::panic::{self, AssertUnwindSafe};
-
-/// How long to run, and whether to act.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// From decision to decision.
-    pub interval: Seconds,
-    /// Stop after this time of the machine.
-    pub duration: Option<Seconds>,
-    /// Stop after this number of epochs.
-    pub epochs: Option<u64>,
-    /// Decide, but change nothing.
-    pub dry_run: bool,
-    /// Run also where the machine lacks what the policy needs; else [`RunError::Refused`].
-    pub despite_missing: bool,
-}
-
-impl Limits {
-    /// A decision every `interval`, carried out, without end.
-    #[must_use]
-    pub const fn every(interval: Seconds) -> Self {
-        Self { interval, duration: None, epochs: None, dry_run: false, despite_missing: false }
-    }
-}
-
-/// What the loop asks of its surroundings. By default it asks nothing.
-pub struct Surroundings<'a> {
-    /// From a pid to its cgroups.
-    pub cgroups: &'a CgroupsOf<'a>,
-    /// Whether the user or the system asked to stop.
-    pub stop: &'a dyn Fn() -> bool,
-    /// CPU time that the tool itself has taken so far; `None` where it is not the cost of watching
-    /// (a simulated machine).
-    pub own_cpu: Option<&'a dyn Fn() -> Seconds>,
-    /// What an earlier run had left changed and was put back before this one, in words.
-    pub recovered: Option<String>,
-    /// What was chosen and done in the run that this one repeats, where it repeats one.
-    pub repeated: Option<&'a dyn Repeated>,
-}
-
-impl Default for Surroundings<'_> {
-    fn default() -> Self {
-        Self { cgroups: &|_| None, stop: &|| false, own_cpu: None, recovered: None, repeated: None }
-    }
-}
 
 /// A machine under a policy.
 ///
@@ -90,6 +55,12 @@ pub struct Loop<'a, M: Machine> {
     without: BTreeSet<Sensor>,
     epoch: Option<Decided>,
     tally: Tally,
+    journal: Journal,
+    holds: Holds,
+    /// What was taken back since the last epoch.
+    undone: Vec<Undone>,
+    paused: bool,
+    commander: Option<Box<dyn Commander<M> + 'a>>,
     /// No epoch may follow.
     over: bool,
     /// Nothing is left to put back, or it has been tried.
@@ -109,6 +80,8 @@ struct Decided {
     part: Option<Observation>,
     plan: Plan,
     outcome: Option<Outcome>,
+    first_id: Option<ActionId>,
+    undone: Vec<Undone>,
     own_cpu: Option<Seconds>,
 }
 
@@ -128,6 +101,11 @@ impl<'a, M: Machine> Loop<'a, M> {
             without: BTreeSet::new(),
             epoch: None,
             tally: Tally::default(),
+            journal: Journal::default(),
+            holds: Holds::default(),
+            undone: Vec::new(),
+            paused: false,
+            commander: None,
             over: false,
             finished: false,
         }
@@ -236,10 +214,14 @@ impl<'a, M: Machine> Loop<'a, M> {
         self.begin()?;
         while let Some(left) = self.time_left() {
             let wake = self.machine.wait(left).map_err(of_machine)?;
+            self.be_commanded();
             self.tally.interrupted = wake == Wake::Interrupted || (self.surroundings.stop)();
             self.tally.ended = wake == Wake::Ended;
             if self.tally.interrupted {
                 break;
+            }
+            if wake == Wake::Called {
+                continue;
             }
             let now = self.machine.sample().map_err(of_machine)?;
             self.tally.add_ended(&now.page_moves);
@@ -257,19 +239,29 @@ impl<'a, M: Machine> Loop<'a, M> {
     fn decided(&mut self, seen: Observation) -> Result<Decided, RunError> {
         let part = self.selected(&seen);
         self.machine.managed(&part.processes.iter().map(|process| process.pid).collect());
+        self.holds.retain_alive(&seen);
+        self.repeat_undone();
+        let paused = self.is_to_pause();
         let plan = match self.lost() {
+            _ if paused => Plan::paused(self.policy.name()),
             Some(note) => Plan { notes: vec![note], ..Plan::nothing(self.policy.name()) },
             None => decide(self.policy.as_mut(), &part)?,
         };
         let part = if let Cow::Owned(part) = part { Some(part) } else { None };
         let outcome = self.outcome(&plan)?;
-        if let Some(outcome) = &outcome {
+        if let Some(outcome) = outcome.as_ref().filter(|_| !paused) {
             self.policy.applied(&plan, outcome);
         }
         let own_cpu = self.own_cpu_since();
         self.tally.add(&plan, outcome.as_ref());
         self.tally.add_time(seen.interval, own_cpu);
-        Ok(Decided { seen, part, plan, outcome, own_cpu })
+        let when = (self.tally.epochs, seen.time);
+        let first_id = outcome.as_ref().map(|outcome| self.journal.take(when, &plan, outcome));
+        Ok(Decided { seen, part, plan, outcome, first_id, undone: std::mem::take(&mut self.undone), own_cpu })
+    }
+
+    fn is_to_pause(&self) -> bool {
+        self.surroundings.repeated.map_or(self.paused, |repeated| repeated.is_paused())
     }
 
     fn selected<'o>(&mut self, seen: &'o Observation) -> Cow<'o, Observation> {
@@ -286,13 +278,18 @@ impl<'a, M: Machine> Loop<'a, M> {
         match self.surroundings.repeated {
             Some(repeated) => Ok(repeated.outcome(plan)),
             None if self.limits.dry_run => Ok(None),
-            None => self.machine.apply(plan).map(Some).map_err(of_machine),
+            None => self.applied_to_machine(plan).map(Some).map_err(of_machine),
         }
+    }
+
+    /// The latest epoch, where there was one.
+    pub fn latest(&self) -> Option<Epoch<'_>> {
+        self.latest_epoch()
     }
 
     fn latest_epoch(&self) -> Option<Epoch<'_>> {
         let (Readings { latest: sample, .. }, epoch) = (self.readings.as_ref()?, self.epoch.as_ref()?);
-        let Decided { seen, part, plan, outcome, own_cpu } = epoch;
+        let Decided { seen, part, plan, outcome, first_id, undone, own_cpu } = epoch;
         let first = self.tally.epochs == 1;
         Some(Epoch {
             number: self.tally.epochs,
@@ -301,6 +298,8 @@ impl<'a, M: Machine> Loop<'a, M> {
             managed: part.as_ref().unwrap_or(seen),
             plan,
             outcome: outcome.as_ref(),
+            first_id: *first_id,
+            undone,
             lacking: sample.capabilities.lacking(self.policy.needs()),
             own_cpu: *own_cpu,
             unmatched: first.then(|| selection::without_match(&self.rules.only, seen, self.surroundings.cgroups)),

@@ -1,10 +1,11 @@
 //! What a run shows while it goes on: its beginning and every epoch.
 
+use super::journal::Undone;
 use super::{Limits, Tally};
 use crate::error::BoxError;
 use crate::selection::Pattern;
 use isobar_model::plan::Plan;
-use isobar_model::{Observation, Outcome, Sample, Seconds, Sensor};
+use isobar_model::{ActionId, Observation, Outcome, Sample, Seconds, Sensor};
 
 /// What is known before the first epoch.
 pub struct Start<'a> {
@@ -34,6 +35,10 @@ pub struct Epoch<'a> {
     pub plan: &'a Plan,
     /// What became of it; `None` in a dry run.
     pub outcome: Option<&'a Outcome>,
+    /// The number of the plan's first action, the others follow; `None` in a dry run.
+    pub first_id: Option<ActionId>,
+    /// What was taken back by hand since the epoch before.
+    pub undone: &'a [Undone],
     /// What the policy needs and the machine lacks.
     pub lacking: Vec<(Sensor, &'a str)>,
     /// CPU time that the tool itself took since the epoch before.

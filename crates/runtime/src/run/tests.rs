@@ -6,6 +6,9 @@ use isobar_model::plan::Action;
 use isobar_model::{ActionOutcome, Capabilities, CpuId, NodeId, PageMove, Pages, Pid, Tid};
 use std::cell::Cell;
 
+#[path = "tests_commands.rs"]
+mod commands;
+
 /// Moves thread 10 to CPU 1 in every epoch; asks for what the test says.
 struct Mover {
     needs: &'static [Sensor],

@@ -19,7 +19,7 @@ pub enum SettingsError {
     #[error("--set {0}: {1}")]
     Set(String, String),
     /// A section of a configuration file that is no policy's, and the policies that there are.
-    #[error("{}: unknown section [{}]: expected [manage], [exec], [metrics], [{}]", .0.display(), .1, .2)]
+    #[error("{}: unknown section [{}]: expected [manage], [exec], [metrics], [daemon], [{}]", .0.display(), .1, .2)]
     Section(PathBuf, String, String),
     /// What the policies themselves refuse, behind where it was set: `FILE: `, `--set `, or nothing
     /// for a policy's name.

@@ -6,12 +6,14 @@
 //! The command line wins over the file. A misspelt key or an impossible value is refused in one
 //! line that names the file and line (or the `--set`), the key, and what would be right.
 
+mod daemon;
 mod error;
 mod exec;
 mod metrics;
 #[cfg(test)]
 mod tests;
 
+pub use daemon::DaemonConfig;
 pub use error::SettingsError;
 pub use exec::ExecConfig;
 pub use metrics::{MetricsConfig, address};
@@ -29,7 +31,7 @@ use toml::{Table, Value};
 pub type Read<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
 
 /// Everything that was set.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Config {
     /// The section `[manage]`, with `--set manage.KEY=VALUE` applied.
     pub manage: ManageConfig,
@@ -37,6 +39,8 @@ pub struct Config {
     pub exec: ExecConfig,
     /// The section `[metrics]`, with `--set metrics.KEY=VALUE` applied.
     pub metrics: MetricsConfig,
+    /// The section `[daemon]`, with `--set daemon.KEY=VALUE` applied.
+    pub daemon: DaemonConfig,
     /// The other sections of the file: one for each policy.
     pub policies: Table,
     /// `--set` for policies, in order.
@@ -196,7 +200,7 @@ impl Config {
     pub fn of_policies(sets: &[String]) -> Result<Self, SettingsError> {
         // Without a file there is nothing to read.
         let config = Self::load(None, sets, &|_| Err(io::ErrorKind::Unsupported.into()))?;
-        let is_ours = |text: &&String| ["manage.", "metrics."].iter().any(|ours| text.trim_start().starts_with(ours));
+        let is_ours = |text: &&String| ["manage.", "metrics.", "daemon."].iter().any(|ours| text.trim_start().starts_with(ours));
         match sets.iter().find(is_ours) {
             Some(text) => Err(refused(text, "only `manage` and `explain` take it: expected POLICY.KEY=VALUE")),
             None => Ok(config),
@@ -216,8 +220,8 @@ impl Config {
     }
 
     fn take(&mut self, sections: Sections) {
-        let Sections { manage, exec, metrics } = sections;
-        (self.manage, self.exec, self.metrics) = (manage, exec, metrics);
+        let Sections { manage, exec, metrics, daemon } = sections;
+        (self.manage, self.exec, self.metrics, self.daemon) = (manage, exec, metrics, daemon);
     }
 
     /// What is set for isobar itself, checked, and all sections as they are.
@@ -238,17 +242,19 @@ struct Sections {
     manage: ManageConfig,
     exec: ExecConfig,
     metrics: MetricsConfig,
+    daemon: DaemonConfig,
 }
 
 impl Sections {
-    const NAMES: [&str; 3] = ["manage", "exec", "metrics"];
+    const NAMES: [&str; 4] = ["manage", "exec", "metrics", "daemon"];
 
     /// The first impossible value: its section, and what would be right.
     fn check(&self) -> Result<(), (&'static str, String)> {
-        let [manage, exec, metrics] = Self::NAMES;
+        let [manage, exec, metrics, daemon] = Self::NAMES;
         self.manage.check().map_err(|why| (manage, why))?;
         self.exec.check().map_err(|why| (exec, why))?;
-        self.metrics.check().map_err(|why| (metrics, why))
+        self.metrics.check().map_err(|why| (metrics, why))?;
+        self.daemon.check().map_err(|why| (daemon, why))
     }
 
     /// From these tables, checked.

@@ -37,6 +37,19 @@ fn an_impossible_value_says_what_is_possible() {
 }
 
 #[test]
+fn the_daemons_section_is_checked_as_the_others_are() {
+    for (set, piece) in [
+        ("record_files = 0", "daemon: record_files = 0: expected a number above 0"),
+        ("record_bytes = 5", "daemon: record_bytes = 5: expected at least 1048576"),
+        ("group = \"a:b\"", "daemon: group = \"a:b\": expected the name of a group"),
+        ("recrod = true", "unknown field `recrod`, expected one of `group`"),
+    ] {
+        let (line, why) = refused(&format!("\n[daemon]\n{set}"));
+        assert!(why.contains(piece) && (2..=3).contains(&line), "{set}: {line}: {why}");
+    }
+}
+
+#[test]
 fn sections_of_policies_are_handed_on() {
     let (Sections { manage, .. }, policies) =
         Config::parse("[manage]\nmin_cpu_percent = 5\n[dino]\nclass_window = 3\n").unwrap();

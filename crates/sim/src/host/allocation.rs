@@ -50,6 +50,14 @@ impl Allocation {
         }
     }
 
+    /// Forgets a rule; whether there was one.
+    pub fn unset(&mut self, for_node: Option<usize>) -> bool {
+        match for_node {
+            None => self.everywhere.take().is_some(),
+            Some(node) => self.by_node.remove(&node).is_some(),
+        }
+    }
+
     /// The nodes that take the next pages of a thread that runs on a node, by position.
     pub fn deal(&mut self, node: usize, pages: u64) -> Vec<(usize, u64)> {
         let rule = self.by_node.get_mut(&node).or(self.everywhere.as_mut());

@@ -20,6 +20,9 @@ pub(super) const NO_MEMORY: &str = "no memory on the target";
 /// The process ended before its pages had moved.
 const ENDED: &str = "the process ended";
 
+/// Copies of which it is remembered how many pages they moved.
+const REMEMBERED: usize = 4096;
+
 /// Pages that go from a node to another, by position.
 #[derive(Clone, Debug)]
 pub(super) struct Copy {
@@ -113,6 +116,8 @@ pub(super) struct Copies {
     queue: VecDeque<Copy>,
     /// Not yet in a sample.
     ended: Vec<Copy>,
+    /// Pages that each of the last copies moved, for who wants one taken back.
+    moved: BTreeMap<u64, u64>,
     /// Taken on so far.
     numbers: u64,
     /// Plans so far: a withdrawal leaves what its own plan asked for.
@@ -162,8 +167,22 @@ impl Copies {
             std::mem::take(&mut self.queue).into_iter().partition(|copy| which(copy));
         self.queue = kept;
         let count = dropped.len();
-        self.ended.extend(dropped.into_iter().map(|copy| copy.stop(why)));
+        dropped.into_iter().for_each(|copy| self.end(copy.stop(why)));
         count
+    }
+
+    fn end(&mut self, copy: Copy) {
+        self.moved.insert(copy.number, copy.moved);
+        if self.moved.len() > REMEMBERED {
+            self.moved.pop_first();
+        }
+        self.ended.push(copy);
+    }
+
+    /// Drops what is left of one copy; the pages that it has moved, where that is known.
+    pub fn take_back(&mut self, number: u64) -> Option<u64> {
+        self.stop(WITHDRAWN, |copy| copy.number == number);
+        self.moved.remove(&number)
     }
 
     /// A process has ended.
@@ -231,7 +250,7 @@ impl SimMachine {
             self.copies.queue.push_front(copy);
         } else {
             copy.ended = true;
-            self.copies.ended.push(copy);
+            self.copies.end(copy);
         }
         self.keep_migrations_open();
     }

@@ -18,6 +18,7 @@ mod step;
 mod strays;
 #[cfg(test)]
 mod tests;
+mod undo;
 mod ways;
 
 pub(crate) use step::{SWITCHED, private_bytes};
@@ -27,7 +28,9 @@ use crate::report::{RunReport, Totals};
 use crate::workload::{App, Workload};
 use allocation::Allocation;
 use isobar_contention::Solver;
-use isobar_model::{Capabilities, CpuSet, LlcId, Machine, Outcome, Pid, Plan, Sample, Seconds, Sensor, Tid, Wake};
+use isobar_model::{
+    Action, ActionOutcome, Capabilities, CpuSet, LlcId, Machine, Outcome, Pid, Plan, Sample, Seconds, Sensor, Tid, Wake,
+};
 use process::Process;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -211,6 +214,12 @@ impl Machine for SimMachine {
             self.balance();
         }
         Ok(Outcome { actions })
+    }
+
+    fn undo(&mut self, action: &Action, outcome: &ActionOutcome) -> Result<ActionOutcome, SimError> {
+        let done = self.take_back(action, outcome);
+        self.balance();
+        Ok(done)
     }
 
     fn wait(&mut self, interval: Seconds) -> Result<Wake, SimError> {

@@ -7,7 +7,7 @@ mod shown;
 
 use super::Verb;
 use crate::failure::bad_input;
-use isobar_model::{Outcome, Pid, Plan, Policy, Seconds, Tid};
+use isobar_model::{Action, Outcome, Pid, Plan, Policy, Seconds, Tid};
 use isobar_recording::{Now, RecordedMachine, Recording};
 use isobar_runtime::{BoxError, Epoch, Limits, Loop, Observer, Repeated, Surroundings};
 use shown::Shown;
@@ -87,6 +87,15 @@ impl Repeated for Past {
         let now = self.0.borrow();
         let decision = now.decision.as_ref()?;
         decision.outcome.clone().filter(|_| decision.plan == *plan)
+    }
+
+    fn undone(&self) -> Vec<Action> {
+        let now = self.0.borrow();
+        now.decision.iter().flat_map(|decision| &decision.undone).map(|one| one.action.clone()).collect()
+    }
+
+    fn is_paused(&self) -> bool {
+        self.0.borrow().decision.as_ref().is_some_and(|decision| decision.plan.is_paused())
     }
 }
 

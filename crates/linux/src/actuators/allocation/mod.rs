@@ -69,6 +69,20 @@ impl Allocation {
         ActionOutcome::Done
     }
 
+    /// Forgets a wish, as if it had never been taken: whether there was one. As [`Allocation::wish`],
+    /// programs learn of it with [`Allocation::flush`].
+    pub fn forget(&mut self, pid: Pid, for_node: Option<NodeId>) -> bool {
+        let Some(told) = self.known.get_mut(&pid) else { return false };
+        let had = told.rows.remove(&for_node).is_some();
+        if told.rows.is_empty()
+            && let Some(told) = self.known.remove(&pid)
+            && self.known.values().all(|other| other.path != told.path)
+        {
+            told.page.say(Decision::Free);
+        }
+        had
+    }
+
     /// Hands every program what was wished since the beginning, given on which nodes its threads
     /// are; a page may be that of several processes.
     pub fn flush(&self, threads: impl Fn(Pid) -> BTreeMap<NodeId, u8>) {
@@ -185,6 +199,11 @@ mod tests {
         assert!(matches!(&left, ActionOutcome::LeftAlone { why } if why.contains("isobar run")), "{left:?}");
         allocation.flush(|_| BTreeMap::new());
         assert_eq!(page.page().read(pid.0).unwrap().decision, Decision::Node(2));
+        assert!(!allocation.forget(pid, Some(NodeId(1))) && allocation.forget(pid, None));
+        allocation.flush(|_| BTreeMap::new());
+        assert_eq!(page.page().read(pid.0).unwrap().decision, Decision::Free, "one wish taken back");
+        assert_eq!(allocation.wish(&wish(pid, start)), ActionOutcome::Done);
+        allocation.flush(|_| BTreeMap::new());
         drop(allocation);
         assert_eq!(page.page().read(pid.0).unwrap().decision, Decision::Free, "put back");
         [&mut ours, &mut other].into_iter().for_each(|child| {

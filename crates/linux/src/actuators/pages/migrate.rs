@@ -21,6 +21,8 @@ pub struct Done {
     pub tally: Tally,
     /// The pages to move, of a part that chooses them.
     pub chosen: Option<Vec<u64>>,
+    /// The pages that have moved, of a part that moves.
+    pub moved: Vec<u64>,
     /// Why it failed; the outcome of the whole migration where no page has moved.
     pub failed: Option<ActionOutcome>,
     /// How long it took, where that was measured.
@@ -148,13 +150,13 @@ pub fn admit(request: &Migration<'_>, options: &PageOptions) -> Result<(), Actio
 
 /// Moves one batch of pages that were found, as many as the target can take by now.
 pub fn relocate(request: &Migration<'_>, options: &PageOptions, batch: &[u64], stop: &AtomicBool) -> Done {
-    let mut tally = Tally::default();
+    let (mut tally, mut there) = (Tally::default(), Vec::new());
     let moved = room(options, request.to).and_then(|room| {
         let fits = usize::try_from(room).unwrap_or(usize::MAX).min(batch.len());
         tally.stayed(NO_MEMORY, u64::try_from(batch.len() - fits).unwrap_or(u64::MAX));
-        Process::new(request, stop)?.relocate(&batch[..fits], &mut tally)
+        Process::new(request, stop)?.relocate(&batch[..fits], &mut tally, &mut there)
     });
-    Done { tally, failed: moved.err(), ..Done::default() }
+    Done { tally, failed: moved.err(), moved: there, ..Done::default() }
 }
 
 /// How many pages the target can take; all, where the kernel does not say.

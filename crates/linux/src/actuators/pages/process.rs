@@ -93,8 +93,8 @@ impl<'a> Process<'a> {
     }
 
     /// Moves one batch and counts what became of it: first by where the pages are afterwards, else
-    /// by the kernel's word.
-    pub fn relocate(&self, batch: &[u64], tally: &mut Tally) -> Result<(), ActionOutcome> {
+    /// by the kernel's word. Those that are there are added to `moved`.
+    pub fn relocate(&self, batch: &[u64], tally: &mut Tally, moved: &mut Vec<u64>) -> Result<(), ActionOutcome> {
         let mut rest = batch.to_vec();
         let mut why = BTreeMap::new();
         for _ in 0..MOST_TRIES {
@@ -102,7 +102,7 @@ impl<'a> Process<'a> {
             let said = self.ask(syscall::relocate(self.pid, &rest, self.page_size, self.to))?;
             why.extend(rest.iter().copied().zip(said));
             let tried = rest.len();
-            rest = self.not_there(rest, &mut why, tally)?;
+            rest = self.not_there(rest, &mut why, tally, moved)?;
             if rest.is_empty() || rest.len() == tried {
                 break;
             }
@@ -118,12 +118,14 @@ impl<'a> Process<'a> {
         pages: Vec<u64>,
         why: &mut BTreeMap<u64, i32>,
         tally: &mut Tally,
+        moved: &mut Vec<u64>,
     ) -> Result<Vec<u64>, ActionOutcome> {
         let now = self.ask(syscall::locate(self.pid, &pages, self.page_size))?;
         let mut others = Vec::new();
         for (page, status) in pages.into_iter().zip(now) {
             if syscall::node(status) == Some(self.to) {
                 tally.moved(1);
+                moved.push(page);
                 continue;
             }
             let said = why.entry(page).or_insert(status);

@@ -7,6 +7,7 @@
 //! process is identified by its pid and start time. Where no thread can be started, pages are moved
 //! in line, as far as the rate allows at once.
 
+mod moved;
 mod queue;
 mod request;
 mod shared;
@@ -109,6 +110,20 @@ impl PagesBeside {
         let dropped = self.shared.lock().withdraw(pid, from, to);
         self.shared.changed.notify_all();
         dropped
+    }
+
+    /// Has the pages go back that a migration of this number moved, and ends it where it is still
+    /// under way: only those that are still where it put them move, as far as there is room.
+    pub fn take_back(&mut self, number: u64) -> ActionOutcome {
+        let back = {
+            let mut queue = self.shared.lock();
+            queue.stop_one(number);
+            queue.way_back(number)
+        };
+        match back {
+            Some(request) => self.take_on(request),
+            None => ActionOutcome::LeftAlone { why: "which pages it moved is not known any more".to_owned() },
+        }
     }
 
     /// What has happened since the last call.

@@ -6,6 +6,7 @@
 
 use super::super::migrate::Done;
 use super::super::tally::Tally;
+use super::moved::Moved;
 use super::request::{News, Request};
 use isobar_model::flight::{BATCH, WITHDRAWN, taken_on};
 use isobar_model::{ActionOutcome, NodeId, PageMove, Pages, Pid, Seconds, num};
@@ -20,6 +21,8 @@ pub struct Queue {
     flights: BTreeMap<u64, Flight>,
     ended: Vec<PageMove>,
     moved: BTreeMap<(NodeId, NodeId), u64>,
+    /// Which pages the last migrations moved.
+    by_number: Moved,
     outdated: BTreeSet<Pid>,
     numbers: u64,
     /// Plans so far.
@@ -130,6 +133,7 @@ impl Queue {
         let Some(flight) = self.flights.get_mut(&number) else { return };
         flight.copying += done.took;
         let request = Arc::clone(&flight.request);
+        self.by_number.add(number, &request, done.moved);
         let moved = done.tally.pages_moved();
         flight.tally.add(done.tally);
         if let Some(mut pages) = done.chosen {
@@ -176,6 +180,21 @@ impl Queue {
                 && from.is_none_or(|from| from == leaves)
                 && to.is_none_or(|to| to == reaches)
         })
+    }
+
+    /// Drops what is not copied yet of one migration.
+    pub fn stop_one(&mut self, number: u64) {
+        if let Some(flight) = self.flights.get(&number) {
+            flight.stop.store(true, Ordering::SeqCst);
+            if self.busy != Some(number) {
+                self.end(number, None);
+            }
+        }
+    }
+
+    /// The request that takes a migration back, as far as it is known what it moved.
+    pub fn way_back(&self, number: u64) -> Option<Request> {
+        self.by_number.way_back(number)
     }
 
     /// Drops everything.

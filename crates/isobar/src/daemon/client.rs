@@ -1,0 +1,61 @@
+//! The other side of the control socket: one request, one answer.
+
+use super::places;
+use anyhow::{Context, anyhow, bail};
+use isobar_control::{Answer, Lines, MOST_ANSWER, Request};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a daemon may take: as long as it waits for its own loop, and a little.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The socket of a daemon, where one is to be found: the one that is named, else a usual one.
+pub fn find(named: Option<&Path>) -> PathBuf {
+    let usual = || {
+        let all = places::sockets();
+        all.iter().find(|socket| socket.exists()).or(all.first()).cloned().unwrap_or_default()
+    };
+    named.map_or_else(usual, Path::to_path_buf)
+}
+
+/// Asks a daemon.
+///
+/// # Errors
+/// In one line: no daemon runs, this user may not ask, it does not answer.
+pub fn ask(socket: &Path, request: &Request) -> anyhow::Result<Answer> {
+    let stream = UnixStream::connect(socket).map_err(|error| not_there(socket, &error))?;
+    let place = || format!("{}: the daemon does not answer", socket.display());
+    let answer = exchange(&stream, request).with_context(place)?;
+    Answer::read(&answer).map_err(|error| anyhow!("{}: {error}", socket.display()))
+}
+
+fn exchange(mut stream: &UnixStream, request: &Request) -> anyhow::Result<String> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(request.line().as_bytes())?;
+    let (mut lines, mut bytes) = (Lines::of(MOST_ANSWER), [0; 8192]);
+    loop {
+        if let Some(line) = lines.next_line()? {
+            return Ok(line);
+        }
+        match stream.read(&mut bytes)? {
+            0 => bail!("it closed the connection"),
+            count => lines.push(&bytes[..count]),
+        }
+    }
+}
+
+fn not_there(socket: &Path, error: &std::io::Error) -> anyhow::Error {
+    let place = socket.display();
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
+            anyhow!("no isobar daemon runs ({place}: {error}): start it by `systemctl start isobar` or `isobar daemon`")
+        }
+        ErrorKind::PermissionDenied => anyhow!(
+            "{place}: {error}: only root, the daemon's user and the members of `daemon.group` may ask; `id` lists yours"
+        ),
+        _ => anyhow!("{place}: {error}"),
+    }
+}

@@ -1,0 +1,96 @@
+//! Who asks, and what that user may: root and the daemon's own user may change things, members of
+//! the group may look, others nothing. The kernel says who it is (`SO_PEERCRED`, unix(7)); nothing
+//! that the peer sends does.
+
+use nix::unistd::{Gid, Group, Uid, User, getgrouplist};
+use rustix::net::sockopt::socket_peercred;
+use std::ffi::CString;
+use std::io;
+use std::os::unix::net::UnixStream;
+
+/// What a peer may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Right {
+    /// nothing
+    Nothing,
+    /// ask how things are
+    Look,
+    /// have things changed
+    Change,
+}
+
+/// The user at the other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// the user
+    pub uid: u32,
+    /// its group
+    pub gid: u32,
+    /// the process
+    pub pid: i32,
+}
+
+/// Who is at the other end.
+///
+/// # Errors
+/// What the kernel says.
+pub fn of(stream: &UnixStream) -> io::Result<Peer> {
+    let found = socket_peercred(stream)?;
+    Ok(Peer { uid: found.uid.as_raw(), gid: found.gid.as_raw(), pid: found.pid.as_raw_nonzero().get() })
+}
+
+/// What a peer may, given the daemon's user and the group that may look.
+pub fn right(peer: Peer, own: u32, group: Option<u32>) -> Right {
+    if peer.uid == 0 || peer.uid == own {
+        return Right::Change;
+    }
+    match group {
+        Some(group) if peer.gid == group || groups_of(peer).contains(&group) => Right::Look,
+        _ => Right::Nothing,
+    }
+}
+
+/// The groups that the user database has for a user.
+fn groups_of(peer: Peer) -> Vec<u32> {
+    let found = || {
+        let user = User::from_uid(Uid::from_raw(peer.uid)).ok()??;
+        let name = CString::new(user.name).ok()?;
+        getgrouplist(&name, Gid::from_raw(peer.gid)).ok()
+    };
+    found().unwrap_or_default().into_iter().map(Gid::as_raw).collect()
+}
+
+/// The number of a group; `None` where there is no such group.
+pub fn group(name: &str) -> Option<u32> {
+    let found = Group::from_name(name).ok().flatten();
+    found.filter(|_| !name.is_empty()).map(|group| group.gid.as_raw())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_and_the_own_user_may_change_members_may_look_others_nothing() {
+        let peer = |uid, gid| Peer { uid, gid, pid: 1 };
+        assert_eq!(right(peer(0, 0), 990, None), Right::Change);
+        assert_eq!(right(peer(990, 990), 990, None), Right::Change);
+        assert_eq!(right(peer(4_000_000, 77), 990, Some(77)), Right::Look);
+        assert_eq!(right(peer(4_000_000, 78), 990, Some(77)), Right::Nothing);
+        assert_eq!(right(peer(4_000_000, 77), 990, None), Right::Nothing);
+        assert!(Right::Nothing < Right::Look && Right::Look < Right::Change);
+    }
+
+    #[test]
+    fn the_kernel_says_who_is_at_the_other_end() {
+        let (one, _other) = UnixStream::pair().unwrap();
+        let peer = of(&one).unwrap();
+        assert_eq!(peer.uid, rustix::process::geteuid().as_raw());
+        assert_eq!(peer.pid.unsigned_abs(), std::process::id());
+    }
+
+    #[test]
+    fn groups_have_numbers() {
+        assert_eq!((group("root"), group("no-such-group-here"), group("")), (Some(0), None, None));
+    }
+}

@@ -1,0 +1,49 @@
+//! Where things are: by what the service manager says, else the usual places of root or of another
+//! user.
+
+use crate::machines::linux;
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The configuration, where `--config` names none and it is there.
+pub const CONFIG: &str = "/etc/isobar/isobar.toml";
+
+/// The socket in its folder.
+const SOCKET: &str = "control.sock";
+
+/// Recordings, where no service manager says.
+const RECORDINGS: &str = "/var/lib/isobar";
+
+/// The folder of the state file and of the socket.
+pub fn runtime_folder() -> PathBuf {
+    let usual = || linux::default_state().parent().map(Path::to_path_buf).unwrap_or_default();
+    from_service_manager("RUNTIME_DIRECTORY").unwrap_or_else(usual)
+}
+
+/// The socket that a daemon makes.
+pub fn socket(configured: Option<&Path>) -> PathBuf {
+    configured.map_or_else(|| runtime_folder().join(SOCKET), Path::to_path_buf)
+}
+
+/// Where a daemon's socket may be, the likeliest first: the user's own, then root's.
+pub fn sockets() -> Vec<PathBuf> {
+    let mut all = vec![runtime_folder().join(SOCKET)];
+    let roots = Path::new("/run/isobar").join(SOCKET);
+    if !all.contains(&roots) {
+        all.push(roots);
+    }
+    all
+}
+
+/// The folder of recordings.
+pub fn recordings(configured: Option<&Path>) -> PathBuf {
+    let usual = || from_service_manager("STATE_DIRECTORY").unwrap_or_else(|| RECORDINGS.into());
+    configured.map_or_else(usual, Path::to_path_buf)
+}
+
+/// The first folder of a variable of `systemd.exec(5)`, which may name several.
+fn from_service_manager(variable: &str) -> Option<PathBuf> {
+    let value = env::var(variable).ok()?;
+    let first = value.split(':').next().filter(|first| first.starts_with('/'))?;
+    Some(first.into())
+}

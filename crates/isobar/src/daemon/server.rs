@@ -1,0 +1,173 @@
+//! The server beside the loop: one thread takes clients, each has one of its own for a bounded
+//! time. Whatever a client does, sends half a line, reads nothing, dies, costs the loop nothing.
+
+use super::log::Log;
+use super::peers::{self, Peer, Right};
+use super::socket::{self, Bound};
+use super::switchboard::Switchboard;
+use crate::report::Priority;
+use anyhow::Context;
+use isobar_control::{Answer, Lines, MOST_REQUEST, Request};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Clients at a time.
+const CLIENTS: usize = 16;
+
+/// How long a client may take for a request, and how long the answer may take to be read.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The server; the socket goes with it.
+pub struct Server {
+    _bound: Arc<Bound>,
+}
+
+/// What every client's thread knows.
+#[derive(Clone)]
+struct House {
+    board: Switchboard,
+    own: u32,
+    group: Option<u32>,
+    group_name: String,
+    log: Log,
+    clients: Arc<AtomicUsize>,
+}
+
+impl Server {
+    /// Makes the socket and starts to answer.
+    ///
+    /// # Errors
+    /// Where the socket cannot be made.
+    pub fn start(path: &Path, group_name: &str, board: Switchboard, log: &Log) -> anyhow::Result<Self> {
+        let group = peers::group(group_name);
+        if group.is_none() && !group_name.is_empty() {
+            let why = format!("there is no group {group_name}: only root and the daemon's user may ask (daemon.group)");
+            log.say(Priority::Notice, why);
+        }
+        let bound = Arc::new(socket::bind(path, group)?);
+        let own = rustix::process::geteuid().as_raw();
+        let (group_name, log, clients) = (group_name.to_owned(), log.clone(), Arc::default());
+        let house = House { board, own, group, group_name, log, clients };
+        let listener = bound.listener.try_clone().context("the control socket")?;
+        let work = move || {
+            for stream in listener.incoming() {
+                match stream {
+                    Ok(stream) => house.receive(stream),
+                    // Descriptors may have run out: they come back.
+                    Err(_) => thread::sleep(Duration::from_millis(100)),
+                }
+            }
+        };
+        thread::Builder::new().name("control".into()).spawn(work).context("the control socket")?;
+        Ok(Self { _bound: bound })
+    }
+}
+
+impl House {
+    fn receive(&self, stream: UnixStream) {
+        let place = Place::take(&self.clients);
+        let Some(place) = place else {
+            return send(&stream, &refused("too many clients: ask again"));
+        };
+        let house = self.clone();
+        let work = move || {
+            house.serve(&stream);
+            drop(place);
+        };
+        // Where no thread can be had, the client sees the connection closed.
+        let _ = thread::Builder::new().name("client".into()).spawn(work);
+    }
+
+    fn serve(&self, stream: &UnixStream) {
+        let timed = stream.set_write_timeout(Some(PATIENCE));
+        let (Ok(peer), Ok(())) = (peers::of(stream), timed) else { return };
+        let right = peers::right(peer, self.own, self.group);
+        let mut lines = Lines::of(MOST_REQUEST);
+        while let Some(line) = next_line(stream, &mut lines) {
+            let answer = match line {
+                Ok(line) => self.answer(&line, peer, right),
+                Err(why) => refused(&why),
+            };
+            send(stream, &answer);
+            if matches!(answer, Answer::Refused { .. }) {
+                return;
+            }
+        }
+    }
+
+    fn answer(&self, line: &str, peer: Peer, right: Right) -> Answer {
+        let request = match Request::read(line) {
+            Ok(_) if right == Right::Nothing => return self.stranger(peer),
+            Ok(request) => request,
+            Err(error) => return refused(&error.to_string()),
+        };
+        if request.changes() {
+            if right < Right::Change {
+                return refused("only root and the daemon's user may have something changed: use sudo");
+            }
+            let Peer { uid, pid, .. } = peer;
+            let asked = request.line();
+            self.log.say(Priority::Notice, format!("user {uid} (process {pid}) asks: {}", asked.trim_end()));
+        }
+        self.board.ask(request)
+    }
+
+    fn stranger(&self, peer: Peer) -> Answer {
+        let group = &self.group_name;
+        refused(&format!(
+            "user {} may not ask: only root, the daemon's user and the members of group {group}",
+            peer.uid
+        ))
+    }
+}
+
+fn refused(why: &str) -> Answer {
+    Answer::Refused { why: why.to_owned() }
+}
+
+/// The next line within a client's time; `None` where there is none, or the client has gone.
+fn next_line(mut stream: &UnixStream, lines: &mut Lines) -> Option<Result<String, String>> {
+    let (until, mut bytes) = (Instant::now() + PATIENCE, [0; 1024]);
+    loop {
+        match lines.next_line() {
+            Ok(Some(line)) => return Some(Ok(line)),
+            Ok(None) => {}
+            Err(error) => return Some(Err(error.to_string())),
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return None;
+        }
+        stream.set_read_timeout(Some(left)).ok()?;
+        match stream.read(&mut bytes) {
+            Ok(count) if count > 0 => lines.push(&bytes[..count]),
+            _ => return None,
+        }
+    }
+}
+
+/// A client that does not read is given up.
+fn send(mut stream: &UnixStream, answer: &Answer) {
+    let _ = stream.write_all(answer.line().as_bytes());
+}
+
+/// One of the places that clients have.
+struct Place(Arc<AtomicUsize>);
+
+impl Place {
+    fn take(all: &Arc<AtomicUsize>) -> Option<Self> {
+        let place = Self(Arc::clone(all));
+        (all.fetch_add(1, Ordering::SeqCst) < CLIENTS).then_some(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}

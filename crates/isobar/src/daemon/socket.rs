@@ -1,0 +1,94 @@
+//! The socket as a file: made with the right modes before anyone can find it, taken from a daemon
+//! that is gone, never from one that lives.
+
+use anyhow::{Context, bail};
+use std::fs::{self, DirBuilder, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+/// The socket, removed with this.
+pub struct Bound {
+    /// Where clients come.
+    pub listener: UnixListener,
+    path: PathBuf,
+}
+
+/// Makes the socket: for the owner alone, or for a group, too.
+///
+/// # Errors
+/// In one line: another daemon answers there, or the file cannot be made.
+pub fn bind(path: &Path, group: Option<u32>) -> anyhow::Result<Bound> {
+    let place = || format!("{}: the control socket cannot be made", path.display());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    prepare(folder, group).with_context(place)?;
+    if UnixStream::connect(path).is_ok() {
+        bail!(
+            "{}: another isobar daemon answers there: stop it first, or name another `daemon.socket`",
+            path.display()
+        );
+    }
+    // Under another name until its mode is right.
+    let fresh = folder.join(format!(".control.{}", std::process::id()));
+    let listener = listening(&fresh, path, group).with_context(place);
+    if listener.is_err() {
+        let _ = fs::remove_file(&fresh);
+    }
+    Ok(Bound { listener: listener?, path: path.to_owned() })
+}
+
+fn listening(fresh: &Path, path: &Path, group: Option<u32>) -> io::Result<UnixListener> {
+    let listener = UnixListener::bind(fresh)?;
+    let shared = group.is_some_and(|group| chown(fresh, None, Some(group)).is_ok());
+    fs::set_permissions(fresh, Permissions::from_mode(if shared { 0o660 } else { 0o600 }))?;
+    fs::rename(fresh, path)?;
+    Ok(listener)
+}
+
+/// The folder, which the group must be able to pass through; one of others is left as it is.
+fn prepare(folder: &Path, group: Option<u32>) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let found = fs::metadata(folder)?;
+    let ours = found.uid() == rustix::process::geteuid().as_raw();
+    let sticky = found.mode() & 0o1000 != 0;
+    if let Some(group) = group.filter(|_| ours && !sticky && found.mode() & 0o001 == 0)
+        && chown(folder, None, Some(group)).is_ok()
+    {
+        fs::set_permissions(folder, Permissions::from_mode((found.mode() & 0o777) | 0o050))?;
+    }
+    Ok(())
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        // What is left is taken over by the next one.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_has_its_mode_replaces_a_dead_one_and_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run/control.sock");
+        let bound = bind(&path, None).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(fs::metadata(path.parent().unwrap()).unwrap().mode() & 0o777, 0o700);
+        let error = bind(&path, None).err().unwrap().to_string();
+        assert!(error.contains("another isobar daemon answers there"), "{error}");
+        let dead = bound.path.clone();
+        drop(bound);
+        assert!(!dead.exists());
+        drop(UnixListener::bind(&path).unwrap());
+        assert!(path.exists(), "as a kill -9 leaves it");
+        let group = rustix::process::getegid().as_raw();
+        let _bound = bind(&path, Some(group)).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o660);
+        assert_eq!(fs::metadata(path.parent().unwrap()).unwrap().mode() & 0o777, 0o750);
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");
+    }
+}

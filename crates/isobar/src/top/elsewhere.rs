@@ -1,0 +1,87 @@
+//! Actions of a daemon that runs beside a screen that only watches: found and taken back through its
+//! socket, in threads of their own, so that the screen never waits.
+
+use super::News;
+use crate::daemon;
+use isobar_control::{ActionLine, Answer, Request, Status};
+use isobar_model::{ActionId, Pid};
+use isobar_tui::Question;
+use std::path::PathBuf;
+use std::sync::mpsc::Sender;
+use std::thread;
+
+/// Where else something may have been done.
+pub struct Elsewhere {
+    /// The socket of a daemon; `None` where what is watched is not the machine that it manages.
+    pub socket: Option<PathBuf>,
+    /// Where to say what came of it.
+    pub news: Sender<News>,
+}
+
+impl Elsewhere {
+    /// Looks for the last action of the daemon on a program.
+    pub fn find(&self, pid: Pid) {
+        let Some(socket) = self.socket.clone() else {
+            return self.tell("nothing was done about it that could be taken back");
+        };
+        self.beside(move || match daemon::ask(&socket, &Request::Status {}) {
+            Ok(Answer::Status { status }) => question(&status, pid),
+            Ok(Answer::Refused { why }) => News::Status(why),
+            Ok(Answer::Done { words }) => News::Status(words),
+            Err(why) => News::Status(format!("{why:#}")),
+        });
+    }
+
+    /// Has the daemon take back what was agreed to.
+    pub fn undo(&self, question: Question) {
+        let Some(socket) = self.socket.clone() else { return };
+        self.beside(move || {
+            let said = question.ids.iter().map(|id| match daemon::ask(&socket, &Request::Undo { id: id.0 }) {
+                Ok(Answer::Done { words }) => words,
+                Ok(Answer::Refused { why }) => why,
+                Ok(Answer::Status { .. }) => "the daemon answered something else".to_owned(),
+                Err(why) => format!("{why:#}"),
+            });
+            News::Status(said.collect::<Vec<_>>().join("; "))
+        });
+    }
+
+    fn beside(&self, work: impl FnOnce() -> News + Send + 'static) {
+        let news = self.news.clone();
+        // A screen that is gone needs no news.
+        let begun = thread::Builder::new().name("daemon".into()).spawn(move || drop(news.send(work())));
+        if begun.is_err() {
+            self.tell("no thread can be started to ask the daemon");
+        }
+    }
+
+    fn tell(&self, what: &str) {
+        let _ = self.news.send(News::Status(what.to_owned()));
+    }
+}
+
+/// Whether to take back the last action on a program that stands.
+fn question(status: &Status, pid: Pid) -> News {
+    let its = |line: &&ActionLine| line.stands && line.pid == Some(pid.0);
+    match status.recent.iter().find(its) {
+        Some(ActionLine { id, words, .. }) => {
+            News::Question(Question { ids: vec![ActionId(*id)], words: words.clone(), of_daemon: true })
+        }
+        None => News::Status(format!("the daemon has done nothing about process {pid} lately that stands")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_action_that_stands_is_asked_about() {
+        let line = |id, pid, stands| ActionLine { id, pid: Some(pid), stands, ..ActionLine::default() };
+        let recent = vec![line(9, 1, false), line(8, 2, true), line(7, 1, true), line(6, 1, true)];
+        let status = Status { recent, ..Status::default() };
+        let News::Question(asked) = question(&status, Pid(1)) else { panic!() };
+        assert_eq!((asked.ids, asked.of_daemon), (vec![ActionId(7)], true));
+        assert!(matches!(question(&status, Pid(3)), News::Status(why) if why.contains("process 3")));
+    }
+}

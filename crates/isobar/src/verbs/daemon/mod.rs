@@ -1,0 +1,63 @@
+//! `isobar daemon`: `manage` as a service, by a configuration, answering on a socket.
+
+mod commander;
+mod recordings;
+mod reload;
+mod run;
+mod standing;
+
+use super::Verb;
+use super::options::within;
+use super::watch::WatchArgs;
+use crate::daemon::CONFIG;
+use crate::failure::bad_input;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The policy where the configuration names none: it changes nothing.
+const WATCHING: &str = "linux";
+
+/// Manage this machine as a service: by a configuration, with a control socket
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "daemon",
+    after_help = "Example:
+  isobar daemon
+  isobar daemon --config examples/isobar.toml --policy isobar --dry-run
+  isobar daemon --machine sim:examples/workloads/dino-spec.toml --policy isobar --speed 10 --socket /tmp/isobar.sock
+
+It reads /etc/isobar/isobar.toml where that is there and --config names no other; `isobar config --default` prints one.
+Without a policy it watches and changes nothing. SIGHUP has it read the configuration again: a bad one changes nothing and is
+reported. `isobar status`, `pause`, `resume` and `undo` talk to it. Every other signal that can be caught ends it in order,
+with everything put back. Under systemd it logs to the journal with fields (journalctl ISOBAR_ACTION_ID=12); docs/daemon.md
+explains the rest."
+)]
+pub struct Daemon {
+    /// what to watch and how
+    #[command(flatten)]
+    watch: WatchArgs,
+    /// Decide and log, but change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Where it answers, instead of `daemon.socket`
+    #[arg(long, value_name = "FILE")]
+    socket: Option<PathBuf>,
+    /// Seconds of a simulated machine in a second, 0.01 to 10000
+    #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = speed)]
+    speed: f64,
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    within(text, 0.01..=10_000.0, "a factor from 0.01 to 10000, such as 1 or 20")
+}
+
+impl Verb for Daemon {
+    fn run(&self, _: &mut dyn Write) -> anyhow::Result<()> {
+        if self.watch.json {
+            return Err(bad_input("--json: a daemon prints no documents: `isobar status --json` asks it for one"));
+        }
+        let mut watch = self.watch.clone();
+        watch.config = watch.config.or_else(|| Some(CONFIG.into()).filter(|file: &PathBuf| Path::new(file).exists()));
+        run::run(self, &watch)
+    }
+}

@@ -1,0 +1,64 @@
+//! The recordings of a daemon: a new file at each start, and not too many of them.
+
+use crate::daemon;
+use isobar_model::Seconds;
+use isobar_recording::Bounds;
+use isobar_runtime::settings::DaemonConfig;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// How a recording is called, with the time between.
+const NAME: (&str, &str) = ("isobar-", ".isobar");
+
+/// A file for a recording that begins at this time of day, with its bounds; the oldest of its kind
+/// in the folder go, so that with it there are no more than may be kept.
+///
+/// # Errors
+/// Where there is no such folder and it cannot be made.
+pub fn next(config: &DaemonConfig, now: &str) -> io::Result<(PathBuf, Bounds)> {
+    let folder = daemon::recordings(config.record_folder.as_deref());
+    DirBuilder::new().recursive(true).mode(0o750).create(&folder)?;
+    let keep = usize::try_from(config.record_files).unwrap_or(usize::MAX).saturating_sub(1);
+    let mut earlier = all(&folder)?;
+    earlier.sort();
+    let surplus = earlier.len().saturating_sub(keep);
+    // One that cannot be removed stays; the next start tries again.
+    earlier.drain(..surplus).for_each(|file| drop(fs::remove_file(file)));
+    let bounds = Bounds { bytes: Some(config.record_bytes), age: None::<Seconds>, ..Bounds::default() };
+    Ok((folder.join(format!("{}{now}{}", NAME.0, NAME.1)), bounds))
+}
+
+fn all(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_one = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with(NAME.0) && name.ends_with(NAME.1)
+    };
+    let paths = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+    Ok(paths.collect::<io::Result<Vec<_>>>()?.into_iter().filter(is_one).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_recordings_go_and_nothing_else_does() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["isobar-1.isobar", "isobar-2.isobar", "isobar-3.isobar", "isobar-0.txt", "mine.isobar"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        let config = DaemonConfig {
+            record_folder: Some(folder.path().to_owned()),
+            record_files: 2,
+            record_bytes: 7 << 20,
+            ..DaemonConfig::default()
+        };
+        let (file, bounds) = next(&config, "4").unwrap();
+        assert_eq!((file.file_name().unwrap().to_str(), bounds.bytes), (Some("isobar-4.isobar"), Some(7 << 20)));
+        let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["isobar-0.txt", "isobar-3.isobar", "mine.isobar"]);
+    }
+}

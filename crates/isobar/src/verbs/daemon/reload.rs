@@ -1,0 +1,44 @@
+//! Another configuration for a loop that runs: checked as a whole first, then put in place of the
+//! old one. What a running machine cannot take is named; it holds from the next start.
+
+use crate::verbs::watch::{Needed, WatchArgs};
+use isobar_runtime::settings::{Config, ManageConfig};
+
+/// A configuration that is good.
+pub struct Fresh {
+    /// What the loop needs.
+    pub needed: Needed,
+    /// Whether the policy is another one, or has other settings.
+    pub decides_otherwise: bool,
+    /// What holds from the next start only, by key.
+    pub later: Vec<&'static str>,
+}
+
+/// Reads the configuration again.
+///
+/// # Errors
+/// What is wrong with it, in one line.
+pub fn read(args: &WatchArgs, now: &Config, policy: &str) -> anyhow::Result<Fresh> {
+    let needed = Needed::from_args_or(args, Some(super::WATCHING))?;
+    let decides_otherwise = needed.policy.name() != policy || needed.whole.policies != now.policies;
+    let later = later(now, &needed.whole);
+    Ok(Fresh { needed, decides_otherwise, later })
+}
+
+/// Settings that differ and that nothing takes while it runs.
+fn later(now: &Config, fresh: &Config) -> Vec<&'static str> {
+    let (a, b) = (&now.manage, &fresh.manage);
+    let differs: [(&str, fn(&ManageConfig, &ManageConfig) -> bool); 9] = [
+        ("manage.state_file", |a, b| a.state_file != b.state_file),
+        ("manage.resctrl_root", |a, b| a.resctrl_root != b.resctrl_root),
+        ("manage.counters", |a, b| a.counters != b.counters),
+        ("manage.accessed_pages", |a, b| a.accessed_pages != b.accessed_pages),
+        ("manage.ways", |a, b| a.ways != b.ways),
+        ("manage.watch_affinities", |a, b| a.watch_affinities != b.watch_affinities),
+        ("manage.move_grouped", |a, b| a.move_grouped != b.move_grouped),
+        ("manage.max_pages_per_second", |a, b| a.max_pages_per_second != b.max_pages_per_second),
+        ("manage.stop_seconds", |a, b| (a.stop_seconds - b.stop_seconds).abs() > 0.0),
+    ];
+    let keys = differs.iter().filter(|(_, differs)| differs(a, b)).map(|(key, _)| *key);
+    keys.chain((now.daemon != fresh.daemon).then_some("[daemon]")).collect()
+}

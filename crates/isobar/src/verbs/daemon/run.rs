@@ -1,0 +1,194 @@
+//! A daemon from its start to its end: the machine, the loop, and what stands beside it.
+
+use super::commander::Desk;
+use super::{Daemon, WATCHING, recordings};
+use crate::daemon::{self, Log, Server, Service, switchboard};
+use crate::failure::bad_input;
+use crate::machines::adjust::Adjust;
+use crate::machines::paced::Paced;
+use crate::machines::{linux, simulated};
+use crate::record::Recording;
+use crate::report::{Aftermath, Journal, Priority};
+use crate::signals::StopFlag;
+use crate::verbs::watch::{self, Needed, Target, WatchArgs};
+use anyhow::Context;
+use isobar_control::Status;
+use isobar_model::{Machine, Seconds};
+use isobar_runtime::settings::DEFAULT_INTERVAL_SECONDS;
+use isobar_runtime::{Loop, Surroundings};
+use isobar_sim::SimMachine;
+use jiff::Timestamp;
+use signal_hook::consts::SIGHUP;
+use signal_hook::iterator::Signals;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// Runs until a signal asks to stop, or a simulated workload ends.
+///
+/// # Errors
+/// Bad input; where the machine cannot be opened, the socket not be made, or something not be put
+/// back.
+pub fn run(args: &Daemon, watch: &WatchArgs) -> anyhow::Result<()> {
+    let mut needed = Needed::from_args_or(watch, Some(WATCHING))?;
+    needed.limits.dry_run = args.dry_run;
+    needed.limits.despite_missing = args.dry_run;
+    needed.config.state_file.get_or_insert_with(|| daemon::runtime_folder().join("state.json"));
+    let changed = linux::Changed::default();
+    let (left, patience) = (changed.clone(), Duration::from_secs_f64(needed.config.stop_seconds));
+    let signals: Vec<_> = linux::stop_signals().into_iter().filter(|signal| *signal != SIGHUP).collect();
+    let stop = StopFlag::install_patient(&signals, patience, move || left.in_words())?;
+    let log = Log::start().context("the log")?;
+    let beside = Beside { args, watch, log: log.clone(), changed, stop };
+    let done = beside.open(needed);
+    log.flush();
+    done
+}
+
+/// What is beside the loop.
+struct Beside<'a> {
+    args: &'a Daemon,
+    watch: &'a WatchArgs,
+    log: Log,
+    changed: linux::Changed,
+    stop: StopFlag,
+}
+
+impl Beside<'_> {
+    fn open(&self, mut needed: Needed) -> anyhow::Result<()> {
+        match needed.target.clone() {
+            Target::Linux => {
+                let (machine, recovered) = linux::open_for_daemon(&needed.config, needed.limits.dry_run)?;
+                let machine = linux::switched_on(machine, &*needed.policy);
+                self.changed.watch(&machine, &needed.config);
+                let stop = || self.stop.is_raised();
+                let own_cpu = Some(&linux::own_cpu_time as &dyn Fn() -> Seconds);
+                let surroundings = Surroundings {
+                    cgroups: &linux::cgroup_of,
+                    stop: &stop,
+                    own_cpu,
+                    recovered,
+                    ..Surroundings::default()
+                };
+                self.serve((machine, Seconds(DEFAULT_INTERVAL_SECONDS)), needed, surroundings, |machine| Aftermath {
+                    remarks: linux::put_back_remarks(machine),
+                    ..Aftermath::default()
+                })
+            }
+            Target::Sim { workload, seed } => {
+                let workload = simulated::read(&workload)?;
+                let machine = SimMachine::new(&workload, seed).probing_for(needed.policy.needs());
+                let usual = machine.epoch();
+                needed.limits.interval = needed.config.interval_seconds.map_or(usual, Seconds);
+                let flag = self.stop.clone();
+                let machine = Paced::new(machine, self.args.speed, move || flag.is_raised());
+                self.serve((machine, usual), needed, Surroundings::default(), |_| Aftermath::default())
+            }
+            Target::Recording(file) => Err(bad_input(format!(
+                "--machine {}: a recording cannot be managed: expected sim:FILE, or this machine without --machine",
+                file.display()
+            ))),
+        }
+    }
+
+    fn serve<M: Machine + Adjust>(
+        &self,
+        (machine, usual_interval): (M, Seconds),
+        needed: Needed,
+        surroundings: Surroundings<'_>,
+        aftermath: impl Fn(&M) -> Aftermath,
+    ) -> anyhow::Result<()> {
+        let wake: Arc<dyn Fn() + Send + Sync> = Arc::from(machine.caller().unwrap_or_else(|| Box::new(|| ())));
+        let service = Rc::new(RefCell::new(Service::new()));
+        service.borrow().pulse(Arc::clone(&wake)).context("the watchdog")?;
+        let (recording, recorded_to) = self.recording(&needed);
+        let (board, calls) = switchboard(Arc::clone(&wake));
+        let reload = Arc::new(AtomicBool::new(false));
+        heed_hangup(Arc::clone(&reload), wake).context("SIGHUP")?;
+        let desk = Desk {
+            calls,
+            stop: self.stop.clone(),
+            reload,
+            service: Rc::clone(&service),
+            log: self.log.clone(),
+            args: self.watch.clone(),
+            config: needed.whole.clone(),
+            usual_interval,
+            changed: self.changed.clone(),
+            about: self.about(&needed, recorded_to),
+        };
+        let configured = self.args.socket.as_deref().or(needed.whole.daemon.socket.as_deref());
+        let socket = daemon::socket(configured);
+        let server = Server::start(&socket, &needed.whole.daemon.group, board, &self.log)?;
+        let ready = || {
+            self.log.say(Priority::Notice, format!("ready: {}", socket.display()));
+            service.borrow().ready();
+        };
+        let say = |priority, message, fields| self.log.say_with(priority, message, fields);
+        let mut exposer = needed.expose()?;
+        let Needed { policy, rules, limits, .. } = needed;
+        let run = Loop::new(machine, policy, limits).selecting(rules).within(surroundings);
+        let mut run = run.commanded_by(Box::new(desk));
+        let mut journal = Journal::new(&say, &ready);
+        let ended = match &mut exposer {
+            Some(exposer) => {
+                exposer.every(limits.interval);
+                watch::shown(&mut run, &mut exposer.beside(&mut journal, &|| 0), recording, aftermath)
+            }
+            None => watch::shown(&mut run, &mut journal, recording, aftermath),
+        };
+        service.borrow_mut().stopping();
+        drop(server);
+        if let Err(why) = ended? {
+            self.log.say(Priority::Warning, format!("the recording ended early: {why}"));
+        }
+        Ok(())
+    }
+
+    /// The recording, where one is wanted; one that cannot be had is no reason not to manage.
+    fn recording(&self, needed: &Needed) -> (Option<Recording>, Option<String>) {
+        let config = &needed.whole.daemon;
+        if !config.record {
+            return (None, None);
+        }
+        let now = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
+        let started = recordings::next(config, &now).map_err(anyhow::Error::from).and_then(|(file, bounds)| {
+            let recording = needed.recording_to(file.clone(), bounds)?;
+            Ok((recording, file.display().to_string()))
+        });
+        match started {
+            Ok((recording, file)) => (Some(recording), Some(file)),
+            Err(why) => {
+                self.log.say(Priority::Warning, format!("nothing is recorded: {why:#}"));
+                (None, None)
+            }
+        }
+    }
+
+    fn about(&self, needed: &Needed, recording: Option<String>) -> Status {
+        Status {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            machine: self.watch.machine.clone().unwrap_or_else(|| "this machine".to_owned()),
+            dry_run: needed.limits.dry_run,
+            config: self.watch.config.as_ref().map(|file| file.display().to_string()),
+            recording,
+            ..Status::default()
+        }
+    }
+}
+
+/// SIGHUP asks for a reload, and has the loop look.
+fn heed_hangup(reload: Arc<AtomicBool>, wake: Arc<dyn Fn() + Send + Sync>) -> std::io::Result<()> {
+    let mut hangups = Signals::new([SIGHUP])?;
+    let work = move || {
+        for _ in hangups.forever() {
+            reload.store(true, Ordering::SeqCst);
+            wake();
+        }
+    };
+    thread::Builder::new().name("hangup".into()).spawn(work).map(drop)
+}

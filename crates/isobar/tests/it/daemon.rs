@@ -1,0 +1,265 @@
+//! A daemon from outside: what it answers on its socket, what a reload changes, and what is left
+//! when it ends or is killed. On this machine with a process of its own, and on a simulated one.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use crate::support::processes::{Kept, eventually};
+use crate::support::{Said, command, said};
+
+/// A daemon with its folder; killed with this.
+struct Daemon {
+    child: Child,
+    folder: tempfile::TempDir,
+}
+
+impl Daemon {
+    /// Starts one with a configuration, and waits until it answers.
+    fn start(config: &str, more: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("isobar.toml"), config).unwrap();
+        Self::start_in(folder, more)
+    }
+
+    fn start_in(folder: tempfile::TempDir, more: &[&str]) -> Self {
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let (config, log) = (path("isobar.toml"), fs::File::create(folder.path().join("log")).unwrap());
+        let mut command = command(&["daemon", "--config", &config]);
+        command.args(more).env("RUNTIME_DIRECTORY", path("run")).stdout(Stdio::null()).stderr(log);
+        let daemon = Self { child: command.spawn().unwrap(), folder };
+        eventually("the daemon answers", || daemon.ask(&["status"]).code == Some(0) || daemon.has_ended());
+        daemon
+    }
+
+    fn has_ended(&self) -> bool {
+        !PathBuf::from(format!("/proc/{}/cwd", self.child.id())).exists()
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.path().join("run/control.sock")
+    }
+
+    fn ask(&self, words: &[&str]) -> Said {
+        let socket = self.socket().display().to_string();
+        said(&command(words).args(["--socket", &socket]).output().unwrap())
+    }
+
+    fn status(&self) -> serde_json::Value {
+        self.ask(&["status", "--json"]).document()
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap()
+    }
+
+    fn configure(&self, config: &str) {
+        fs::write(self.folder.path().join("isobar.toml"), config).unwrap();
+        self.signal("HUP");
+    }
+
+    fn signal(&self, name: &str) {
+        Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().unwrap();
+    }
+
+    /// Ends it in order; its exit code.
+    fn stop(mut self) -> (Option<i32>, String, tempfile::TempDir) {
+        self.signal("TERM");
+        let code = self.child.wait().unwrap().code();
+        let log = self.log();
+        let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
+        (code, log, folder)
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A process, and a configuration that binds it to its last CPU; `None` on a machine with one.
+fn bound() -> Option<(Kept, String, String, String)> {
+    let subject = Kept::start("sleep", &["60"]);
+    let before = subject.cpus();
+    let last = before.split(['-', ',']).next_back().unwrap().to_owned();
+    if before == last {
+        eprintln!("SKIPPED: needs two CPUs, this process may use one");
+        return None;
+    }
+    let pid = subject.pid();
+    let config = format!(
+        "[manage]\npolicy = \"fixed\"\ninterval_seconds = 0.05\nmin_cpu_percent = 0\nonly = [\"{pid}\"]\n\
+         [fixed]\nthreads = \"sleep={last}\"\n"
+    );
+    Some((subject, before, last, config))
+}
+
+/// The number of the action that stands.
+fn standing(status: &serde_json::Value) -> String {
+    let recent = status["recent"].as_array().unwrap();
+    recent.iter().find(|one| one["stands"] == true).unwrap()["id"].to_string()
+}
+
+#[test]
+fn an_action_is_taken_back_by_its_number_and_not_done_again() {
+    let Some((subject, before, last, config)) = bound() else { return };
+    let daemon = Daemon::start(&config, &[]);
+    eventually("the process was bound", || subject.cpus() == last);
+    let status = daemon.status();
+    assert_eq!((&status["policy"], &status["changed_now"]), (&"fixed".into(), &1.into()), "{status}");
+    let id = standing(&status);
+    let done = daemon.ask(&["undo", &id]).done().to_owned();
+    assert_eq!(done, format!("action {id} is taken back: it is as it was before\n"));
+    assert_eq!(subject.cpus(), before);
+    daemon.ask(&["undo", &id]).failed(1, &["was taken back already"]);
+    daemon.ask(&["undo", "99999999"]).failed(1, &["there is no action 99999999"]);
+    let epochs = daemon.status()["epochs"].as_u64().unwrap();
+    eventually("it goes on", || daemon.status()["epochs"].as_u64().unwrap() > epochs + 5);
+    assert_eq!(subject.cpus(), before, "held off");
+    let shown = daemon.ask(&["status"]).done().to_owned();
+    assert!(shown.contains(&format!("#{id} ")) || shown.contains("taken back by hand"), "{shown}");
+    let (code, log, folder) = daemon.stop();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains(&format!("#{id} is taken back")), "{log}");
+    let left: Vec<_> = fs::read_dir(folder.path().join("run")).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_pause_changes_nothing_more_and_a_stop_puts_everything_back() {
+    let Some((subject, before, last, config)) = bound() else { return };
+    let idle = config.replace("policy = \"fixed\"", "policy = \"linux\"");
+    let daemon = Daemon::start(&idle, &[]);
+    assert!(daemon.ask(&["pause"]).done().starts_with("paused"));
+    daemon.configure(&config);
+    eventually("it has the new policy", || daemon.status()["policy"] == "fixed");
+    let epochs = daemon.status()["epochs"].as_u64().unwrap();
+    eventually("it goes on", || daemon.status()["epochs"].as_u64().unwrap() > epochs + 3);
+    assert_eq!((subject.cpus(), &daemon.status()["paused"]), (before.clone(), &true.into()));
+    assert_eq!(daemon.ask(&["resume"]).done(), "it decides again\n");
+    eventually("the process was bound", || subject.cpus() == last);
+    assert_eq!(daemon.stop().0, Some(0));
+    assert_eq!(subject.cpus(), before);
+}
+
+/// A bad configuration, and one that is gone, change nothing and are reported; what is changed
+/// stays on record over a good one.
+#[test]
+fn a_bad_configuration_changes_nothing_and_is_reported() {
+    let Some((subject, before, last, config)) = bound() else { return };
+    let daemon = Daemon::start(&config, &[]);
+    eventually("the process was bound", || subject.cpus() == last);
+    daemon.configure("[manage]\npolicy = \"fixed\"\nintervall_seconds = 1\n");
+    let refused = |piece: &str| {
+        eventually(piece, || daemon.status()["reload_refused"].as_str().is_some_and(|why| why.contains(piece)));
+    };
+    refused("isobar.toml:3: unknown field `intervall_seconds`");
+    fs::remove_file(daemon.folder.path().join("isobar.toml")).unwrap();
+    daemon.signal("HUP");
+    refused("isobar.toml: cannot be read");
+    assert_eq!((subject.cpus(), daemon.status()["interval_seconds"].as_f64()), (last.clone(), Some(0.05)));
+    daemon.configure(&config.replace("0.05", "0.07").replace("\"fixed\"", "\"linux\""));
+    eventually("it was reloaded", || daemon.status()["interval_seconds"].as_f64() == Some(0.07));
+    let status = daemon.status();
+    assert_eq!((&status["reload_refused"], &status["changed_now"]), (&serde_json::Value::Null, &1.into()));
+    let (code, log, _) = daemon.stop();
+    assert_eq!((code, subject.cpus()), (Some(0), before), "{log}");
+    assert!(log.contains("error: reload refused, nothing is changed") && log.contains("reloaded: "), "{log}");
+}
+
+/// Killed, it leaves a process bound, a record of that, and a dead socket; the next start puts back
+/// and answers.
+#[test]
+fn after_a_kill_the_next_start_puts_back() {
+    let Some((subject, before, last, config)) = bound() else { return };
+    let mut daemon = Daemon::start(&config, &[]);
+    eventually("the process was bound", || subject.cpus() == last);
+    daemon.child.kill().unwrap();
+    daemon.child.wait().unwrap();
+    assert_eq!(subject.cpus(), last);
+    daemon.ask(&["status"]).failed(1, &["no isobar daemon runs (", "isobar daemon"]);
+    let folder = std::mem::replace(&mut daemon.folder, tempfile::tempdir().unwrap());
+    fs::write(folder.path().join("isobar.toml"), "[manage]\npolicy = \"linux\"\n").unwrap();
+    let again = Daemon::start_in(folder, &[]);
+    assert_eq!(subject.cpus(), before);
+    let (code, log, _) = again.stop();
+    assert_eq!(code, Some(0));
+    assert!(log.contains("an isobar that was killed had left changes: 1 threads put back"), "{log}");
+}
+
+/// Half a request, nonsense, one that is too long, a client that says nothing: each gets its line
+/// or nothing, and the daemon goes on.
+#[test]
+fn hostile_clients_do_no_harm_and_the_socket_has_its_mode() {
+    let daemon = Daemon::start("[manage]\npolicy = \"linux\"\ninterval_seconds = 0.05\n[daemon]\ngroup = \"\"\n", &[]);
+    let mode = fs::metadata(daemon.socket()).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o600);
+    let _silent: Vec<UnixStream> = (0..5).map(|_| UnixStream::connect(daemon.socket()).unwrap()).collect();
+    let answer = |request: &[u8]| {
+        let mut stream = UnixStream::connect(daemon.socket()).unwrap();
+        stream.write_all(request).unwrap();
+        let mut said = String::new();
+        // A connection that is closed on what was not read is an answer, too.
+        let _ = stream.read_to_string(&mut said);
+        said
+    };
+    assert!(answer(b"\xff\xfe\x00{}\n").contains("expected a JSON object"));
+    assert!(answer(b"{\"isobar\":99,\"ask\":\"status\"}\n").contains("version"));
+    assert!(answer(&[b'x'; 5000]).contains("4096 bytes"));
+    let mut half = UnixStream::connect(daemon.socket()).unwrap();
+    half.write_all(b"{\"isobar\":1,\"ask\"").unwrap();
+    drop(half);
+    let epochs = daemon.status()["epochs"].as_u64().unwrap();
+    eventually("it goes on", || daemon.status()["epochs"].as_u64().unwrap() > epochs + 3);
+    let (code, log, _) = daemon.stop();
+    assert_eq!(code, Some(0), "{log}");
+}
+
+/// On a simulated machine with four nodes: threads and pages are taken back.
+#[test]
+fn a_simulated_machine_keeps_time_and_takes_actions_back() {
+    let workload = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workloads/dino-spec.toml");
+    let machine = format!("sim:{workload}");
+    let daemon =
+        Daemon::start("[manage]\npolicy = \"dino\"\n", &["--machine", &machine, "--speed", "20", "--seed", "1"]);
+    eventually("it acted", || daemon.status()["threads_moved"].as_u64().unwrap() > 0);
+    let id = standing(&daemon.status());
+    assert!(daemon.ask(&["undo", &id]).done().starts_with(&format!("action {id} is taken back")));
+    let status = daemon.status();
+    let one = status["recent"].as_array().unwrap().iter().find(|one| one["id"].to_string() == id).cloned();
+    assert!(one.is_none_or(|one| one["became"].as_str().unwrap().starts_with("taken back")), "{status}");
+    assert_eq!(daemon.stop().0, Some(0));
+}
+
+#[test]
+fn a_recording_is_made_where_it_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = folder.path().join("records");
+    let config = format!(
+        "[manage]\npolicy = \"linux\"\ninterval_seconds = 0.05\n[daemon]\nrecord = true\nrecord_folder = {:?}\n",
+        records.display().to_string()
+    );
+    let daemon = Daemon::start(&config, &[]);
+    let file = daemon.status()["recording"].as_str().unwrap().to_owned();
+    eventually("some epochs are recorded", || daemon.status()["epochs"].as_u64().unwrap() > 3);
+    assert_eq!(daemon.stop().0, Some(0));
+    assert!(support::isobar(&["replay", &file]).done().contains("linux"));
+}
+
+#[test]
+fn the_default_configuration_is_good_and_a_bad_one_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("isobar.toml");
+    fs::write(&file, support::isobar(&["config", "--default"]).done()).unwrap();
+    let file = file.display().to_string();
+    assert!(support::isobar(&["config", "--check", &file]).done().contains(": good: no policy"));
+    fs::write(&file, "[manage]\npolicy = \"dino\"\n[dino]\nclas_window = 3\n").unwrap();
+    support::isobar(&["config", "--check", &file]).refused(&["isobar.toml", "clas_window"]);
+    fs::write(&file, "[daemon]\nrecord_files = 0\n").unwrap();
+    support::isobar(&["config", "--check", &file]).refused(&["isobar.toml:1: daemon: record_files = 0"]);
+    assert_eq!(support::isobar(&["config"]).code, Some(2));
+}

@@ -1,0 +1,146 @@
+//! What may be asked of a loop that runs: to take an action back, to decide nothing for a while, to
+//! go on by other settings. Each is a method; who wants to ask from elsewhere is a [`Commander`],
+//! which the loop lets have its say after every wait.
+
+use super::journal::{self, Applied, NotUndone, Undone};
+use super::{Loop, Tally};
+use crate::policies::{self, Refusal};
+use crate::selection::{Memory, Rules};
+use isobar_model::{ActionId, ActionOutcome, Machine, Outcome, Plan, Policy, Seconds};
+
+/// Commands a loop, between its epochs and from within them: it is called after every wait, also
+/// after one that [`Machine::caller`] ended. It should not wait itself.
+pub trait Commander<M: Machine> {
+    /// Does what is to be done.
+    fn command(&mut self, run: &mut Loop<'_, M>);
+}
+
+impl<'a, M: Machine> Loop<'a, M> {
+    /// The same loop with someone who commands it.
+    #[must_use]
+    pub fn commanded_by(mut self, commander: Box<dyn Commander<M> + 'a>) -> Self {
+        self.commander = Some(commander);
+        self
+    }
+
+    /// Takes back an action, holds off what would do it again, and has the policy know.
+    ///
+    /// # Errors
+    /// Why nothing was taken back.
+    pub fn undo(&mut self, id: ActionId) -> Result<Undone, NotUndone> {
+        if self.limits.dry_run {
+            return Err(NotUndone::DryRun);
+        }
+        let Applied { action, outcome, .. } = self.journal.undoable(id)?.clone();
+        let outcome = self.machine.undo(&action, &outcome).map_err(|error| NotUndone::Left(id, error.to_string()))?;
+        if !outcome.is_effective() {
+            return Err(NotUndone::Left(id, journal::in_words(&outcome)));
+        }
+        self.journal.undone(id, &outcome);
+        self.holds.hold(&action, self.now());
+        self.policy.undone(&action);
+        let undone = Undone { id, action, outcome };
+        self.undone.push(undone.clone());
+        Ok(undone)
+    }
+
+    /// Goes on observing, and decides nothing until it is told to go on; what is changed stays so.
+    pub const fn pause(&mut self, paused: bool) {
+        self.paused = paused;
+    }
+
+    /// Whether it decides nothing now.
+    pub const fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// The actions that are remembered, ascending.
+    pub fn applied(&self) -> impl DoubleEndedIterator<Item = &Applied> {
+        self.journal.iter()
+    }
+
+    /// The counts so far.
+    pub const fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// The machine's time at the last reading.
+    pub fn now(&self) -> Seconds {
+        self.readings.as_ref().map_or(Seconds(0.0), |readings| readings.latest.time)
+    }
+
+    /// The time from decision to decision.
+    pub const fn interval(&self) -> Seconds {
+        self.limits.interval
+    }
+
+    /// The machine, to be given other bounds.
+    pub const fn machine_mut(&mut self) -> &mut M {
+        &mut self.machine
+    }
+
+    /// Goes on with another interval and other rules for which threads are managed.
+    pub fn go_on_with(&mut self, interval: Seconds, rules: Rules) {
+        self.limits.interval = interval;
+        if self.rules != rules {
+            self.rules = rules;
+            // Whoever fits the new ones is to be looked at as at the beginning.
+            self.memory = Memory::default();
+        }
+    }
+
+    /// Whether a policy could go on here.
+    ///
+    /// # Errors
+    /// What the machine lacks of what it needs.
+    pub fn could_decide(&self, policy: &dyn Policy) -> Result<(), Refusal> {
+        let Some(readings) = self.readings.as_ref().filter(|_| !self.limits.despite_missing) else { return Ok(()) };
+        let capabilities = &readings.latest.capabilities;
+        policies::refusal(policy.name(), &capabilities.lacking(policy.needs()), capabilities)
+    }
+
+    /// Goes on with another policy, which knows nothing of what was before.
+    ///
+    /// # Errors
+    /// As [`Loop::could_decide`]: then the one before goes on.
+    pub fn decide_by(&mut self, policy: Box<dyn Policy + 'a>) -> Result<(), Refusal> {
+        self.could_decide(policy.as_ref())?;
+        if let Some(readings) = &self.readings {
+            let lacking = readings.latest.capabilities.lacking(policy.needs());
+            self.without = lacking.iter().map(|(sensor, _)| *sensor).collect();
+        }
+        self.policy = policy;
+        Ok(())
+    }
+
+    /// Lets who commands have their say.
+    pub(super) fn be_commanded(&mut self) {
+        if let Some(mut commander) = self.commander.take() {
+            commander.command(self);
+            self.commander = Some(commander);
+        }
+    }
+
+    /// What a recorded run had taken back before this epoch is taken back for its policy, too.
+    pub(super) fn repeat_undone(&mut self) {
+        let repeated = self.surroundings.repeated.map(|repeated| repeated.undone()).unwrap_or_default();
+        repeated.iter().for_each(|action| self.policy.undone(action));
+    }
+
+    /// What becomes of a plan on the machine, without what is held off.
+    pub(super) fn applied_to_machine(&mut self, plan: &Plan) -> Result<Outcome, M::Error> {
+        let now = self.now();
+        let held: Vec<Option<String>> = plan.actions.iter().map(|action| self.holds.why_not(action, now)).collect();
+        if held.iter().all(Option::is_none) {
+            return self.machine.apply(plan);
+        }
+        let free = plan.actions.iter().zip(&held).filter(|(_, why)| why.is_none());
+        let part = Plan { actions: free.map(|(action, _)| action.clone()).collect(), ..Plan::nothing(&plan.policy) };
+        let mut done = self.machine.apply(&part)?.actions.into_iter();
+        let one = |why: Option<String>| match why {
+            Some(why) => ActionOutcome::LeftAlone { why },
+            None => done.next().unwrap_or_default(),
+        };
+        Ok(Outcome { actions: held.into_iter().map(one).collect() })
+    }
+}

@@ -1,0 +1,73 @@
+//! Taking back: which actions, and the question before it is done. Who takes them back is the
+//! caller's business.
+
+use crate::app::App;
+use crate::keys::{Key, Reply};
+use isobar_model::text::ranges;
+use isobar_model::{ActionId, Pid};
+
+/// Actions that would be taken back, if a person says yes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The actions, by number.
+    pub ids: Vec<ActionId>,
+    /// What they did, in words.
+    pub words: String,
+    /// Whether they are those of a daemon, and not of this process.
+    pub of_daemon: bool,
+}
+
+impl Question {
+    /// The line that is shown.
+    pub(crate) fn line(&self) -> String {
+        let ids = ranges(self.ids.iter().map(|id| u32::try_from(id.0).unwrap_or(u32::MAX)));
+        let whose = if self.of_daemon { " of the daemon" } else { "" };
+        format!("take back #{ids}{whose} ({})?   y takes it back, any other key does not", self.words)
+    }
+}
+
+impl App {
+    /// Asks a person whether something shall be taken back.
+    pub fn ask(&mut self, question: Question) {
+        self.question = Some(question);
+    }
+
+    /// The question that was answered by yes, once.
+    pub const fn agreed(&mut self) -> Option<Question> {
+        self.agreed.take()
+    }
+
+    /// Shows what is recorded to; `None`: nothing.
+    pub fn recording(&mut self, file: Option<String>) {
+        self.recording = file;
+    }
+}
+
+/// The key that asks to take the last decision about the selected program back.
+pub fn begin(app: &mut App) -> Reply {
+    let Some((pid, _)) = app.selected else {
+        app.tell("select a program first, then u".to_owned());
+        return Reply::Stay;
+    };
+    let view = app.past.newest().cloned();
+    let program = view.as_ref().and_then(|view| view.programs.iter().find(|program| program.pid.0 == pid));
+    let acts = view.as_ref().is_some_and(|view| view.acts);
+    match program.and_then(|program| program.last.as_ref()).filter(|_| acts) {
+        Some(last) if !last.ids.is_empty() => {
+            let (ids, words) = (last.ids.clone(), last.words.clone());
+            app.ask(Question { ids, words, of_daemon: false });
+            Reply::Stay
+        }
+        _ => Reply::FindUndo(Pid(pid)),
+    }
+}
+
+/// A key while the question is asked.
+pub fn answered(app: &mut App, key: Key) -> Reply {
+    let question = app.question.take();
+    if key != Key::Char('y') {
+        return Reply::Stay;
+    }
+    app.agreed = question;
+    Reply::Undo
+}
