@@ -15,6 +15,7 @@ mod failure;
 mod input;
 mod machines;
 mod metrics;
+mod moment;
 mod on_purpose;
 mod output;
 mod past;

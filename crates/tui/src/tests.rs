@@ -241,7 +241,7 @@ fn undo_asks_first_and_says_what_it_would_take_back() {
     assert_eq!(app.agreed(), None, "once");
     app.take(acted(&[]).into());
     let pid = app.selected.unwrap().0;
-    assert_eq!(app.press(Key::Char('u')), Reply::FindUndo(isobar_model::Pid(pid)), "perhaps a daemon did something");
+    assert_eq!(app.press(Key::Char('u')), Reply::FindUndo(Pid(pid)), "perhaps a daemon did something");
 }
 
 #[test]

@@ -108,8 +108,9 @@ mod tests {
         for number in 1..=epochs {
             seen.time.0 = f64::from(number);
             let (number, plan) = (u64::from(number), &Plan::nothing("linux"));
-            let (managed, outcome, first_id, undone) = (seen, None, None, &[][..]);
-            view = watch.take(&Moment { number, capabilities, seen, managed, plan, outcome, first_id, undone });
+            let (managed, outcome, first_id, undone) = (&*seen, None, None, &[][..]);
+            view =
+                watch.take(&Moment { number, capabilities, seen: managed, managed, plan, outcome, first_id, undone });
         }
         view
     }

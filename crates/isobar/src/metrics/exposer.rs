@@ -3,6 +3,7 @@
 use super::handed::Handed;
 use super::serve::Server;
 use crate::failure::tell;
+use crate::moment::seen_as_moment;
 use crate::report::{Aftermath, Reporter};
 use isobar_metrics::{About, Exposition, Taken};
 use isobar_model::{Seconds, Sensor};
@@ -98,15 +99,8 @@ impl Observer for Beside<'_> {
     }
 
     fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), BoxError> {
-        let moment = Moment {
-            number: epoch.number,
-            capabilities: &epoch.sample.capabilities,
-            seen: epoch.seen,
-            managed: epoch.managed,
-            plan: epoch.plan,
-            outcome: epoch.outcome,
-        };
-        self.exposer.take(&moment, Some((self.dropped)()));
+        let dropped = (self.dropped)();
+        seen_as_moment(epoch, |moment| self.exposer.take(moment, Some(dropped)));
         self.shown.epoch(epoch)
     }
 }

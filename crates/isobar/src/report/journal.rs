@@ -3,7 +3,7 @@
 
 use super::missing::Missing;
 use super::rate::{Kind, Rate};
-use super::remarks::Told;
+use super::remarks::Printed;
 use super::words::{action_in_words, concerns, facts, outcome_in_words, summary, undone, unmatched};
 use super::{Aftermath, Reporter, changes, sums};
 use isobar_model::{Action, ActionOutcome};
@@ -59,7 +59,7 @@ pub struct Journal<'a> {
     /// Once it has begun.
     ready: &'a dyn Fn(),
     rate: Rate,
-    remarks: Told,
+    remarks: Printed,
     missing: Missing,
     notes: Vec<String>,
     dry_run: bool,
@@ -68,7 +68,7 @@ pub struct Journal<'a> {
 impl<'a> Journal<'a> {
     /// A reporter that calls `ready` once it has begun.
     pub fn new(say: Say<'a>, ready: &'a dyn Fn()) -> Self {
-        let (rate, remarks, missing) = (Rate::default(), Told::default(), Missing::default());
+        let (rate, remarks, missing) = (Rate::default(), Printed::default(), Missing::default());
         Self { say, ready, rate, remarks, missing, notes: Vec::new(), dry_run: false }
     }
 

@@ -5,6 +5,7 @@ use super::watch::{Needed, Tape, Target};
 use crate::failure::bad_input;
 use crate::machines::{linux, simulated};
 use crate::metrics::Exposer;
+use crate::moment::seen_as_moment;
 use crate::past::Past;
 use crate::record::Recording;
 use crate::text::plural;
@@ -157,17 +158,7 @@ impl<M: Machine> Source for Epochs<'_, '_, M> {
         if let Some(recording) = self.recording {
             recording.take(&epoch);
         }
-        let undone: Vec<_> = epoch.undone.iter().map(|one| one.id).collect();
-        see(&Moment {
-            number: epoch.number,
-            capabilities: &epoch.sample.capabilities,
-            seen: epoch.seen,
-            managed: epoch.managed,
-            plan: epoch.plan,
-            outcome: epoch.outcome,
-            first_id: epoch.first_id,
-            undone: &undone,
-        });
+        seen_as_moment(&epoch, see);
         Ok(true)
     }
 

@@ -410,7 +410,7 @@ fn over<M: Machine>(
         exposed = exposer.beside(all, &dropped);
         all = &mut exposed;
     }
-    shown(&mut run, reporter, recording, aftermath)??;
+    shown(&mut run, all, recording, aftermath)??;
     profiles.map_or(Ok(()), |profiles| profiles.write(&run.policy().learnt()))
 }
 

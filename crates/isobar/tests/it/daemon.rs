@@ -1,14 +1,14 @@
 //! A daemon from outside: what it answers on its socket, what a reload changes, and what is left
 //! when it ends or is killed. On this machine with a process of its own, and on a simulated one.
 
+use crate::support::processes::{Kept, eventually};
+use crate::support::{Said, command, isobar, said};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use crate::support::processes::{Kept, eventually};
-use crate::support::{Said, command, said};
 
 /// A daemon with its folder; killed with this.
 struct Daemon {
@@ -247,19 +247,19 @@ fn a_recording_is_made_where_it_is_asked_for() {
     let file = daemon.status()["recording"].as_str().unwrap().to_owned();
     eventually("some epochs are recorded", || daemon.status()["epochs"].as_u64().unwrap() > 3);
     assert_eq!(daemon.stop().0, Some(0));
-    assert!(support::isobar(&["replay", &file]).done().contains("linux"));
+    assert!(isobar(&["replay", &file]).done().contains("linux"));
 }
 
 #[test]
 fn the_default_configuration_is_good_and_a_bad_one_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("isobar.toml");
-    fs::write(&file, support::isobar(&["config", "--default"]).done()).unwrap();
+    fs::write(&file, isobar(&["config", "--default"]).done()).unwrap();
     let file = file.display().to_string();
-    assert!(support::isobar(&["config", "--check", &file]).done().contains(": good: no policy"));
+    assert!(isobar(&["config", "--check", &file]).done().contains(": good: no policy"));
     fs::write(&file, "[manage]\npolicy = \"dino\"\n[dino]\nclas_window = 3\n").unwrap();
-    support::isobar(&["config", "--check", &file]).refused(&["isobar.toml", "clas_window"]);
+    isobar(&["config", "--check", &file]).refused(&["isobar.toml", "clas_window"]);
     fs::write(&file, "[daemon]\nrecord_files = 0\n").unwrap();
-    support::isobar(&["config", "--check", &file]).refused(&["isobar.toml:1: daemon: record_files = 0"]);
-    assert_eq!(support::isobar(&["config"]).code, Some(2));
+    isobar(&["config", "--check", &file]).refused(&["isobar.toml:1: daemon: record_files = 0"]);
+    assert_eq!(isobar(&["config"]).code, Some(2));
 }

@@ -1,9 +1,9 @@
 //! `isobar sweep`: jobs with stable names, run once, resumed, merged and dealt out.
 
-use std::fs;
-use std::path::Path;
 use crate::support::processes::eventually;
 use crate::support::{command, isobar};
+use std::fs;
+use std::path::Path;
 
 const WORKLOAD: &str = "machine = \"node:2 core:2\"\n[run]\nruns = 1\ninstructions_factor = 0.02\n\
                         [[app]]\nprogram = \"milc\"\n[[app]]\nprogram = \"namd\"\n";

@@ -57,7 +57,7 @@ fn at_short_intervals_it_acts_within_a_second_where_much_is_to_be_gained() {
         seen.interval.0 = 0.25;
         (1..=4).for_each(|pid| with_pages(&mut seen, pid, &[10_000, 0]));
         for thread in seen.processes.iter_mut().flat_map(|process| &mut process.threads) {
-            thread.cpu_time = Some(isobar_model::Seconds(0.25));
+            thread.cpu_time = Some(Seconds(0.25));
             for count in [&mut thread.instructions, &mut thread.cycles, &mut thread.llc_misses] {
                 *count = count.map(|count| count / 4);
             }

@@ -206,7 +206,9 @@ mod tests {
         let config = Config { policies, file: Some("x.toml".into()), ..Config::default() };
         let told = built("dino", &config).err().unwrap();
         assert!(
-            told.starts_with("x.toml: unknown section [mange]: expected [manage], [exec], [metrics], [daemon], [linux]"),
+            told.starts_with(
+                "x.toml: unknown section [mange]: expected [manage], [exec], [metrics], [daemon], [linux]"
+            ),
             "{told}"
         );
     }
@@ -217,7 +219,7 @@ mod tests {
     fn the_example_file_holds_every_key_with_its_default() {
         let config = example(EXAMPLE, &[]).unwrap();
         assert_eq!((&config.manage, &config.metrics), (&ManageConfig::default(), &MetricsConfig::default()));
-        assert_eq!((config.exec, config.daemon), (ExecConfig::default(), DaemonConfig::default()));
+        assert_eq!((&config.exec, &config.daemon), (&ExecConfig::default(), &DaemonConfig::default()));
         // That the sections of policies have every key, a test of the policies says.
         assert!(names().iter().all(|name| built(name, &config).is_ok()));
     }

@@ -200,7 +200,8 @@ impl Config {
     pub fn of_policies(sets: &[String]) -> Result<Self, SettingsError> {
         // Without a file there is nothing to read.
         let config = Self::load(None, sets, &|_| Err(io::ErrorKind::Unsupported.into()))?;
-        let is_ours = |text: &&String| ["manage.", "metrics.", "daemon."].iter().any(|ours| text.trim_start().starts_with(ours));
+        let is_ours =
+            |text: &&String| ["manage.", "metrics.", "daemon."].iter().any(|ours| text.trim_start().starts_with(ours));
         match sets.iter().find(is_ours) {
             Some(text) => Err(refused(text, "only `manage` and `explain` take it: expected POLICY.KEY=VALUE")),
             None => Ok(config),

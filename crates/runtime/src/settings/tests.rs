@@ -107,7 +107,7 @@ fn metrics_are_off_unless_an_address_is_given() {
     let read = |_: &Path| Ok("[metrics]\nlisten = \"9464\"\ngroups = 7\n[dino]\n".to_owned());
     let config = Config::load(Some(Path::new("isobar.toml")), &[], &read).unwrap();
     assert_eq!(config.metrics.address().unwrap(), Some("127.0.0.1:9464".parse().unwrap()));
-    assert_eq!((config.metrics.groups, config.policies.keys().collect::<Vec<_>>()), (7, vec!["dino"]));
+    assert_eq!((config.metrics.groups, config.policies.keys().collect::<Vec<_>>()), (7, vec![&"dino".to_owned()]));
     let sets = ["metrics.listen=[::1]:1".to_owned()];
     let config = Config::load(Some(Path::new("isobar.toml")), &sets, &read).unwrap();
     assert_eq!((config.metrics.address().unwrap(), config.metrics.groups), (Some("[::1]:1".parse().unwrap()), 7));

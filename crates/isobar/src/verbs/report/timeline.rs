@@ -1,11 +1,12 @@
 //! One run of a simulated workload over time, for the page of a comparison.
 
+use crate::moment::seen_as_moment;
 use isobar_lab::NamedPolicy;
 use isobar_report::{Collector, Head, Report, Timeline};
 use isobar_runtime::selection::Rules;
 use isobar_runtime::{BoxError, Epoch, Limits, Loop, Observer};
 use isobar_sim::{SimMachine, Workload};
-use isobar_view::{Moment, Watch};
+use isobar_view::Watch;
 
 /// A run and what it is of.
 pub struct Timed {
@@ -22,15 +23,7 @@ struct Collecting {
 
 impl Observer for Collecting {
     fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), BoxError> {
-        let moment = Moment {
-            number: epoch.number,
-            capabilities: &epoch.sample.capabilities,
-            seen: epoch.seen,
-            managed: epoch.managed,
-            plan: epoch.plan,
-            outcome: epoch.outcome,
-        };
-        self.collector.take(&moment, self.watch.take(&moment));
+        seen_as_moment(epoch, |moment| self.collector.take(moment, self.watch.take(moment)));
         Ok(())
     }
 }
