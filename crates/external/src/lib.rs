@@ -9,8 +9,10 @@
 //! From the bottom up:
 //!
 //! - `program.rs`: what was typed, as a program and its arguments.
-//! - `fault.rs`: what can be wrong with a program, in words. `restarts.rs`: when it may start again.
-//! - `last_line.rs`: the end of what it says on stderr. `talk.rs`: lines out and in, with a deadline.
+//! - `fault.rs`: what can be wrong with a program, in words.
+//! - `restarts.rs`: when it may start again.
+//! - `last_line.rs`: the end of what it says on stderr.
+//! - `talk.rs`: lines out and in, with a deadline.
 //! - `running.rs`: the process. `policy.rs`: the policy. `cost.rs`: what asking it costs.
 
 #![forbid(unsafe_code)]

@@ -47,8 +47,8 @@ pub trait Machine {
         Ok(ActionOutcome::LeftAlone { why: "this machine takes no single action back".to_owned() })
     }
 
-    /// What has [`Machine::wait`] come back before its time, from any thread: the wait that goes on,
-    /// or else the next one. `None` where waits take no time.
+    /// What has [`Machine::wait`] come back before its time, from any thread: the wait that goes
+    /// on, or else the next one. `None` where waits take no time.
     fn caller(&self) -> Option<Box<dyn Fn() + Send + Sync>> {
         None
     }

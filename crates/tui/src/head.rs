@@ -18,14 +18,16 @@ pub fn draw(app: &App, view: Option<&View>, canvas: &mut Canvas<'_>) -> u16 {
 
 fn title(app: &App, view: Option<&View>, canvas: &mut Canvas<'_>) {
     let columns = usize::from(canvas.area.width);
-    let mut left = format!("isobar top  {}", short(&app.setup.source, 40));
+    let mut left = "isobar top".to_owned();
+    // First, because what does not fit on the line is cut at its end.
+    if let Some(file) = &app.recording {
+        left.push_str(&format!("  REC {}", short(file, 40)));
+    }
+    left.push_str(&format!("  {}", short(&app.setup.source, 40)));
     if let Some(view) = view {
         left.push_str(&format!("  {}", clock(view.time_seconds)));
     }
     left.push_str(&format!("  {}", app.setup.mode));
-    if let Some(file) = &app.recording {
-        left.push_str(&format!("  REC {}", short(file, 40)));
-    }
     let mut right = short(&app.status, 30);
     if let (Some(view), Some(newest)) = (view, app.past.newest()) {
         let back = newest.time_seconds - view.time_seconds;

@@ -1,5 +1,5 @@
-//! What must be true of the recording after an end: SQLite finds it whole, it holds every epoch that
-//! isobar spoke of (after a kill -9 all but the last), and the policy decides on it as it did.
+//! What must be true of the recording after an end: SQLite finds it whole, it holds every epoch
+//! that isobar spoke of (after a kill -9 all but the last), and the policy decides on it as it did.
 
 use crate::family::Family;
 use crate::manage;

@@ -1,5 +1,5 @@
-//! Actions of a daemon that runs beside a screen that only watches: found and taken back through its
-//! socket, in threads of their own, so that the screen never waits.
+//! Actions of a daemon that runs beside a screen that only watches: found and taken back through
+//! its socket, in threads of their own, so that the screen never waits.
 
 use super::News;
 use crate::daemon;

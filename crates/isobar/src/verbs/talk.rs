@@ -10,7 +10,8 @@ use std::path::PathBuf;
 /// Which daemon, and how to show what it answers.
 #[derive(Debug, clap::Args)]
 pub struct Talk {
-    /// The daemon's control socket; else /run/isobar/control.sock, or that in $XDG_RUNTIME_DIR/isobar
+    /// The daemon's control socket; else /run/isobar/control.sock, or that in
+    /// $XDG_RUNTIME_DIR/isobar
     #[arg(long, value_name = "FILE")]
     socket: Option<PathBuf>,
     /// Print one JSON document

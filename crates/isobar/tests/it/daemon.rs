@@ -98,10 +98,16 @@ fn bound() -> Option<(Kept, String, String, String)> {
     Some((subject, before, last, config))
 }
 
+/// Numbers of actions that stand and that begin with these words.
+fn that_stand(status: &serde_json::Value, words: &str) -> Vec<String> {
+    let recent = status["recent"].as_array().unwrap().iter();
+    let ours = recent.filter(|one| one["stands"] == true && one["words"].as_str().unwrap().starts_with(words));
+    ours.map(|one| one["id"].to_string()).collect()
+}
+
 /// The number of the action that stands.
 fn standing(status: &serde_json::Value) -> String {
-    let recent = status["recent"].as_array().unwrap();
-    recent.iter().find(|one| one["stands"] == true).unwrap()["id"].to_string()
+    that_stand(status, "").swap_remove(0)
 }
 
 #[test]
@@ -227,11 +233,14 @@ fn a_simulated_machine_keeps_time_and_takes_actions_back() {
     let daemon =
         Daemon::start("[manage]\npolicy = \"dino\"\n", &["--machine", &machine, "--speed", "20", "--seed", "1"]);
     eventually("it acted", || daemon.status()["threads_moved"].as_u64().unwrap() > 0);
-    let id = standing(&daemon.status());
+    let undo = |id: &String| daemon.ask(&["undo", id]).code == Some(0);
+    let id = that_stand(&daemon.status(), "move thread").swap_remove(0);
     assert!(daemon.ask(&["undo", &id]).done().starts_with(&format!("action {id} is taken back")));
     let status = daemon.status();
     let one = status["recent"].as_array().unwrap().iter().find(|one| one["id"].to_string() == id).cloned();
     assert!(one.is_none_or(|one| one["became"].as_str().unwrap().starts_with("taken back")), "{status}");
+    // Pages of an action that has just begun have not moved yet, which is said.
+    eventually("pages go back", || that_stand(&daemon.status(), "migrate").iter().any(undo));
     assert_eq!(daemon.stop().0, Some(0));
 }
 

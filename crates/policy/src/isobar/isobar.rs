@@ -53,9 +53,10 @@ const FIRST_ERROR: f64 = 0.02;
 
 /// Epochs for which programs that come and go are waited for.
 const PATIENCE: u32 = 30;
+
 /// What goes on.
 #[derive(Clone, Debug)]
-enum Mode {
+pub(super) enum Mode {
     /// Nothing: changes are looked for.
     Watching,
     /// A change is on trial.
@@ -67,15 +68,15 @@ enum Mode {
 /// The policy.
 #[derive(Debug)]
 pub struct Isobar {
-    config: Config,
+    pub(super) config: Config,
     domains: CachedDomains,
-    memory: Option<(Arc<Topology>, Memory)>,
-    programs: Programs,
-    mode: Mode,
-    goals: Vec<Goal>,
+    pub(super) memory: Option<(Arc<Topology>, Memory)>,
+    pub(super) programs: Programs,
+    pub(super) mode: Mode,
+    pub(super) goals: Vec<Goal>,
     refused: Refused,
     blind: Blind,
-    ways: Ways,
+    pub(super) ways: Ways,
     idle: Idle,
     calm: Calm,
     /// Changes that were found not to pay.
@@ -83,7 +84,7 @@ pub struct Isobar {
     /// Changes so far.
     changes: u64,
     /// The time of the last observation.
-    now: f64,
+    pub(super) now: f64,
     /// Mean error of predictions, as a part of the speed of a program that was moved.
     error: f64,
 }
@@ -386,9 +387,6 @@ fn to_cpu(domains: &Domains, one: &Carried, why: &str) -> Action {
     let place = domains.seat_of(one.to).map(|seat| domains.describe(domains.seat(seat).domain)).unwrap_or_default();
     Action::MoveThread { pid: one.pid, tid: one.tid, cpu: one.to, reason: format!("to {place}: {why}") }
 }
-
-#[path = "undone.rs"]
-mod undone;
 
 #[cfg(test)]
 #[path = "isobar_tests.rs"]

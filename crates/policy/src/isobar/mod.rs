@@ -14,6 +14,7 @@
 //! | what a change would do: at first sight for all, roughly for many, exactly for a few | [`prices`], [`rough`], [`predict`] |
 //! | which changes there are, and which pays | [`step`], [`search`], [`passed`], [`ways`] |
 //! | what was tried, what it brought, what is taken back | [`trial`], [`carry`] |
+//! | what a person took back | `undone` |
 //! | whose gain weighs how much, who may not lose | [`targets`] |
 //! | what others are told of a change | [`tell`] |
 //! | pages on their way to where they should be | [`pages`] |
@@ -48,6 +49,7 @@ pub mod step;
 pub mod targets;
 pub mod tell;
 pub mod trial;
+mod undone;
 pub mod ways;
 
 use crate::entry::Entry;

@@ -1,7 +1,8 @@
 //! A change that a person took back counts as a trial that failed: what it is about is left alone,
 //! twice as long each time, and no judgement is passed on what is left of it.
 
-use super::{Isobar, Mode, NAME, Trial};
+use super::isobar::{Isobar, Mode, NAME};
+use super::trial::Trial;
 use isobar_model::outcome::UNDONE;
 use isobar_model::{Action, ActionOutcome, Outcome, Pid, Plan, Policy, Seconds, Subject};
 

@@ -69,8 +69,8 @@ impl Allocation {
         ActionOutcome::Done
     }
 
-    /// Forgets a wish, as if it had never been taken: whether there was one. As [`Allocation::wish`],
-    /// programs learn of it with [`Allocation::flush`].
+    /// Forgets a wish, as if it had never been taken: whether there was one. As
+    /// [`Allocation::wish`], programs learn of it with [`Allocation::flush`].
     pub fn forget(&mut self, pid: Pid, for_node: Option<NodeId>) -> bool {
         let Some(told) = self.known.get_mut(&pid) else { return false };
         let had = told.rows.remove(&for_node).is_some();
