@@ -2,8 +2,8 @@
 
 use crate::columns::Columns;
 use crate::past::Past;
+use crate::question::Question;
 use crate::rows::{Id, Kind, Row, Sort};
-use crate::undo::Question;
 use isobar_view::View;
 use std::collections::BTreeSet;
 use std::sync::Arc;

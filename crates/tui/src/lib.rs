@@ -28,6 +28,8 @@ mod keys;
 mod nodes;
 mod overlay;
 mod past;
+mod question;
+mod reply;
 mod rows;
 mod table;
 #[cfg(test)]
@@ -37,8 +39,8 @@ mod undo;
 
 pub use app::{App, Setup};
 pub use frame::draw;
-pub use keys::{Key, Reply};
-pub use undo::Question;
+pub use question::Question;
+pub use reply::{Key, Reply};
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;

@@ -2,29 +2,9 @@
 //! caller's business.
 
 use crate::app::App;
-use crate::keys::{Key, Reply};
-use isobar_model::text::ranges;
-use isobar_model::{ActionId, Pid};
-
-/// Actions that would be taken back, if a person says yes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
-    /// The actions, by number.
-    pub ids: Vec<ActionId>,
-    /// What they did, in words.
-    pub words: String,
-    /// Whether they are those of a daemon, and not of this process.
-    pub of_daemon: bool,
-}
-
-impl Question {
-    /// The line that is shown.
-    pub(crate) fn line(&self) -> String {
-        let ids = ranges(self.ids.iter().map(|id| u32::try_from(id.0).unwrap_or(u32::MAX)));
-        let whose = if self.of_daemon { " of the daemon" } else { "" };
-        format!("take back #{ids}{whose} ({})?   y takes it back, any other key does not", self.words)
-    }
-}
+use crate::question::Question;
+use crate::reply::{Key, Reply};
+use isobar_model::Pid;
 
 impl App {
     /// Asks a person whether something shall be taken back.

@@ -1,6 +1,6 @@
 //! A comparison in words.
 
-use super::{Compared, PolicyRow, Simulation};
+use super::figures::{AcrossCell, Compared, PolicyRow, Simulation};
 
 /// The policy that others are measured against.
 const BASE: &str = "linux";
@@ -104,7 +104,7 @@ fn suffering(one: &Compared) -> Option<String> {
 fn several(of: &Simulation) -> Vec<String> {
     let mut all: Vec<_> = of.all.iter().collect();
     all.sort_by(|a, b| b.mean_percent.total_cmp(&a.mean_percent));
-    let line = |cell: &&super::AcrossCell| {
+    let line = |cell: &&AcrossCell| {
         let wins = of
             .across
             .iter()

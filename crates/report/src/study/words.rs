@@ -1,6 +1,6 @@
 //! A study in words.
 
-use super::{Row, Study};
+use super::figures::{Row, Study};
 use isobar_model::num;
 use isobar_model::text::plain;
 use std::collections::{BTreeMap, BTreeSet};
