@@ -53,7 +53,7 @@ pub fn page(kind: &str, title: &str, words: &[String], script: &[&str], data: &i
 /// Words between backquotes as what is typed.
 fn coded(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return text.to_owned();
     }
     let part =
