@@ -114,12 +114,12 @@ impl Columns {
         let mut chosen: Vec<(Column, usize)> = Vec::new();
         let empty = |column: &&Column| !decided && self == Self::Overview && column.is_of_decisions();
         for column in self.wanted().iter().filter(|column| !empty(column)) {
-            let need = column.least(nodes) + usize::from(!chosen.is_empty());
+            let need = column.least(nodes, groups) + usize::from(!chosen.is_empty());
             if need > left {
                 break;
             }
             left -= need;
-            chosen.push((*column, column.least(nodes)));
+            chosen.push((*column, column.least(nodes, groups)));
         }
         // Columns of text take what is left: the one that the set is about first.
         let first = match self {
@@ -175,8 +175,9 @@ impl Column {
         matches!(self, Last | Predicted | Measured | Why)
     }
 
-    fn least(self, nodes: usize) -> usize {
+    fn least(self, nodes: usize, groups: bool) -> usize {
         match self {
+            Name if groups => 22,
             Pid => 7,
             Name => 12,
             Cpu | Bandwidth | Slowdown | Mpki | Contention | Predicted | Measured => 6,
@@ -207,7 +208,7 @@ impl Column {
             Harms => 30,
             Last => 40,
             Why => 90,
-            other => other.least(nodes),
+            other => other.least(nodes, groups),
         }
     }
 }
@@ -218,10 +219,11 @@ mod tests {
 
     #[test]
     fn columns_fit_and_grow() {
-        for set in [Columns::Overview, Columns::Memory, Columns::Decisions] {
+        let sets = [Columns::Overview, Columns::Memory, Columns::Decisions];
+        for (set, groups) in sets.into_iter().flat_map(|set| [(set, false), (set, true)]) {
             let mut before = 0;
             for room in 40..400 {
-                let chosen = set.fitting(room, 4, true, room % 2 == 0);
+                let chosen = set.fitting(room, 4, true, groups);
                 let width = chosen.iter().map(|(_, width)| width + 1).sum::<usize>() - 1;
                 assert!(width <= room && chosen.len() >= before, "{set:?} {room} {chosen:?}");
                 assert!(chosen[0].0 == Pid && chosen[1].0 == Name);

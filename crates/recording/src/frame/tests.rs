@@ -129,6 +129,22 @@ fn text(sample: &Sample) -> String {
     format!("{sample:?}")
 }
 
+/// Recordings from before processes had cgroups.
+#[test]
+fn a_frame_without_cgroups_is_read_and_has_none() {
+    let process = ProcessSample { pid: Pid(1), name: "a".into(), ..ProcessSample::default() };
+    let of = |cgroup: Option<Arc<Cgroup>>| {
+        let topology = Arc::new(synthetic("node:1 core:1").unwrap());
+        Sample::bare(Seconds(1.0), topology, vec![ProcessSample { cgroup, ..process.clone() }])
+    };
+    let bytes = encode(&mut State::default(), &of(Some(Arc::new(Cgroup::at("/a")))), &Managed::new()).unwrap();
+    let plain = postcard::to_stdvec(&parts::Frame::unpack(&bytes).unwrap()).unwrap();
+    let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(&plain).unwrap();
+    let (back, _) = decode(&mut State::default(), &packer.finish().unwrap()).unwrap();
+    assert_eq!(text(&back), text(&of(None)));
+}
+
 proptest! {
     #[test]
     fn what_is_read_is_what_was_written_to_the_bit(samples in proptest::collection::vec(sample(), 1..5)) {
