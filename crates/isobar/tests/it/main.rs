@@ -14,6 +14,7 @@ mod file_capabilities;
 mod full_disk;
 mod help;
 mod manage;
+mod manual;
 mod numasim;
 mod pages;
 mod pages_apply;
