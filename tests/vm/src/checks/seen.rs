@@ -62,7 +62,7 @@ fn agrees(seen: &Value, alpha: &mut Subject) -> Result<()> {
     let there = alpha.nodes_of("far")?;
     same("pages of the region", there.get(&u32::try_from(HOME)?).copied(), Some(PAGES))?;
     let pages = shown["pages"][HOME].as_u64().context("no pages by node")?;
-    ensure!(pages >= PAGES && pages < PAGES + 500, "{pages} pages are shown on node {HOME}, {PAGES} are there");
+    ensure!((PAGES..PAGES + 500).contains(&pages), "{pages} pages are shown on node {HOME}, {PAGES} are there");
     let runs = shown["runs_on"][0].as_f64().context("no node where it runs")?;
     ensure!(runs > 0.99, "it is bound to CPU {CPU}, and shown to run there for {runs}");
     let remote = shown["remote"].as_f64().context("no share of remote pages")?;
