@@ -28,7 +28,7 @@ pub use moment::{Decision, Moment, TakenBack};
 pub use query::{Cell, Table};
 pub use reader::Recording;
 pub use recorder::Recorder;
-pub use writer::{About, Bounds, CgroupOf, Writer};
+pub use writer::{About, Bounds, Writer};
 
 /// Names of the facts about a recording.
 pub mod about {

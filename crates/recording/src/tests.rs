@@ -4,8 +4,8 @@ use super::*;
 use isobar_model::num;
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::{
-    Action, ActionId, ActionOutcome, Bytes, Count, Counters, CpuId, Effect, Gain, Machine, Observation, Outcome, Pid,
-    Plan, Prediction, ProcessSample, Sample, Seconds, ThreadSample, Tid, Topology, Wake,
+    Action, ActionId, ActionOutcome, Bytes, Cgroup, Count, Counters, CpuId, Effect, Gain, Machine, Observation,
+    Outcome, Pid, Plan, Prediction, ProcessSample, Sample, Seconds, ThreadSample, Tid, Topology, Wake,
 };
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,7 @@ fn sample(machine: &Arc<Topology>, second: u64, threads: u32) -> Sample {
     };
     let process = ProcessSample {
         pid: Pid(7),
+        cgroup: Some(Arc::new(Cgroup::at("/a.slice"))),
         name: "a\u{202e}\"; DROP TABLE epoch; --".into(),
         threads: (1..=threads).map(thread).collect(),
         ..ProcessSample::default()
@@ -73,7 +74,7 @@ impl Folder {
     }
 
     fn writer(&self, bounds: Bounds) -> Writer {
-        Writer::create(&self.file(), &About::default(), bounds, Box::new(|_| Some("/a.slice".into()))).unwrap()
+        Writer::create(&self.file(), &About::default(), bounds).unwrap()
     }
 
     fn write(&self, bounds: Bounds, epochs: u64) -> Writer {
@@ -197,7 +198,7 @@ fn nothing_is_overwritten_and_other_files_are_told_apart() {
     assert!(said(&other).contains("is no recording of isobar"), "{}", said(&other));
     drop(folder.writer(Bounds::default()));
     assert!(said(&folder.file()).contains("holds no reading"));
-    let again = Writer::create(&folder.file(), &About::default(), Bounds::default(), Box::new(|_| None));
+    let again = Writer::create(&folder.file(), &About::default(), Bounds::default());
     assert!(again.err().unwrap().to_string().contains("is there already"));
     Connection::open(folder.file()).unwrap().pragma_update(None, "user_version", 9).unwrap();
     assert!(said(&folder.file()).contains("format 9: this isobar reads format 1"));
