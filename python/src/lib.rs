@@ -1,9 +1,9 @@
 //! The native half of the Python package `isobar_numa`: what is asked in Python, answered by the
 //! crates of isobar.
 //!
-//! It hands JSON text and plain columns over and knows nothing of frames: pandas and polars are the
-//! business of `lib/isobar_numa/frames.py`. Whatever computes for long does so without Python's lock,
-//! on a thread of its own, while the calling thread looks after signals (`apart.rs`).
+//! It hands JSON text and plain columns over and knows nothing of frames: pandas and polars are
+//! the business of `lib/isobar_numa/frames.py`. Whatever computes for long does so without Python's
+//! lock, on a thread of its own, while the calling thread looks after signals (`apart.rs`).
 //!
 //! - `error.rs`: isobar's one line as a Python exception. `files.rs`: files that are named.
 //! - `apart.rs`: long work, which Ctrl-C ends.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The Python package as a user gets it: the wheel is built, installed into a fresh virtual
-# environment and tested there, with its notebooks. PROFILE=dev builds faster. Needs Python 3.10 or
-# later with venv, and a package index for maturin, pandas, polars and pytest.
+# environment and tested there, with its notebooks. PROFILE=dev builds faster, ISOBAR=FILE takes a
+# command that is built already. Needs Python 3.10 or later with venv, and a package index for
+# maturin, pandas, polars and pytest.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/setup.sh
@@ -11,9 +12,12 @@ python=${PYTHON:-python3}
 begun=$SECONDS
 say() { echo "==> $1 ($((SECONDS - begun))s)"; }
 
-say "the command, which makes recordings and whose figures are compared"
-cargo build $(selected -p isobar) --locked --quiet
-export ISOBAR=$PWD/${CARGO_TARGET_DIR:-target}/debug/isobar
+if [ -z "${ISOBAR:-}" ]; then
+    say "the command, which makes recordings and whose figures are compared"
+    cargo build $(selected -p isobar) --locked --quiet
+    ISOBAR=$PWD/${CARGO_TARGET_DIR:-target}/debug/isobar
+fi
+export ISOBAR
 
 work=$(mktemp -d /tmp/isobar-python.XXXXXX)
 trap 'rm -rf "$work"' EXIT
