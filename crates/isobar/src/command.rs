@@ -1,5 +1,5 @@
-//! The command line: what was typed becomes a verb of the registry, and what is said where something
-//! is mistyped. It reads no file, checks nothing against a machine and acts on nothing.
+//! The command line: what was typed becomes a verb of the registry, and what is said where
+//! something is mistyped. It reads no file, checks nothing against a machine and acts on nothing.
 
 use crate::failure;
 use crate::verbs::{Entry, VERBS, whole};

@@ -1,5 +1,5 @@
-//! The whole command line: the verbs of the registry below one name, with the help of each. It reads
-//! nothing of what was typed.
+//! The whole command line: the verbs of the registry below one name, with the help of each. It
+//! reads nothing of what was typed.
 
 use super::VERBS;
 use clap::Command;
