@@ -12,6 +12,7 @@ mod exec;
 mod export;
 mod file_capabilities;
 mod full_disk;
+mod groups;
 mod help;
 mod manage;
 mod manual;

@@ -325,7 +325,7 @@ fn describe(seen: &Observation, process: &Process, program: &Program, programs: 
         pages: num::float(pages),
         horizon: program.horizon(now).clamp(0.0, LONGEST),
         weight: 1.0,
-        protected: config.protects(&process.name),
+        protected: config.protects(&process.name, process.cgroup.as_deref()),
         alone: None,
         threads: running,
         movable: ready
@@ -335,7 +335,11 @@ fn describe(seen: &Observation, process: &Process, program: &Program, programs: 
         pages_movable: ready && config.pages && process.threads.iter().all(|thread| !thread.pinned),
         follows: programs.follows(program),
         known,
-        least: program.least(if config.protects(&process.name) { 0.0 } else { config.max_loss_percent / 100.0 }),
+        least: program.least(if config.protects(&process.name, process.cgroup.as_deref()) {
+            0.0
+        } else {
+            config.max_loss_percent / 100.0
+        }),
     }
 }
 
