@@ -1,4 +1,5 @@
-//! The rows of the table: programs, threads, or processes of a name or of a service as one; sorted and filtered.
+//! The rows of the table: programs, threads, or processes of a name or of a service as one; sorted
+//! and filtered.
 
 use isobar_model::text::plain;
 use isobar_view::{ProgramView, ThreadView, View, group};

@@ -28,8 +28,8 @@ fn gain(linux: &RunReport, other: &RunReport) -> f64 {
 }
 
 /// A start alone says little: where a program ends and starts anew in another place, completion
-/// times differ by a tenth under stock Linux, too. So the mean of the starts of a workload is held to
-/// half of what a single one may lose.
+/// times differ by a tenth under stock Linux, too. So the mean of the starts of a workload is held
+/// to half of what a single one may lose.
 #[test]
 fn wrong_figures_and_noise_never_cost_more_than_a_per_cent_on_the_mean() {
     let mut all: Vec<(&str, Vec<f64>)> = Vec::new();

@@ -1,7 +1,7 @@
 //! The kernel's NUMA balancing (`kernel.numa_balancing`,
 //! `Documentation/admin-guide/sysctl/kernel.rst`): switched off for the time of a run where that is
-//! asked for, and put back. The switch is the whole machine's; memory tiering, its second bit, stays
-//! as it is.
+//! asked for, and put back. The switch is the whole machine's; memory tiering, its second bit,
+//! stays as it is.
 
 use serde::{Deserialize, Serialize};
 use std::path::Path;

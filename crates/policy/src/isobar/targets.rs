@@ -11,8 +11,8 @@ use isobar_groups::Selector;
 use isobar_model::{Cgroup, num};
 
 impl Config {
-    /// Whether a program is protected: its name or group is one of `protect`, where a `*` at the end
-    /// is any end.
+    /// Whether a program is protected: its name or group is one of `protect`, where a `*` at the
+    /// end is any end.
     #[must_use]
     pub fn protects(&self, name: &str, cgroup: Option<&Cgroup>) -> bool {
         self.protect.iter().any(|wanted| {

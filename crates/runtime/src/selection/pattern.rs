@@ -1,6 +1,6 @@
 //! What a user names processes by: an id, a name, a cgroup path, or a group such as
-//! `unit:redis.service`, all but ids also as globs. It knows how they are written and what they fit;
-//! it reads no file.
+//! `unit:redis.service`, all but ids also as globs. It knows how they are written and what they
+//! fit; it reads no file.
 //!
 //! `*` stands for any characters, `?` for one, `[abc]`, `[a-z]` and `[!a]` for one of a set. In a
 //! path none of them stands for `/`, but `**` alone between two slashes stands for any number of

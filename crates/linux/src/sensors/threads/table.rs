@@ -99,7 +99,8 @@ impl Table {
         let known = self.processes.remove(&pid).filter(|known| known.start == stat.start);
         let fresh = known.is_none();
         let mut known = known.unwrap_or_else(|| ProcessState::first(&stat));
-        // systemd and runtimes of containers move a process that they forked before it becomes the program.
+        // systemd and runtimes of containers move a process that they forked before it becomes the
+        // program.
         let renamed = known.name.as_bytes() != name;
         if renamed {
             known.name = String::from_utf8_lossy(name).into();
