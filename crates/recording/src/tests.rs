@@ -267,3 +267,21 @@ fn a_recording_is_a_machine_that_cannot_be_changed() {
     assert_eq!(machine.wait(Seconds(1.0)).unwrap(), Wake::Elapsed);
     assert_eq!((machine.wait(Seconds(1.0)).unwrap(), machine.missing()), (Wake::Ended, 0));
 }
+
+#[test]
+fn a_recording_answers_in_sql_and_is_not_changed_by_it() {
+    let folder = Folder::new();
+    folder.write(Bounds::default(), 3);
+    let recording = Recording::open(&folder.file()).unwrap();
+    assert!(recording.tables().unwrap().iter().any(|name| name == "change"));
+    let table = recording.query("SELECT number, policy.value AS policy, 1.5 AS half, NULL AS none, x'07' AS bytes FROM epoch LEFT JOIN about AS policy ON policy.key = 'none' WHERE number = 2").unwrap();
+    assert_eq!(table.columns, ["number", "policy", "half", "none", "bytes"]);
+    assert_eq!(table.rows, [[Cell::Integer(2), Cell::Null, Cell::Real(1.5), Cell::Null, Cell::Bytes(vec![7])]]);
+    let notes = recording.query("SELECT text FROM note WHERE epoch = 1").unwrap();
+    assert_eq!(notes.rows, [[Cell::Text("a note".into())]]);
+    for wrong in ["DELETE FROM note", "SELECT nothing FROM note", "SELECT"] {
+        let said = recording.query(wrong).unwrap_err().to_string();
+        assert!(said.starts_with(&folder.file().display().to_string()), "{said}");
+    }
+    assert_eq!(one::<i64>(&folder.file(), "SELECT count(*) FROM note"), 3);
+}

@@ -15,6 +15,7 @@ mod full_disk;
 mod groups;
 mod help;
 mod manage;
+mod manual;
 mod numasim;
 mod pages;
 mod pages_apply;

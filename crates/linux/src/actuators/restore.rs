@@ -185,7 +185,7 @@ fn put_back_balancing(ledger: &mut Ledger, report: &mut RestoreReport) {
     let Some(record) = ledger.balancing.take() else { return };
     match balancing::put_back(Path::new(SWITCH), &record) {
         Ok(true) => {
-            report.remarks.push(format!("NUMA balancing is as it was (kernel.numa_balancing={})", record.before))
+            report.remarks.push(format!("NUMA balancing is as it was (kernel.numa_balancing={})", record.before));
         }
         Ok(false) => report.remarks.push(format!(
             "{SWITCH}: left alone: someone else has set it meanwhile; it was {} before isobar switched it off",
