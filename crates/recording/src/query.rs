@@ -38,7 +38,7 @@ impl Recording {
             let connection = self.connection();
             connection.pragma_update(None, "query_only", true)?;
             let mut statement = connection.prepare(query)?;
-            let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+            let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
             let row = |row: &rusqlite::Row<'_>| (0..columns.len()).map(|at| row.get_ref(at).map(Cell::of)).collect();
             let rows = statement.query_map([], row)?.collect::<rusqlite::Result<_>>()?;
             Ok(Table { columns, rows })
