@@ -41,7 +41,8 @@ terminal() { # NAME COLUMNS ROWS SECONDS KEY COMMAND...
     picture "$name.page.html" "$name" $((columns * 843 / 100 + 26)) $((rows * 17 + 20))
 }
 
-workload=$root/examples/workloads/dino-spec.toml
+ln -s "$root/examples" examples
+workload=examples/workloads/dino-spec.toml
 top="$isobar top --machine sim:$workload"
 terminal top-80x24 80 24 10 Enter "$top --speed 5"
 terminal top-120x40 120 40 10 "" "$top --speed 5"
@@ -54,7 +55,7 @@ picture run.html report-recording-dark 1280 900 --blink-settings=preferredColorS
 "$isobar" sim "$workload" --policy linux,di-plain,dino,isobar --repeat 3 --report sim.html > /dev/null
 picture sim.html report-simulation 1280 1300
 "$isobar" study --profiles machine:xeon-4x8 --workloads "$root/examples/study/library.txt" --groups 2 \
-    --algorithm none,lfoc+,opt-cluster --report study.html > /dev/null
+    --algorithm none,lfoc+,opt-map+opt-part --report study.html > /dev/null
 picture study.html report-study 1280 1450
 "$isobar" reproduce nmass --report nmass.html > /dev/null
 scrolled nmass.html '#claims .scroll tbody tr:nth-child(n+3)' > nmass-short.html

@@ -11,7 +11,7 @@ skip() { echo "SKIPPED: the Slurm job array: $1"; exit 0; }
 command -v slurmd >/dev/null && command -v slurmctld >/dev/null && command -v munged >/dev/null ||
     apt_install slurmd slurmctld slurm-client munge || skip "no packages slurmd, slurmctld, munge"
 
-cargo build -p isobar --locked --quiet
+cargo build $(selected -p isobar) --locked --quiet
 isobar=$PWD/${CARGO_TARGET_DIR:-target}/debug/isobar
 work=$(mktemp -d /tmp/isobar-sweep.XXXXXX)
 chmod 755 "$work"

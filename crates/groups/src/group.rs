@@ -88,6 +88,17 @@ impl Qos {
     }
 }
 
+impl Group {
+    /// How it is called by a name, where its path has an id only.
+    pub(crate) const fn named_kind(&self) -> Option<&'static str> {
+        match self {
+            Self::Container { runtime, .. } => Some(runtime.name()),
+            Self::Pod { .. } => Some("pod"),
+            Self::Slice(_) | Self::Unit(_) | Self::Domain(_) => None,
+        }
+    }
+}
+
 /// `unit:nginx.service`, `pod:0f1e...`, `docker:3f2a51b0c9d4`, `domain:web`. Ids of 64 digits are
 /// cut.
 impl fmt::Display for Group {

@@ -6,6 +6,8 @@
 //! container's name is known to its runtime alone, so that a container is called by its id, and a
 //! path of no known form has no groups. Any text is read without a panic.
 //!
+//! What only a runtime knows, the name of a container or pod, may be given beside the path.
+//!
 //! [`of_path`] gives all groups of a path, the outermost first; [`label`] the one that a person
 //! would call the processes by; [`Selector`] fits groups by what a person types.
 
@@ -19,5 +21,5 @@ mod segment;
 mod selector;
 
 pub use group::{Group, Qos, Runtime};
-pub use path::{label, of_path};
+pub use path::{label, label_named, of_path};
 pub use selector::{KINDS, Selector};

@@ -48,6 +48,17 @@ pub fn label(path: &str) -> Option<Group> {
     pod.or_else(sealed).or_else(service).cloned()
 }
 
+/// The same in words, with the name that its runtime has for it in place of an id, where that is
+/// known: `pod:default/web`, `docker:web`.
+#[must_use]
+pub fn label_named(path: &str, name: Option<&str>) -> Option<String> {
+    let label = label(path)?;
+    Some(match (name, label.named_kind()) {
+        (Some(name), Some(kind)) => format!("{kind}:{name}"),
+        _ => label.to_string(),
+    })
+}
+
 /// Whether a unit is more than the frame of a user's programs.
 fn is_service(name: &str) -> bool {
     let is_session = name.starts_with("session-") && name.ends_with(".scope");

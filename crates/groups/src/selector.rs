@@ -1,20 +1,21 @@
 //! What a person types to choose groups: a kind, a colon, and a name or id, which may be a pattern.
 
 use crate::group::Group;
+use crate::path::{label, of_path};
 use std::fmt;
 
 /// What may stand before the colon, and what comes behind it.
 pub const KINDS: [(&str, &str); 13] = [
     ("unit", "a systemd unit, such as unit:nginx.service; without a suffix a service"),
     ("slice", "a systemd slice, such as slice:batch.slice"),
-    ("container", "a container's id, or its first 8 digits or more"),
+    ("container", "a container's name, its id, or the first 8 digits of that or more"),
     ("docker", "the same of Docker"),
     ("containerd", "the same of containerd"),
     ("crio", "the same of CRI-O"),
     ("podman", "the same of podman"),
     ("lxc", "an LXC container's name"),
     ("nspawn", "a systemd-nspawn machine's name"),
-    ("pod", "a Kubernetes pod's UID, or its first 8 digits or more"),
+    ("pod", "a Kubernetes pod as NAMESPACE/NAME or NAME, its UID, or the first 8 digits of that or more"),
     ("qos", "pods of a class: guaranteed, burstable or besteffort"),
     ("domain", "a libvirt domain's name"),
     ("vm", "the same"),
@@ -39,6 +40,29 @@ impl Selector {
         Some(Self { kind, name: name.to_owned() })
     }
 
+    /// Whether a text makes sense where it may be a selector: one that has a word before its first
+    /// colon, and neither a space nor nothing behind that, and no kind that there is, is a typing
+    /// error rather than a name.
+    ///
+    /// # Errors
+    /// One line with the kinds that there are.
+    pub fn check(text: &str) -> Result<(), String> {
+        let Some((kind, name)) = text.split_once(':') else { return Ok(()) };
+        let is_word = !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_alphabetic());
+        if KINDS.iter().any(|(known, _)| *known == kind) {
+            let nothing = || format!("`{text}` names no {kind}: expected {kind}:NAME");
+            return if name.is_empty() { Err(nothing()) } else { Ok(()) };
+        }
+        if !is_word || name.is_empty() || name.starts_with([' ', ':']) {
+            return Ok(());
+        }
+        let kinds: Vec<&str> = KINDS.iter().map(|(kind, _)| *kind).collect();
+        Err(format!(
+            "`{text}`: there are no groups of the kind `{kind}`: expected one of {}; for a process of that name write {kind}*",
+            kinds.join(", ")
+        ))
+    }
+
     /// What was typed behind the colon.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -60,6 +84,21 @@ impl Selector {
             }
             _ => false,
         }
+    }
+
+    /// Whether it fits any group of a cgroup path, the outermost to the innermost; `name` is what
+    /// its runtime calls the pod or container that the path is labelled by.
+    pub fn fits_path(&self, path: &str, name: Option<&str>, globs: impl Fn(&str) -> bool) -> bool {
+        of_path(path).iter().any(|group| self.fits(group, &globs))
+            || name.is_some_and(|name| label(path).is_some_and(|label| self.fits_name(&label, name, &globs)))
+    }
+
+    /// `pod:default/web` or `pod:web`, `docker:web` or `container:web`.
+    fn fits_name(&self, label: &Group, name: &str, globs: impl Fn(&str) -> bool) -> bool {
+        let own = label.named_kind();
+        let is_kind = own == Some(self.kind) || (self.kind == "container" && own.is_some_and(|kind| kind != "pod"));
+        let bare = name.rsplit_once('/').map_or(name, |(_, bare)| bare);
+        is_kind && [name, bare].into_iter().any(|name| name == self.name || globs(name))
     }
 
     fn begins(&self, id: &str) -> bool {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use isobar_groups::{Group, KINDS, Selector, label, of_path};
+use isobar_groups::{Group, KINDS, Selector, label, label_named, of_path};
 use proptest::prelude::*;
 
 const ID: &str = "3f2a51b0c9d4e8f7061524334251607f8e9d0c1b2a394857665748392a1b0c9d";
@@ -54,6 +54,50 @@ fn what_is_typed_fits_by_name_or_enough_of_an_id() {
     assert!(fits("pod:0f1e2d3c", pod) && fits("qos:burstable", pod) && !fits("qos:guaranteed", pod));
     assert!(fits("vm:web", r"/machine.slice/machine-qemu\x2d3\x2dweb.scope"));
     assert!(Selector::parse("postgres: wal").is_none() && Selector::parse("nginx").is_none());
+}
+
+#[test]
+fn a_name_that_its_runtime_knows_stands_for_an_id() {
+    let docker = format!("/system.slice/docker-{ID}.scope");
+    let pod = "/kubepods/burstable/pod0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0";
+    let fits = |text: &str, path: &str, name: &str| {
+        let begins = |all: &str| {
+            text.strip_suffix('*').and_then(|text| text.split_once(':')).is_some_and(|(_, head)| all.starts_with(head))
+        };
+        Selector::parse(text).unwrap().fits_path(path, Some(name), begins)
+    };
+    for (typed, path, name, fitting) in [
+        ("docker:web", &*docker, "web", true),
+        ("container:web", &docker, "web", true),
+        ("container:w*", &docker, "web", true),
+        ("docker:3f2a51b0", &docker, "web", true),
+        ("slice:system", &docker, "web", true),
+        ("podman:web", &docker, "web", false),
+        ("pod:web", &docker, "web", false),
+        ("pod:default/web", pod, "default/web", true),
+        ("pod:web", pod, "default/web", true),
+        ("pod:default/*", pod, "default/web", true),
+        ("pod:other/web", pod, "default/web", false),
+        ("container:web", pod, "default/web", false),
+        ("unit:web", "/system.slice/nginx.service", "web", false),
+    ] {
+        assert_eq!(fits(typed, path, name), fitting, "{typed} {path}");
+    }
+    assert_eq!(label_named(&docker, Some("web")).as_deref(), Some("docker:web"));
+    assert_eq!(label_named(pod, Some("default/web")).as_deref(), Some("pod:default/web"));
+    assert_eq!(label_named(&docker, None).as_deref(), Some("docker:3f2a51b0c9d4"));
+    assert_eq!(label_named("/system.slice/nginx.service", Some("web")).as_deref(), Some("unit:nginx.service"));
+}
+
+#[test]
+fn an_unknown_kind_is_refused_in_one_line_that_names_the_kinds() {
+    let told = Selector::check("untt:redis.service").unwrap_err();
+    assert!(told.starts_with("`untt:redis.service`: there are no groups of the kind `untt`"), "{told}");
+    assert!(KINDS.iter().all(|(kind, _)| told.contains(kind)) && told.ends_with("of that name write untt*"), "{told}");
+    assert_eq!(Selector::check("unit:").unwrap_err(), "`unit:` names no unit: expected unit:NAME");
+    for name in ["redis", "unit:redis.service", "postgres: wal", "kworker/0:1", "a-b:c", "x[:]y", "c::d", ":"] {
+        assert_eq!(Selector::check(name), Ok(()), "{name}");
+    }
 }
 
 #[test]

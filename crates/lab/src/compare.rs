@@ -8,7 +8,7 @@
 mod rows;
 
 pub(crate) use rows::shorter;
-pub use rows::{AppRow, PolicyRow, RowSpread};
+pub use rows::{AppRow, PolicyRow, RowSpread, RunRow};
 
 use crate::congestion::Meter;
 use crate::error::LabError;
@@ -87,6 +87,18 @@ pub fn compare_with(
     policies: &[NamedPolicy<'_>],
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Comparison, LabError> {
+    compare_in_full(spec, policies, progress).map(|(comparison, _)| comparison)
+}
+
+/// As [`compare_with`], with every application of every run, before any mean.
+///
+/// # Errors
+/// As [`compare()`].
+pub fn compare_in_full(
+    spec: &CompareSpec,
+    policies: &[NamedPolicy<'_>],
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<(Comparison, Vec<RunRow>), LabError> {
     let alone = alone(&spec.workload)?;
     let (starts, listed) = starts(&spec.workload, spec.starts)?;
     let repeat = spec.repeat.max(1);
@@ -104,7 +116,8 @@ pub fn compare_with(
     let mut sheet = || -> rows::Runs { (0..repeat).map(|_| runs.by_ref().take(starts.len()).collect()).collect() };
     let all: Vec<_> = policies.iter().map(|(name, _)| (name.clone(), sheet())).collect();
     let policies = rows::rows(&spec.workload, &all, &alone, &starts);
-    Ok(Comparison { seed: spec.seed, repeat, schedules: listed.then_some(starts.len()), policies })
+    let runs = rows::runs(&spec.workload, &all, &alone, &starts, spec.seed);
+    Ok((Comparison { seed: spec.seed, repeat, schedules: listed.then_some(starts.len()), policies }, runs))
 }
 
 /// One run to make.

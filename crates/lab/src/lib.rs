@@ -24,7 +24,8 @@ mod text;
 
 pub use across::{Across, AcrossCell, AcrossRow, AcrossTotal, BASE, across, across_table};
 pub use compare::{
-    AppRow, CompareSpec, Comparison, NamedPolicy, PolicyRow, RowSpread, alone_seconds, compare, compare_with,
+    AppRow, CompareSpec, Comparison, NamedPolicy, PolicyRow, RowSpread, RunRow, alone_seconds, compare,
+    compare_in_full, compare_with,
 };
 pub use congestion::Congestion;
 pub use error::LabError;

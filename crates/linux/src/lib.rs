@@ -12,6 +12,7 @@
 //! sensors     actuators       neither knows the other
 //! probe                       latency and bandwidth between nodes, by timed loads
 //! launch                      starting a command under a placement
+//! neighbours                  who else places threads and pages
 //! resctrl     kernel_events   topology
 //! perf                        opening and reading perf events
 //! kernel                      the kernel's text; ids, masks and rights of tasks
@@ -22,6 +23,7 @@ pub mod kernel;
 pub mod kernel_events;
 pub mod launch;
 pub mod machine;
+pub mod neighbours;
 pub mod perf;
 pub mod probe;
 pub mod resctrl;

@@ -52,6 +52,18 @@ fn busy_and_sleeping_threads_are_told_apart() {
 }
 
 #[test]
+fn a_process_has_the_cgroup_that_the_kernel_says() {
+    let child = Observed::start();
+    let text = std::fs::read_to_string(format!("/proc/{}/cgroup", child.pid())).unwrap();
+    let mut sensors = Sensors::open(SensorOptions::default(), machine()).unwrap();
+    let (first, second) = (sensors.sample().unwrap(), sensors.sample().unwrap());
+    let (one, two) = (process(&first, child.pid()).cgroup.clone(), process(&second, child.pid()).cgroup.clone());
+    let (one, two) = (one.unwrap(), two.unwrap());
+    assert!(text.lines().any(|line| line.ends_with(&format!(":{}", one.path))), "{one:?} {text}");
+    assert!(std::sync::Arc::ptr_eq(&one, &two), "nothing is made where nothing changed");
+}
+
+#[test]
 fn neither_isobar_nor_the_kernel_is_observed() {
     let mut sensors = Sensors::open(SensorOptions::default(), machine()).unwrap();
     let sample = sensors.sample().unwrap();

@@ -67,6 +67,7 @@ impl Family {
 }
 
 /// What a family is called, and in which unit.
+#[derive(Clone, Copy)]
 pub struct Named {
     name: &'static str,
     unit: Option<&'static str>,

@@ -1,4 +1,5 @@
-//! Families of groups of programs: the busiest have series of their own, all others are one.
+//! Families of groups of programs, by their service, container, pod or virtual machine, else by
+//! name: the busiest have series of their own, all others are one.
 
 use crate::family::{Families, Label, Named, label, named};
 use crate::roster::{OTHER, Roster};
@@ -11,7 +12,7 @@ pub type Groups = Vec<(String, ProgramView)>;
 /// The groups that have series of their own, and the rest as one.
 pub fn groups(view: &View, roster: &mut Roster) -> Groups {
     // By the label and not by the name: two names may have one, and no series may be there twice.
-    let all = group::by(view, |program| label("group", &program.name).1);
+    let all = group::by(view, |program| label("group", group::group_of(program)).1);
     // A group that calls itself "other" is one of the others.
     let ranked: Vec<(String, f64)> =
         all.iter().filter(|one| one.name != OTHER).map(|one| (one.name.clone(), one.cpus.unwrap_or(0.0))).collect();

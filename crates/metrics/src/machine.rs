@@ -141,7 +141,7 @@ fn clusters(llcs: &[LlcView], all: &mut Families) {
 fn links(links: &[LinkView], all: &mut Families) {
     let own = |link: &LinkView| vec![label("from_node", link.from.to_string()), label("to_node", link.to.to_string())];
     let mut add = |named, figure: fn(&LinkView) -> f64| {
-        all.gauge(named, links.iter().map(|link| (own(link), Some(figure(link)))))
+        all.gauge(named, links.iter().map(|link| (own(link), Some(figure(link)))));
     };
     add(
         named(

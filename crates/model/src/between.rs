@@ -65,6 +65,7 @@ fn derive_process<'a>(
     Process {
         pid: new.pid,
         name: Arc::clone(&new.name),
+        cgroup: new.cgroup.clone(),
         pages: new.pages.clone(),
         accessed_pages: new.accessed_pages.clone(),
         threads: new.threads.iter().zip(olds).map(|(new, old)| derive_thread(old, new, interval)).collect(),

@@ -19,6 +19,7 @@
 mod attribution;
 mod between;
 pub mod capabilities;
+pub mod cgroup;
 pub mod change;
 pub mod count;
 pub mod cpuset;
@@ -43,6 +44,7 @@ pub mod validate;
 pub mod wire;
 
 pub use capabilities::{Capabilities, Sensor};
+pub use cgroup::Cgroup;
 pub use change::{Effect, Gain, Prediction};
 pub use count::{Count, Counters};
 pub use cpuset::CpuSet;

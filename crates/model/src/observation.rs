@@ -2,6 +2,7 @@
 //! [`Observation::between`], whichever machine they come from. It holds only what a sensor can
 //! know; what was not measured is `None`.
 
+use crate::cgroup::Cgroup;
 use crate::cpuset::CpuSet;
 use crate::flight::PageMove;
 use crate::ids::{CpuId, Pid, Tid};
@@ -45,6 +46,8 @@ pub struct Process {
     pub pid: Pid,
     /// Its name.
     pub name: Arc<str>,
+    /// Its control group.
+    pub cgroup: Option<Arc<Cgroup>>,
     /// Resident pages by node at the end of the interval.
     pub pages: Option<NodeMap<Pages>>,
     /// Pages accessed in the interval, by node.

@@ -3,6 +3,7 @@
 //! alike.
 
 use crate::capabilities::Capabilities;
+use crate::cgroup::Cgroup;
 use crate::count::Counters;
 use crate::cpuset::CpuSet;
 use crate::flight::PageMove;
@@ -67,6 +68,8 @@ pub struct ProcessSample {
     pub start: u64,
     /// Its name, as the kernel has it (any characters).
     pub name: Arc<str>,
+    /// Its control group, where a sensor knows; the same `Arc` as long as it stays in it.
+    pub cgroup: Option<Arc<Cgroup>>,
     /// Resident pages by node.
     pub pages: Option<NodeMap<Pages>>,
     /// Pages accessed since the last sample, by node, where a sensor knows.

@@ -14,6 +14,7 @@ mod error;
 pub mod frame;
 mod machine;
 mod moment;
+mod query;
 mod reader;
 mod recorder;
 #[cfg(test)]
@@ -24,9 +25,10 @@ pub use error::RecordingError;
 pub use frame::Managed;
 pub use machine::{Now, RecordedMachine};
 pub use moment::{Decision, Moment, TakenBack};
+pub use query::{Cell, Table};
 pub use reader::Recording;
 pub use recorder::Recorder;
-pub use writer::{About, Bounds, CgroupOf, Writer};
+pub use writer::{About, Bounds, Writer};
 
 /// Names of the facts about a recording.
 pub mod about {

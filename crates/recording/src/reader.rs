@@ -77,6 +77,11 @@ impl Recording {
         &self.path
     }
 
+    /// For whoever asks in SQL.
+    pub(crate) const fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
     /// The facts about it, by name.
     ///
     /// # Errors

@@ -4,8 +4,8 @@ use super::*;
 use isobar_model::num;
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::{
-    Action, ActionId, ActionOutcome, Bytes, Count, Counters, CpuId, Effect, Gain, Machine, Observation, Outcome, Pid,
-    Plan, Prediction, ProcessSample, Sample, Seconds, ThreadSample, Tid, Topology, Wake,
+    Action, ActionId, ActionOutcome, Bytes, Cgroup, Count, Counters, CpuId, Effect, Gain, Machine, Observation,
+    Outcome, Pid, Plan, Prediction, ProcessSample, Sample, Seconds, ThreadSample, Tid, Topology, Wake,
 };
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,7 @@ fn sample(machine: &Arc<Topology>, second: u64, threads: u32) -> Sample {
     };
     let process = ProcessSample {
         pid: Pid(7),
+        cgroup: Some(Arc::new(Cgroup::at("/a.slice"))),
         name: "a\u{202e}\"; DROP TABLE epoch; --".into(),
         threads: (1..=threads).map(thread).collect(),
         ..ProcessSample::default()
@@ -73,7 +74,7 @@ impl Folder {
     }
 
     fn writer(&self, bounds: Bounds) -> Writer {
-        Writer::create(&self.file(), &About::default(), bounds, Box::new(|_| Some("/a.slice".into()))).unwrap()
+        Writer::create(&self.file(), &About::default(), bounds).unwrap()
     }
 
     fn write(&self, bounds: Bounds, epochs: u64) -> Writer {
@@ -197,7 +198,7 @@ fn nothing_is_overwritten_and_other_files_are_told_apart() {
     assert!(said(&other).contains("is no recording of isobar"), "{}", said(&other));
     drop(folder.writer(Bounds::default()));
     assert!(said(&folder.file()).contains("holds no reading"));
-    let again = Writer::create(&folder.file(), &About::default(), Bounds::default(), Box::new(|_| None));
+    let again = Writer::create(&folder.file(), &About::default(), Bounds::default());
     assert!(again.err().unwrap().to_string().contains("is there already"));
     Connection::open(folder.file()).unwrap().pragma_update(None, "user_version", 9).unwrap();
     assert!(said(&folder.file()).contains("format 9: this isobar reads format 1"));
@@ -265,4 +266,22 @@ fn a_recording_is_a_machine_that_cannot_be_changed() {
     assert!(matches!(&outcome.actions[..], [ActionOutcome::LeftAlone { .. }]));
     assert_eq!(machine.wait(Seconds(1.0)).unwrap(), Wake::Elapsed);
     assert_eq!((machine.wait(Seconds(1.0)).unwrap(), machine.missing()), (Wake::Ended, 0));
+}
+
+#[test]
+fn a_recording_answers_in_sql_and_is_not_changed_by_it() {
+    let folder = Folder::new();
+    folder.write(Bounds::default(), 3);
+    let recording = Recording::open(&folder.file()).unwrap();
+    assert!(recording.tables().unwrap().iter().any(|name| name == "change"));
+    let table = recording.query("SELECT number, policy.value AS policy, 1.5 AS half, NULL AS none, x'07' AS bytes FROM epoch LEFT JOIN about AS policy ON policy.key = 'none' WHERE number = 2").unwrap();
+    assert_eq!(table.columns, ["number", "policy", "half", "none", "bytes"]);
+    assert_eq!(table.rows, [[Cell::Integer(2), Cell::Null, Cell::Real(1.5), Cell::Null, Cell::Bytes(vec![7])]]);
+    let notes = recording.query("SELECT text FROM note WHERE epoch = 1").unwrap();
+    assert_eq!(notes.rows, [[Cell::Text("a note".into())]]);
+    for wrong in ["DELETE FROM note", "SELECT nothing FROM note", "SELECT"] {
+        let said = recording.query(wrong).unwrap_err().to_string();
+        assert!(said.starts_with(&folder.file().display().to_string()), "{said}");
+    }
+    assert_eq!(one::<i64>(&folder.file(), "SELECT count(*) FROM note"), 3);
 }

@@ -76,6 +76,7 @@ fn alone(program: &Arc<Program>, machine: &Arc<MachineSpec>, memory: usize) -> W
     let app = App {
         name: program.name.clone(),
         program: Arc::clone(program),
+        cgroup: None,
         threads: 1,
         start_node: None,
         cpu: machine.places.keys().next().copied(),

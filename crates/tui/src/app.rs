@@ -28,6 +28,8 @@ pub struct Setup {
     pub mode: String,
     /// Whether there is colour.
     pub colour: bool,
+    /// Which rows there are at first.
+    pub kind: Kind,
 }
 
 /// The screen.
@@ -66,9 +68,9 @@ impl App {
     #[must_use]
     pub fn new(setup: Setup) -> Self {
         Self {
+            kind: setup.kind,
             setup,
             past: Past::default(),
-            kind: Kind::default(),
             sort: Sort::default(),
             columns: Columns::default(),
             filter: String::new(),

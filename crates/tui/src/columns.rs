@@ -108,7 +108,8 @@ impl Columns {
     /// The columns that a width has room for, each with its width, in the order in which they are
     /// drawn. `nodes` is how many nodes the machine has.
     /// Without decisions their columns are left out of the overview.
-    pub fn fitting(self, room: usize, nodes: usize, decided: bool) -> Vec<(Column, usize)> {
+    /// Names of groups are long.
+    pub fn fitting(self, room: usize, nodes: usize, decided: bool, groups: bool) -> Vec<(Column, usize)> {
         let mut left = room;
         let mut chosen: Vec<(Column, usize)> = Vec::new();
         let empty = |column: &&Column| !decided && self == Self::Overview && column.is_of_decisions();
@@ -121,9 +122,14 @@ impl Columns {
             chosen.push((*column, column.least(nodes)));
         }
         // Columns of text take what is left: the one that the set is about first.
-        chosen.sort_by_key(|(column, _)| *column != if self == Self::Decisions { Last } else { HarmedBy });
+        let first = match self {
+            _ if groups => Name,
+            Self::Decisions => Last,
+            _ => HarmedBy,
+        };
+        chosen.sort_by_key(|(column, _)| *column != first);
         for (column, width) in &mut chosen {
-            let more = column.most(nodes).saturating_sub(*width).min(left);
+            let more = column.most(nodes, groups).saturating_sub(*width).min(left);
             *width += more;
             left -= more;
         }
@@ -193,8 +199,9 @@ impl Column {
         }
     }
 
-    fn most(self, nodes: usize) -> usize {
+    fn most(self, nodes: usize, groups: bool) -> usize {
         match self {
+            Name if groups => 30,
             Name => 20,
             HarmedBy => 36,
             Harms => 30,
@@ -214,7 +221,7 @@ mod tests {
         for set in [Columns::Overview, Columns::Memory, Columns::Decisions] {
             let mut before = 0;
             for room in 40..400 {
-                let chosen = set.fitting(room, 4, true);
+                let chosen = set.fitting(room, 4, true, room % 2 == 0);
                 let width = chosen.iter().map(|(_, width)| width + 1).sum::<usize>() - 1;
                 assert!(width <= room && chosen.len() >= before, "{set:?} {room} {chosen:?}");
                 assert!(chosen[0].0 == Pid && chosen[1].0 == Name);
@@ -224,7 +231,8 @@ mod tests {
             assert!(all.iter().all(|column| all.iter().filter(|other| *other == column).count() == 1));
             assert_eq!(before, all.len(), "a very wide terminal has all of them");
         }
-        let small: Vec<Column> = Columns::Overview.fitting(80, 4, false).iter().map(|(column, _)| *column).collect();
+        let small: Vec<Column> =
+            Columns::Overview.fitting(80, 4, false, false).iter().map(|(column, _)| *column).collect();
         assert_eq!(small, [Pid, Name, Cpu, Slowdown, HarmedBy, Ipc, Mpki, Runs, Pages]);
     }
 }

@@ -13,7 +13,10 @@ const THREADS: usize = 8;
 
 /// How many lines there are.
 pub fn height(program: &ProgramView) -> usize {
-    3 + program.last.as_ref().map_or(1, |_| 2) + program.threads.len().min(THREADS)
+    usize::from(program.group.is_some())
+        + 3
+        + program.last.as_ref().map_or(1, |_| 2)
+        + program.threads.len().min(THREADS)
 }
 
 /// Draws into some rows of the screen; the row behind.
@@ -31,7 +34,8 @@ pub fn draw(program: &ProgramView, view: &View, canvas: &mut Canvas<'_>, rows: R
 }
 
 fn lines(program: &ProgramView, view: &View) -> Vec<String> {
-    let mut lines = vec![pages(program, view), slow(program), harms(program)];
+    let mut lines: Vec<String> = program.group.iter().map(|group| format!("group  {}", name(group))).collect();
+    lines.extend([pages(program, view), slow(program), harms(program)]);
     match &program.last {
         Some(last) => lines.extend(decision(last, view)),
         None => lines.push("no decision about it yet".to_owned()),

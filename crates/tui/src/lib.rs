@@ -41,6 +41,7 @@ pub use app::{App, Setup};
 pub use frame::draw;
 pub use question::Question;
 pub use reply::{Key, Reply};
+pub use rows::Kind;
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;

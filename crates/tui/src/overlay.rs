@@ -16,7 +16,7 @@ const KEYS: [&str; 18] = [
     "+ -             a simulated machine faster, slower",
     "s S             sort by the next column, by the one before",
     "/               filter by a part of the name, or a pid",
-    "t               programs, threads, groups of one name",
+    "t               programs, threads, by name, by group",
     "c               columns: overview, memory, decisions",
     "e               explain the last decision about the selected row",
     "d               try dry: what would be done now",

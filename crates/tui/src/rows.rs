@@ -1,7 +1,8 @@
-//! The rows of the table: programs, threads, or processes of a name as one; sorted and filtered.
+//! The rows of the table: programs, threads, or processes of a name or of a service as one; sorted
+//! and filtered.
 
 use isobar_model::text::plain;
-use isobar_view::{ProgramView, ThreadView, View};
+use isobar_view::{ProgramView, ThreadView, View, group};
 
 /// Which rows a table has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub enum Kind {
     /// One a thread.
     Threads,
     /// One a name.
+    Names,
+    /// One a service, container, pod or virtual machine; programs of none by name.
     Groups,
 }
 
@@ -32,7 +35,8 @@ impl Kind {
     pub const fn next(self) -> Self {
         match self {
             Self::Programs => Self::Threads,
-            Self::Threads => Self::Groups,
+            Self::Threads => Self::Names,
+            Self::Names => Self::Groups,
             Self::Groups => Self::Programs,
         }
     }
@@ -42,7 +46,17 @@ impl Kind {
         match self {
             Self::Programs => "programs",
             Self::Threads => "threads",
-            Self::Groups => "groups by name",
+            Self::Names => "by name",
+            Self::Groups => "by group",
+        }
+    }
+
+    /// Processes that are shown as one.
+    pub fn together(self, view: &View) -> Vec<ProgramView> {
+        match self {
+            Self::Names => group::by_name(view),
+            Self::Groups => group::by_group(view),
+            Self::Programs | Self::Threads => Vec::new(),
         }
     }
 
@@ -51,7 +65,7 @@ impl Kind {
         let whole = |program: &'v ProgramView| Row { program, thread: None };
         match self {
             Self::Programs => view.programs.iter().map(whole).collect(),
-            Self::Groups => groups.iter().map(whole).collect(),
+            Self::Names | Self::Groups => groups.iter().map(whole).collect(),
             Self::Threads => {
                 let threads = |program: &'v ProgramView| {
                     program.threads.iter().map(move |thread| Row { program, thread: Some(thread) })
@@ -75,7 +89,9 @@ impl Row<'_> {
         }
         let (wanted, name) = (filter.to_lowercase(), plain(&self.program.name).to_lowercase());
         let number = |number: u32| number.to_string().starts_with(&wanted);
-        name.contains(&wanted) || number(self.program.pid.0) || self.thread.is_some_and(|thread| number(thread.tid.0))
+        let group = self.program.group.as_deref().map(|group| plain(group).to_lowercase());
+        let named = name.contains(&wanted) || group.is_some_and(|group| group.contains(&wanted));
+        named || number(self.program.pid.0) || self.thread.is_some_and(|thread| number(thread.tid.0))
     }
 
     /// CPUs that it fills.
@@ -225,12 +241,18 @@ mod tests {
     #[test]
     fn a_filter_finds_names_and_numbers() {
         let programs = vec![program(12, "Redis", 1.0, None), program(3, "back\u{1b}up", 1.0, None)];
+        let programs = programs.into_iter().map(|one| {
+            let group = (one.pid.0 == 12).then(|| "unit:cache.service".to_owned());
+            ProgramView { group, ..one }
+        });
+        let programs = programs.collect();
         let view = View { programs, ..View::default() };
         let fits = |filter: &str| {
             let rows = Kind::Programs.rows(&view, &[]);
             rows.iter().filter(|row| row.fits(filter)).map(|row| row.id().0).collect::<Vec<_>>()
         };
         assert_eq!((fits("red"), fits("12"), fits("\\u{1b}")), (vec![12], vec![12], vec![3]));
+        assert_eq!(fits("CACHE.s"), [12]);
         assert_eq!((fits(""), fits("x")), (vec![12, 3], vec![]));
     }
 }

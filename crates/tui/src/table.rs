@@ -8,7 +8,7 @@ use crate::columns::Column;
 use crate::detail;
 use crate::rows::{Kind, Row, Sort};
 use crate::text::{left, right};
-use isobar_view::{View, group};
+use isobar_view::View;
 use std::ops::Range;
 
 /// Rows below the table from which on they show more of one program, and what would be done.
@@ -19,14 +19,15 @@ pub fn draw(app: &mut App, view: &View, canvas: &mut Canvas<'_>, rows: Range<u16
     if rows.is_empty() {
         return;
     }
-    let groups = if app.kind == Kind::Groups { group::by_name(view) } else { Vec::new() };
+    let groups = app.kind.together(view);
     let list = app.rows(view, &groups);
     app.order = list.iter().map(Row::id).collect();
     let room = usize::from(rows.end - rows.start).saturating_sub(1);
     app.page = isize::try_from(room.max(2) - 1).unwrap_or(1);
     scroll(app, &list, room);
     let decided = view.programs.iter().any(|program| program.last.is_some());
-    let columns = app.columns.fitting(usize::from(canvas.area.width), view.nodes.len(), decided);
+    let columns =
+        app.columns.fitting(usize::from(canvas.area.width), view.nodes.len(), decided, app.kind == Kind::Groups);
     heading(app, &columns, canvas, rows.start);
     let mut y = rows.start + 1;
     for row in list.iter().skip(app.first) {

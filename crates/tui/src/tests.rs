@@ -93,7 +93,12 @@ fn view(number: u64) -> View {
 }
 
 fn app(views: u64) -> App {
-    let mut app = App::new(Setup { source: format!("sim:{}", evil()), mode: "watching".into(), colour: true });
+    let mut app = App::new(Setup {
+        source: format!("sim:{}", evil()),
+        mode: "watching".into(),
+        colour: true,
+        ..Setup::default()
+    });
     (1..=views).for_each(|number| app.take(Arc::new(view(number))));
     app
 }

@@ -1,4 +1,5 @@
-//! Processes of one name as one: what a service of many workers is to a person.
+//! Processes of one name, or of one service, container, pod or virtual machine, as one: what a
+//! service of many workers is to a person.
 
 use crate::view::{Harm, ProgramView, View};
 use std::collections::BTreeMap;
@@ -7,6 +8,19 @@ use std::collections::BTreeMap;
 #[must_use]
 pub fn by_name(view: &View) -> Vec<ProgramView> {
     by(view, |program| program.name.clone())
+}
+
+/// The programs of a view, those of one service, container, pod or virtual machine together; those
+/// of none by their names.
+#[must_use]
+pub fn by_group(view: &View) -> Vec<ProgramView> {
+    by(view, |program| group_of(program).to_owned())
+}
+
+/// What the group of a program is called: its name where it has none.
+#[must_use]
+pub fn group_of(program: &ProgramView) -> &str {
+    program.group.as_deref().unwrap_or(&program.name)
 }
 
 /// The programs of a view, those of one key together under that name, in the order of their lowest
@@ -35,6 +49,7 @@ pub fn together(members: &[&ProgramView]) -> ProgramView {
         return group;
     }
     let by_time = |figure: fn(&ProgramView) -> Option<f64>| mean(members, figure);
+    group.group.take_if(|one| members.iter().any(|other| other.group.as_ref() != Some(one)));
     group.managed = members.iter().any(|one| one.managed);
     group.cpus = sum(members, |one| one.cpus);
     group.bandwidth = sum(members, |one| one.bandwidth);
@@ -91,6 +106,39 @@ fn by_node(members: &[&ProgramView]) -> Option<Vec<f64>> {
 mod tests {
     use super::*;
     use isobar_model::Pid;
+
+    #[test]
+    fn programs_of_a_service_are_one_line_and_others_go_by_name() {
+        let one = |pid: u32, name: &str, group: Option<&str>| ProgramView {
+            pid: Pid(pid),
+            name: name.into(),
+            group: group.map(str::to_owned),
+            processes: 1,
+            ..ProgramView::default()
+        };
+        let pg = Some("unit:postgresql.service");
+        let programs = vec![
+            one(1, "postgres", pg),
+            one(2, "walwriter", pg),
+            one(3, "make", None),
+            one(4, "postgres", None),
+            one(5, "make", None),
+        ];
+        let view = View { programs, ..View::default() };
+        let told = |list: Vec<ProgramView>| -> Vec<(String, usize, Option<String>)> {
+            list.into_iter().map(|one| (one.name, one.processes, one.group)).collect()
+        };
+        let group = pg.map(str::to_owned);
+        assert_eq!(
+            told(by_group(&view)),
+            [
+                ("unit:postgresql.service".into(), 2, group.clone()),
+                ("make".into(), 2, None),
+                ("postgres".into(), 1, None)
+            ]
+        );
+        assert_eq!(told(by_name(&view))[0], ("postgres".into(), 2, None), "of a service and of none");
+    }
 
     #[test]
     fn workers_of_a_name_are_one_line() {

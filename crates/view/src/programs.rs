@@ -2,6 +2,7 @@
 //! known of slowdowns.
 
 use crate::view::{Class, Harm, ProgramView, ThreadView};
+use isobar_groups::label_named;
 use isobar_model::{CacheClass, Mpki, NodeId, Observation, Pid, Process, Thread, Topology, num};
 use isobar_policy::dino::class::Class as Animal;
 use isobar_policy::isobar::outlook::Standing;
@@ -35,6 +36,7 @@ fn one(seen: &Observation, process: &Process) -> ProgramView {
     ProgramView {
         pid: process.pid,
         name: process.name.to_string(),
+        group: process.cgroup.as_ref().and_then(|cgroup| label_named(&cgroup.path, cgroup.name.as_deref())),
         processes: 1,
         is_vm: process.is_vm(),
         managed: false,

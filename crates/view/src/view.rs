@@ -38,6 +38,9 @@ pub struct View {
     pub notes: Vec<String>,
     /// What is not measured, and why.
     pub gaps: Vec<Gap>,
+    /// Whether the kernel's NUMA balancing is on; `None` where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub numa_balancing: Option<bool>,
     /// What else is worth knowing of this machine.
     pub remarks: Vec<String>,
     /// Pages under way.
@@ -228,6 +231,9 @@ pub struct ProgramView {
     pub pid: Pid,
     /// Its name, as the kernel has it.
     pub name: String,
+    /// Its service, container, pod or virtual machine, such as `unit:redis.service`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// How many processes it stands for.
     pub processes: usize,
     /// Whether it is a virtual machine.

@@ -51,6 +51,7 @@ impl Watch {
             proposed: standing.as_ref().and_then(|standing| Some(proposed(standing.proposal.as_ref()?, managed))),
             notes: plan.notes.iter().map(|note| plain(note).into_owned()).collect(),
             gaps: gaps::of(capabilities, unknown),
+            numa_balancing: capabilities.numa_balancing,
             remarks: capabilities.remarks.clone(),
             pages_under_way: seen.in_flight().map(|flight| flight.left().0).sum(),
             ..View::default()

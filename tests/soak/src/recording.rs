@@ -54,7 +54,7 @@ impl Recording<'_> {
     fn replayed(&mut self) -> Result<Option<String>> {
         let words = ["replay".as_ref(), "--json".as_ref(), self.file.as_os_str()];
         let said = manage::run(self.setup, self.family, &words)?;
-        let last = said.words.lines().filter(|line| line.starts_with('{')).next_back().unwrap_or_default();
+        let last = said.words.lines().rfind(|line| line.starts_with('{')).unwrap_or_default();
         let summary = serde_json::from_str::<Value>(last).unwrap_or_default()["summary"].take();
         let same = summary["epochs"].is_u64() && summary["epochs"] == summary["same_epochs"];
         let fine = said.code == Some(0) && same && summary["missing_epochs"] == 0;

@@ -19,7 +19,7 @@ use isobar_linux::topology;
 use isobar_linux::tree::Tree;
 use isobar_model::{Machine, Pid, Policy, Sensor, Topology};
 use isobar_runtime::selection::Cgroups;
-use isobar_runtime::settings::{AccessedChoice, CounterChoice, ManageConfig, WaysChoice};
+use isobar_runtime::settings::{AccessedChoice, BalancingChoice, CounterChoice, ManageConfig, WaysChoice};
 use numasim_bridge::{Page, PageCounters, PageWays};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -210,6 +210,7 @@ fn linux_options(config: &ManageConfig, dry_run: bool) -> LinuxOptions {
         move_pinned: config.move_pinned,
         resctrl: config.resctrl_root.clone().unwrap_or_else(|| DEFAULT_ROOT.into()),
         move_grouped: config.move_grouped,
+        balancing_off: config.numa_balancing == BalancingChoice::Off,
         watch_affinities: config.watch_affinities,
         dry_run,
         ..LinuxOptions::default()
@@ -291,14 +292,6 @@ pub fn descends(pid: Pid, from: Pid) -> bool {
 /// The cgroups of a process, of every hierarchy; `None` where it is gone.
 pub fn cgroup_of(pid: Pid) -> Option<Cgroups> {
     std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok().map(|text| Cgroups::parse(&text))
-}
-
-/// The cgroup that is shown with a process: that of version 2, else the longest path of version 1.
-pub fn shown_cgroup(pid: Pid) -> Option<String> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
-    let path = |line: &'_ str| Some(line.splitn(3, ':').nth(2)?.to_owned());
-    let unified = text.lines().find_map(|line| line.strip_prefix("0::").map(str::to_owned));
-    unified.filter(|path| path != "/").or_else(|| text.lines().filter_map(path).max_by_key(String::len))
 }
 
 #[cfg(test)]

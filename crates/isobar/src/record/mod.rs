@@ -7,7 +7,7 @@ pub use inputs::Inputs;
 
 use crate::failure::tell;
 use crate::report::{Aftermath, Recorded, Reporter};
-use isobar_model::{Outcome, Pid, Plan, Sample};
+use isobar_model::{Outcome, Plan, Sample};
 use isobar_recording::{About, Bounds, Decision, Managed, Moment, Recorder, RecordingError, TakenBack, Writer, about};
 use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally, Undone};
 use std::collections::BTreeMap;
@@ -40,8 +40,8 @@ impl Recording {
     ///
     /// # Errors
     /// Where it is there already or cannot be made.
-    pub fn start(wanted: &Wanted, cgroup: fn(Pid) -> Option<String>) -> Result<Self, RecordingError> {
-        let writer = Writer::create(&wanted.file, &wanted.about, wanted.bounds, Box::new(cgroup))?;
+    pub fn start(wanted: &Wanted) -> Result<Self, RecordingError> {
+        let writer = Writer::create(&wanted.file, &wanted.about, wanted.bounds)?;
         let recorder = Recorder::start(&wanted.file, writer, wanted.is_simulated)?;
         let (file, is_simulated) = (wanted.file.clone(), wanted.is_simulated);
         Ok(Self { recorder, file, is_simulated, has_told: false, written: 0 })

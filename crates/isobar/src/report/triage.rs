@@ -50,6 +50,10 @@ pub fn lines(view: &View, machine: Option<&str>, columns: usize) -> Vec<String> 
     lines
 }
 
+/// What the kernel does about pages by itself.
+const BALANCED: &str = "the kernel's NUMA balancing is on: it brings pages to the threads that use them";
+const NOT_BALANCED: &str = "the kernel's NUMA balancing is off: memory stays where it was first touched";
+
 /// The same for programs.
 pub fn document(view: &View, machine: Option<&str>) -> Value {
     let load = |node: &isobar_view::NodeView| json!({ "node": node.id, "load": node.load(), "max_bandwidth": node.max_bandwidth, "latency_ns": node.latency_ns });
@@ -63,6 +67,8 @@ pub fn document(view: &View, machine: Option<&str>) -> Value {
         "nodes": view.nodes.iter().map(load).collect::<Vec<_>>(),
         "slowdowns": slowdowns(view),
         "not_measured": view.gaps,
+        "numa_balancing": view.numa_balancing,
+        "remarks": view.remarks,
         "next": next,
     })
 }
@@ -96,6 +102,9 @@ fn looked_at(view: &View) -> Vec<(&'static str, String)> {
     rows.push(("programs", programs(view)));
     rows.push(("pages", remote(view)));
     rows.extend(view.gaps.iter().map(|gap| ("not measured", format!("{}: {}", gap.what, gap.why))));
+    let balancing = view.numa_balancing.map(|on| if on { BALANCED } else { NOT_BALANCED });
+    rows.extend(balancing.map(|words| ("balancing", words.to_owned())));
+    rows.extend(view.remarks.iter().map(|remark| ("remark", remark.clone())));
     rows
 }
 

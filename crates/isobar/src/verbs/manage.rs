@@ -21,8 +21,11 @@ use std::path::PathBuf;
     after_help = "Example:
   isobar manage --policy dino --dry-run --for 10
   isobar manage --policy dino --only 'postgres*' --config examples/isobar.toml
+  isobar manage --policy isobar --only unit:redis.service --dry-run --for 10
   isobar manage --policy dino --machine sim:examples/workloads/dino-spec.toml
   isobar manage --policy isobar --metrics 127.0.0.1:9464
+
+Groups of --only: unit:redis.service, slice:batch, docker:NAME, container:ID, pod:NAMESPACE/NAME, qos:burstable, vm:NAME ...
 
 Patterns of --only (quote them): * is any characters, ? one, [abc] one of these; in a path not /, but ** alone between \
 slashes is any folders; [*], [?] and [[] are the characters themselves. A path counts in every cgroup hierarchy, of \

@@ -2,6 +2,7 @@
 //! does. A verb registers itself in one line of [`VERBS`].
 
 mod advise;
+mod completions;
 mod config;
 mod daemon;
 mod decide;
@@ -10,6 +11,7 @@ mod epochs;
 mod explain;
 mod export;
 mod manage;
+mod manual;
 mod options;
 mod pages;
 mod passing;
@@ -33,9 +35,12 @@ mod topo;
 mod trace;
 mod undo;
 mod watch;
+mod whole;
 
 use clap::{ArgMatches, Command};
 use std::io::Write;
+
+pub use whole::whole;
 
 /// Every verb, in the order of the help.
 pub const VERBS: &[Entry] = &[
@@ -65,6 +70,8 @@ pub const VERBS: &[Entry] = &[
     Entry::of::<study::Study>(),
     Entry::of::<sweep::Sweep>(),
     Entry::of::<pages::Pages>(),
+    Entry::of::<completions::Completions>(),
+    Entry::of::<manual::Manual>(),
 ];
 
 /// What was typed after a verb; its name, its help and the example below it are the attributes of

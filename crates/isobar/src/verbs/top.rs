@@ -12,7 +12,8 @@ use crate::terminal;
 use crate::text::json_line;
 use crate::top::{self, Elsewhere, Feed, News, Order, Pace};
 use anyhow::Context;
-use isobar_tui::{App, Setup};
+use isobar_tui::{App, Kind, Setup};
+use isobar_view::{View, group};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -31,6 +32,7 @@ const WATCHING: &str = "linux";
   isobar top --machine sim:examples/workloads/dino-spec.toml --speed 5
   isobar top --machine sim:examples/workloads/dino-spec.toml --once
   isobar top --machine day.isobar --speed 20
+  isobar top --by group
   isobar top --policy isobar --act --machine sim:examples/workloads/ways.toml
 
 It only watches, and says what the policy `isobar` would do. With --policy NAME it shows what that policy would do;
@@ -56,9 +58,44 @@ pub struct Top {
     /// 80x24
     #[arg(long, value_name = "COLUMNSxROWS", value_parser = size, requires = "once")]
     size: Option<(u16, u16)>,
+    /// What a row stands for at first: a program, a thread, all processes of a name, or a group (a
+    /// service, container, pod or virtual machine; else a name)
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = By::Program)]
+    by: By,
     /// No colour; so does a variable NO_COLOR that is not empty
     #[arg(long)]
     no_color: bool,
+}
+
+/// What a row stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum By {
+    #[default]
+    Program,
+    Thread,
+    Name,
+    Group,
+}
+
+impl By {
+    const fn kind(self) -> Kind {
+        match self {
+            Self::Program => Kind::Programs,
+            Self::Thread => Kind::Threads,
+            Self::Name => Kind::Names,
+            Self::Group => Kind::Groups,
+        }
+    }
+
+    /// The view as a document has it: a program has its threads in any case.
+    fn document(self, mut view: View) -> View {
+        match self {
+            Self::Program | Self::Thread => {}
+            Self::Name => view.programs = group::by_name(&view),
+            Self::Group => view.programs = group::by_group(&view),
+        }
+        view
+    }
 }
 
 fn size(text: &str) -> Result<(u16, u16), String> {
@@ -105,7 +142,7 @@ impl Top {
             (false, WATCHING) => "watching".to_owned(),
             (false, policy) => format!("{policy}, dry run"),
         };
-        Setup { source, mode, colour }
+        Setup { source, mode, colour, kind: self.by.kind() }
     }
 
     /// One frame as text.
@@ -119,7 +156,7 @@ impl Top {
         })?;
         let view = view.context("interrupted before the first epoch ended")?;
         if self.watch.json {
-            return Ok(writeln!(out, "{}", json_line(&serde_json::to_value(&view)?))?);
+            return Ok(writeln!(out, "{}", json_line(&serde_json::to_value(self.by.document(view))?))?);
         }
         app.take(Arc::new(view));
         let (columns, rows) = self.size.unwrap_or_else(terminal_size);

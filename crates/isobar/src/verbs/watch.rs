@@ -35,9 +35,9 @@ pub struct WatchArgs {
     /// Settings as TOML: a section [manage] and one for each policy; the command line wins
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Manage only this process name, process id, or cgroup path and what is below it, names and
-    /// paths also as globs; may be repeated
-    #[arg(long, value_name = "NAME|PID|CGROUP")]
+    /// Manage only this process name, process id, group such as unit:redis.service, or cgroup path
+    /// and what is below it, all but ids also as globs; may be repeated
+    #[arg(long, value_name = "NAME|PID|GROUP|CGROUP")]
     pub only: Vec<String>,
     /// One setting, such as manage.min_cpu_percent=5 or dino.stray_percent=10; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -237,9 +237,8 @@ impl Tape {
     }
 
     fn start_to(&self, file: PathBuf, bounds: Bounds) -> anyhow::Result<Recording> {
-        let cgroup = if self.is_simulated { |_| None } else { linux::shown_cgroup as fn(Pid) -> Option<String> };
         let wanted = Wanted { file, bounds, about: self.about.clone(), is_simulated: self.is_simulated };
-        Recording::start(&wanted, cgroup).map_err(bad_input)
+        Recording::start(&wanted).map_err(bad_input)
     }
 }
 

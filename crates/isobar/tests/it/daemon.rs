@@ -237,7 +237,7 @@ fn a_simulated_machine_keeps_time_and_takes_actions_back() {
     let id = that_stand(&daemon.status(), "move thread").swap_remove(0);
     assert!(daemon.ask(&["undo", &id]).done().starts_with(&format!("action {id} is taken back")));
     let status = daemon.status();
-    let one = status["recent"].as_array().unwrap().iter().find(|one| one["id"].to_string() == id).cloned();
+    let one = status["recent"].as_array().unwrap().iter().find(|one| one["id"].as_u64() == id.parse().ok()).cloned();
     assert!(one.is_none_or(|one| one["became"].as_str().unwrap().starts_with("taken back")), "{status}");
     // Pages of an action that has just begun have not moved yet, which is said.
     eventually("pages go back", || that_stand(&daemon.status(), "migrate").iter().any(undo));

@@ -114,7 +114,11 @@ fn the_commands_of_numasims_experiments_are_isobars() {
         std::fs::write(&config, text).unwrap();
         let by_the_page = text.contains("counters = \"numasim\"");
         for run in runs {
+            // A guest starts without recordings.
+            let kept = folder.path().join("run.isobar");
+            let _ = std::fs::remove_file(&kept);
             let run = run.replace("/etc/isobar.toml", config.to_str().unwrap());
+            let run = run.replace("/tmp/run.isobar", kept.to_str().unwrap());
             let args: Vec<&str> = run.split_whitespace().skip(1).chain(["--dry-run", "--for", "1"]).collect();
             let said = said(&command(&args).env("ISOBAR_NUMASIM_PAGE", &none).output().unwrap());
             if by_the_page {

@@ -85,6 +85,33 @@ pub struct RowSpread {
     pub vs_linux_percent: Option<Spread>,
 }
 
+/// How one application did in one run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunRow {
+    /// The policy's canonical name.
+    pub policy: String,
+    /// The seed of the run.
+    pub seed: u64,
+    /// Which start, from 0.
+    pub start: usize,
+    /// How likely that start is.
+    pub share: f64,
+    /// The application's name in the workload.
+    pub app: String,
+    /// Completion time.
+    pub seconds: f64,
+    /// Completion time over completion time alone.
+    pub slowdown: f64,
+    /// Thread migrations.
+    pub thread_migrations: f64,
+    /// Memory migrations.
+    pub memory_migrations: f64,
+    /// Pages moved.
+    pub pages_moved: f64,
+    /// Simulated seconds of the run as a whole.
+    pub run_seconds: f64,
+}
+
 /// One run, of which every application has ended.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
@@ -118,6 +145,38 @@ pub(super) fn truth(workload: &Workload, report: &RunReport, congestion: Option<
         })
     });
     Ok(Run { seconds: report.seconds, congestion, apps: apps.collect::<Result<_, LabError>>()? })
+}
+
+/// Every application of every run, in the order of the policies, seeds and starts.
+pub(super) fn runs(
+    workload: &Workload,
+    all: &[(String, Runs)],
+    alone: &[f64],
+    starts: &[Start],
+    first: u64,
+) -> Vec<RunRow> {
+    let mut rows = Vec::new();
+    for (policy, repeats) in all {
+        for (seed, runs) in (0..).map(|repeat| first.wrapping_add(repeat)).zip(repeats) {
+            for (start, run) in runs.iter().enumerate() {
+                let apps = workload.apps.iter().zip(&run.apps).zip(alone);
+                rows.extend(apps.map(|((app, done), alone)| RunRow {
+                    policy: policy.clone(),
+                    seed,
+                    start,
+                    share: starts[start].share,
+                    app: app.name.clone(),
+                    seconds: done.seconds,
+                    slowdown: done.seconds / alone,
+                    thread_migrations: done.thread_migrations,
+                    memory_migrations: done.memory_migrations,
+                    pages_moved: done.pages_moved,
+                    run_seconds: run.seconds,
+                }));
+            }
+        }
+    }
+    rows
 }
 
 /// The row of every policy.

@@ -154,3 +154,18 @@ fn schedules_that_are_not_few_are_refused_when_all_are_asked_for() {
     let message = compare(&spec, &policies(false)).unwrap_err().to_string();
     assert!(message.starts_with("balanced schedules: more than 100"), "{message}");
 }
+
+#[test]
+fn every_run_is_there_and_its_mean_is_the_row() {
+    let (got, runs) = compare_in_full(&spec(), &policies(false), &|_, _| ()).unwrap();
+    let starts = got.schedules.unwrap_or(1);
+    assert_eq!(runs.len(), 2 * 2 * starts * 8);
+    assert_eq!(runs.iter().map(|run| run.seed).collect::<std::collections::BTreeSet<_>>(), [1, 2].into());
+    for row in &got.policies {
+        let of_it = || runs.iter().filter(|run| run.policy == row.policy);
+        let all: f64 =
+            of_it().map(|run| run.share * run.slowdown).sum::<f64>() / of_it().map(|run| run.share).sum::<f64>();
+        assert!((all - row.summary.antt).abs() < 1e-9, "{all} is not {}", row.summary.antt);
+        assert!(of_it().all(|run| run.run_seconds >= run.seconds * 0.999));
+    }
+}

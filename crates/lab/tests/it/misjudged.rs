@@ -27,19 +27,24 @@ fn gain(linux: &RunReport, other: &RunReport) -> f64 {
     gains.iter().sum::<f64>() / num::float_len(gains.len())
 }
 
+/// A start alone says little: where a program ends and starts anew in another place, completion
+/// times differ by a tenth under stock Linux, too. So the mean of the starts of a workload is held
+/// to half of what a single one may lose.
 #[test]
-fn wrong_figures_and_noise_never_cost_more_than_two_per_cent() {
-    let mut worst: Vec<(f64, &str, u64)> = Vec::new();
+fn wrong_figures_and_noise_never_cost_more_than_a_per_cent_on_the_mean() {
+    let mut all: Vec<(&str, Vec<f64>)> = Vec::new();
     for name in ["one-node", "server-batch", "unequal", "changing"] {
-        for seed in 1..=2 {
-            let workload = workload(name);
+        let workload = workload(name);
+        let start = |seed| {
             let mut stock = build("linux", &Settings::default()).unwrap();
             let linux = run_policy(&workload, seed, stock.as_mut()).unwrap();
             let misled = run_policy(&workload, seed, &mut Misled::new(seed)).unwrap();
-            worst.push((gain(&linux, &misled), name, seed));
-        }
+            gain(&linux, &misled)
+        };
+        all.push((name, (1..=4).map(start).collect()));
     }
-    worst.sort_by(|a, b| a.0.total_cmp(&b.0));
-    assert!(worst[0].0 > -2.0, "{worst:?}");
-    assert!(worst.last().unwrap().0 > 5.0, "it is not idle either: {worst:?}");
+    let mean = |gains: &[f64]| gains.iter().sum::<f64>() / num::float_len(gains.len());
+    assert!(all.iter().all(|(_, gains)| mean(gains) > -1.0), "{all:?}");
+    assert!(all.iter().flat_map(|(_, gains)| gains).all(|gain| *gain > -3.0), "{all:?}");
+    assert!(mean(&all[0].1) > 5.0, "it is not idle either: {all:?}");
 }

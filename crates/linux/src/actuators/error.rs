@@ -20,6 +20,12 @@ pub enum ActuatorError {
         /// what the kernel said
         source: io::Error,
     },
+    /// the kernel's NUMA balancing cannot be switched off
+    #[error(
+        "cannot switch NUMA balancing off (manage.numa_balancing = \"off\"): /proc/sys/kernel/numa_balancing: {0}: only \
+         root may write it: run as root, or leave that setting out"
+    )]
+    Balancing(#[source] io::Error),
     /// another isobar holds the lock of the state file's folder
     #[error("{path}: another isobar is running ({holder}) and may have changed affinities: stop it first, it \
              puts them back itself", path = path.display())]

@@ -4,6 +4,7 @@
 //! threads and children inherit the masks that we set. Pure: no files, no kernel. Callers bring
 //! which tasks live and what their masks are.
 
+use super::balancing::BalancingRecord;
 use super::entries::{Entry, Original, Owned, PageTotal, ProcessEntry, ThreadEntry};
 use super::weights::WeightsRecord;
 use crate::resctrl::record::ResctrlRecord;
@@ -39,6 +40,9 @@ pub struct Ledger {
     /// `resctrl` is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<WeightsRecord>,
+    /// What we made of the kernel's NUMA balancing. Younger than version 1, as `resctrl` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub balancing: Option<BalancingRecord>,
 }
 
 impl Ledger {
@@ -53,6 +57,7 @@ impl Ledger {
     pub fn is_empty(&self) -> bool {
         self.resctrl.is_none()
             && self.weights.is_none()
+            && self.balancing.is_none()
             && self.processes.values().all(|process| process.threads.is_empty())
     }
 

@@ -5,6 +5,7 @@
 //! [`crate::machine`]'s).
 
 pub mod allocation;
+pub mod balancing;
 mod displaced;
 pub mod entries;
 mod error;
@@ -37,6 +38,7 @@ use crate::kernel::mempolicy::WEIGHTS;
 use crate::kernel::{affinity, identity};
 use crate::kernel_events::KernelEvents;
 use crate::resctrl::record::ResctrlRecord;
+use balancing::SWITCH;
 use isobar_allocation::Decision;
 use isobar_model::{ActionOutcome, CpuSet, NodeId, Pages, Pid, Sample, Tid};
 use ledger::Ledger;
@@ -200,6 +202,26 @@ impl Actuators {
         weights::carry_out(root, &record).map_err(|error| format!("{WEIGHTS}: {error}"))
     }
 
+    /// Switches the kernel's NUMA balancing off; what it was is written down first. Whether it was
+    /// on.
+    ///
+    /// # Errors
+    /// [`ActuatorError::Balancing`] where the kernel refuses; [`ActuatorError::State`].
+    pub fn switch_balancing_off(&mut self) -> Result<bool, ActuatorError> {
+        let switch = Path::new(SWITCH);
+        let Some(record) = balancing::intend(switch).map_err(ActuatorError::Balancing)? else { return Ok(false) };
+        let mut next = self.ledger.clone();
+        next.balancing = Some(record);
+        self.write_down(next)?;
+        let done = balancing::carry_out(switch, &record).map_err(ActuatorError::Balancing);
+        if done.is_err() {
+            self.ledger.balancing = None;
+            restore::settle(&self.file, &self.ledger)?;
+            self.written = None;
+        }
+        done.map(|()| true)
+    }
+
     /// Records moved pages (see [`Ledger::pages`]); written with the next change of the file.
     pub fn record_pages(&mut self, from: NodeId, to: NodeId, pages: Pages) {
         if pages.0 > 0 {
@@ -257,7 +279,7 @@ impl Actuators {
 
 impl Drop for Actuators {
     fn drop(&mut self) {
-        if !self.ledger.processes.is_empty() || self.ledger.resctrl.is_some() || self.ledger.weights.is_some() {
+        if !self.ledger.processes.is_empty() || !self.ledger.is_empty() {
             // Whatever could not be put back is in the state file still, for `isobar restore`.
             let _ = self.restore();
         }

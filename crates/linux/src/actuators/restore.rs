@@ -5,6 +5,7 @@
 //! and its mask is still the one that we set. A thread whose owner changed it meanwhile is its
 //! owner's, a reused id is another thread: both are left alone, and counted.
 
+use super::balancing::{self, SWITCH};
 use super::entries::ThreadEntry;
 use super::error::{ActuatorError, boot_id};
 use super::inherited::{self, Freed};
@@ -153,6 +154,7 @@ pub fn put_back(ledger: &mut Ledger, follow: &mut Follow<'_>, outstanding: &Outs
     report.remarks.extend(freed.remarks());
     put_back_groups(ledger, &mut report);
     put_back_weights(ledger, &mut report);
+    put_back_balancing(ledger, &mut report);
     outstanding.set(ledger);
     report
 }
@@ -175,6 +177,24 @@ fn put_back_weights(ledger: &mut Ledger, report: &mut RestoreReport) {
             report.refused += 1;
             report.refusal = report.refusal.take().or_else(|| Some(format!("{WEIGHTS}: {error}")));
             ledger.weights = Some(record);
+        }
+    }
+}
+
+fn put_back_balancing(ledger: &mut Ledger, report: &mut RestoreReport) {
+    let Some(record) = ledger.balancing.take() else { return };
+    match balancing::put_back(Path::new(SWITCH), &record) {
+        Ok(true) => {
+            report.remarks.push(format!("NUMA balancing is as it was (kernel.numa_balancing={})", record.before));
+        }
+        Ok(false) => report.remarks.push(format!(
+            "{SWITCH}: left alone: someone else has set it meanwhile; it was {} before isobar switched it off",
+            record.before
+        )),
+        Err(error) => {
+            report.refused += 1;
+            report.refusal = report.refusal.take().or_else(|| Some(format!("{SWITCH}: {error}")));
+            ledger.balancing = Some(record);
         }
     }
 }

@@ -3,6 +3,7 @@
 //! groups. An id of 0, which the kernel takes for the caller, an id beyond what the kernel gives
 //! out, and a group name that leads out of its folder are refused.
 
+use super::balancing::BalancingRecord;
 use super::entries::ProcessEntry;
 use super::ledger::Ledger;
 use crate::resctrl::record::{Place, ResctrlRecord};
@@ -10,13 +11,22 @@ use isobar_model::{Pid, Tid};
 
 /// The kernel's `PID_MAX_LIMIT`.
 const HIGHEST_ID: u32 = 1 << 22;
+/// Both bits of `kernel.numa_balancing`.
+const HIGHEST_MODE: u32 = 3;
 
 /// What is wrong with a ledger; `None` where nothing is.
 pub fn problem(ledger: &Ledger) -> Option<String> {
     let processes = ledger.processes.iter().find_map(|(&pid, process)| in_process(pid, process));
     let owned =
         || ledger.owned.iter().find_map(|(tid, owned)| out_of_range(tid.0).or_else(|| out_of_range(owned.pid.0)));
-    processes.or_else(owned).or_else(|| ledger.resctrl.as_ref().and_then(in_resctrl))
+    let others = || ledger.resctrl.as_ref().and_then(in_resctrl);
+    processes.or_else(owned).or_else(others).or_else(|| ledger.balancing.as_ref().and_then(in_balancing))
+}
+
+fn in_balancing(record: &BalancingRecord) -> Option<String> {
+    let modes = 0..=HIGHEST_MODE;
+    let right = modes.contains(&record.before) && modes.contains(&record.ours);
+    (!right).then(|| format!("`balancing` is no mode of NUMA balancing: expected 0 to {HIGHEST_MODE}"))
 }
 
 fn in_process(pid: Pid, process: &ProcessEntry) -> Option<String> {
@@ -91,6 +101,11 @@ mod tests {
         }
         for group in ["", ".", "..", "../../etc", "isobar-1/../..", "web", "info"] {
             assert!(problem(&with_group(group, "", None)).is_some(), "{group}");
+        }
+        for (before, ours, right) in [(1, 0, true), (3, 2, true), (7, 0, false), (1, u32::MAX, false)] {
+            let balancing = Some(BalancingRecord { before, ours });
+            let ledger = Ledger { balancing, ..Ledger::new("boot".into()) };
+            assert_eq!(problem(&ledger).is_none(), right, "{before} {ours}");
         }
         for place in ["..", "a/b", "/"] {
             assert!(problem(&with_group("isobar-1", place, None)).is_some(), "{place}");

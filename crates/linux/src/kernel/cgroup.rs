@@ -60,6 +60,21 @@ pub fn path_in<'a>(hierarchy: &Hierarchy, cgroup: &'a str) -> Option<&'a str> {
     })
 }
 
+/// The path that a process is known by, from the text of `/proc/PID/cgroup`: on version 2 its only
+/// one. Where hierarchies of version 1 are mounted, systemd's (`name=systemd`) says most, since it
+/// is kept in step with the others; then version 2's; then any that is not the root.
+#[must_use]
+pub fn known_path(cgroup: &str) -> Option<&str> {
+    let lines = cgroup.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
+    let rank = |controllers: &str| match controllers {
+        "name=systemd" => 0,
+        "" => 1,
+        _ => 2,
+    };
+    let best = lines.min_by_key(|(controllers, path)| (*path == "/", rank(controllers)));
+    best.map(|(_, path)| path).filter(|path| path.starts_with('/'))
+}
+
 impl Hierarchy {
     /// The folders to ask, nearest first: the cgroup's own, then its parents (a v2 cgroup without
     /// the cpuset controller has no file of its own and is governed by its parent). Empty where the
@@ -144,6 +159,21 @@ mod tests {
         assert_eq!(path_in(&hierarchy(V2).unwrap(), cgroup), Some("/user.slice/x"));
         assert_eq!(path_in(&hierarchy(MIXED).unwrap(), cgroup), Some("/box/a:b"));
         assert_eq!(path_in(&hierarchy(V2).unwrap(), "4:cpuset:/\n"), None);
+    }
+
+    #[test]
+    fn a_process_is_known_by_the_path_that_says_most() {
+        for (text, path) in [
+            ("0::/system.slice/redis.service\n", Some("/system.slice/redis.service")),
+            ("9:name=systemd:/docker/x\n4:memory:/y\n0::/system.slice/containerd.service\n", Some("/docker/x")),
+            ("9:name=systemd:/\n4:memory:/batch\n0::/\n", Some("/batch")),
+            ("4:memory:/\n0::/\n", Some("/")),
+            ("nonsense\n5:x\n", None),
+            ("0::relative\n", None),
+            ("", None),
+        ] {
+            assert_eq!(known_path(text), path, "{text}");
+        }
     }
 
     #[test]

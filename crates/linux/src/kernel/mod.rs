@@ -13,6 +13,7 @@ pub mod clock;
 pub mod cpu_model;
 pub mod executable;
 pub(crate) mod files;
+pub mod group_names;
 pub mod huge;
 pub mod identity;
 pub mod locks;

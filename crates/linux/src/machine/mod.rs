@@ -60,6 +60,8 @@ pub struct LinuxMachine<S> {
     put_back: Option<RestoreReport>,
     /// Why nothing can be changed here, where that is so.
     observe_only: Option<String>,
+    /// Whether we switched the kernel's NUMA balancing off.
+    balancing_is_off: bool,
     allocation: Allocation,
     known: Identities,
     online: CpuSet,
@@ -93,6 +95,7 @@ impl<S: Sensing> LinuxMachine<S> {
             recovered: None,
             put_back: None,
             observe_only: None,
+            balancing_is_off: false,
             pages: PagesBeside::new(PageOptions::default(), options.pages_per_second),
             allocation: Allocation::default(),
             known: Identities::default(),
@@ -106,6 +109,7 @@ impl<S: Sensing> LinuxMachine<S> {
             options,
         };
         machine.open_actuators()?;
+        machine.switch_balancing_off()?;
         Ok(machine)
     }
 
@@ -153,6 +157,23 @@ impl<S: Sensing> LinuxMachine<S> {
         Ok(())
     }
 
+    /// Where that is asked for.
+    fn switch_balancing_off(&mut self) -> Result<(), MachineError> {
+        if !self.options.balancing_off {
+            return Ok(());
+        }
+        let Some(actuators) = self.actuators.as_mut() else {
+            let why = self.observe_only.as_deref().unwrap_or("dry run");
+            self.remarks.push(format!("NUMA balancing stays as it is: {why}"));
+            return Ok(());
+        };
+        if actuators.switch_balancing_off()? {
+            self.balancing_is_off = true;
+            self.remarks.push("NUMA balancing is switched off until isobar ends (manage.numa_balancing)".to_owned());
+        }
+        Ok(())
+    }
+
     /// CPUs come and go rarely.
     fn follow_hotplug(&mut self) -> Result<(), MachineError> {
         let online = online_cpus().unwrap_or_default();
@@ -174,6 +195,9 @@ impl<S: Sensing> LinuxMachine<S> {
 
     /// Adds what only the actuators know to what the sensors say of this machine.
     fn remark(&self, sample: &mut Sample) {
+        if self.balancing_is_off && sample.capabilities.numa_balancing == Some(true) {
+            Arc::make_mut(&mut sample.capabilities).numa_balancing = Some(false);
+        }
         let is_new = |line: &String| !sample.capabilities.remarks.contains(line);
         let lines = self.remarks.iter().cloned().chain(self.ways.remarks());
         let lines = lines.chain(self.bandwidth.map(str::to_owned)).chain(self.pages.remark());

@@ -28,6 +28,8 @@ pub struct LinuxOptions {
     /// Whether changes of affinity by others are followed by the kernel's word; see
     /// [`crate::kernel_events`].
     pub watch_affinities: bool,
+    /// Whether the kernel's NUMA balancing is switched off for the time of the run.
+    pub balancing_off: bool,
     /// Whether nothing is changed, and no state file made.
     pub dry_run: bool,
     /// Whether it goes on where what is to be changed cannot be written down (a full disk, a folder
@@ -51,6 +53,7 @@ impl Default for LinuxOptions {
             resctrl: DEFAULT_ROOT.into(),
             move_grouped: false,
             watch_affinities: true,
+            balancing_off: false,
             dry_run: false,
             outlives_full_disks: false,
             spares_hangup: false,

@@ -33,6 +33,7 @@ mod tests {
             pid: Pid(pid),
             start: 1,
             name: "p".into(),
+            cgroup: None,
             pages: None,
             accessed_pages: None,
             threads: vec![thread],

@@ -26,6 +26,7 @@ pub use thread_counters::{Running, ThreadCounters};
 use crate::kernel::cpu_model::{CPUS, CpuModel};
 use crate::kernel::page_range::PageRange;
 use crate::kernel::{capability, clock};
+use crate::neighbours::{Daemon, Neighbours};
 use crate::resctrl::absence::Evidence;
 use accessed::{Accessed, Watched};
 use counters::{available, pmu, why};
@@ -120,6 +121,7 @@ impl Sensors {
     /// Looks for resctrl where it is mounted, if not at its usual place.
     pub fn look_for_resctrl(&mut self, root: &Path) {
         self.facts.resctrl = Evidence::live(root);
+        self.facts.neighbours = Neighbours::read(Path::new("/"), root);
         self.review();
     }
 
@@ -184,6 +186,7 @@ impl Sensors {
             pid: Pid(pid),
             start: known.start,
             name: Arc::clone(&known.name),
+            cgroup: known.cgroup.clone(),
             pages: known.pages.clone(),
             accessed_pages: self.accessed.by_node(Pid(pid), known.start),
             threads: known.threads.iter().map(|thread| thread_sample(thread, counters.of(thread.tid), ticks)).collect(),
@@ -193,7 +196,11 @@ impl Sensors {
 
     /// Says again what can be measured, where that has changed.
     fn review(&mut self) {
-        self.facts.numad = self.table.processes().values().any(|process| &*process.name == "numad");
+        let (processes, online) = (self.table.processes().values(), self.topology.online());
+        let neighbours = &mut self.facts.neighbours;
+        neighbours.daemons = processes.clone().filter_map(|process| Daemon::called(&process.name)).collect();
+        // Once is enough: it is a property of how the machine is set up.
+        neighbours.cpusets = neighbours.cpusets || processes.clone().any(|process| process.is_confined(online));
         let mut remarks = self.counters.remarks();
         remarks.extend(self.pages_remark());
         remarks.extend(self.latency.remarks());

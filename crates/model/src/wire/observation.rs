@@ -2,6 +2,7 @@
 
 use super::machine::{MachineDoc, machine_to_doc};
 use super::{WireError, read};
+use crate::cgroup::Cgroup;
 use crate::flight::PageMove;
 use crate::ids::{CpuId, NodeId, Pid, Tid};
 use crate::maps::{NodeMap, NodeMatrix};
@@ -32,6 +33,8 @@ struct ObservationDoc {
 struct ProcessDoc {
     pid: Pid,
     name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cgroup: Option<Cgroup>,
     pages: Option<Vec<u64>>,
     accessed_pages: Option<Vec<u64>>,
     numa_penalty: Option<Figure>,
@@ -107,6 +110,7 @@ impl Reader<'_> {
         Ok(Process {
             pid: doc.pid,
             name: doc.name.as_deref().unwrap_or("?").into(),
+            cgroup: doc.cgroup.map(Arc::new),
             pages: self.by_node(&format!("{path}.pages"), doc.pages)?,
             accessed_pages: self.by_node(&format!("{path}.accessed_pages"), doc.accessed_pages)?,
             numa_penalty: doc.numa_penalty.map(|penalty| penalty.0),
@@ -171,6 +175,7 @@ pub fn observation_to_json(seen: &Observation) -> serde_json::Value {
     let process = |process: &Process| ProcessDoc {
         pid: process.pid,
         name: Some(process.name.to_string()),
+        cgroup: process.cgroup.as_deref().cloned(),
         pages: by_node(&process.pages),
         accessed_pages: by_node(&process.accessed_pages),
         numa_penalty: process.numa_penalty.map(Figure),
@@ -219,6 +224,18 @@ mod tests {
         let seen = observation_from_json(EXAMPLE).unwrap();
         assert_eq!(seen.processes[0].pages.as_ref().unwrap().get(NodeId(0)), Some(&Pages(100)));
         assert_eq!(observation_from_json(&observation_to_json(&seen).to_string()).unwrap(), seen);
+    }
+
+    #[test]
+    fn a_control_group_survives_it_too_and_none_is_absent() {
+        let seen = observation_from_json(EXAMPLE).unwrap();
+        assert!(!observation_to_json(&seen).to_string().contains("cgroup"));
+        for cgroup in [r#"{"path": "/a.slice"}"#, r#"{"path": "/b", "name": "default/web"}"#] {
+            let text = EXAMPLE.replacen(r#""name": "a""#, &format!(r#""name": "a", "cgroup": {cgroup}"#), 1);
+            let seen = observation_from_json(&text).unwrap();
+            assert_eq!(seen.processes[0].cgroup.as_deref(), serde_json::from_str(cgroup).ok().as_ref());
+            assert_eq!(observation_from_json(&observation_to_json(&seen).to_string()).unwrap(), seen);
+        }
     }
 
     #[test]

@@ -87,6 +87,18 @@ impl PageProfile {
         Ok(Self { header, usage, structures, structure_of, threads, linux, end })
     }
 
+    /// What is missing of a trace, a sentence each.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let Some(end) = &self.end else {
+            let cut = "the trace has no end: the program still runs, or was cut off. Everything up to the last \
+                       whole slice counts.";
+            return vec![cut.to_owned()];
+        };
+        let signal = end.status.is_none().then(|| "a signal ended the program.".to_owned());
+        signal.into_iter().chain(end.missing.iter().map(|missing| format!("not in the trace: {missing}"))).collect()
+    }
+
     /// The same at a larger page size. A large page belongs to the structure with the most accesses
     /// in it, the first of equals. Where the kernel had the small ones says nothing of it.
     ///

@@ -135,10 +135,11 @@ fn wanted(report: &Report, exclusive: f64) -> Option<(&'static str, String)> {
 fn suffices(first: &PolicyReport, there: &PolicyReport, local: f64, even: f64) -> Option<String> {
     let (at, name) = (first.metrics.loc_app?, there.mapping.name());
     Some(format!(
-        "First touch already puts pages where they are used: {at:.0} % of the accesses are to pages on their \
-         best node. `{name}`, which suits such pages otherwise, would change that by {local:+.0} points and \
+        "First touch already puts pages where they are used: {at:.0} % of the accesses are to pages on the \
+         node that uses them most. `{name}`, which suits such pages otherwise, would change that by {local:+.0} points and \
          the imbalance of accesses by {:+.0}, which is not worth the trouble.",
-        -even
+        // A zero has no sign.
+        (-even).round() + 0.0
     ))
 }
 

@@ -1,6 +1,7 @@
 //! The settings of `isobar`. None was chosen by workload: each has its reason beside it.
 
 use crate::settings::{ConfigError, Section, at_least, between, settings};
+use isobar_groups::Selector;
 use isobar_model::Observation;
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +30,9 @@ settings! {
         pub error_weight: f64 = 1.0,
         /// The most, in per cent of its speed, that a program may lose so that others gain.
         pub max_loss_percent: f64 = 5.0,
-        /// Names of programs that are protected, such as ["redis", "my*"]: none is predicted to
-        /// lose by a change, one that measurably loses ends its trial, and its gain weighs more.
+        /// Names of programs, or groups, that are protected, such as ["my*", "unit:redis.service"]:
+        /// none is predicted to lose by a change, one that measurably loses ends its trial, and its
+        /// gain weighs more.
         pub protect: Vec<String> = Vec::new(),
         /// How much the gain of a protected program weighs, where that of another weighs 1.
         pub protect_weight: f64 = 4.0,
@@ -83,6 +85,10 @@ impl Section for Config {
             ("rest_seconds", self.rest_seconds),
         ] {
             between(section, key, value, 0.0, 1e6)?;
+        }
+        for wanted in &self.protect {
+            Selector::check(wanted)
+                .map_err(|message| ConfigError::Value { key: format!("{section}.protect"), message })?;
         }
         between(section, "max_loss_percent", self.max_loss_percent, 0.0, 100.0)?;
         between(section, "protect_weight", self.protect_weight, 1.0, 100.0)?;

@@ -141,7 +141,9 @@ impl Isobar {
                 trial.pass(seen, !self.goals.is_empty());
                 if !trial.is_over(self.config.settle_epochs, self.config.window_epochs) {
                     self.mode = Mode::Trying(trial);
-                } else if let Some(verdict) = trial.judge(&self.programs, window, |name| self.config.protects(name)) {
+                } else if let Some(verdict) = trial.judge(&self.programs, window, |program| {
+                    self.config.protects(&program.name, program.cgroup.as_deref())
+                }) {
                     self.conclude(seen, domains, &trial, &verdict, plan);
                 } else {
                     let change = trial.change;

@@ -3,7 +3,7 @@
 
 use super::estimate::{Cpi, Reuse};
 use super::math::{exp, ln};
-use isobar_model::{Pid, Seconds};
+use isobar_model::{Cgroup, Pid, Seconds};
 use std::sync::Arc;
 
 /// Logarithm of the ratio of miss rates from which on a program does something else: two thirds
@@ -61,6 +61,8 @@ pub struct Program {
     pub pid: Pid,
     /// Its name.
     pub name: Arc<str>,
+    /// Its control group, as last seen.
+    pub cgroup: Option<Arc<Cgroup>>,
     /// When it was first seen.
     pub since: f64,
     /// Since when it has been doing what it does.
@@ -104,6 +106,7 @@ impl Program {
         Self {
             pid,
             name: Arc::clone(name),
+            cgroup: None,
             since: now,
             phase: now,
             cpi,

@@ -44,6 +44,7 @@ impl Programs {
                 let before = self.names.get(&process.name).copied();
                 Program::new(process.pid, &process.name, now - seen.interval.0.min(now), before)
             });
+            program.cgroup.clone_from(&process.cgroup);
             program.moves.retain(|time| now - time < 3600.0);
             if let Some(reading) = reading(seen, process, domains, memory, self.hertz) {
                 program.read(reading, now);

@@ -339,7 +339,7 @@ fn describe(seen: &Observation, process: &Process, program: &Program, programs: 
         pages: num::float(pages),
         horizon: program.horizon(now).clamp(0.0, LONGEST),
         weight: 1.0,
-        protected: config.protects(&process.name),
+        protected: config.protects(&process.name, process.cgroup.as_deref()),
         alone: None,
         threads: running,
         movable: ready
@@ -350,7 +350,11 @@ fn describe(seen: &Observation, process: &Process, program: &Program, programs: 
         follows: programs.follows(program),
         known,
         fresh: program.last.is_some() && !known,
-        least: program.least(if config.protects(&process.name) { 0.0 } else { config.max_loss_percent / 100.0 }),
+        least: program.least(if config.protects(&process.name, process.cgroup.as_deref()) {
+            0.0
+        } else {
+            config.max_loss_percent / 100.0
+        }),
     }
 }
 

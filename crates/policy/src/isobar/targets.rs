@@ -7,17 +7,27 @@
 //! top of that.
 
 use super::config::{Config, Objective};
-use isobar_model::num;
+use isobar_groups::Selector;
+use isobar_model::{Cgroup, num};
 
 impl Config {
-    /// Whether programs of a name are protected: it is one of `protect`, where a `*` at the end is
-    /// any end.
+    /// Whether a program is protected: its name or group is one of `protect`, where a `*` at the
+    /// end is any end.
     #[must_use]
-    pub fn protects(&self, name: &str) -> bool {
-        self.protect.iter().any(|wanted| match wanted.strip_suffix('*') {
-            Some(begin) => name.starts_with(begin),
-            None => name == wanted,
+    pub fn protects(&self, name: &str, cgroup: Option<&Cgroup>) -> bool {
+        self.protect.iter().any(|wanted| {
+            let Some(selector) = Selector::parse(wanted) else { return fits(wanted, name) };
+            let globs = |text: &str| fits(selector.name(), text);
+            cgroup.is_some_and(|cgroup| selector.fits_path(&cgroup.path, cgroup.name.as_deref(), globs))
         })
+    }
+}
+
+/// Whether a name is what is wanted, or begins like it.
+fn fits(wanted: &str, name: &str) -> bool {
+    match wanted.strip_suffix('*') {
+        Some(begin) => name.starts_with(begin),
+        None => name == wanted,
     }
 }
 
@@ -57,7 +67,23 @@ mod tests {
     #[test]
     fn names_are_protected_whole_or_by_their_beginning() {
         let config = Config { protect: vec!["redis".into(), "my*".into()], ..Config::default() };
-        let protected = ["redis", "redis-cli", "mysqld", "my", "m"].map(|name| config.protects(name));
+        let protected = ["redis", "redis-cli", "mysqld", "my", "m"].map(|name| config.protects(name, None));
         assert_eq!(protected, [true, false, true, true, false]);
+    }
+
+    #[test]
+    fn groups_are_protected_whatever_their_programs_are_called() {
+        let protect = ["unit:redis.service", "pod:default/*"].map(str::to_owned).to_vec();
+        let config = Config { protect, ..Config::default() };
+        let pod = "/kubepods/burstable/pod0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0";
+        let protected = [
+            Some(Cgroup::at("/system.slice/redis.service")),
+            Some(Cgroup::at("/system.slice/nginx.service")),
+            Some(Cgroup { path: pod.to_owned(), name: Some("default/web".to_owned()) }),
+            Some(Cgroup { path: pod.to_owned(), name: Some("other/web".to_owned()) }),
+            None,
+        ];
+        let protected = protected.map(|cgroup| config.protects("redis-server", cgroup.as_ref()));
+        assert_eq!(protected, [true, false, true, false, false]);
     }
 }

@@ -182,7 +182,7 @@ impl Trial {
     /// that are witnesses were promised less than half of what it was to gain, unless one of them
     /// is protected and lost.
     #[must_use]
-    pub fn judge(&self, programs: &Programs, window: usize, protected: impl Fn(&str) -> bool) -> Option<Verdict> {
+    pub fn judge(&self, programs: &Programs, window: usize, protected: impl Fn(&Program) -> bool) -> Option<Verdict> {
         let mut verdict = Verdict { disturbed: self.there != there(programs), ..Verdict::default() };
         let mut variance = 0.0;
         for witness in &self.witnesses {
@@ -197,7 +197,7 @@ impl Trial {
             verdict.predicted += witness.predicted;
             verdict.measured += gain;
             verdict.worst = verdict.worst.max(-gain - 2.0 * own.sqrt());
-            verdict.broken |= protected(&program.name) && -gain > HARDLY + 2.0 * own.sqrt();
+            verdict.broken |= protected(program) && -gain > HARDLY + 2.0 * own.sqrt();
             verdict.moved += usize::from(self.touched.iter().any(|one| one.pid == witness.pid));
         }
         verdict.error = variance.sqrt();

@@ -6,7 +6,7 @@ use super::error::{FrameError, wrong};
 use super::parts::{Attributes, Cells, Change, Frame};
 use super::state::{Known, KnownProcess, State};
 use isobar_model::wire::MachineDoc;
-use isobar_model::{Nanoseconds, NodeId, NodeMap, NodeMatrix, Pages, Pid};
+use isobar_model::{Cgroup, Nanoseconds, NodeId, NodeMap, NodeMatrix, Pages, Pid};
 use isobar_model::{PageMove, ProcessSample, Sample, Seconds, ThreadSample, Tid};
 use std::sync::Arc;
 
@@ -18,6 +18,7 @@ pub fn decode(state: &mut State, bytes: &[u8]) -> Result<(Sample, Managed), Fram
     let frame = Frame::unpack(bytes)?;
     machine(state, &frame)?;
     roster(state, &frame)?;
+    cgroups(state, &frame)?;
     by_node(state, &frame.pages, |process| &mut process.pages)?;
     by_node(state, &frame.accessed, |process| &mut process.accessed)?;
     attributes(state, &frame)?;
@@ -90,6 +91,13 @@ fn find(state: &mut State, pid: Pid) -> Result<&mut KnownProcess, FrameError> {
     state.processes.get_mut(&pid).ok_or_else(|| wrong(format!("process {pid} has not begun")))
 }
 
+fn cgroups(state: &mut State, frame: &Frame) -> Result<(), FrameError> {
+    frame.cgroups.iter().try_for_each(|(pid, now)| {
+        let cgroup = now.clone().map(|(path, name)| Arc::new(Cgroup { path, name }));
+        find(state, *pid).map(|process| process.cgroup = cgroup)
+    })
+}
+
 type ByNode = Option<NodeMap<Pages>>;
 
 fn by_node(
@@ -132,6 +140,7 @@ fn process(pid: Pid, known: &mut KnownProcess, reader: &mut Reader<'_>) -> Resul
         pid,
         start: known.start,
         name: Arc::clone(&known.name),
+        cgroup: known.cgroup.clone(),
         pages: known.pages.clone(),
         accessed_pages: known.accessed.clone(),
         threads,

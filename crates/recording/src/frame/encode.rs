@@ -3,7 +3,7 @@
 use super::Managed;
 use super::columns::{Columns, Readings};
 use super::error::{FrameError, wrong};
-use super::parts::{Attributes, Begun, Cells, Change, Frame};
+use super::parts::{Attributes, Begun, Cells, Change, Frame, InCgroup};
 use super::state::{Known, KnownProcess, State};
 use isobar_model::wire::machine_to_doc;
 use isobar_model::{NodeMap, NodeMatrix, Pages, Pid, ProcessSample, Sample, ThreadSample, Tid};
@@ -35,6 +35,7 @@ pub fn encode(state: &mut State, sample: &Sample, managed: &Managed) -> Result<V
         columns: Columns::new(threads(sample).all(|(_, thread)| readings(thread).is_whole())),
         page_moves: (!sample.page_moves.is_empty()).then(|| json(&sample.page_moves)).transpose()?,
         indirect: change(&mut state.indirect, sample.indirect.clone()),
+        cgroups: cgroups(state, sample),
         managed: flips(threads(sample).map(|(process, thread)| managed.contains(&(process.pid, thread.tid)))),
     };
     read_threads(state, sample, &mut frame)?;
@@ -116,6 +117,16 @@ fn cells<T>(matrix: Option<&NodeMatrix<T>>, figure: impl Fn(&T) -> f64) -> Cells
     let matrix = matrix?;
     let cells = matrix.rows().flatten().map(|cell| cell.as_ref().map(&figure));
     Some((matrix.nodes().iter().map(|node| node.0).collect(), cells.collect()))
+}
+
+fn cgroups(state: &mut State, sample: &Sample) -> Vec<InCgroup> {
+    let changed = sample.processes.iter().zip(state.processes.values_mut()).filter_map(|(process, known)| {
+        (known.cgroup != process.cgroup).then(|| {
+            known.cgroup.clone_from(&process.cgroup);
+            (process.pid, process.cgroup.as_ref().map(|cgroup| (cgroup.path.clone(), cgroup.name.clone())))
+        })
+    });
+    changed.collect()
 }
 
 type ByNode = Option<NodeMap<Pages>>;

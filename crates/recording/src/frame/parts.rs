@@ -48,7 +48,13 @@ pub struct Frame {
     pub indirect: Change<Indirect>,
     /// Positions of threads from which on the opposite holds, beginning with "not managed".
     pub managed: Vec<u32>,
+    /// Behind the rest: recordings from before there were any end there.
+    #[serde(skip)]
+    pub cgroups: Vec<InCgroup>,
 }
+
+/// A process that is in another cgroup than before: path and name.
+pub type InCgroup = (Pid, Option<(String, Option<String>)>);
 
 /// A process that was not there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -73,7 +79,8 @@ pub struct Attributes {
 impl Frame {
     /// As bytes.
     pub fn pack(&self) -> Result<Vec<u8>, FrameError> {
-        let plain = postcard::to_stdvec(self)?;
+        let mut plain = postcard::to_stdvec(self)?;
+        plain.extend(postcard::to_stdvec(&self.cgroups)?);
         let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(PACKING));
         packer.write_all(&plain)?;
         Ok(packer.finish()?)
@@ -86,6 +93,10 @@ impl Frame {
         if u64::try_from(read).is_ok_and(|read| read >= LARGEST) {
             return Err(wrong(format!("more than {LARGEST} bytes")));
         }
-        Ok(postcard::from_bytes(&plain)?)
+        let (mut frame, rest) = postcard::take_from_bytes::<Self>(&plain)?;
+        if !rest.is_empty() {
+            frame.cgroups = postcard::from_bytes(rest)?;
+        }
+        Ok(frame)
     }
 }

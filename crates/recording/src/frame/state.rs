@@ -3,7 +3,7 @@
 
 use super::columns::Readings;
 use super::parts::{Attributes, Cells};
-use isobar_model::{Bytes, Capabilities, Indirect, NodeMap, Pages, Pid, Tid, Topology};
+use isobar_model::{Bytes, Capabilities, Cgroup, Indirect, NodeMap, Pages, Pid, Tid, Topology};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -25,6 +25,7 @@ pub struct State {
 pub(super) struct KnownProcess {
     pub start: u64,
     pub name: Arc<str>,
+    pub cgroup: Option<Arc<Cgroup>>,
     pub pages: Option<NodeMap<Pages>>,
     pub accessed: Option<NodeMap<Pages>>,
     pub threads: BTreeMap<Tid, Known>,
@@ -40,7 +41,7 @@ pub struct Known {
 
 impl KnownProcess {
     pub fn new(start: u64, name: Arc<str>) -> Self {
-        Self { start, name, pages: None, accessed: None, threads: BTreeMap::new() }
+        Self { start, name, cgroup: None, pages: None, accessed: None, threads: BTreeMap::new() }
     }
 }
 

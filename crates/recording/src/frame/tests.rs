@@ -2,8 +2,8 @@ use super::*;
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::{ActionOutcome, Observation};
 use isobar_model::{
-    Capabilities, Count, Counters, CpuId, CpuReading, CpuTotals, Indirect, Nanoseconds, NodeId, NodeMap, NodeMatrix,
-    PageMove, Pages, ProcessSample, Sample, Seconds, Sensor, ThreadSample,
+    Capabilities, Cgroup, Count, Counters, CpuId, CpuReading, CpuTotals, Indirect, Nanoseconds, NodeId, NodeMap,
+    NodeMatrix, PageMove, Pages, ProcessSample, Sample, Seconds, Sensor, ThreadSample,
 };
 use proptest::prelude::*;
 use std::io::{Read, Write};
@@ -52,14 +52,19 @@ fn by_node() -> impl Strategy<Value = Option<NodeMap<Pages>>> {
     proptest::option::of(pairs.prop_map(|pairs| pairs.into_iter().map(|(node, n)| (NodeId(node), Pages(n))).collect()))
 }
 
+fn cgroup() -> impl Strategy<Value = Option<Arc<Cgroup>>> {
+    let any = (".{0,6}", proptest::option::of(".{0,3}"));
+    proptest::option::of(any.prop_map(|(path, name)| Arc::new(Cgroup { path, name })))
+}
+
 fn process() -> impl Strategy<Value = ProcessSample> {
     let threads = proptest::collection::vec(thread(), 0..4);
-    (1..6u32, 0..2u64, ".{0,6}", by_node(), by_node(), threads).prop_map(
-        |(pid, start, name, pages, accessed_pages, mut threads)| {
+    (1..6u32, 0..2u64, (".{0,6}", cgroup()), by_node(), by_node(), threads).prop_map(
+        |(pid, start, (name, cgroup), pages, accessed_pages, mut threads)| {
             threads.sort_by_key(|thread| thread.tid);
             threads.dedup_by_key(|thread| thread.tid);
             let name: Arc<str> = name.into();
-            ProcessSample { pid: Pid(pid), start, name, pages, accessed_pages, threads }
+            ProcessSample { pid: Pid(pid), start, name, cgroup, pages, accessed_pages, threads }
         },
     )
 }

@@ -47,20 +47,19 @@ impl Ids {
     }
 
     /// The row of a process, made where there is none.
-    pub fn process(
-        &mut self,
-        transaction: &Transaction<'_>,
-        sample: &Sample,
-        seen: &Process,
-        cgroup: impl FnOnce() -> Option<String>,
-    ) -> rusqlite::Result<i64> {
+    pub fn process(&mut self, transaction: &Transaction<'_>, sample: &Sample, seen: &Process) -> rusqlite::Result<i64> {
         if let Some(row) = self.processes.get(&seen.pid) {
             return Ok(row.id);
         }
         let start = process(sample, seen.pid).map_or(0, |process| process.start);
         transaction
             .prepare_cached("INSERT INTO process (pid, start_ticks, name, cgroup) VALUES (?, ?, ?, ?)")?
-            .execute(params![seen.pid.0, start.cast_signed(), &*seen.name, cgroup()])?;
+            .execute(params![
+                seen.pid.0,
+                start.cast_signed(),
+                &*seen.name,
+                seen.cgroup.as_ref().map(|cgroup| &*cgroup.path)
+            ])?;
         let id = transaction.last_insert_rowid();
         self.processes.insert(seen.pid, Row { start, id });
         Ok(id)

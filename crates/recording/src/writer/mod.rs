@@ -7,7 +7,6 @@ mod ids;
 mod rows;
 
 pub use bounds::Bounds;
-pub use rows::CgroupOf;
 
 use crate::error::RecordingError;
 use crate::frame::{self, State};
@@ -46,7 +45,6 @@ pub struct Writer {
     path: PathBuf,
     connection: Connection,
     bounds: Bounds,
-    cgroup: Box<CgroupOf>,
     state: State,
     ids: Ids,
     since_key: u64,
@@ -58,7 +56,7 @@ impl Writer {
     ///
     /// # Errors
     /// Where it is there already, or cannot be made.
-    pub fn create(path: &Path, about: &About, bounds: Bounds, cgroup: Box<CgroupOf>) -> Result<Self, RecordingError> {
+    pub fn create(path: &Path, about: &About, bounds: Bounds) -> Result<Self, RecordingError> {
         let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         made.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => RecordingError::Exists(path.to_owned()),
@@ -69,7 +67,6 @@ impl Writer {
             path: path.to_owned(),
             connection,
             bounds,
-            cgroup,
             state: State::default(),
             ids: Ids::default(),
             since_key: 0,
@@ -111,7 +108,7 @@ impl Writer {
             data
         ])?;
         self.ids.keep(&moment.sample);
-        let mut rows = rows::Rows { ids: &mut self.ids, cgroup: &*self.cgroup, most: self.bounds.rows };
+        let mut rows = rows::Rows { ids: &mut self.ids, most: self.bounds.rows };
         rows.insert(&transaction, moment, seen, self.last.as_ref())?;
         if let Some(decision) = &moment.decision {
             decision::insert(&transaction, moment.number, decision)?;

@@ -4,17 +4,13 @@
 
 use super::ids::Ids;
 use crate::moment::Moment;
-use isobar_model::{NodeId, Observation, Pid, Process, Sample, Thread, num};
+use isobar_model::{NodeId, Observation, Process, Sample, Thread, num};
 use rusqlite::{Transaction, params};
 use std::collections::BTreeMap;
-
-/// From a process to the cgroup that is shown with it.
-pub type CgroupOf = dyn Fn(Pid) -> Option<String> + Send;
 
 /// What rows need.
 pub struct Rows<'a> {
     pub ids: &'a mut Ids,
-    pub cgroup: &'a CgroupOf,
     /// Processes, and threads, that get a row at most.
     pub most: usize,
 }
@@ -41,7 +37,7 @@ impl Rows<'_> {
     }
 
     fn process(&mut self, transaction: &Transaction<'_>, moment: &Moment, process: &Process) -> rusqlite::Result<i64> {
-        self.ids.process(transaction, &moment.sample, process, || (self.cgroup)(process.pid))
+        self.ids.process(transaction, &moment.sample, process)
     }
 
     fn insert_process(

@@ -123,7 +123,7 @@ impl<'a, M: Machine> Loop<'a, M> {
 
     /// What a recorded run had taken back before this epoch is taken back for its policy, too.
     pub(super) fn repeat_undone(&mut self) {
-        let repeated = self.surroundings.repeated.map(|repeated| repeated.undone()).unwrap_or_default();
+        let repeated = self.surroundings.repeated.map(super::Repeated::undone).unwrap_or_default();
         repeated.iter().for_each(|action| self.policy.undone(action));
     }
 

@@ -261,7 +261,7 @@ impl<'a, M: Machine> Loop<'a, M> {
     }
 
     fn is_to_pause(&self) -> bool {
-        self.surroundings.repeated.map_or(self.paused, |repeated| repeated.is_paused())
+        self.surroundings.repeated.map_or(self.paused, Repeated::is_paused)
     }
 
     fn selected<'o>(&mut self, seen: &'o Observation) -> Cow<'o, Observation> {

@@ -15,7 +15,7 @@ pub struct Limits {
     pub epochs: Option<u64>,
     /// Decide, but change nothing.
     pub dry_run: bool,
-    /// Run also where the machine lacks what the policy needs; else [`RunError::Refused`].
+    /// Run also where the machine lacks what the policy needs; else [`crate::RunError::Refused`].
     pub despite_missing: bool,
 }
 

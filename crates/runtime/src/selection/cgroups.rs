@@ -26,6 +26,11 @@ impl Cgroups {
         Self(text.lines().filter_map(cgroup).collect())
     }
 
+    /// Those of a process of which one path is known.
+    pub fn unified(path: &str) -> Self {
+        Self(vec![Cgroup { controllers: String::new(), path: path.trim_matches('/').to_owned() }])
+    }
+
     /// The paths below the roots of all hierarchies, without slashes around them.
     pub fn paths(&self) -> Vec<String> {
         self.0.iter().map(|cgroup| cgroup.path.clone()).collect()

@@ -1,5 +1,6 @@
-//! What a user names processes by: an id, a name or a cgroup path, the latter two also as globs. It
-//! knows how they are written and what they fit; it reads no file.
+//! What a user names processes by: an id, a name, a cgroup path, or a group such as
+//! `unit:redis.service`, all but ids also as globs. It knows how they are written and what they
+//! fit; it reads no file.
 //!
 //! `*` stands for any characters, `?` for one, `[abc]`, `[a-z]` and `[!a]` for one of a set. In a
 //! path none of them stands for `/`, but `**` alone between two slashes stands for any number of
@@ -9,6 +10,7 @@
 
 use super::{Cgroups, CgroupsOf};
 use glob::{MatchOptions, Pattern as Glob};
+use isobar_groups::Selector;
 use isobar_model::{Pid, Process};
 use std::fmt;
 
@@ -28,6 +30,8 @@ pub enum Pattern {
     Pid(Pid),
     /// its cgroup, or one above it
     Cgroup(Spelt, From),
+    /// its service, container, pod or virtual machine
+    Group(Selector, Spelt),
     /// its name, whole or as the kernel cuts it
     Name(Spelt),
 }
@@ -49,11 +53,16 @@ pub struct Spelt {
 }
 
 impl Pattern {
-    /// A number is a pid, something with a slash a cgroup path, anything else a name. A text that
+    /// A number is a pid, a kind of group with a colon a group, something with a slash a cgroup
+    /// path, anything else a name. A text that
     /// [`Pattern::check`] refuses fits only what is spelt like it.
     pub fn parse(text: &str) -> Self {
         if let Ok(pid) = text.parse() {
             return Self::Pid(Pid(pid));
+        }
+        if let Some(selector) = Selector::parse(text) {
+            let name = Spelt::new(selector.name());
+            return Self::Group(selector, name);
         }
         if !text.contains('/') {
             return Self::Name(Spelt::new(text));
@@ -70,8 +79,9 @@ impl Pattern {
     /// What is wrong with it, and what would be right.
     pub fn check(text: &str) -> Result<(), String> {
         if text.trim().is_empty() {
-            return Err("an empty name: expected process names, pids or cgroup paths".to_owned());
+            return Err("an empty name: expected process names, pids, groups or cgroup paths".to_owned());
         }
+        Selector::check(text)?;
         Glob::new(text).map(drop).map_err(|error| {
             format!(
                 "`{text}` is no pattern: {} (character {}): `*`, `?` and `[...]` stand for other characters; for the character \
@@ -86,7 +96,13 @@ impl Pattern {
         match self {
             Self::Pid(pid) => *pid == process.pid,
             Self::Name(name) => name.fits_name(&process.name),
-            Self::Cgroup(path, from) => cgroups(process.pid).is_some_and(|all| path.fits_cgroup(&all, *from)),
+            Self::Cgroup(path, from) => {
+                let seen = || process.cgroup.as_ref().map(|cgroup| Cgroups::unified(&cgroup.path));
+                cgroups(process.pid).or_else(seen).is_some_and(|all| path.fits_cgroup(&all, *from))
+            }
+            Self::Group(selector, name) => process.cgroup.as_ref().is_some_and(|cgroup| {
+                selector.fits_path(&cgroup.path, cgroup.name.as_deref(), |text| name.globs_name(text))
+            }),
         }
     }
 }
@@ -97,6 +113,7 @@ impl fmt::Display for Pattern {
             Self::Pid(pid) => pid.fmt(f),
             Self::Cgroup(path, From::Root) => write!(f, "/{}", path.text),
             Self::Cgroup(path, From::Mount) => write!(f, "{MOUNTED}/{}", path.text),
+            Self::Group(selector, _) => selector.fmt(f),
             Self::Name(name) => f.write_str(&name.text),
         }
     }
@@ -110,6 +127,11 @@ impl Spelt {
     fn globs(&self, text: &str) -> bool {
         let options = MatchOptions { require_literal_separator: true, ..MatchOptions::default() };
         self.glob.as_ref().is_some_and(|glob| glob.matches_with(text, options))
+    }
+
+    /// The name of a group, where `*` stands for a slash, too: pods are `NAMESPACE/NAME`.
+    fn globs_name(&self, text: &str) -> bool {
+        self.glob.as_ref().is_some_and(|glob| glob.matches(text))
     }
 
     /// A name as the kernel keeps it, cut to 15 bytes; what comes before the first `*` may be

@@ -2,8 +2,8 @@
 //! over random machines.
 
 use super::*;
-use isobar_model::Seconds;
 use isobar_model::topology::synthetic::synthetic;
+use isobar_model::{Cgroup, Seconds};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -59,6 +59,42 @@ fn a_name_a_pid_or_a_cgroup_chooses() {
     assert_eq!(chosen(&seen, &Rules { never: [Pid(2)].into(), ..only(&["p2", "p3"]) }), [3]);
     let patterns = ["p9", "p1", "/x"].map(Pattern::parse);
     assert_eq!(without_match(&patterns, &seen, &cgroup), [&patterns[0], &patterns[2]]);
+}
+
+/// Groups are what the machine saw, without a look at any file.
+#[test]
+fn a_service_a_pod_or_a_slice_chooses() {
+    let mut seen = seen(&[vec![Some(0.5)], vec![Some(0.5)], vec![Some(0.5)]]);
+    let pod = "/kubepods.slice/kubepods-pod0f1e2d3c_4b5a_6978_8796_a5b4c3d2e1f0.slice";
+    for (process, (path, name)) in seen.processes.iter_mut().zip([
+        ("/system.slice/redis.service", None),
+        (pod, Some("default/web")),
+        ("/system.slice/redis-backup.service", None),
+    ]) {
+        process.cgroup = Some(Arc::new(Cgroup { path: path.to_owned(), name: name.map(str::to_owned) }));
+    }
+    let none = |_| None;
+    let only = |text: &str| {
+        Pattern::check(text).unwrap();
+        let rules = Rules { only: vec![Pattern::parse(text)], ..rules() };
+        tids(&select(&seen, &rules, &Memory::default(), &none).0)
+    };
+    for (text, threads) in [
+        ("unit:redis.service", &[1][..]),
+        ("unit:redis", &[1]),
+        ("unit:redis*", &[1, 3]),
+        ("slice:system", &[1, 3]),
+        ("pod:default/web", &[2]),
+        ("pod:def*", &[2]),
+        ("qos:guaranteed", &[2]),
+        ("unit:nginx", &[]),
+        ("/system.slice", &[1, 3]),
+    ] {
+        assert_eq!(only(text), threads, "{text}");
+        assert_eq!(Pattern::parse(text).to_string(), text);
+    }
+    assert_eq!(chosen(&seen, &Rules { ignore: vec![Pattern::parse("slice:system")], ..rules() }), [2]);
+    assert!(Pattern::check("untt:redis").unwrap_err().contains("expected one of unit, slice"));
 }
 
 #[test]

@@ -69,9 +69,10 @@ pub struct ManageConfig {
     pub interval_seconds: Option<f64>,
     /// Threads below this share of a CPU are seen and not managed (per cent).
     pub min_cpu_percent: f64,
-    /// Manage only these names, pids and cgroup paths, which may be globs; empty = all.
+    /// Manage only these names, pids, groups ("unit:redis.service") and cgroup paths, which may be
+    /// globs; empty = all.
     pub only: Vec<String>,
-    /// Never manage these names, pids and cgroup paths, which may be globs.
+    /// Never manage these names, pids, groups and cgroup paths, which may be globs.
     pub ignore: Vec<String>,
     /// Move threads that their owner pinned, too.
     pub move_pinned: bool,
@@ -80,6 +81,8 @@ pub struct ManageConfig {
     /// Whether isobar watches changes of affinities, so that an owner's binding to the CPU that
     /// isobar gave is recognised.
     pub watch_affinities: bool,
+    /// What becomes of the kernel's NUMA balancing while isobar manages.
+    pub numa_balancing: BalancingChoice,
     /// Where resctrl is mounted, if not on /sys/fs/resctrl.
     pub resctrl_root: Option<PathBuf>,
     /// Most base pages that are migrated in a second.
@@ -128,6 +131,17 @@ pub enum AccessedChoice {
     Mappings,
 }
 
+/// What becomes of the kernel's NUMA balancing, the whole machine's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BalancingChoice {
+    /// It stays as it is.
+    #[default]
+    Leave,
+    /// It is off until isobar ends, and then as it was before.
+    Off,
+}
+
 /// Through what cache ways are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -150,6 +164,7 @@ impl Default for ManageConfig {
             move_pinned: false,
             move_grouped: false,
             watch_affinities: true,
+            numa_balancing: BalancingChoice::Leave,
             resctrl_root: None,
             max_pages_per_second: 65_536,
             max_moves_per_epoch: 256,

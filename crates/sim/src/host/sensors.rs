@@ -47,6 +47,7 @@ impl SimMachine {
             pid: process.pid,
             start,
             name: Arc::from(self.workload.apps[process.app].program.name.as_str()),
+            cgroup: self.workload.apps[process.app].cgroup.clone(),
             pages: Some(pages),
             accessed_pages: accessed.map(by_node),
             threads: process.threads.iter().map(|thread| read_thread(thread, start, counted)).collect(),

@@ -5,7 +5,7 @@ use super::{App, Job, Run, Workload};
 use crate::error::{SimError, within};
 use crate::machine::{MachineSpec, find, positive};
 use crate::program::{Library, Program, ProgramFile, SHORTEST_PHASE, shipped};
-use isobar_model::{CpuId, NodeId, NodeWeight};
+use isobar_model::{Cgroup, CpuId, NodeId, NodeWeight};
 use serde::Deserialize;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -31,6 +31,8 @@ struct AppEntry {
     #[serde(default = "one")]
     count: u32,
     threads: Option<u32>,
+    cgroup: Option<String>,
+    cgroup_name: Option<String>,
     start_node: Option<NodeId>,
     cpu: Option<CpuId>,
     memory_node: Option<NodeId>,
@@ -187,10 +189,24 @@ impl AppEntry {
             let online = machine.topology.online();
             return Err(SimError::value(file, "app.cpu", format!("is {cpu}; the machine has {online}")));
         }
+        if self.cgroup.as_deref().is_some_and(|path| !path.starts_with('/')) {
+            let problem = "must be a path that begins with `/`, such as /system.slice/redis.service";
+            return Err(SimError::value(file, "app.cgroup", problem));
+        }
+        if self.cgroup.is_none() && self.cgroup_name.is_some() {
+            let problem = "is what a pod or container is called; it needs its path as `cgroup`";
+            return Err(SimError::value(file, "app.cgroup_name", problem));
+        }
         if !self.phase_stagger.is_finite() {
             return Err(SimError::value(file, "app.phase_stagger", "must be a number"));
         }
         Ok(())
+    }
+
+    /// The control group that it runs in.
+    fn cgroup(&self) -> Option<Arc<Cgroup>> {
+        let path = self.cgroup.clone()?;
+        Some(Arc::new(Cgroup { path, name: self.cgroup_name.clone() }))
     }
 
     /// The program of its name, or of its file.
@@ -247,8 +263,10 @@ impl AppEntry {
             let problem = format!("leaves {instructions} billion of {}; leave at least {SHORTEST_PHASE}", program.name);
             return Err(SimError::value(file, "run.instructions_factor", problem));
         }
+        let cgroup = self.cgroup();
         let app = |copy: u32| App {
             name: if self.count == 1 { program.name.clone() } else { format!("{}.{}", program.name, copy + 1) },
+            cgroup: cgroup.clone(),
             threads: self.threads.unwrap_or(program.threads),
             program: Arc::clone(program),
             start_node: self.start_node,
@@ -291,6 +309,18 @@ mod tests {
         let job = |name: &str, barrier_billion| Some(Job { name: name.to_owned(), barrier_billion });
         assert_eq!(jobs, [job("[[app]] 1", 1.0), job("[[app]] 1", 1.0), job("a", 2.0), job("a", 4.0), None]);
         assert_eq!(workload.alone(&workload.apps[0]).apps[0].job, None);
+    }
+
+    #[test]
+    fn a_program_may_be_in_a_control_group() {
+        let app = |lines: &str| format!("machine = \"node:2 core:2\"\n[[app]]\nprogram = \"milc\"\n{lines}");
+        let read = |lines: &str| Workload::from_toml("w.toml", &app(lines)).unwrap().apps.remove(0).cgroup;
+        assert_eq!(read(""), None);
+        assert_eq!(read("cgroup = \"/a.slice\"").as_deref(), Some(&Cgroup::at("/a.slice")));
+        let named = read("cgroup = \"/docker/x\"\ncgroup_name = \"web\"").unwrap();
+        assert_eq!(named.name.as_deref(), Some("web"));
+        assert!(error(&app("cgroup = \"a.slice\"")).contains("`app.cgroup` must be a path that begins with `/`"));
+        assert!(error(&app("cgroup_name = \"web\"")).contains("`app.cgroup_name` is what"));
     }
 
     #[test]

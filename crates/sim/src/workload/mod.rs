@@ -5,7 +5,7 @@ mod file;
 
 use crate::machine::MachineSpec;
 use crate::program::Program;
-use isobar_model::{CpuId, LlcId, NodeId, NodeWeight};
+use isobar_model::{Cgroup, CpuId, LlcId, NodeId, NodeWeight};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -27,6 +27,8 @@ pub struct App {
     pub name: String,
     /// The program.
     pub program: Arc<Program>,
+    /// The control group that it runs in.
+    pub cgroup: Option<Arc<Cgroup>>,
     /// Its threads.
     pub threads: u32,
     /// The node on whose CPUs it starts; anywhere else.

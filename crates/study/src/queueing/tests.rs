@@ -115,6 +115,7 @@ fn the_part_of_the_cache_is_never_more_than_all() {
 fn simulated(names: &[&str], clusters: &[Cluster]) -> Vec<f64> {
     let spec = Arc::new(machine::find("rome-ccx-2x4").unwrap());
     let app = |(index, program): (usize, &Arc<Program>)| App {
+        cgroup: None,
         name: program.name.clone(),
         program: Arc::new(Program { phase: Vec::new(), touch_share: 0.0, ..Program::clone(program) }),
         threads: 1,

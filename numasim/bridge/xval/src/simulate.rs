@@ -51,6 +51,7 @@ fn pace(counters: &isobar_model::Counters) -> Option<Pace> {
 fn app(at: usize, placed: &Placed) -> App {
     App {
         name: format!("{at}"),
+        cgroup: None,
         program: Arc::clone(&placed.program),
         threads: 1,
         start_node: None,

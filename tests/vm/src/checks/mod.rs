@@ -14,6 +14,7 @@ mod probe;
 mod resctrl;
 mod restore;
 mod sampled;
+mod seen;
 mod soak;
 mod storm;
 mod topo;
@@ -34,6 +35,7 @@ pub fn regular(suite: &mut Suite) {
     kinds::checks(suite);
     pages::checks(suite);
     observed::checks(suite);
+    seen::checks(suite);
     restore::checks(suite);
     resctrl::checks(suite);
     policies::checks(suite);

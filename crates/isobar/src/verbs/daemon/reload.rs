@@ -25,12 +25,16 @@ pub fn read(args: &WatchArgs, now: &Config, policy: &str) -> anyhow::Result<Fres
     Ok(Fresh { needed, decides_otherwise, later })
 }
 
+/// Whether a setting of two configurations differs.
+type Differs = fn(&ManageConfig, &ManageConfig) -> bool;
+
 /// Settings that differ and that nothing takes while it runs.
 fn later(now: &Config, fresh: &Config) -> Vec<&'static str> {
     let (a, b) = (&now.manage, &fresh.manage);
-    let differs: [(&str, fn(&ManageConfig, &ManageConfig) -> bool); 9] = [
+    let differs: [(&str, Differs); 10] = [
         ("manage.state_file", |a, b| a.state_file != b.state_file),
         ("manage.resctrl_root", |a, b| a.resctrl_root != b.resctrl_root),
+        ("manage.numa_balancing", |a, b| a.numa_balancing != b.numa_balancing),
         ("manage.counters", |a, b| a.counters != b.counters),
         ("manage.accessed_pages", |a, b| a.accessed_pages != b.accessed_pages),
         ("manage.ways", |a, b| a.ways != b.ways),

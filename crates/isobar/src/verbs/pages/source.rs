@@ -37,19 +37,8 @@ pub fn read(path: &Path) -> anyhow::Result<Source> {
     let mut bytes = BufReader::with_capacity(1 << 20, file);
     let timed = bytes.fill_buf().map_err(|why| of_file(&why))?.starts_with(&MAGIC);
     let profile = import::open(bytes).map_err(|why| of_file(&why))?;
-    let remarks = if timed { remarks(&profile) } else { Vec::new() };
+    let remarks = if timed { profile.remarks() } else { Vec::new() };
     Ok(Source { profile, remarks, timed: timed && about.is_file(), path: path.to_owned() })
-}
-
-/// What is missing of a trace.
-fn remarks(profile: &PageProfile) -> Vec<String> {
-    let Some(end) = &profile.end else {
-        let cut = "the trace has no end: the program still runs, or was cut off. Everything up to the last \
-                   whole slice counts.";
-        return vec![cut.to_owned()];
-    };
-    let signal = end.status.is_none().then(|| "a signal ended the program.".to_owned());
-    signal.into_iter().chain(end.missing.iter().map(|missing| format!("not in the trace: {missing}"))).collect()
 }
 
 impl Source {

@@ -152,14 +152,14 @@ mod tests {
         fs::create_dir(folder.path().join("jobs")).unwrap();
         let jobs = [job("linux"), job("dino"), job("isobar")];
         fs::write(jobs[0].result(folder.path()), result(2.25, [10.0, 20.0])).unwrap();
-        fs::write(jobs[1].result(folder.path()), result(1.5, [5.0, 22.0])).unwrap();
+        fs::write(jobs[1].result(folder.path()), result(1.5, [5.0, 25.0])).unwrap();
         let mut text = Vec::new();
         assert_eq!(merge(&jobs, folder.path(), false, &mut text).unwrap(), 1);
         let text = String::from_utf8(text).unwrap();
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines[0], "job,kind,workload,policy,seed,antt,vs_linux_percent");
         assert_eq!(lines[1], format!("{},sim,w,linux,1,2.25,0.0", jobs[0].name));
-        assert_eq!(lines[2], format!("{},sim,w,dino,1,1.5,20.0", jobs[1].name));
+        assert_eq!(lines[2], format!("{},sim,w,dino,1,1.5,12.5", jobs[1].name));
         fs::write(jobs[2].result(folder.path()), "half a li").unwrap();
         let error = merge(&jobs, folder.path(), false, &mut Vec::new()).unwrap_err();
         assert!(format!("{error:#}").contains("is no result of a job"), "{error:#}");

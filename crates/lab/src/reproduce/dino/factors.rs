@@ -211,6 +211,7 @@ impl Bench {
         let program = self.library.find("dino-1", "program", name)?;
         Ok(App {
             name: name.to_owned(),
+            cgroup: None,
             threads: 1,
             program,
             start_node: None,

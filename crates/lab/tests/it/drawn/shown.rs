@@ -5,7 +5,7 @@
 
 use super::{lots, started};
 use isobar_lab::run_policy;
-use isobar_model::{Observation, Outcome, Plan, Policy, Process, Sensor, num};
+use isobar_model::{NodeMap, Observation, Outcome, Plan, Policy, Process, Sensor, num};
 use isobar_policy::Settings;
 use isobar_policy::registry::build;
 use rayon::prelude::*;
@@ -83,7 +83,7 @@ impl Policy for Told {
 /// Where a program runs, where its pages are (in thousands), and how fast it is.
 fn line(process: &Process, seconds: f64) -> String {
     let cpus: Vec<String> = process.threads.iter().filter_map(|thread| Some(thread.cpu?.to_string())).collect();
-    let pages = process.pages.iter().flat_map(|pages| pages.values()).map(|count| (count.0 / 1000).to_string());
+    let pages = process.pages.iter().flat_map(NodeMap::values).map(|count| (count.0 / 1000).to_string());
     let done: f64 = process.threads.iter().filter_map(|thread| thread.instructions).map(num::float).sum();
     let (pid, name, cpus, pages) = (process.pid, &process.name, cpus.join(" "), pages.collect::<Vec<_>>().join(" "));
     format!("{pid} {name:14} on {cpus} pages {pages} k, {:.2} billion instructions a second", done / 1e9 / seconds)

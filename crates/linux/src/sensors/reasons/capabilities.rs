@@ -5,6 +5,7 @@ use crate::kernel::arch::Arch;
 use crate::kernel::capability;
 use crate::kernel::cpu_model::CpuModel;
 use crate::kernel::proc_fs::read_text;
+use crate::neighbours::{self, Neighbours};
 use crate::resctrl::DEFAULT_ROOT;
 use crate::resctrl::absence::Evidence;
 use isobar_model::{Capabilities, Sensor, Topology};
@@ -18,12 +19,8 @@ pub struct Facts {
     pub effective: Option<u64>,
     /// `kernel.perf_event_paranoid`
     pub paranoid: Option<i32>,
-    /// `kernel.numa_balancing`: 0 off, 1 on, 2 memory tiering, 3 both
-    pub numa_balancing: Option<u32>,
-    /// `/sys/kernel/sched_ext/state`, with the scheduler's name
-    pub sched_ext: Option<String>,
-    /// whether numad runs
-    pub numad: bool,
+    /// who else places threads and pages
+    pub neighbours: Neighbours,
     /// whether this is a virtual machine
     pub is_vm: bool,
     /// the architecture
@@ -33,16 +30,14 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Those of the running machine; numad is found later, among the processes.
+    /// Those of the running machine; daemons are found later, among the processes.
     #[must_use]
     pub fn live(cpu: &CpuModel) -> Self {
         let number = |path: &str| read_text(path)?.trim().parse::<i64>().ok();
         Self {
             effective: read_text("/proc/self/status").and_then(|status| capability::effective(&status)),
             paranoid: number("/proc/sys/kernel/perf_event_paranoid").and_then(|level| i32::try_from(level).ok()),
-            numa_balancing: number("/proc/sys/kernel/numa_balancing").and_then(|mode| u32::try_from(mode).ok()),
-            sched_ext: sched_ext(),
-            numad: false,
+            neighbours: Neighbours::read(Path::new("/"), Path::new(DEFAULT_ROOT)),
             is_vm: cpu.hypervisor || hypervisor_files(),
             arch: Arch::here(),
             resctrl: Evidence::live(Path::new(DEFAULT_ROOT)),
@@ -63,12 +58,6 @@ impl Facts {
     pub const fn has_perfmon(&self) -> bool {
         self.has(capability::PERFMON) || self.has(capability::SYS_ADMIN)
     }
-}
-
-fn sched_ext() -> Option<String> {
-    let state = read_text("/sys/kernel/sched_ext/state").filter(|state| state.trim() == "enabled")?;
-    let name = read_text("/sys/kernel/sched_ext/root/ops").unwrap_or(state);
-    Some(name.trim().to_owned())
 }
 
 /// Machines without the CPUID bit: Xen says so in `/sys/hypervisor`, Arm guests in the device tree
@@ -117,8 +106,8 @@ pub fn capabilities(
     missing.extend(pages.map(|reason| (Sensor::PagesByNode, reason)));
     missing.extend(latency.map(|reason| (Sensor::Latency, reason)));
     missing.extend(machine_reasons(topology, &facts.resctrl));
-    remarks.extend(balancer_remarks(facts));
-    Capabilities { missing, remarks, numa_balancing: facts.numa_balancing.map(|mode| mode & 1 == 1) }
+    remarks.extend(neighbours::remarks(&facts.neighbours));
+    Capabilities { missing, remarks, numa_balancing: facts.neighbours.numa_balancing.map(|mode| mode & 1 == 1) }
 }
 
 fn machine_reasons(topology: &Topology, resctrl: &Evidence) -> Vec<(Sensor, String)> {
@@ -137,23 +126,6 @@ fn machine_reasons(topology: &Topology, resctrl: &Evidence) -> Vec<(Sensor, Stri
         reasons.push((Sensor::CacheWays, resctrl.reason()));
     }
     reasons
-}
-
-fn balancer_remarks(facts: &Facts) -> Vec<String> {
-    let mut remarks = Vec::new();
-    if facts.numa_balancing.is_some_and(|mode| mode & 2 == 2) {
-        remarks
-            .push("memory tiering (kernel.numa_balancing=2) is on: it moves pages between tiers by itself".to_owned());
-    }
-    if let Some(name) = &facts.sched_ext {
-        let name = name.escape_debug();
-        remarks.push(format!("a sched_ext scheduler ({name}) is active: it may place threads against isobar"));
-    }
-    if facts.numad {
-        let remark = "numad is running: it sets the affinity of all threads of a process; stop it while isobar manages";
-        remarks.push(remark.to_owned());
-    }
-    remarks
 }
 
 #[cfg(test)]
@@ -186,20 +158,19 @@ mod tests {
 
     #[test]
     fn what_works_against_us_is_said() {
-        let quiet = Facts { effective: Some(0), numa_balancing: Some(0), ..Facts::default() };
+        let balancing = |mode| Neighbours { numa_balancing: Some(mode), ..Neighbours::default() };
+        let quiet = Facts { effective: Some(0), neighbours: balancing(0), ..Facts::default() };
         assert_eq!(found(&quiet, "node:2 core:1").remarks, [""; 0]);
         assert_eq!(found(&quiet, "node:2 core:1").numa_balancing, Some(false));
         assert_eq!(found(&Facts::default(), "node:2 core:1").numa_balancing, None);
         let loud = Facts {
             effective: Some(0),
-            numa_balancing: Some(3),
-            sched_ext: Some("rusty".into()),
-            numad: true,
+            neighbours: Neighbours { sched_ext: Some("rusty".into()), ..balancing(3) },
             ..Facts::default()
         };
         let Capabilities { remarks, numa_balancing, .. } = found(&loud, "node:2 core:1");
         assert_eq!(numa_balancing, Some(true));
-        let words = ["tiering", "rusty", "numad is running"];
+        let words = ["tiering", "rusty"];
         assert_eq!(remarks.len(), words.len());
         for (remark, word) in remarks.iter().zip(words) {
             assert!(remark.contains(word) && !remark.contains("  "), "{remark}");

@@ -3,7 +3,7 @@
 
 use crate::kernel::affinity::is_pinned;
 use crate::kernel::stat::Stat;
-use isobar_model::{CpuId, CpuSet, NodeMap, Pages, Tid, num};
+use isobar_model::{Cgroup, CpuId, CpuSet, NodeMap, Pages, Tid, num};
 use std::sync::Arc;
 
 /// Inside an active process, a thread without a tick in this number of readings is taken to be
@@ -22,6 +22,8 @@ pub struct ProcessState {
     pub start: u64,
     /// Its name; what is not UTF-8 is replaced.
     pub name: Arc<str>,
+    /// Its cgroup.
+    pub cgroup: Option<Arc<Cgroup>>,
     /// User and system time of all its threads, ended ones too, in ticks.
     pub ticks: u64,
     /// The same since the last sample; 0 at the first.
@@ -87,6 +89,12 @@ impl ProcessState {
         let active = self.threads.iter().filter(|thread| thread.load > 0).count();
         let skipped = self.threads.iter().any(|thread| thread.skipped);
         skipped && self.unaccounted > 1 + i64::from(num::narrow(active)) / ROUNDING
+    }
+
+    /// Whether its cgroup's cpuset leaves it some of the CPUs only.
+    #[must_use]
+    pub fn is_confined(&self, online: &CpuSet) -> bool {
+        self.cpuset.as_ref().is_some_and(|cpuset| !online.is_subset(cpuset))
     }
 
     pub(super) fn first(seen: &Stat) -> Self {

@@ -5,12 +5,13 @@
 
 use super::state::{Pass, ProcessState, ThreadState, is_turn};
 use crate::kernel::affinity;
-use crate::kernel::cgroup::Cpusets;
+use crate::kernel::cgroup::{self, Cpusets};
+use crate::kernel::group_names::GroupNames;
 use crate::kernel::proc_fs::{ProcDir, Until};
 use crate::kernel::stat::{self, Stat};
 use crate::kernel::vm;
 use crate::sensors::error::SensorError;
-use isobar_model::{CpuSet, Tid};
+use isobar_model::{Cgroup, CpuSet, Tid};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -27,6 +28,7 @@ pub struct Table {
     processes: BTreeMap<u32, ProcessState>,
     kernel: BTreeSet<u32>,
     cpusets: Cpusets,
+    names: GroupNames,
     pids: Vec<u32>,
     tids: Vec<u32>,
 }
@@ -43,6 +45,7 @@ impl Table {
             processes: BTreeMap::new(),
             kernel: BTreeSet::new(),
             cpusets: Cpusets::live(),
+            names: GroupNames::live(),
             pids: Vec::new(),
             tids: Vec::new(),
         })
@@ -67,6 +70,7 @@ impl Table {
     pub fn scan(&mut self, round: u64, online: &CpuSet) -> Result<(), SensorError> {
         if round.is_multiple_of(REFRESH) {
             self.cpusets.forget();
+            self.names.forget();
             self.kernel.clear();
         }
         let mut pids = std::mem::take(&mut self.pids);
@@ -95,10 +99,13 @@ impl Table {
         let known = self.processes.remove(&pid).filter(|known| known.start == stat.start);
         let fresh = known.is_none();
         let mut known = known.unwrap_or_else(|| ProcessState::first(&stat));
-        if known.name.as_bytes() != name {
+        // systemd and runtimes of containers move a process that they forked before it becomes the
+        // program.
+        let renamed = known.name.as_bytes() != name;
+        if renamed {
             known.name = String::from_utf8_lossy(name).into();
         }
-        let pass = Pass { round, fresh, full: fresh || is_turn(round, pid, REFRESH), online };
+        let pass = Pass { round, fresh, full: fresh || renamed || is_turn(round, pid, REFRESH), online };
         self.advance(pid, &mut known, &stat, &pass);
         self.processes.insert(pid, known);
         Some(())
@@ -110,7 +117,7 @@ impl Table {
         (known.ticks, known.count) = (seen.ticks, seen.threads);
         known.several |= seen.threads > 1;
         if pass.full {
-            known.cpuset = self.cpuset_of(pid);
+            self.read_cgroup(pid, known);
         }
         if !changed && !pass.full {
             known.threads.iter_mut().for_each(|thread| thread.load = 0);
@@ -133,16 +140,26 @@ impl Table {
             return;
         }
         self.cpusets.forget();
-        known.cpuset = self.cpuset_of(pid);
+        self.read_cgroup(pid, known);
         if known.cpuset != cpuset {
             let cpuset = known.cpuset.as_ref();
             known.threads.iter_mut().for_each(|thread| read_mask(thread, cpuset, pass.online));
         }
     }
 
-    fn cpuset_of(&mut self, pid: u32) -> Option<CpuSet> {
-        let text = self.files.read(format_args!("{pid}/cgroup"), Until::End).ok()?;
-        self.cpusets.permitted(std::str::from_utf8(text).ok()?)
+    /// Where the process is among cgroups, and what CPUs that leaves it.
+    fn read_cgroup(&mut self, pid: u32, known: &mut ProcessState) {
+        let text = self.files.read(format_args!("{pid}/cgroup"), Until::End).ok();
+        let text = text.and_then(|text| std::str::from_utf8(text).ok());
+        known.cpuset = text.and_then(|text| self.cpusets.permitted(text));
+        let Some(path) = text.and_then(cgroup::known_path) else {
+            known.cgroup = None;
+            return;
+        };
+        let name = self.names.of(path);
+        if known.cgroup.as_deref().is_none_or(|old| old.path != path || old.name != name) {
+            known.cgroup = Some(Arc::new(Cgroup { path: path.to_owned(), name }));
+        }
     }
 
     fn read_threads(&mut self, pid: u32, known: &mut ProcessState, pass: &Pass<'_>) {

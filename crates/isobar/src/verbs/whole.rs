@@ -1,0 +1,70 @@
+//! The whole command line: the verbs of the registry below one name, with the help of each. It
+//! reads nothing of what was typed.
+
+use super::VERBS;
+use clap::Command;
+use isobar_runtime::policies;
+
+const ABOUT: &str = "Evens out memory contention on NUMA machines: watches threads, caches and memory, \
+                     explains what it sees, moves threads, pages and cache ways, and puts everything back";
+
+/// Everything that may be typed.
+pub fn whole() -> Command {
+    let (names, settings) = policies::described();
+    Command::new("isobar")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(ABOUT)
+        .propagate_version(true)
+        .max_term_width(110)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .after_help(format!("Policies (with their settings: isobar --help):\n{names}"))
+        .after_long_help(format!("Policies with their settings (--set POLICY.KEY=VALUE):\n\n{settings}"))
+        .subcommands(VERBS.iter().map(|verb| flowing((verb.command)())))
+}
+
+/// A verb whose help runs as wide as the terminal: lines of a paragraph become one, which clap
+/// wraps; indented lines (examples, lists) stay as they are.
+fn flowing(verb: Command) -> Command {
+    let verb = verb.mut_subcommands(flowing);
+    match verb.get_after_help().map(|help| joined(&help.to_string())) {
+        Some(help) => verb.after_help(help),
+        None => verb,
+    }
+}
+
+fn joined(help: &str) -> String {
+    let prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+    let (mut text, mut before) = (String::new(), None);
+    for line in help.lines() {
+        match before {
+            None => {}
+            Some(before) if prose(before) && prose(line) => text.push(' '),
+            Some(_) => text.push('\n'),
+        }
+        text.push_str(line);
+        before = Some(line);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_holds_together_and_every_verb_has_an_example() {
+        let whole = whole();
+        whole.clone().debug_assert();
+        for verb in whole.get_subcommands() {
+            let help = verb.get_after_help().unwrap_or_else(|| panic!("{} has no example", verb.get_name()));
+            assert!(help.to_string().contains(&format!("isobar {}", verb.get_name())), "{help}");
+        }
+    }
+
+    #[test]
+    fn paragraphs_of_the_help_become_one_line_and_examples_stay() {
+        let help = "Example:\n  isobar a\n\nOne\nparagraph.\n\nA list\n  x\nand more";
+        assert_eq!(joined(help), "Example:\n  isobar a\n\nOne paragraph.\n\nA list\n  x\nand more");
+    }
+}

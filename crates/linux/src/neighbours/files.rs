@@ -1,0 +1,56 @@
+//! The files of the kernel that tell of neighbours.
+
+use isobar_model::CpuSet;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// How isobar's own groups of resctrl begin.
+const OURS: &str = "isobar";
+/// Folders of resctrl that are no groups.
+const NO_GROUPS: [&str; 3] = ["info", "mon_groups", "mon_data"];
+
+fn text(path: &Path) -> Option<String> {
+    fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+}
+
+/// A number that is all of a file.
+pub fn number(path: &Path) -> Option<u32> {
+    text(path)?.parse().ok()
+}
+
+/// A list of CPUs; none where there is no such file.
+pub fn cpus(path: &Path) -> CpuSet {
+    text(path).and_then(|text| text.parse().ok()).unwrap_or_default()
+}
+
+/// The name of the active scheduler (`Documentation/scheduler/sched-ext.rst`).
+pub fn sched_ext(folder: &Path) -> Option<String> {
+    let state = text(&folder.join("state")).filter(|state| state == "enabled")?;
+    Some(text(&folder.join("root/ops")).filter(|name| !name.is_empty()).unwrap_or(state))
+}
+
+/// Whether cache-aware scheduling is on (Linux 7.2, `CONFIG_SCHED_CACHE`): its switch in debugfs,
+/// in earlier series a scheduler feature. A tolerance of 0 turns it off as well.
+pub fn cache_aware(folder: &Path) -> bool {
+    let is_off = |file: &str| text(&folder.join(file)).is_some_and(|text| matches!(&*text, "0" | "N"));
+    let is_on = |file: &str| text(&folder.join(file)).is_some_and(|text| matches!(&*text, "1" | "Y"));
+    let feature = || text(&folder.join("features")).is_some_and(|all| all.split(' ').any(|one| one == "SCHED_CACHE"));
+    (is_on("llc_balancing/enabled") || feature()) && !is_off("llc_balancing/aggr_tolerance")
+}
+
+/// Groups of resctrl that another program has made, monitoring groups of the default one included
+/// (`Documentation/filesystems/resctrl.rst`).
+pub fn groups_of_others(root: &Path) -> BTreeSet<String> {
+    let folders = |folder: &Path| -> Vec<String> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        folders.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    };
+    if !root.join("schemata").exists() && !root.join("mon_groups").exists() {
+        return BTreeSet::new();
+    }
+    let all = folders(root).into_iter().filter(|name| !NO_GROUPS.contains(&&**name));
+    let monitoring = folders(&root.join("mon_groups")).into_iter();
+    all.chain(monitoring).filter(|name| !name.starts_with(OURS)).collect()
+}

@@ -1,0 +1,50 @@
+//! Files that are named, with isobar's limits on how large each kind may be: what is larger was
+//! named by mistake.
+
+use crate::error::{bad, of_file};
+use isobar_linux::read;
+use isobar_sim::Workload;
+use pyo3::prelude::*;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Workloads, machines and settings, in bytes.
+const SETTINGS: u64 = 4 << 20;
+/// Tables of programs.
+const TABLE: u64 = 64 << 20;
+/// Lists of workloads and solutions.
+pub const LIST: u64 = 16 << 20;
+
+/// The text of a file, and what it should have been where it cannot be read.
+pub fn text(file: &Path, expected: &str) -> PyResult<String> {
+    let limit = if expected.contains("table") { TABLE } else { LIST };
+    read::text(file, limit)
+        .map_err(|error| of_file(&error, format!("{}: cannot be read: {error}: expected {expected}", file.display())))
+}
+
+/// A file that settings name.
+pub fn settings(file: &Path) -> io::Result<String> {
+    read::text(file, SETTINGS)
+}
+
+/// A workload, from its file or, where the text has several lines, from that text.
+pub fn workload(named: &str) -> PyResult<(String, Workload)> {
+    let inline = named.contains('\n');
+    let (name, text, folder) = if inline {
+        ("workload".to_owned(), named.to_owned(), PathBuf::new())
+    } else {
+        let file = Path::new(named);
+        let folder = file.parent().unwrap_or_else(|| Path::new("")).to_owned();
+        (named.to_owned(), text(file, "a TOML workload")?, folder)
+    };
+    let beside = |path: &str| described(&folder.join(path)).map_err(|error| format!("cannot be read: {error}"));
+    let workload = Workload::from_toml_with(&name, &text, &beside).map_err(bad)?;
+    let stem = Path::new(&name).file_stem().map_or_else(|| name.clone(), |stem| stem.to_string_lossy().into_owned());
+    Ok((stem, workload))
+}
+
+/// A program or machine that a workload names: `.csv` is a table.
+fn described(file: &Path) -> io::Result<String> {
+    let table = file.extension().is_some_and(|end| end.eq_ignore_ascii_case("csv"));
+    read::text(file, if table { TABLE } else { SETTINGS })
+}
