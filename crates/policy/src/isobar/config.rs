@@ -2,6 +2,7 @@
 
 use crate::settings::{ConfigError, Section, at_least, between, settings};
 use isobar_groups::Selector;
+use isobar_model::Observation;
 use serde::{Deserialize, Serialize};
 
 /// What is to be greatest.
@@ -65,6 +66,14 @@ settings! {
         pub solutions: u32 = 24,
         /// Memory of a node, in per cent, that stays free.
         pub keep_free_percent: f64 = 2.0,
+    }
+}
+
+impl Config {
+    /// Seconds from a change to its verdict, were there no pages to wait for.
+    #[must_use]
+    pub fn judged_after(&self, seen: &Observation) -> f64 {
+        f64::from(self.settle_epochs + self.window_epochs + 1) * seen.interval.0
     }
 }
 

@@ -215,7 +215,9 @@ impl Isobar {
             }
         }
         if !touched.is_empty() {
-            let trial = self.begin(seen, touched, &decision.gains, before, plan);
+            let mut trial = self.begin(seen, touched, &decision.gains, before, plan);
+            let caches: Vec<usize> = decision.steps.iter().flat_map(|(step, _)| step.caches(scene, memory)).collect();
+            trial.watch(&scene.pids_on(memory, &caches, &self.programs), self.config.judged_after(seen));
             self.mode = Mode::Trying(trial);
         }
     }
@@ -255,6 +257,7 @@ impl Isobar {
         let touched = proposal.division.members.iter().map(untouched).collect();
         let mut trial = self.begin(seen, touched, &proposal.gains, before, plan);
         trial.divided = Some(proposal.llc);
+        trial.watch(&scene.pids_on(memory, &[proposal.llc], &self.programs), self.config.judged_after(seen));
         self.mode = Mode::Trying(trial);
     }
 
@@ -269,7 +272,7 @@ impl Isobar {
 
     /// Keeps a change or takes it back.
     fn conclude(&mut self, seen: &Observation, domains: &Domains, trial: &Trial, verdict: &Verdict, plan: &mut Plan) {
-        if !verdict.disturbed {
+        if !verdict.disturbed && !verdict.jumped {
             self.error += TAKEN * (verdict.wrong() - self.error);
         }
         // To take a division back costs nothing, so that no gain is reason enough.

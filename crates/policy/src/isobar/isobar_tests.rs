@@ -129,6 +129,31 @@ fn what_harmed_is_taken_back_and_not_tried_again_soon() {
     assert_eq!(seen.processes.iter().map(|process| process.pages.clone()).collect::<Vec<_>>(), before);
 }
 
+/// A light program that has just begun to do something else runs on node 0: what another neighbour
+/// would do to it, no one can say, so that threads stay until it has been read for a window.
+#[test]
+fn caches_of_programs_that_are_not_known_yet_are_left_as_they_are() {
+    let moves = |changing: bool| {
+        let (mut policy, mut seen) = (policy(&ENTRY, ""), crowded());
+        // All four streams on node 0; on node 1 nothing runs.
+        for (cpu, process) in (0..).zip(&mut seen.processes) {
+            process.threads[0] = stream(process.pid.0, cpu, 4.0);
+        }
+        let mut moved = 0;
+        for epoch in 0..30u32 {
+            // Twice the misses, then half of them, every fourth second: never three readings alike.
+            let misses = if changing && epoch / 2 % 2 == 0 { 2.0 } else { 1.0 };
+            let one = &mut seen.processes[3].threads[0];
+            one.llc_misses = Some(num::round(2.5e9 / 4.0 * 0.025 * misses));
+            let plan = run(policy.as_mut(), &mut seen, 1).remove(0);
+            moved += plan.actions.iter().filter(|action| matches!(action, Action::MoveThread { .. })).count();
+        }
+        moved
+    };
+    assert!(moves(false) > 0);
+    assert_eq!(moves(true), 0);
+}
+
 #[test]
 fn threads_that_their_owner_bound_stay() {
     let (mut policy, mut seen) = (policy(&ENTRY, "pages = false"), crowded());

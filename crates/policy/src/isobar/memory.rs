@@ -36,6 +36,8 @@ pub struct Memory {
     pub nodes: Vec<NodeId>,
     /// Where each domain is, by position of domain.
     pub places: Vec<Place>,
+    /// CPUs of each domain.
+    pub cpus: Vec<f64>,
     /// For the equations; rebuilt as figures are corrected.
     pub machine: Machine,
     /// Whether a node's bandwidth was told, by position.
@@ -71,7 +73,8 @@ impl Memory {
         }
         let (places, llcs) = caches(seen, domains, &nodes);
         let machine = Machine::new(Parts { latency, resources, routes, packets: Packets::default(), llcs }).ok()?;
-        Some(Self { nodes, places, machine, told })
+        let cpus = domains.domains.iter().map(|domain| num::float_len(domain.seats.len())).collect();
+        Some(Self { nodes, places, cpus, machine, told })
     }
 
     /// Position of a node.

@@ -13,6 +13,7 @@
 //! | who runs where now, which cores are free, whether it is about to change | [`scene`], [`idle`], [`calm`] |
 //! | what a change would do: at first sight for all, roughly for many, exactly for a few | [`prices`], [`rough`], [`predict`] |
 //! | which changes there are, and which pays | [`step`], [`search`], [`passed`], [`ways`] |
+//! | where the kernel would put a program | [`balance`] |
 //! | what was tried, what it brought, what is taken back | [`trial`], [`carry`] |
 //! | what a person took back | `undone` |
 //! | whose gain weighs how much, who may not lose | [`targets`] |
@@ -24,6 +25,7 @@
 //! | the policy | [`isobar`] |
 
 pub mod advise;
+pub mod balance;
 pub mod blind;
 pub mod calm;
 pub mod carry;

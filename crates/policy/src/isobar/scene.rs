@@ -74,6 +74,8 @@ pub struct Traits {
     pub follows: bool,
     /// Whether enough is known of it to predict its speed.
     pub known: bool,
+    /// Whether it runs and was read, but too few times since it began what it does.
+    pub fresh: bool,
     /// The least speed-up that a change may bring it.
     pub least: f64,
 }
@@ -196,6 +198,18 @@ impl Scene {
     #[must_use]
     pub fn wanted(&self, program: usize, margin: f64) -> f64 {
         margin * self.traits[program].horizon.max(self.watch)
+    }
+
+    /// The programs, by position, that have threads on a cache.
+    pub fn on<'a>(&'a self, memory: &'a Memory, cache: usize) -> impl Iterator<Item = usize> + 'a {
+        let at = self.units.iter().zip(&self.base.domains);
+        at.filter(move |(_, domain)| memory.places[**domain].llc == cache).map(|(unit, _)| unit.program)
+    }
+
+    /// The processes of the programs that have threads on some caches.
+    #[must_use]
+    pub fn pids_on(&self, memory: &Memory, caches: &[usize], programs: &Programs) -> Vec<Pid> {
+        caches.iter().flat_map(|cache| self.on(memory, *cache)).map(|program| programs.list[program].pid).collect()
     }
 
     /// Whether a program would lose more than it may.
@@ -335,6 +349,7 @@ fn describe(seen: &Observation, process: &Process, program: &Program, programs: 
         pages_movable: ready && config.pages && process.threads.iter().all(|thread| !thread.pinned),
         follows: programs.follows(program),
         known,
+        fresh: program.last.is_some() && !known,
         least: program.least(if config.protects(&process.name, process.cgroup.as_deref()) {
             0.0
         } else {

@@ -3,6 +3,7 @@
 //! what each would bring, the best is taken if it pays, and the next is looked for from there.
 //! Deterministic, and bounded in what it costs.
 
+use super::balance::might_start;
 use super::config::Config;
 use super::math::ln;
 use super::memory::Memory;
@@ -200,6 +201,9 @@ fn promising(
 /// Every single change of the programs that are open to it.
 fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], free: &[f64]) -> Vec<Step> {
     let mut steps = Vec::new();
+    // What a change of its cache does to a program of which too little is known, no one can say.
+    let fresh = |domain: usize| scene.on(memory, memory.places[domain].llc).any(|one| scene.traits[one].fresh);
+    let fresh: Vec<bool> = (0..memory.places.len()).map(fresh).collect();
     let mut by_domain: Vec<Vec<usize>> = vec![Vec::new(); memory.places.len()];
     for program in open.iter().copied().filter(|program| scene.traits[*program].movable) {
         by_domain[domain_of(scene, at, program)].push(program);
@@ -219,10 +223,10 @@ fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], 
                 partner_pages: None,
             }));
         }
-        if !one.movable {
+        if !one.movable || fresh[here] {
             continue;
         }
-        for to in (0..memory.places.len()).filter(|to| *to != here) {
+        for to in (0..memory.places.len()).filter(|to| *to != here && !fresh[*to]) {
             let node = memory.places[to].node;
             if one.follows && !room(program, node) {
                 continue;
@@ -230,7 +234,7 @@ fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], 
             let own = [fits(program, node).then_some(node), None];
             // Where the kernel moves pages after threads, they come in any case.
             let own = if one.follows || own[0].is_none() { &own[..1] } else { &own[..] };
-            if at.idle_cores[to] >= one.threads {
+            if at.idle_cores[to] >= one.threads && might_start(scene, memory, at, program, to) {
                 steps.extend(own.iter().map(|pages| Step {
                     program,
                     to,

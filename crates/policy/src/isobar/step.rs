@@ -54,6 +54,13 @@ impl Step {
         }
     }
 
+    /// The caches that threads leave and come to, by position.
+    #[must_use]
+    pub fn caches(&self, scene: &Scene, memory: &Memory) -> Vec<usize> {
+        let from = domain_of(scene, &scene.base, self.program);
+        if from == self.to { Vec::new() } else { vec![memory.places[from].llc, memory.places[self.to].llc] }
+    }
+
     /// Pages that it moves from where they are in an arrangement.
     #[must_use]
     pub fn copied(&self, scene: &Scene, from: &Arrangement) -> f64 {

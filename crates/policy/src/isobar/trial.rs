@@ -2,6 +2,10 @@
 //! program in a window after it, against that in a window before. A program that did something
 //! else meanwhile, or ended, is no witness. Where those that were to gain by the change are none
 //! any more, what the others did says nothing of it, and it stays unmeasured.
+//!
+//! What looks as if a program did something else, many more misses or far fewer, is what a change
+//! of its cache does as well. So one whose cache was changed stays a witness where that began at
+//! once.
 
 use super::calm::there;
 use super::carry::Carried;
@@ -16,6 +20,9 @@ const PATIENCE: f64 = 60.0;
 /// A loss of a protected program that is none: what readings may feign.
 const HARDLY: f64 = 0.005;
 
+/// Readings after a change by which a program is judged that looks like another since then.
+const FEWEST: usize = 2;
+
 /// The part of the predicted gain that those who are left to judge by must have been promised.
 const PROMISED: f64 = 0.5;
 
@@ -28,6 +35,8 @@ struct Witness {
     before: (f64, f64),
     /// Logarithm of the predicted speed-up.
     predicted: f64,
+    /// Whether who shares its cache, or how, was changed.
+    beside: bool,
 }
 
 /// What was changed of a program.
@@ -50,6 +59,8 @@ pub struct Trial {
     pub touched: Vec<Touched>,
     /// The cache, by position, whose ways were divided.
     pub divided: Option<usize>,
+    /// Until when another phase of a program whose cache was changed is the change's doing.
+    pub soon: f64,
     witnesses: Vec<Witness>,
     /// The programs that ran.
     there: Vec<Pid>,
@@ -75,6 +86,9 @@ pub struct Verdict {
     pub moved: usize,
     /// Whether programs came or went meanwhile: what was predicted was not for these.
     pub disturbed: bool,
+    /// Whether a program misses so much more or less since its cache was changed that it looks like
+    /// another: no prediction knew that, and one such says nothing of the next.
+    pub jumped: bool,
     /// The witnesses.
     pub gains: Vec<Gained>,
 }
@@ -128,10 +142,17 @@ impl Trial {
     ) -> Self {
         let witness = |(program, gain): (&Program, &f64)| {
             let before = program.pace(window)?;
-            Some(Witness { pid: program.pid, phase: program.phase, before, predicted: ln(*gain) })
+            Some(Witness { pid: program.pid, phase: program.phase, before, predicted: ln(*gain), beside: false })
         };
         let witnesses = programs.list.iter().zip(gains).filter_map(witness).collect();
-        Self { change, touched, divided: None, witnesses, there: there(programs), since: now, quiet: 0 }
+        Self { change, touched, divided: None, soon: now, witnesses, there: there(programs), since: now, quiet: 0 }
+    }
+
+    /// The programs whose caches are changed, which stay witnesses where they do something else
+    /// within some seconds.
+    pub fn watch(&mut self, beside: &[Pid], seconds: f64) {
+        self.soon = self.since + seconds;
+        self.witnesses.iter_mut().for_each(|one| one.beside = beside.contains(&one.pid));
     }
 
     /// An epoch has passed. `busy`: pages still have to move.
@@ -147,6 +168,16 @@ impl Trial {
         self.quiet > settle + window
     }
 
+    /// The speed of a witness now, where it still is one.
+    fn after(&self, witness: &Witness, program: &Program, window: usize) -> Option<(f64, f64)> {
+        if program.phase <= witness.phase {
+            return program.pace(window);
+        }
+        // Its speeds since then may be fewer than a window.
+        let its_doing = witness.beside && program.phase <= self.soon;
+        program.pace(window.min(program.speeds.len().max(FEWEST))).filter(|_| its_doing)
+    }
+
     /// What came of it; `None` where no program that was changed is a witness any more, or those
     /// that are witnesses were promised less than half of what it was to gain, unless one of them
     /// is protected and lost.
@@ -156,9 +187,8 @@ impl Trial {
         let mut variance = 0.0;
         for witness in &self.witnesses {
             let Some(program) = programs.list.iter().find(|program| program.pid == witness.pid) else { continue };
-            let Some((after, error)) = program.pace(window).filter(|_| program.phase <= witness.phase) else {
-                continue;
-            };
+            let Some((after, error)) = self.after(witness, program, window) else { continue };
+            verdict.jumped |= program.phase > witness.phase;
             let gain = after - witness.before.0;
             let own = error * error + witness.before.1 * witness.before.1;
             variance += own;
@@ -208,6 +238,26 @@ mod tests {
         assert!(trial.judge(&after, 3, |_| true).unwrap().broken);
         let all = trial.judge(&running(&[(1, 2e8), (2, 4e8), (3, 4e8)]), 3, |_| false).unwrap();
         assert!(!all.disturbed && (all.predicted - all.measured).abs() < 0.01, "{all:?}");
+    }
+
+    /// Program 1 went to the cache of program 2, which then misses so much more that it looks like
+    /// another. Where that began at once it is the change's doing, and ends the trial; later, or
+    /// where its cache was not changed, it is the program's own.
+    #[test]
+    fn a_program_whose_cache_was_changed_is_judged_though_it_looks_like_another() {
+        let touched = || vec![Touched { pid: Pid(1), carried: Vec::new(), pages: None }];
+        let judged = |beside: &[Pid], phase: f64| {
+            let before = running(&[(1, 1e8), (2, 2e9)]);
+            let mut trial = Trial::new(1, touched(), &before, &[1.2, 1.0], 3, 10.0);
+            trial.watch(beside, 5.0);
+            let mut after = running(&[(1, 1.2e8), (2, 1e8)]);
+            (after.list[1].phase, after.list[1].speeds) = (phase, vec![ln(1e8); 2]);
+            let verdict = trial.judge(&after, 3, |_| false).unwrap();
+            (verdict.jumped, verdict.harmed(0.05))
+        };
+        assert_eq!(judged(&[Pid(1), Pid(2)], 13.0), (true, true));
+        assert_eq!(judged(&[Pid(1), Pid(2)], 16.0), (false, false));
+        assert_eq!(judged(&[Pid(1)], 13.0), (false, false));
     }
 
     /// All gain 10 %; what one loses ends the trial beyond twice what it may, or where it is
