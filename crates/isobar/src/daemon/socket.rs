@@ -46,16 +46,17 @@ fn listening(fresh: &Path, path: &Path, group: Option<u32>) -> io::Result<UnixLi
     Ok(listener)
 }
 
-/// The folder, which the group must be able to pass through; one of others is left as it is.
+/// The folder, which the group must be able to pass through, where it is isobar's own: made here, or
+/// the usual one. Any other may have more in it than the socket, and is left as it is.
 fn prepare(folder: &Path, group: Option<u32>) -> io::Result<()> {
+    let is_own = !folder.is_dir() || folder == super::runtime_folder();
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let found = fs::metadata(folder)?;
-    let ours = found.uid() == rustix::process::geteuid().as_raw();
-    let sticky = found.mode() & 0o1000 != 0;
-    if let Some(group) = group.filter(|_| ours && !sticky && found.mode() & 0o001 == 0)
+    let is_ours = is_own && found.uid() == rustix::process::geteuid().as_raw();
+    if let Some(group) = group.filter(|_| is_ours && found.mode() & 0o001 == 0)
         && chown(folder, None, Some(group)).is_ok()
     {
-        fs::set_permissions(folder, Permissions::from_mode((found.mode() & 0o777) | 0o050))?;
+        fs::set_permissions(folder, Permissions::from_mode((found.mode() & 0o777) | 0o010))?;
     }
     Ok(())
 }
@@ -88,7 +89,10 @@ mod tests {
         let group = rustix::process::getegid().as_raw();
         let _bound = bind(&path, Some(group)).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o660);
-        assert_eq!(fs::metadata(path.parent().unwrap()).unwrap().mode() & 0o777, 0o750);
+        assert_eq!(fs::metadata(path.parent().unwrap()).unwrap().mode() & 0o777, 0o700, "it was there before");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");
+        let made = folder.path().join("made/control.sock");
+        let _bound = bind(&made, Some(group)).unwrap();
+        assert_eq!(fs::metadata(made.parent().unwrap()).unwrap().mode() & 0o777, 0o710);
     }
 }

@@ -152,7 +152,7 @@ impl Changed {
         let Some((count, state)) = found else { return "nothing is left changed".to_owned() };
         let state = state.display();
         format!(
-            "{count} threads or resctrl groups are left as isobar changed them; {state} has what they were: run \
+            "{count} threads, resctrl groups or switches are left as isobar changed them; {state} has what they were: run \
              `isobar restore --state {state}`"
         )
     }

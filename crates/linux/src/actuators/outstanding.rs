@@ -5,12 +5,12 @@ use super::ledger::Ledger;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The number of threads and resctrl groups that are changed now.
+/// The number of threads, resctrl groups, and switches of the kernel that are changed now.
 #[derive(Clone, Debug, Default)]
 pub struct Outstanding(Arc<AtomicUsize>);
 
 impl Outstanding {
-    /// Threads and groups that would have to be put back.
+    /// Threads, groups and switches that would have to be put back.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.load(Ordering::SeqCst)
@@ -19,7 +19,9 @@ impl Outstanding {
     /// Counts what a ledger holds: once for a plan or a sample, not for each thread.
     pub(super) fn set(&self, ledger: &Ledger) {
         let threads: usize = ledger.processes.values().map(|process| process.threads.len()).sum();
-        self.0.store(threads + ledger.resctrl.as_ref().map_or(0, |record| record.groups.len()), Ordering::SeqCst);
+        let groups = ledger.resctrl.as_ref().map_or(0, |record| record.groups.len());
+        let switches = usize::from(ledger.balancing.is_some()) + usize::from(ledger.weights.is_some());
+        self.0.store(threads + groups + switches, Ordering::SeqCst);
     }
 
     /// One thread less has to be put back. Only the thread that acts writes the count.

@@ -266,7 +266,10 @@ mod tests {
     fn what_first_touch_does_well_is_left_to_it() {
         let alone = advised(&[[100, 0, 0, 0], [500, 2, 0, 0]], 4);
         assert_eq!(alone.policy, Some("first-touch"));
-        assert!(alone.reasons[0].contains("100 % of the accesses are to pages on the node that uses them most"), "{alone:?}");
+        assert!(
+            alone.reasons[0].contains("100 % of the accesses are to pages on the node that uses them most"),
+            "{alone:?}"
+        );
         assert!(alone.steps.is_empty());
     }
 
