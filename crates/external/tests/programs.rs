@@ -144,8 +144,9 @@ fn floods_are_bounded() {
     let mut endless = steady("exec cat /dev/zero");
     assert!(fault(&mut endless).contains("wrote a line of more than 8 MiB, and was ended"));
     let mut lines = steady("exec yes '{\"actions\":[]}'");
-    lines.decide(&seen());
-    assert!(fault(&mut lines).contains("wrote a line that was not asked for"));
+    // Seen before the first question, where the program is quick, or before the second.
+    let notes = [lines.decide(&seen()).notes, lines.decide(&seen()).notes].concat();
+    assert!(notes[0].contains("wrote a line that was not asked for"), "{notes:?}");
     // A program that floods its stderr answers all the same.
     let flood = format!("yes flood >&2 & while read -r l; do echo '{PLAN}'; done");
     let mut flood = steady(&flood);
@@ -198,9 +199,18 @@ fn all_that_it_started_ends_with_it() {
     assert_eq!(moves(&policy.decide(&seen())), 1);
     drop(policy);
     for pid in fs::read_to_string(&pids).unwrap().split_whitespace() {
-        let stat = fs::read_to_string(Path::new("/proc").join(pid).join("stat")).unwrap_or_default();
-        assert!(stat.is_empty() || stat.contains(") Z "), "{pid} is still there: {stat}");
+        // A killed process that is nobody's child here is gone a moment after the signal was sent.
+        let until = Instant::now() + Duration::from_secs(20);
+        while is_alive(pid) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert!(!is_alive(pid), "{pid} is still there");
     }
+}
+
+fn is_alive(pid: &str) -> bool {
+    let stat = fs::read_to_string(Path::new("/proc").join(pid).join("stat")).unwrap_or_default();
+    !stat.is_empty() && !stat.contains(") Z ")
 }
 
 #[test]

@@ -46,8 +46,8 @@ fn listening(fresh: &Path, path: &Path, group: Option<u32>) -> io::Result<UnixLi
     Ok(listener)
 }
 
-/// The folder, which the group must be able to pass through, where it is isobar's own: made here, or
-/// the usual one. Any other may have more in it than the socket, and is left as it is.
+/// The folder, which the group must be able to pass through, where it is isobar's own: made here,
+/// or the usual one. Any other may have more in it than the socket, and is left as it is.
 fn prepare(folder: &Path, group: Option<u32>) -> io::Result<()> {
     let is_own = !folder.is_dir() || folder == super::runtime_folder();
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
