@@ -45,9 +45,15 @@ impl Recording<'_> {
             Err(_) if self.killed && told.is_none() => return Ok(Vec::new()),
             Err(error) => return Ok(vec![format!("it does not open: {error}")]),
         };
-        let mut problems = found.problems(told, self.killed, self.said.contains(GIVEN_UP));
+        let mut problems = found.problems(told, self.killed, self.was_given_up());
         problems.extend(found.epochs.map(|_| self.replayed()).transpose()?.flatten());
         Ok(problems)
+    }
+
+    /// Whether isobar said that it gave the recording up, while it ran or with its last words.
+    fn was_given_up(&self) -> bool {
+        let named = format!("{}: ", self.file.display());
+        self.said.contains(GIVEN_UP) || self.said.contains(&named)
     }
 
     /// Asks isobar to decide all epochs again.

@@ -435,6 +435,8 @@ pub fn shown<M: Machine>(
     if ended.is_err() {
         // The report's end is not written then.
         after.remarks.iter().for_each(|remark| failure::tell(&format!("remark: {remark}")));
+        let why = recorded.as_ref().err();
+        why.iter().for_each(|why| failure::tell(&format!("remark: the recording ended early: {why}")));
     }
     reporter.end(&ended?, &after)?;
     Ok(recorded.map(drop))

@@ -44,5 +44,10 @@ fn later(now: &Config, fresh: &Config) -> Vec<&'static str> {
         ("manage.stop_seconds", |a, b| (a.stop_seconds - b.stop_seconds).abs() > 0.0),
     ];
     let keys = differs.iter().filter(|(_, differs)| differs(a, b)).map(|(key, _)| *key);
-    keys.chain((now.daemon != fresh.daemon).then_some("[daemon]")).collect()
+    let sections = [
+        ("[daemon]", now.daemon != fresh.daemon),
+        ("[metrics]", now.metrics != fresh.metrics),
+        ("[exec]", now.exec != fresh.exec),
+    ];
+    keys.chain(sections.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name)).collect()
 }

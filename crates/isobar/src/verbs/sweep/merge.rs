@@ -6,6 +6,7 @@ use crate::text::json_line;
 use anyhow::Context;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -29,7 +30,7 @@ pub fn merge(jobs: &[Job], folder: &Path, json: bool, out: &mut dyn Write) -> an
             Err(error) => return Err(bad_input(format!("{}: cannot be read: {error}", job.result(folder).display()))),
         }
     }
-    measure(&mut rows);
+    measure(&mut rows, jobs);
     if json {
         rows.iter().try_for_each(|row| writeln!(out, "{}", json_line(&Value::Object(row.clone()))))?;
     } else {
@@ -74,16 +75,25 @@ fn joined(point: &Row, figures: Row) -> Row {
     row
 }
 
-/// The improvement of each simulation over stock Linux on the same workload and seed, as `sim`
-/// prints it, where that was among the jobs.
-fn measure(rows: &mut [Row]) {
-    let key = |row: &Row| Some((row.get("workload")?.to_string(), row.get("seed")?.to_string()));
+/// The improvement of each simulation over stock Linux with the same workload, seed and schedules,
+/// as `sim` prints it, where that was among the jobs.
+fn measure(rows: &mut [Row], jobs: &[Job]) {
+    let alike: BTreeMap<&str, Vec<&OsString>> = jobs.iter().map(|job| (&*job.name, but_for_policy(job))).collect();
+    let key = |row: &Row| Some((alike.get(row.get("job")?.as_str()?)?, row.get("seed")?.to_string()));
     let is_base = |row: &&Row| row.get("policy").and_then(Value::as_str) == Some(BASE);
     let base: BTreeMap<_, _> = rows.iter().filter(is_base).filter_map(|row| Some((key(row)?, seconds(row)))).collect();
     for row in rows.iter_mut().filter(|row| row.get("kind").and_then(Value::as_str) == Some(Kind::Sim.name())) {
         let gain = key(row).and_then(|key| mean_gain(&seconds(row), base.get(&key)?));
         row.insert("vs_linux_percent".to_owned(), gain.into());
     }
+}
+
+/// What a job runs, but for its policy and the settings of that, which stock Linux has none of. Two
+/// workloads of one name in two folders are not one.
+fn but_for_policy(job: &Job) -> Vec<&OsString> {
+    let is_policy =
+        |word: &&OsString| ["--policy=", "--set="].iter().any(|key| word.to_string_lossy().starts_with(key));
+    job.arguments.iter().filter(|word| !is_policy(word)).collect()
 }
 
 /// The completion times of the applications.
@@ -134,8 +144,14 @@ mod tests {
     use super::*;
 
     fn job(policy: &str) -> Job {
+        job_on("a/w.toml", policy)
+    }
+
+    fn job_on(workload: &str, policy: &str) -> Job {
         let mut draft = Draft::of(Kind::Sim);
-        draft.parameter("workload", "w").parameter("policy", policy).parameter("seed", 1);
+        draft.file("workload", Path::new(workload), &[workload.to_owned()]);
+        draft.parameter("policy", policy).parameter("seed", 1);
+        draft.argument(workload).argument(format!("--policy={policy}"));
         draft.finish(None)
     }
 
@@ -144,6 +160,22 @@ mod tests {
             r#"{{"seed":1,"policies":[{{"policy":"x","antt":{antt},"vs_linux_percent":null,"apps":[{{"seconds":{}}},{{"seconds":{}}}]}}]}}"#,
             seconds[0], seconds[1]
         )
+    }
+
+    #[test]
+    fn workloads_of_one_name_in_two_folders_are_measured_each_against_its_own_linux() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("jobs")).unwrap();
+        let jobs = ["linux", "dino"].map(|policy| ["a/w.toml", "b/w.toml"].map(|file| job_on(file, policy))).concat();
+        for (job, seconds) in jobs.iter().zip([10.0, 100.0, 9.0, 90.0]) {
+            fs::write(job.result(folder.path()), result(1.0, [seconds; 2])).unwrap();
+        }
+        let mut text = Vec::new();
+        assert_eq!(merge(&jobs, folder.path(), false, &mut text).unwrap(), 0);
+        let text = String::from_utf8(text).unwrap();
+        let gains: Vec<f64> =
+            text.lines().skip(1).map(|line| line.rsplit(',').next().unwrap().parse().unwrap()).collect();
+        assert_eq!(gains.iter().map(|gain| gain.round()).collect::<Vec<_>>(), [0.0, 0.0, 10.0, 10.0]);
     }
 
     #[test]
