@@ -73,6 +73,8 @@ fn by_policy() -> Result<()> {
     };
     let mut subject = start()?;
     subject.ask(&format!("reserve a {PAGES}"))?;
+    // Of a program that was seen on two nodes, the shim splits pages over both pairs of them.
+    subject.ask("pin 0")?;
     subject.ask("touched a 0 9")?;
     let mut filler = Filler { subject, next: 0 };
     let mut last = BTreeMap::new();
