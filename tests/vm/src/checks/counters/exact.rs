@@ -4,7 +4,7 @@
 use super::reported::{self, count, sum, within};
 use crate::evidence::{text, uptime};
 use crate::suite::{Suite, same};
-use crate::worker::Worker;
+use crate::worker::{Log, Worker};
 use anyhow::{Context, Result, ensure};
 use std::thread::sleep;
 use std::time::Duration;
@@ -67,23 +67,54 @@ fn middle() -> Result<()> {
     manage.epochs(2)?;
     let reported = manage.reported()?;
     let log = worker.log(0)?;
-    let (mut found, mut truth, mut epochs) = (0.0, 0.0, 0);
     // The first count begins while isobar itself still starts, and has the CPU.
-    let counts = reported.iter().filter_map(|epoch| Some((epoch, count(epoch, tid, "instructions")?)));
-    for (epoch, counted) in counts.skip(1) {
-        let (time, interval) = (seconds(&epoch["time"])?, seconds(&epoch["interval"])?);
-        let executed = log.executed_until(opened + time) - log.executed_until(opened + time - interval);
-        let counted = to_float(counted);
-        ensure!((counted / executed - 1.0).abs() < 0.1, "epoch {}: {counted} of {executed}", epoch["epoch"]);
-        (found, truth, epochs) = (found + counted, truth + executed, epochs + 1);
-    }
+    let counted = reported.iter().filter_map(|epoch| Some((epoch, count(epoch, tid, "instructions")?)));
+    let counted: Vec<_> = counted.skip(1).map(|(epoch, count)| Counted::of(epoch, count)).collect::<Result<_>>()?;
+    let epochs = counted.len();
     ensure!(epochs >= 4, "only {epochs} epochs of the thread were counted: the check would prove nothing");
+    // isobar's clock begins once it has read what was typed and opened its sensors: a little after
+    // its process. One such moment must fit every epoch.
+    let moments = (0..150).map(|step| opened + 0.002 * f64::from(step));
+    let fit = |moment: f64| (Counted::worst(&counted, &log, moment), moment);
+    let (worst, moment) = moments.map(fit).min_by(|a, b| a.0.total_cmp(&b.0)).context("no moment")?;
+    ensure!(
+        worst < 0.1,
+        "an epoch is off by {:.0} %: {counted:?}, opened {:.3} s after its start",
+        100.0 * worst,
+        moment - opened
+    );
+    let found: f64 = counted.iter().map(|one| one.count).sum();
+    let truth: f64 = counted.iter().map(|one| one.executed(&log, moment)).sum();
     ensure!(
         (found / truth - 1.0).abs() < 0.01,
         "{epochs} epochs: isobar counted {found}, the program executed {truth}"
     );
     let last = reported.last().context("no epoch")?;
     same("the thread that has ended is reported", reported::thread(last, tid).is_some(), false)
+}
+
+/// What isobar counted in an epoch, which ends so many seconds after it opened its sensors.
+#[derive(Debug)]
+struct Counted {
+    time: f64,
+    interval: f64,
+    count: f64,
+}
+
+impl Counted {
+    fn of(epoch: &serde_json::Value, count: u64) -> Result<Self> {
+        Ok(Self { time: seconds(&epoch["time"])?, interval: seconds(&epoch["interval"])?, count: to_float(count) })
+    }
+
+    /// What the program executed meanwhile, by its own log.
+    fn executed(&self, log: &Log, opened: f64) -> f64 {
+        log.executed_until(opened + self.time) - log.executed_until(opened + self.time - self.interval)
+    }
+
+    /// The largest relative difference.
+    fn worst(all: &[Self], log: &Log, opened: f64) -> f64 {
+        all.iter().map(|one| (one.count / one.executed(log, opened) - 1.0).abs()).fold(0.0, f64::max)
+    }
 }
 
 /// When a process started, in seconds since the guest did, to 10 ms (`proc_pid_stat(5)`, field 22).
