@@ -31,8 +31,8 @@ pub struct Restore {
     /// others
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// Put back what the daemon left, and leave pages that `pages apply` moved: the state file is the one that the
-    /// daemon's configuration names, else the usual one
+    /// Put back what the daemon left, and leave pages that `pages apply` moved: the state file is
+    /// the one that the daemon's configuration names, else the usual one
     #[arg(long, conflicts_with = "state")]
     service: bool,
     /// The daemon's configuration, instead of /etc/isobar/isobar.toml
@@ -71,8 +71,8 @@ impl Verb for Restore {
 }
 
 impl Restore {
-    /// The daemon's state file. Its configuration may have been broken since it started, which is no
-    /// reason to put nothing back.
+    /// The daemon's state file. Its configuration may have been broken since it started, which is
+    /// no reason to put nothing back.
     fn of_daemon(&self) -> anyhow::Result<PathBuf> {
         let usual = Path::new(CONFIG);
         let file = self.config.as_deref().or_else(|| usual.exists().then_some(usual));

@@ -40,7 +40,8 @@ pub struct Desk {
     pub usual_interval: Seconds,
     /// What is changed now.
     pub changed: Changed,
-    /// The metrics endpoint, where there is one: how long an epoch may take is its measure of health.
+    /// The metrics endpoint, where there is one: how long an epoch may take is its measure of
+    /// health.
     pub exposed: Option<Arc<Handed>>,
     /// What of a status stays the same.
     pub about: Status,
