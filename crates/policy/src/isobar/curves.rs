@@ -22,6 +22,23 @@ const MIB: f64 = 1_048_576.0;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen(BTreeMap<u64, Point>);
 
+/// What is supposed beyond the readings: elasticities of misses over space.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beyond {
+    /// With less space than was seen.
+    pub less: f64,
+    /// With more.
+    pub more: f64,
+}
+
+impl Beyond {
+    /// The same on both sides.
+    #[must_use]
+    pub const fn both(elasticity: f64) -> Self {
+        Self { less: elasticity, more: elasticity }
+    }
+}
+
 /// Means of logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Point {
@@ -34,7 +51,7 @@ impl Seen {
     /// Takes a reading: bytes held, misses an instruction. One that is far off the curve starts it
     /// anew.
     pub fn read(&mut self, space: f64, misses: f64, elasticity: f64) {
-        let (space, misses) = (ln(space), ln(misses));
+        let (space, misses, elasticity) = (ln(space), ln(misses), Beyond::both(elasticity));
         if self.at(space, elasticity).is_some_and(|known| (known - misses).abs() > ALIEN) {
             self.0.retain(|_, point| (point.space - space).abs() > 1.0);
             if self.at(space, elasticity).is_some_and(|known| (known - misses).abs() > 2.0 * ALIEN) {
@@ -50,27 +67,30 @@ impl Seen {
 
     /// Logarithm of the misses at a logarithm of space: between points linear, beyond them by an
     /// elasticity; `None` without a point.
-    fn at(&self, space: f64, elasticity: f64) -> Option<f64> {
+    fn at(&self, space: f64, beyond: Beyond) -> Option<f64> {
         let mut below: Option<&Point> = None;
         for point in self.0.values() {
             if point.space >= space {
-                let Some(before) = below else { return Some(point.misses + elasticity * (point.space - space)) };
+                let Some(before) = below else { return Some(point.misses + beyond.less * (point.space - space)) };
                 let part = (space - before.space) / (point.space - before.space).max(1e-9);
                 return Some(before.misses + part * (point.misses - before.misses));
             }
             below = Some(point);
         }
-        below.map(|point| point.misses - elasticity * (space - point.space))
+        below.map(|point| point.misses - beyond.more * (space - point.space))
     }
 
     /// The curve up to some bytes, through a reading of now.
     #[must_use]
-    pub fn curve(&self, most: f64, now: (f64, f64), elasticity: f64) -> (MissCurve, f64) {
+    pub fn curve(&self, most: f64, now: (f64, f64), beyond: Beyond) -> (MissCurve, f64) {
         let step = most / f64::from(POINTS);
-        let here = self.at(ln(now.0), elasticity);
+        let here = self.at(ln(now.0), beyond);
         let at = |k: u32| {
             let space = ln(step * f64::from(k));
-            let misses = self.at(space, elasticity).unwrap_or(ln(now.1) + elasticity * (ln(now.0) - space));
+            let misses = self.at(space, beyond).unwrap_or_else(|| {
+                let away = ln(now.0) - space;
+                ln(now.1) + away * if away > 0.0 { beyond.less } else { beyond.more }
+            });
             1000.0 * exp(misses)
         };
         let table: Vec<f64> = (1..=POINTS).map(at).collect();
@@ -110,7 +130,7 @@ mod tests {
             seen.read(1.0 * MIB, 0.04, 0.25);
             seen.read(4.0 * MIB, 0.03, 0.25);
         }
-        let (curve, factor) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.03), 0.5);
+        let (curve, factor) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.03), Beyond::both(0.5));
         assert!((factor - 1.0).abs() < 1e-6);
         assert!((curve.misses(1.0 * MIB) / 0.04 - 1.0).abs() < 0.02);
         assert!((curve.misses(4.0 * MIB) / 0.03 - 1.0).abs() < 0.02);
@@ -122,7 +142,7 @@ mod tests {
         let mut seen = Seen::default();
         (0..5).for_each(|_| seen.read(4.0 * MIB, 0.03, 0.25));
         seen.read(4.0 * MIB, 0.003, 0.25);
-        let (curve, _) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.003), 0.0);
+        let (curve, _) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.003), Beyond::both(0.0));
         assert!((curve.misses(4.0 * MIB) / 0.003 - 1.0).abs() < 0.01);
     }
 }

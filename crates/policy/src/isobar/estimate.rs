@@ -13,6 +13,8 @@
 //! general. When `x` changes (a neighbour, a move) both become known. That is a Kalman filter over
 //! two numbers that hardly change.
 
+use super::curves::Beyond;
+
 /// Part of a reading that is chance: counters of a second, and what a program does differently from
 /// second to second.
 const NOISE: f64 = 0.03;
@@ -89,6 +91,14 @@ impl Reuse {
     #[must_use]
     pub fn unknown() -> Self {
         Self { elasticity: 0.25, variance: 0.0625 }
+    }
+
+    /// The best that may be hoped of it, a standard error from what is likely: less space costs no
+    /// more than this, more space saves as much.
+    #[must_use]
+    pub fn hoped(&self) -> Beyond {
+        let error = self.variance.sqrt();
+        Beyond { less: (self.elasticity - error).max(0.0), more: (self.elasticity + error).min(0.9) }
     }
 
     /// Takes a reading: how the logarithm of the misses changed with that of the space.

@@ -147,6 +147,7 @@ impl Isobar {
                     self.conclude(seen, domains, &trial, &verdict, plan);
                 } else {
                     let change = trial.change;
+                    trial.divided.iter().for_each(|llc| self.ways.keep(*llc));
                     let why = "those that were to gain by it ended, or do something else now";
                     plan.notes.push(format!("change {change} stays unmeasured: {why}"));
                 }
@@ -244,19 +245,28 @@ impl Isobar {
             return;
         }
         let margin = (self.config.min_gain_percent / 100.0).max(self.config.error_weight * self.error);
-        let Some(proposal) = self.ways.propose(seen, scene, memory, &self.config, margin) else { return };
+        let Some(proposal) = self.ways.propose(seen, (scene, &self.programs), memory, &self.config, margin) else {
+            return;
+        };
         let asked = Asked::Ways(seen.machine.llcs()[proposal.llc].id);
         if self.refused.waits(asked) {
             return;
         }
         let sum: f64 = proposal.gains.iter().map(|gain| gain - 1.0).sum();
-        let why = format!("predicted {} summed over all", percent(sum));
+        let why = match proposal.hoped {
+            Some(hoped) => format!(
+                "to learn what space is worth to them: {} summed over all at best, likely {}",
+                percent(hoped),
+                percent(sum)
+            ),
+            None => format!("predicted {} summed over all", percent(sum)),
+        };
         let before = plan.actions.len();
         self.ways.divide(seen, domains, memory, &proposal, &why, &mut plan.actions);
         let untouched = |(pid, _): &(Pid, u64)| Touched { pid: *pid, carried: Vec::new(), pages: None };
         let touched = proposal.division.members.iter().map(untouched).collect();
         let mut trial = self.begin(seen, touched, &proposal.gains, before, plan);
-        trial.divided = Some(proposal.llc);
+        (trial.divided, trial.explores) = (Some(proposal.llc), proposal.hoped.is_some());
         trial.watch(&scene.pids_on(memory, &[proposal.llc], &self.programs), self.config.judged_after(seen));
         self.mode = Mode::Trying(trial);
     }
@@ -272,7 +282,7 @@ impl Isobar {
 
     /// Keeps a change or takes it back.
     fn conclude(&mut self, seen: &Observation, domains: &Domains, trial: &Trial, verdict: &Verdict, plan: &mut Plan) {
-        if !verdict.disturbed && !verdict.jumped {
+        if !verdict.disturbed && !verdict.jumped && !trial.explores {
             self.error += TAKEN * (verdict.wrong() - self.error);
         }
         // To take a division back costs nothing, so that no gain is reason enough.
@@ -287,8 +297,10 @@ impl Isobar {
         if let Some(llc) = trial.divided {
             if undone {
                 self.ways.fail(llc, seen.time.0, rest.0);
-                self.ways.remove(seen, llc, "what was measured fell short of it", &mut plan.actions);
+                self.ways.take_back(seen, llc, "what was measured fell short of it", &mut plan.actions);
                 self.mode = Mode::Settling(self.config.settle_epochs + self.config.window_epochs);
+            } else {
+                self.ways.keep(llc);
             }
             return;
         }

@@ -12,7 +12,7 @@
 //! | what programs are like | [`estimate`], [`curves`], [`program`], [`programs`] |
 //! | who runs where now, which cores are free, whether it is about to change | [`scene`], [`idle`], [`calm`] |
 //! | what a change would do: at first sight for all, roughly for many, exactly for a few | [`prices`], [`rough`], [`predict`] |
-//! | which changes there are, and which pays | [`step`], [`search`], [`passed`], [`ways`] |
+//! | which changes there are, and which pays | [`step`], [`search`], [`passed`], [`ways`], [`division`] |
 //! | where the kernel would put a program | [`balance`] |
 //! | what was tried, what it brought, what is taken back | [`trial`], [`carry`] |
 //! | what a person took back | `undone` |
@@ -31,6 +31,7 @@ pub mod calm;
 pub mod carry;
 pub mod config;
 pub mod curves;
+pub mod division;
 pub mod estimate;
 pub mod idle;
 #[allow(clippy::module_inception)] // The folder and its policy share a name.

@@ -2,6 +2,8 @@
 //! seats that are idle, and what every program is like. What a change would do is asked of this.
 
 use super::config::Config;
+use super::curves::Beyond;
+use super::estimate::Reuse;
 use super::idle::{Idle, runs};
 use super::memory::Memory;
 use super::program::{FEW, Program};
@@ -187,8 +189,16 @@ impl Scene {
         let copied = COPIED.min(1.0 / (LINES * nearest.max(1e-12)));
         let mut scene = Self { units, traits, base, free, flows: Vec::new(), copied, watch };
         scene.hold(memory);
-        scene.bend(memory, programs);
+        scene.bend(memory, programs, |reuse| Beyond::both(reuse.elasticity));
         scene.flows = scene.flows(seen, memory, programs);
+        scene
+    }
+
+    /// The same, were every program's use of the cache as good as may be hoped.
+    #[must_use]
+    pub fn hoped(&self, memory: &Memory, programs: &Programs) -> Self {
+        let mut scene = self.clone();
+        scene.bend(memory, programs, Reuse::hoped);
         scene
     }
 
@@ -245,7 +255,7 @@ impl Scene {
     }
 
     /// The miss curves, through the misses at the bytes that each program holds now.
-    fn bend(&mut self, memory: &Memory, programs: &Programs) {
+    fn bend(&mut self, memory: &Memory, programs: &Programs, beyond: impl Fn(&Reuse) -> Beyond) {
         let most = memory.machine.llcs().iter().map(|cache| cache.bytes).fold(0.0, f64::max);
         for at in 0..self.units.len() {
             let unit = &self.units[at];
@@ -253,7 +263,7 @@ impl Scene {
             if program.misses > FEW && own < most {
                 let seen = programs.curves.get(&program.name).cloned().unwrap_or_default();
                 let now = (own, program.misses);
-                self.traits[unit.program].curve = seen.curve(most / unit.threads, now, program.reuse.elasticity);
+                self.traits[unit.program].curve = seen.curve(most / unit.threads, now, beyond(&program.reuse));
             }
         }
     }

@@ -59,6 +59,8 @@ pub struct Trial {
     pub touched: Vec<Touched>,
     /// The cache, by position, whose ways were divided.
     pub divided: Option<usize>,
+    /// Whether it is made to learn from: then its prediction promises nothing.
+    pub explores: bool,
     /// Until when another phase of a program whose cache was changed is the change's doing.
     pub soon: f64,
     witnesses: Vec<Witness>,
@@ -145,7 +147,17 @@ impl Trial {
             Some(Witness { pid: program.pid, phase: program.phase, before, predicted: ln(*gain), beside: false })
         };
         let witnesses = programs.list.iter().zip(gains).filter_map(witness).collect();
-        Self { change, touched, divided: None, soon: now, witnesses, there: there(programs), since: now, quiet: 0 }
+        Self {
+            change,
+            touched,
+            divided: None,
+            explores: false,
+            soon: now,
+            witnesses,
+            there: there(programs),
+            since: now,
+            quiet: 0,
+        }
     }
 
     /// The programs whose caches are changed, which stay witnesses where they do something else
@@ -202,7 +214,7 @@ impl Trial {
         }
         verdict.error = variance.sqrt();
         let promised: f64 = self.witnesses.iter().map(|witness| witness.predicted).sum();
-        let tells = verdict.broken || verdict.predicted >= PROMISED * promised;
+        let tells = verdict.broken || self.explores || verdict.predicted >= PROMISED * promised;
         (verdict.moved > 0 && tells).then_some(verdict)
     }
 }

@@ -6,54 +6,31 @@
 //! moved to or from its cache, or when those that are there now would be faster without it.
 
 use super::config::Config;
-use super::math::ln;
+use super::division::{Division, Proposal, best, members};
 use super::memory::Memory;
-use super::predict::{Predictor, solutions};
+use super::programs::Programs;
 use super::scene::Scene;
 use super::step::{Step, domain_of};
 use crate::divide_content::capacity::Capacity;
 use crate::kit::domains::Domains;
 use isobar_model::{Action, LlcId, Observation, Pid, Tid, Topology};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Cluster of those that make little of space, and of the rest.
 const NAMES: [&str; 2] = ["isobar-streams", "isobar-rest"];
-/// Parts of the ways, in eighths, that streams are tried with, in this order.
-const EIGHTHS: [usize; 3] = [2, 1, 3];
-/// How many programs streams are tried to be, at most.
-const STREAMS: usize = 5;
 
 /// The ways of the caches that are divided.
 #[derive(Clone, Debug, Default)]
 pub struct Ways {
     divided: BTreeMap<usize, Division>,
+    /// What a division on trial took the place of.
+    before: BTreeMap<usize, Division>,
+    /// The cache whose earlier division is to be asked for again.
+    again: Option<usize>,
     /// Until when a cache is left alone, and how often dividing it did not help in a row.
     rests: BTreeMap<usize, (f64, u32)>,
     /// The cache that was looked at last.
     turn: usize,
-}
-
-/// A cache, by position, in two parts.
-#[derive(Clone, Debug)]
-pub struct Division {
-    /// Its programs, ascending, each with its mask.
-    pub members: Vec<(Pid, u64)>,
-    /// Both masks: that of the streams, that of the rest.
-    pub masks: [u64; 2],
-    /// The mask of each name.
-    pub names: BTreeMap<Arc<str>, u64>,
-}
-
-/// A division that pays.
-#[derive(Clone, Debug)]
-pub struct Proposal {
-    /// The cache, by position.
-    pub llc: usize,
-    /// How.
-    pub division: Division,
-    /// Speed-up of each program, by position.
-    pub gains: Vec<f64>,
 }
 
 impl Ways {
@@ -76,10 +53,12 @@ impl Ways {
         actions: &mut Vec<Action>,
     ) {
         let llcs: Vec<usize> = self.divided.keys().copied().collect();
+        let again = self.again.take();
         for llc in llcs {
             let Some(division) = self.divided.get_mut(&llc) else { continue };
             let now = members(seen, scene, memory, llc);
-            if division.members.iter().map(|(pid, _)| *pid).eq(now.iter().map(|(pid, _)| *pid)) {
+            let same = division.members.iter().map(|(pid, _)| *pid).eq(now.iter().map(|(pid, _)| *pid));
+            if same && again != Some(llc) {
                 continue;
             }
             division.take(seen, scene, &now);
@@ -102,6 +81,7 @@ impl Ways {
 
     /// Takes a division away.
     pub fn remove(&mut self, seen: &Observation, llc: usize, why: &str, actions: &mut Vec<Action>) {
+        self.before.remove(&llc);
         let (Some(division), Some(id)) = (self.divided.remove(&llc), id(seen, llc)) else { return };
         for (name, mask) in NAMES.iter().zip(division.masks) {
             actions.push(Action::SetWays {
@@ -119,6 +99,7 @@ impl Ways {
     pub fn forget(&mut self, llc: LlcId, machine: &Topology) {
         if let Some(at) = machine.llcs().iter().position(|other| other.id == llc) {
             self.divided.remove(&at);
+            self.before.remove(&at);
         }
     }
 
@@ -129,11 +110,12 @@ impl Ways {
         *failures += 1;
     }
 
-    /// The next cache's best division, if it pays.
+    /// The next cache's best division, if it pays, or might by what is not known yet of its
+    /// programs.
     pub fn propose(
         &mut self,
         seen: &Observation,
-        scene: &Scene,
+        (scene, programs): (&Scene, &Programs),
         memory: &Memory,
         config: &Config,
         margin: f64,
@@ -141,11 +123,18 @@ impl Ways {
         let llcs = seen.machine.llcs();
         let next = (0..llcs.len()).map(|k| (self.turn + 1 + k) % llcs.len()).find(|llc| {
             let rests = self.rests.get(llc).is_some_and(|(until, _)| seen.time.0 < *until);
-            !rests && !self.divided.contains_key(llc)
+            !rests && !self.before.contains_key(llc)
         })?;
         self.turn = next;
         let capacity = Capacity::of(&seen.machine, &llcs[next]).filter(Capacity::is_divisible)?;
-        best(seen, scene, memory, config, (next, capacity, margin))
+        let asked = (next, capacity, margin);
+        let divided = self.divided.contains_key(&next);
+        best(seen, (scene, None), memory, config, asked).or_else(|| {
+            if divided {
+                return None;
+            }
+            best(seen, (&scene.hoped(memory, programs), Some(scene)), memory, config, asked)
+        })
     }
 
     /// Carries a proposal out.
@@ -159,7 +148,25 @@ impl Ways {
         actions: &mut Vec<Action>,
     ) {
         set(seen, domains, memory, (proposal.llc, &proposal.division), why, actions);
-        self.divided.insert(proposal.llc, proposal.division.clone());
+        if let Some(old) = self.divided.insert(proposal.llc, proposal.division.clone()) {
+            self.before.insert(proposal.llc, old);
+        }
+    }
+
+    /// A division stays.
+    pub fn keep(&mut self, llc: usize) {
+        self.before.remove(&llc);
+    }
+
+    /// Takes a division back: what it took the place of is there again, once it is followed.
+    pub fn take_back(&mut self, seen: &Observation, llc: usize, why: &str, actions: &mut Vec<Action>) {
+        match self.before.remove(&llc) {
+            Some(old) => {
+                self.divided.insert(llc, old);
+                self.again = Some(llc);
+            }
+            None => self.remove(seen, llc, why, actions),
+        }
     }
 }
 
@@ -195,149 +202,6 @@ fn set(
     }
 }
 
-impl Division {
-    /// Takes the programs that are there now, each with its unit.
-    fn take(&mut self, seen: &Observation, scene: &Scene, now: &[(Pid, usize)]) {
-        let old = std::mem::take(&mut self.members);
-        let [streams, rest] = self.masks;
-        for (pid, unit) in now {
-            let name = &seen.processes[scene.units[*unit].program].name;
-            let own = old.iter().find(|(member, _)| member == pid).map(|(_, mask)| *mask);
-            let mask = own.or_else(|| self.names.get(name).copied()).unwrap_or(rest);
-            self.members.push((*pid, mask));
-            self.names.insert(Arc::clone(name), if mask == streams { streams } else { rest });
-        }
-    }
-
-    /// Whether those that are known would be faster without it.
-    fn is_useless(&self, scene: &Scene, memory: &Memory, now: &[(Pid, usize)]) -> bool {
-        let (mut with, mut without) = (scene.base.clone(), scene.base.clone());
-        for ((_, unit), (_, mask)) in now.iter().zip(&self.members) {
-            (with.masks[*unit], without.masks[*unit]) = (*mask, u64::MAX);
-        }
-        let mut predictor = Predictor::new(scene, memory);
-        let (Some(with), Some(without)) = (predictor.gains(&with), predictor.gains(&without)) else { return true };
-        with.iter().zip(&without).map(|(with, without)| ln(*with / *without)).sum::<f64>() <= 0.0
-    }
-}
-
 fn id(seen: &Observation, llc: usize) -> Option<LlcId> {
     seen.machine.llcs().get(llc).map(|llc| llc.id)
-}
-
-/// Programs of a cache with their units, ascending by pid.
-fn members(seen: &Observation, scene: &Scene, memory: &Memory, llc: usize) -> Vec<(Pid, usize)> {
-    let here = |at: &usize| memory.places[scene.base.domains[*at]].llc == llc;
-    let mut list: Vec<(Pid, usize)> =
-        (0..scene.units.len()).filter(here).map(|at| (seen.processes[scene.units[at].program].pid, at)).collect();
-    list.dedup_by_key(|(pid, _)| *pid);
-    list
-}
-
-/// Of the divisions of a cache the one that gains most, where that is more than the margin for one
-/// program.
-fn best(
-    seen: &Observation,
-    scene: &Scene,
-    memory: &Memory,
-    config: &Config,
-    (llc, capacity, margin): (usize, Capacity, f64),
-) -> Option<Proposal> {
-    let members = members(seen, scene, memory, llc);
-    let traits = |at: usize| &scene.traits[scene.units[at].program];
-    let ready = members.iter().all(|(_, at)| traits(*at).known);
-    if members.len() < 2 || !ready {
-        return None;
-    }
-    let mut order: Vec<(f64, usize)> = members.iter().map(|(_, at)| (need(scene, *at), *at)).collect();
-    // What hardly misses belongs to the rest: it takes no space from it.
-    order.retain(|(_, at)| traits(*at).misses > super::program::FEW);
-    order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let most = solutions(config, scene.units.len()) + 2;
-    let mut asked =
-        Asked { seen, scene, predictor: Predictor::new(scene, memory), most, members, order, llc, capacity };
-    let wanted = asked.members.iter().map(|(_, unit)| scene.wanted(scene.units[*unit].program, margin));
-    let wanted = wanted.fold(0.0, f64::max);
-    let (worth, proposal) = asked.best()?;
-    (worth > wanted).then_some(proposal)
-}
-
-/// What the divisions of a cache bring.
-struct Asked<'a> {
-    seen: &'a Observation,
-    scene: &'a Scene,
-    predictor: Predictor<'a>,
-    /// How many arrangements may be solved.
-    most: u32,
-    members: Vec<(Pid, usize)>,
-    /// Units by what they make of their space, the least first.
-    order: Vec<(f64, usize)>,
-    llc: usize,
-    capacity: Capacity,
-}
-
-impl Asked<'_> {
-    /// The best of them: first how many programs are parted from the rest, with a quarter of the
-    /// ways and one more at a time for as long as that helps; then with fewer ways and with more.
-    fn best(&mut self) -> Option<(f64, Proposal)> {
-        let (mut best, mut parted) = (None::<(f64, Proposal)>, 1);
-        for streams in 1..self.order.len().min(STREAMS + 1) {
-            let next = self.ask(streams, EIGHTHS[0]);
-            let worth = |of: &Option<(f64, Proposal)>| of.as_ref().map_or(f64::NEG_INFINITY, |(worth, _)| *worth);
-            if streams > 2 && worth(&next) <= worth(&best) {
-                break;
-            }
-            if worth(&next) > worth(&best) {
-                (best, parted) = (next, streams);
-            }
-        }
-        if self.order.len() < 2 {
-            return None;
-        }
-        for eighths in &EIGHTHS[1..] {
-            let next = self.ask(parted, *eighths);
-            if next.as_ref().is_some_and(|(worth, _)| best.as_ref().is_none_or(|(most, _)| worth > most)) {
-                best = next;
-            }
-        }
-        best
-    }
-
-    /// What a division is worth, over all programs and their horizons; `None` where there is none,
-    /// or a program would lose more than it may.
-    fn ask(&mut self, streams: usize, eighths: usize) -> Option<(f64, Proposal)> {
-        let Self { scene, capacity, .. } = *self;
-        if self.predictor.solved >= self.most {
-            return None;
-        }
-        let few = (capacity.ways * eighths / 8).max(capacity.min_ways);
-        if few + capacity.min_ways > capacity.ways {
-            return None;
-        }
-        let masks = capacity.masks([capacity.ways - few, few]);
-        let (rest, own) = (masks[0], masks[1]);
-        let mut at = scene.base.clone();
-        self.members.iter().for_each(|(_, unit)| at.masks[*unit] = rest);
-        self.order[..streams].iter().for_each(|(_, unit)| at.masks[*unit] = own);
-        let gains = self.predictor.gains(&at).filter(|gains| !scene.harms(gains))?;
-        let worth: f64 = scene.traits.iter().zip(&gains).map(|(one, gain)| one.stake() * ln(*gain)).sum();
-        let mut division = Division { members: Vec::new(), masks: [own, rest], names: BTreeMap::new() };
-        for (pid, unit) in &self.members {
-            let name = &self.seen.processes[scene.units[*unit].program].name;
-            division.members.push((*pid, at.masks[*unit]));
-            division.names.insert(Arc::clone(name), at.masks[*unit]);
-        }
-        Some((worth, Proposal { llc: self.llc, division, gains }))
-    }
-}
-
-/// What a program makes of its space: the part of its time that it would lose with half of it, for
-/// each byte that it holds.
-fn need(scene: &Scene, at: usize) -> f64 {
-    let unit = &scene.units[at];
-    let one = &scene.traits[unit.program];
-    let own = unit.space / unit.threads;
-    let (now, half) = (one.curve.0.misses(own), one.curve.0.misses(own / 2.0));
-    let waits = (1.0 - one.compute / one.seconds.max(1e-12)).max(0.0);
-    unit.threads * waits * (half / now.max(1e-12) - 1.0) / unit.space.max(64.0)
 }
