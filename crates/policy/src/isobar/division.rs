@@ -1,5 +1,5 @@
-//! A cache in two parts, and which division of it brings most: asked of the contention model, with the curves as they are
-//! likely to be, or as good as may be hoped where no reading has told.
+//! A cache in two parts, and which division of it brings most: asked of the contention model, with
+//! the curves as they are likely to be, or as good as may be hoped where no reading has told.
 
 use super::config::Config;
 use super::math::ln;
