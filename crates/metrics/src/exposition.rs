@@ -85,6 +85,13 @@ impl Exposition {
         self.about.interval_seconds = interval.0;
     }
 
+    /// Says which policy decides, where another took its place.
+    pub fn decided_by(&mut self, policy: &str) {
+        if self.about.policy != policy {
+            policy.clone_into(&mut self.about.policy);
+        }
+    }
+
     /// Takes the next epoch.
     pub fn take(&mut self, taken: &Taken<'_>) {
         let Taken { view, seen, managed, plan, outcome, missing } = *taken;

@@ -20,6 +20,11 @@ pub fn runtime_folder() -> PathBuf {
     from_service_manager("RUNTIME_DIRECTORY").unwrap_or_else(usual)
 }
 
+/// Where a daemon writes down what it changed, unless its configuration says.
+pub fn state_file() -> PathBuf {
+    runtime_folder().join("state.json")
+}
+
 /// The socket that a daemon makes.
 pub fn socket(configured: Option<&Path>) -> PathBuf {
     configured.map_or_else(|| runtime_folder().join(SOCKET), Path::to_path_buf)

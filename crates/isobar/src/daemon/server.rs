@@ -19,6 +19,10 @@ use std::time::{Duration, Instant};
 /// Clients at a time.
 const CLIENTS: usize = 16;
 
+/// Places of these that are kept for whoever may change things: those who may only look cannot keep
+/// an operator from pausing.
+const KEPT: usize = 4;
+
 /// How long a client may take for a request, and how long the answer may take to be read.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -50,6 +54,13 @@ impl Server {
             log.say(Priority::Notice, why);
         }
         let bound = Arc::new(socket::bind(path, group)?);
+        if let Some(why) = &bound.kept_from_group {
+            let words = format!(
+                "the control socket cannot be given to group {group_name} (daemon.group): {why}: only root and the \
+                 daemon's user may ask; start the daemon with that group (Group= of its unit), or with CAP_CHOWN"
+            );
+            log.say(Priority::Warning, words);
+        }
         let own = rustix::process::geteuid().as_raw();
         let (group_name, log, clients) = (group_name.to_owned(), log.clone(), Arc::default());
         let house = House { board, own, group, group_name, log, clients };
@@ -70,22 +81,23 @@ impl Server {
 
 impl House {
     fn receive(&self, stream: UnixStream) {
-        let place = Place::take(&self.clients);
-        let Some(place) = place else {
+        let timed = stream.set_write_timeout(Some(PATIENCE));
+        let (Ok(peer), Ok(())) = (peers::of(&stream), timed) else { return };
+        let places = if peers::may_change(peer, self.own) { CLIENTS } else { CLIENTS - KEPT };
+        let Some(place) = Place::take(&self.clients, places) else {
             return send(&stream, &refused("too many clients: ask again"));
         };
         let house = self.clone();
         let work = move || {
-            house.serve(&stream);
+            house.serve(&stream, peer);
             drop(place);
         };
         // Where no thread can be had, the client sees the connection closed.
         let _ = thread::Builder::new().name("client".into()).spawn(work);
     }
 
-    fn serve(&self, stream: &UnixStream) {
-        let timed = stream.set_write_timeout(Some(PATIENCE));
-        let (Ok(peer), Ok(())) = (peers::of(stream), timed) else { return };
+    fn serve(&self, stream: &UnixStream, peer: Peer) {
+        // A database of users over a network may take its time: this is the client's own thread.
         let right = peers::right(peer, self.own, self.group);
         let mut lines = Lines::of(MOST_REQUEST);
         while let Some(line) = next_line(stream, &mut lines) {
@@ -160,14 +172,33 @@ fn send(mut stream: &UnixStream, answer: &Answer) {
 struct Place(Arc<AtomicUsize>);
 
 impl Place {
-    fn take(all: &Arc<AtomicUsize>) -> Option<Self> {
+    /// A place, where fewer than `most` are taken.
+    fn take(all: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
         let place = Self(Arc::clone(all));
-        (all.fetch_add(1, Ordering::SeqCst) < CLIENTS).then_some(place)
+        (all.fetch_add(1, Ordering::SeqCst) < most).then_some(place)
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_may_only_look_leaves_places_and_a_place_comes_back() {
+        let all = Arc::new(AtomicUsize::new(0));
+        let mut readers: Vec<Place> = (0..20).filter_map(|_| Place::take(&all, CLIENTS - KEPT)).collect();
+        assert_eq!(readers.len(), 12);
+        let operators: Vec<Place> = (0..20).filter_map(|_| Place::take(&all, CLIENTS)).collect();
+        assert_eq!(operators.len(), 4);
+        readers.pop();
+        drop(operators);
+        assert!(Place::take(&all, CLIENTS - KEPT).is_some());
+        assert_eq!(all.load(Ordering::SeqCst), 11);
     }
 }

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 pub struct Bound {
     /// Where clients come.
     pub listener: UnixListener,
+    /// Why the group has no way to it, where it was to have one.
+    pub kept_from_group: Option<io::Error>,
     path: PathBuf,
 }
 
@@ -22,7 +24,7 @@ pub struct Bound {
 pub fn bind(path: &Path, group: Option<u32>) -> anyhow::Result<Bound> {
     let place = || format!("{}: the control socket cannot be made", path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    prepare(folder, group).with_context(place)?;
+    let passable = prepare(folder, group).with_context(place)?;
     if UnixStream::connect(path).is_ok() {
         bail!(
             "{}: another isobar daemon answers there: stop it first, or name another `daemon.socket`",
@@ -35,30 +37,34 @@ pub fn bind(path: &Path, group: Option<u32>) -> anyhow::Result<Bound> {
     if listener.is_err() {
         let _ = fs::remove_file(&fresh);
     }
-    Ok(Bound { listener: listener?, path: path.to_owned() })
+    let (listener, shared) = listener?;
+    Ok(Bound { listener, kept_from_group: shared.and(passable).err(), path: path.to_owned() })
 }
 
-fn listening(fresh: &Path, path: &Path, group: Option<u32>) -> io::Result<UnixListener> {
+/// The socket, and whether it could be given to the group.
+fn listening(fresh: &Path, path: &Path, group: Option<u32>) -> io::Result<(UnixListener, io::Result<()>)> {
     let listener = UnixListener::bind(fresh)?;
-    let shared = group.is_some_and(|group| chown(fresh, None, Some(group)).is_ok());
-    fs::set_permissions(fresh, Permissions::from_mode(if shared { 0o660 } else { 0o600 }))?;
+    let given = group.map_or(Ok(()), |group| chown(fresh, None, Some(group)));
+    let mode = if group.is_some() && given.is_ok() { 0o660 } else { 0o600 };
+    fs::set_permissions(fresh, Permissions::from_mode(mode))?;
     fs::rename(fresh, path)?;
-    Ok(listener)
+    Ok((listener, given))
 }
 
 /// The folder, which the group must be able to pass through, where it is isobar's own: made here,
-/// or the usual one. Any other may have more in it than the socket, and is left as it is.
-fn prepare(folder: &Path, group: Option<u32>) -> io::Result<()> {
+/// or the usual one. Any other may have more in it than the socket, and is left as it is. Within:
+/// whether the group could be let through.
+fn prepare(folder: &Path, group: Option<u32>) -> io::Result<io::Result<()>> {
     let is_own = !folder.is_dir() || folder == super::runtime_folder();
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let found = fs::metadata(folder)?;
     let is_ours = is_own && found.uid() == rustix::process::geteuid().as_raw();
-    if let Some(group) = group.filter(|_| is_ours && found.mode() & 0o001 == 0)
-        && chown(folder, None, Some(group)).is_ok()
-    {
+    let Some(group) = group.filter(|_| is_ours && found.mode() & 0o001 == 0) else { return Ok(Ok(())) };
+    let given = chown(folder, None, Some(group));
+    if given.is_ok() {
         fs::set_permissions(folder, Permissions::from_mode((found.mode() & 0o777) | 0o010))?;
     }
-    Ok(())
+    Ok(given)
 }
 
 impl Drop for Bound {
@@ -92,7 +98,8 @@ mod tests {
         assert_eq!(fs::metadata(path.parent().unwrap()).unwrap().mode() & 0o777, 0o700, "it was there before");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");
         let made = folder.path().join("made/control.sock");
-        let _bound = bind(&made, Some(group)).unwrap();
+        let bound = bind(&made, Some(group)).unwrap();
+        assert!(bound.kept_from_group.is_none());
         assert_eq!(fs::metadata(made.parent().unwrap()).unwrap().mode() & 0o777, 0o710);
     }
 }

@@ -62,7 +62,13 @@ impl Exposer {
     /// Says how often epochs are to come.
     pub fn every(&mut self, interval: Seconds) {
         self.exposition.every(interval);
-        self.handed.every(interval, self.exposition.families());
+        self.handed.every(interval);
+        self.handed.begin(self.exposition.families());
+    }
+
+    /// What the endpoint answers from, for who changes the interval of a loop that runs.
+    pub fn handed(&self) -> Arc<Handed> {
+        Arc::clone(&self.handed)
     }
 
     /// Takes an epoch.
@@ -100,6 +106,8 @@ impl Observer for Beside<'_> {
 
     fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), BoxError> {
         let dropped = (self.dropped)();
+        self.exposer.exposition.decided_by(epoch.policy);
+        self.exposer.exposition.every(epoch.interval);
         seen_as_moment(epoch, |moment| self.exposer.take(moment, Some(dropped)));
         self.shown.epoch(epoch)
     }

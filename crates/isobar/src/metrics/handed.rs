@@ -48,9 +48,13 @@ impl Handed {
     }
 
     /// Says how often epochs are to come.
-    pub fn every(&self, interval: Seconds, families: Families) {
-        let mut now = self.now();
-        (now.interval, now.families) = (interval.0, Arc::new(families));
+    pub fn every(&self, interval: Seconds) {
+        self.now().interval = interval.0;
+    }
+
+    /// Hands over what is known before the first epoch.
+    pub fn begin(&self, families: Families) {
+        self.now().families = Arc::new(families);
     }
 
     /// Hands over an epoch.

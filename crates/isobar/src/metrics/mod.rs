@@ -8,4 +8,5 @@ mod pace;
 mod serve;
 
 pub use exposer::{Exposer, Wanted};
+pub use handed::Handed;
 pub use pace::Paced;

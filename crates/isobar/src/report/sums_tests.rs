@@ -2,7 +2,7 @@
 
 use super::*;
 use isobar_model::topology::synthetic::synthetic;
-use isobar_model::{Outcome, Plan, Process, Sample, Thread, Tid};
+use isobar_model::{Outcome, Plan, Process, Sample, Seconds, Thread, Tid};
 use isobar_runtime::{Epoch, Tally};
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ fn said(actions: Vec<Action>, outcomes: Option<Vec<ActionOutcome>>, each: bool) 
     let outcome = outcomes.map(|actions| Outcome { actions });
     let epoch = Epoch {
         number: 1,
+        policy: "p",
+        interval: Seconds(1.0),
         sample: &sample,
         seen: &seen,
         managed: &seen,

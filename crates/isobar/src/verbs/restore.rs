@@ -3,9 +3,13 @@
 
 use super::Verb;
 use super::pages::undo;
+use crate::daemon::{self, CONFIG};
+use crate::failure::{bad_input, tell};
+use crate::input;
 use crate::machines::linux;
 use crate::text::{json_line, plain};
 use isobar_linux::actuators::origins::WentBack;
+use isobar_runtime::settings::Config;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,16 +20,24 @@ use std::path::{Path, PathBuf};
     name = "restore",
     after_help = "Example:
   isobar restore
+  isobar restore --service
   isobar restore --state /run/isobar/state.json --json
 
 Exit code: 0 put back, or nothing to do; 1 not everything could be put back, or another isobar runs;
-2 --state names a file that is no state file."
+2 --state names a file that is no state file, or --config one that is no good configuration."
 )]
 pub struct Restore {
     /// The state file; else /run/isobar/state.json for root, $XDG_RUNTIME_DIR/isobar/state.json for
     /// others
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
+    /// Put back what the daemon left, and leave pages that `pages apply` moved: the state file is
+    /// the one that the daemon's configuration names, else the usual one
+    #[arg(long, conflicts_with = "state")]
+    service: bool,
+    /// The daemon's configuration, instead of /etc/isobar/isobar.toml
+    #[arg(long, value_name = "FILE", requires = "service")]
+    config: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -34,9 +46,10 @@ pub struct Restore {
 impl Verb for Restore {
     fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let named = self.state.is_some();
-        let state = self.state.clone().unwrap_or_else(linux::default_state);
+        let state =
+            if self.service { self.of_daemon()? } else { self.state.clone().unwrap_or_else(linux::default_state) };
         let done = linux::restore(&state, named)?;
-        let pages = undo::restore(&state)?;
+        let pages = if self.service { None } else { undo::restore(&state)? };
         if self.json {
             let file = state.display().to_string();
             let (threads, pages) = (done.as_ref().map(linux::report_to_json), pages.as_deref().map(all_to_json));
@@ -54,6 +67,24 @@ impl Verb for Restore {
             pages.iter().flatten().try_for_each(|one| writeln!(out, "{}", plain(&undo::in_words(one))))?;
         }
         undo::left(pages.as_deref().unwrap_or_default()).map_or(Ok(()), |left| Err(anyhow::anyhow!(left)))
+    }
+}
+
+impl Restore {
+    /// The daemon's state file. Its configuration may have been broken since it started, which is
+    /// no reason to put nothing back.
+    fn of_daemon(&self) -> anyhow::Result<PathBuf> {
+        let usual = Path::new(CONFIG);
+        let file = self.config.as_deref().or_else(|| usual.exists().then_some(usual));
+        let read = Config::load(file, &[], &input::settings);
+        let config = match read {
+            Err(error) if self.config.is_none() => {
+                tell(&format!("{error}: the usual state file is taken"));
+                Config::default()
+            }
+            read => read.map_err(bad_input)?,
+        };
+        Ok(config.manage.state_file.unwrap_or_else(daemon::state_file))
     }
 }
 

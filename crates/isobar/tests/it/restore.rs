@@ -2,7 +2,7 @@
 //! be at a path, and while another isobar manages.
 
 use crate::support::processes::Kept;
-use crate::support::{Said, command, isobar, said};
+use crate::support::{Said, command, file, isobar, said};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -89,6 +89,34 @@ fn a_mistyped_path_is_said_plainly() {
     let missing = folder.path().join("mistyped/state.json");
     assert!(restore(&missing).done().contains("no such folder as "));
     assert_eq!(names(folder.path()), [""; 0]);
+}
+
+#[test]
+fn of_the_service_alone_pages_that_an_administrator_moved_stay() {
+    let (folder, state) = place();
+    let pages = folder.path().join("state.pages.json");
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let gone = r#"{"start":1,"program":"/bin/gone","runs":[{"first":1,"pages":2,"node":0}]}"#;
+    fs::write(&pages, format!(r#"{{"version":1,"boot_id":"{}","processes":{{"1":{gone}}}}}"#, boot.trim())).unwrap();
+    let (_place, elsewhere) = file("isobar.toml", format!("[manage]\nstate_file = '{}'\n", state.display()));
+    // The service manager says where the usual file would be.
+    let usual = tempfile::tempdir().unwrap();
+    let service = |config: &str| {
+        let mut command = command(&["restore", "--service", "--config", config]);
+        said(&command.env("RUNTIME_DIRECTORY", usual.path()).output().unwrap())
+    };
+    assert!(service(&elsewhere).done().contains("earlier boot"));
+    assert_eq!((state.exists(), pages.exists()), (false, true));
+    let (_place, nothing) = file("isobar.toml", "");
+    let words = service(&nothing).done().to_owned();
+    assert!(words.starts_with(&usual.path().join("state.json").display().to_string()), "{words}");
+    assert!(restore(&state).done().contains("process 1 has ended"));
+    assert!(!pages.exists());
+
+    let (_place, broken) = file("isobar.toml", "[manage]\nstate_fiel = 'x'\n");
+    service(&broken).refused(&["isobar.toml", "state_fiel"]);
+    isobar(&["restore", "--service", "--state", "x"]).refused(&["--service", "--state"]);
+    isobar(&["restore", "--config", "x"]).refused(&["--service"]);
 }
 
 /// `manage` that found the machine's lock in a file; ends by itself, or with the test.

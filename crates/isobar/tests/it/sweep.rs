@@ -1,9 +1,11 @@
 //! `isobar sweep`: jobs with stable names, run once, resumed, merged and dealt out.
 
 use crate::support::processes::eventually;
-use crate::support::{command, isobar};
+use crate::support::{command, copy_program, isobar};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 const WORKLOAD: &str = "machine = \"node:2 core:2\"\n[run]\nruns = 1\ninstructions_factor = 0.02\n\
                         [[app]]\nprogram = \"milc\"\n[[app]]\nprogram = \"namd\"\n";
@@ -91,6 +93,37 @@ fn a_killed_sweep_goes_on_and_takes_its_jobs_with_it() {
     fs::write(&program, "while read -r line; do echo '{\"actions\": []}'; done").unwrap();
     let done = isobar(&["sweep", &file]);
     assert!(done.out.starts_with("4 jobs done, 2 of them before; 0 failed"), "{} {}", done.out, done.err);
+}
+
+/// As numasim does, which ends its machine.
+#[test]
+fn a_sweep_that_is_asked_to_stop_lets_its_jobs_end_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let (text, program) = (folder.path().join("text"), folder.path().join("machine"));
+    let (ready, ended) = (folder.path().join("ready"), folder.path().join("ended"));
+    let script = format!(
+        "#!/bin/sh\nsleep 600 &\ntrap 'kill $!; echo orderly > {}; exit 1' TERM\necho $! > {}\nwait\n",
+        ended.display(),
+        ready.display()
+    );
+    fs::write(&text, script).unwrap();
+    fs::set_permissions(&text, fs::Permissions::from_mode(0o755)).unwrap();
+    copy_program(&text, &program);
+    fs::write(folder.path().join("e.toml"), "").unwrap();
+    let file = folder.path().join("grid.toml");
+    let grid = format!("[[numasim]]\nexperiments = [\"e.toml\"]\nseeds = [1]\ncommand = '{}'\n", program.display());
+    fs::write(&file, grid).unwrap();
+    let mut sweep = command(&["sweep", file.to_str().unwrap()]).spawn().unwrap();
+    let child = || fs::read_to_string(&ready).unwrap_or_default();
+    eventually("the job has begun", || child().ends_with('\n'));
+    let stopped = Command::new("kill").args(["-s", "TERM", &sweep.id().to_string()]).status().unwrap();
+    assert!(stopped.success());
+    assert_eq!(sweep.wait().unwrap().code(), Some(1), "a job is left to do");
+    assert_eq!(fs::read_to_string(&ended).unwrap(), "orderly\n");
+    let stat = Path::new("/proc").join(child().trim()).join("stat");
+    let state = || fs::read_to_string(&stat).unwrap_or_default();
+    eventually("what the job started has ended", || state().is_empty() || state().contains(") Z "));
+    assert_eq!(results(folder.path()), [""; 0]);
 }
 
 #[test]

@@ -293,6 +293,8 @@ impl<'a, M: Machine> Loop<'a, M> {
         let first = self.tally.epochs == 1;
         Some(Epoch {
             number: self.tally.epochs,
+            policy: self.policy.name(),
+            interval: self.limits.interval,
             sample,
             seen,
             managed: part.as_ref().unwrap_or(seen),

@@ -25,6 +25,10 @@ pub struct Start<'a> {
 pub struct Epoch<'a> {
     /// 1, 2, ...
     pub number: u64,
+    /// The policy that decides: a reload may put another in its place.
+    pub policy: &'a str,
+    /// How often epochs are to come, which a reload may change, too.
+    pub interval: Seconds,
     /// The reading at its end.
     pub sample: &'a Sample,
     /// All that was seen.

@@ -6,6 +6,7 @@ use super::standing;
 use crate::daemon::{Call, Log, Service};
 use crate::machines::adjust::Adjust;
 use crate::machines::linux::Changed;
+use crate::metrics::Handed;
 use crate::report::{Priority, outcome_in_words};
 use crate::signals::StopFlag;
 use crate::verbs::watch::WatchArgs;
@@ -39,6 +40,9 @@ pub struct Desk {
     pub usual_interval: Seconds,
     /// What is changed now.
     pub changed: Changed,
+    /// The metrics endpoint, where there is one: how long an epoch may take is its measure of
+    /// health.
+    pub exposed: Option<Arc<Handed>>,
     /// What of a status stays the same.
     pub about: Status,
 }
@@ -124,6 +128,9 @@ impl Desk {
         }
         let interval = needed.config.interval_seconds.map_or(self.usual_interval, Seconds);
         run.go_on_with(interval, needed.rules);
+        if let Some(exposed) = &self.exposed {
+            exposed.every(interval);
+        }
         self.config = needed.whole;
         Ok(later)
     }

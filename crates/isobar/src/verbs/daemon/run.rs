@@ -7,6 +7,7 @@ use crate::failure::bad_input;
 use crate::machines::adjust::Adjust;
 use crate::machines::paced::Paced;
 use crate::machines::{linux, simulated};
+use crate::metrics::Exposer;
 use crate::record::Recording;
 use crate::report::{Aftermath, Journal, Priority};
 use crate::signals::StopFlag;
@@ -36,7 +37,7 @@ pub fn run(args: &Daemon, watch: &WatchArgs) -> anyhow::Result<()> {
     let mut needed = Needed::from_args_or(watch, Some(WATCHING))?;
     needed.limits.dry_run = args.dry_run;
     needed.limits.despite_missing = args.dry_run;
-    needed.config.state_file.get_or_insert_with(|| daemon::runtime_folder().join("state.json"));
+    needed.config.state_file.get_or_insert_with(daemon::state_file);
     let changed = linux::Changed::default();
     let (left, patience) = (changed.clone(), Duration::from_secs_f64(needed.config.stop_seconds));
     let signals: Vec<_> = linux::stop_signals().into_iter().filter(|signal| *signal != SIGHUP).collect();
@@ -108,6 +109,7 @@ impl Beside<'_> {
         let (board, calls) = switchboard(Arc::clone(&wake));
         let reload = Arc::new(AtomicBool::new(false));
         heed_hangup(Arc::clone(&reload), wake).context("SIGHUP")?;
+        let mut exposer = needed.expose()?;
         let desk = Desk {
             calls,
             stop: self.stop.clone(),
@@ -118,6 +120,7 @@ impl Beside<'_> {
             config: needed.whole.clone(),
             usual_interval,
             changed: self.changed.clone(),
+            exposed: exposer.as_ref().map(Exposer::handed),
             about: self.about(&needed, recorded_to),
         };
         let configured = self.args.socket.as_deref().or(needed.whole.daemon.socket.as_deref());
@@ -128,7 +131,6 @@ impl Beside<'_> {
             service.borrow().ready();
         };
         let say = |priority, message, fields| self.log.say_with(priority, message, fields);
-        let mut exposer = needed.expose()?;
         let Needed { policy, rules, limits, .. } = needed;
         let run = Loop::new(machine, policy, limits).selecting(rules).within(surroundings);
         let mut run = run.commanded_by(Box::new(desk));

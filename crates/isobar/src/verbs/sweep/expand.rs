@@ -204,5 +204,5 @@ fn experiment(grid: &Numasim, file: &Path, texts: &[String], seed: u64) -> Job {
     if let Some(repeats) = grid.repeats {
         draft.parameter("repeats", Value::from(repeats)).argument(format!("--repeats={repeats}"));
     }
-    draft.finish(Some(grid.command.clone()))
+    draft.run_by(&grid.command)
 }

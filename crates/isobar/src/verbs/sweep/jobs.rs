@@ -104,6 +104,12 @@ impl Draft {
         }
     }
 
+    /// The job of another program. As it is written: each of several builds has results of its own.
+    pub fn run_by(mut self, program: &str) -> Job {
+        self.hashed(&["command", program]);
+        self.finish(Some(program.to_owned()))
+    }
+
     /// The job.
     pub fn finish(self, program: Option<String>) -> Job {
         let Self { kind, parameters, arguments, hash } = self;

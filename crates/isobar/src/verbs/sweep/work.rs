@@ -8,15 +8,18 @@ use crate::signals::StopFlag;
 use crate::text::{json_line, plain, plural};
 use anyhow::Context;
 use isobar_linux::launch::bound;
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::json;
+use std::collections::hash_map::RandomState;
 use std::fs::{self, File};
+use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What became of a sweep.
 #[derive(Debug)]
@@ -36,6 +39,9 @@ enum End {
 
 /// How often a job is looked at.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// How long a job that is asked to stop may take to end what it started: numasim ends its machine.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs what has no result yet, `side_by_side` jobs at a time. A job that fails keeps no other from
 /// running.
@@ -87,8 +93,9 @@ impl Sweep<'_> {
 
     fn one(&self, job: &Job) -> anyhow::Result<End> {
         let (result, failure) = (job.result(self.folder), job.failure(self.folder));
-        // Two sweeps of one folder must not write into one file.
-        let beside = |path: &Path| path.with_extension(format!("{}.tmp", std::process::id()));
+        // Two sweeps of one folder, on machines that share it, must not write into one file.
+        let chance = RandomState::new().build_hasher().finish();
+        let beside = |path: &Path| path.with_extension(format!("{chance:016x}.tmp"));
         let (output, complaint) = (Temporary(beside(&result)), Temporary(beside(&failure)));
         let (out, err) = (File::create(&output.0)?, File::create(&complaint.0)?);
         let mut command = match &job.program {
@@ -100,6 +107,8 @@ impl Sweep<'_> {
         match ended {
             Ok(None) => Ok(End::Stopped),
             Ok(Some(status)) if status.success() => {
+                // What has a name is whole, after a loss of power, too.
+                File::open(&output.0)?.sync_all()?;
                 fs::rename(&output.0, &result)?;
                 drop(fs::remove_file(&failure));
                 Ok(End::Done)
@@ -123,8 +132,7 @@ impl Sweep<'_> {
                 return Ok(Some(status));
             }
             if self.stop.is_raised() {
-                child.kill()?;
-                child.wait()?;
+                end(&mut child)?;
                 return Ok(None);
             }
             thread::sleep(PAUSE);
@@ -140,6 +148,24 @@ impl Sweep<'_> {
         let failed: Vec<_> = failed.map(|(index, _)| self.open[*index].name.clone()).collect();
         Done { before, now, left: self.open.len() - ended.len() + stopped, failed }
     }
+}
+
+/// Asks a job to end, and ends it with all of its group where it does not. Its group stays ours to
+/// name until it was waited for.
+fn end(child: &mut Child) -> io::Result<()> {
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let tell = |signal| group.map_or(Ok(()), |group| kill_process_group(group, signal));
+    tell(Signal::TERM)?;
+    let asked = Instant::now();
+    while child.try_wait()?.is_none() {
+        if asked.elapsed() > PATIENCE {
+            tell(Signal::KILL)?;
+            child.wait()?;
+            return Ok(());
+        }
+        thread::sleep(PAUSE);
+    }
+    Ok(())
 }
 
 /// A file that is gone when this is dropped, unless it was renamed.
