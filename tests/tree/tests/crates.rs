@@ -85,6 +85,18 @@ fn over_the_walls(imports: &Imports) -> Vec<String> {
     MAY_IMPORT.iter().flat_map(wrong).collect()
 }
 
+/// A permission that is not used is a hole in the wall.
+#[test]
+fn no_crate_may_import_what_it_does_not() {
+    let imports = imports();
+    let unused = |(name, allowed): &(&str, &[&str])| -> Vec<String> {
+        let unused = allowed.iter().filter(|import| !imports[*name].contains(**import));
+        unused.map(|import| format!("{name} -> {import}")).collect()
+    };
+    let unused: Vec<_> = MAY_IMPORT.iter().flat_map(unused).collect();
+    assert!(unused.is_empty(), "take them off the list:\n{}", unused.join("\n"));
+}
+
 #[test]
 fn an_import_over_a_wall_is_seen() {
     for (name, import) in [

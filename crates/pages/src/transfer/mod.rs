@@ -172,12 +172,6 @@ impl Transfer {
         found
     }
 
-    /// Traced pages without a counterpart.
-    #[must_use]
-    pub fn all_lost(&self) -> u64 {
-        self.lost.values().sum()
-    }
-
     /// The name of a structure.
     #[must_use]
     pub fn name_of(profile: &PageProfile, structure: u32) -> &str {

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// Every policy, in the order of the registry.
-pub fn policies() -> impl Iterator<Item = &'static str> {
-    isobar_policy::registry::entries().iter().map(|entry| entry.name)
+pub fn policies() -> Vec<&'static str> {
+    isobar_runtime::policies::names()
 }
 
 /// What a run said.
