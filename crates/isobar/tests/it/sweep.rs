@@ -160,7 +160,7 @@ fn a_job_array_is_written_for_slurm_and_its_tasks_are_all_the_jobs() {
     assert!(script.contains("#SBATCH --array=1-3\n"), "{script}");
     // As Slurm runs it, task by task.
     for task in 1..=3 {
-        let mut bash = std::process::Command::new("bash");
+        let mut bash = Command::new("bash");
         let run = bash.arg(cluster.join("sweep.sbatch")).env("SLURM_ARRAY_TASK_ID", task.to_string()).output().unwrap();
         assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     }
