@@ -13,7 +13,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Lines of at most so many bytes, the end included.
+    /// Lines of at most `most` bytes, the end included.
     #[must_use]
     pub const fn of(most: usize) -> Self {
         Self { bytes: Vec::new(), most }

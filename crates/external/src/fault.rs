@@ -34,8 +34,8 @@ pub enum Fault {
     #[error("wrote a line that was not asked for, and was ended: expected one plan for each observation")]
     Unasked,
     /// a version of the contract that isobar does not speak
-    #[error("speaks version {0} of the contract, and isobar speaks version {expected}", expected = crate::running::CONTRACT)]
-    Contract(u64),
+    #[error("speaks version {0} of the contract, and isobar speaks version {1}")]
+    Contract(u64, u64),
     /// an answer that is no plan
     #[error("answered with what is no plan: {0}; the answer begins {1}")]
     NotAPlan(WireError, String),
@@ -46,8 +46,8 @@ pub enum Fault {
     #[error("starts again in {0} decisions")]
     Resting(u64),
     /// it died too often
-    #[error("has ended {0} times without {good} good plans between, and is not started again (exec.restarts)", good = crate::restarts::GOOD)]
-    GivenUp(u32),
+    #[error("has ended {0} times without {1} good plans between, and is not started again (exec.restarts)")]
+    GivenUp(u32, u32),
 }
 
 impl Fault {
@@ -55,7 +55,7 @@ impl Fault {
     pub(crate) const fn ends_it(&self) -> bool {
         matches!(
             self,
-            Self::Ended(_) | Self::Silent(_) | Self::LongLine(_) | Self::Unasked | Self::Contract(_) | Self::Start(_)
+            Self::Ended(_) | Self::Silent(_) | Self::LongLine(_) | Self::Unasked | Self::Contract(..) | Self::Start(_)
         )
     }
 }

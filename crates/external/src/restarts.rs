@@ -32,7 +32,7 @@ impl Restarts {
     /// [`Fault::Resting`], [`Fault::GivenUp`].
     pub const fn may_start(&mut self) -> Result<(), Fault> {
         if self.deaths > self.most {
-            return Err(Fault::GivenUp(self.deaths));
+            return Err(Fault::GivenUp(self.deaths, GOOD));
         }
         if self.rest == 0 {
             return Ok(());

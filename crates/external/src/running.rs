@@ -127,7 +127,7 @@ impl Running {
         self.is_new = false;
         match hello {
             Some(Hello { isobar: CONTRACT }) => self.talk.line(until),
-            Some(Hello { isobar }) => Err(Fault::Contract(isobar)),
+            Some(Hello { isobar }) => Err(Fault::Contract(isobar, CONTRACT)),
             None => Ok(Some(line)),
         }
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Where a policy decides, which says what a program's faults mean and how long it may take.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
-    /// On a machine at work, every so many seconds.
+    /// On a machine at work; the seconds between two decisions.
     AtWork(f64),
     /// In a simulation or on what was recorded: time stands still meanwhile.
     Apart,

@@ -134,7 +134,7 @@ fn sampled_addresses_lie_where_the_thread_touched() {
     let mut sensors = Sensors::open(software(), machine()).unwrap();
     sensors.sample().unwrap();
     let first = sensors.sampled_addresses(child.pid(), Some(thread));
-    if first == Sampled::Nobody && !software_opens() {
+    if first == Sampled::NoThread && !software_opens() {
         eprintln!("SKIPPED: software events do not open here");
         return;
     }

@@ -57,7 +57,7 @@ impl Point {
 }
 
 /// The empty group.
-pub(crate) const NOBODY: Point = Point { least: f64::INFINITY, greatest: 0.0, stp: 0.0 };
+pub(crate) const EMPTY: Point = Point { least: f64::INFINITY, greatest: 0.0, stp: 0.0 };
 
 /// A group as it is searched: programs and ways of each cluster.
 pub(crate) type Picked = [(Set, usize)];

@@ -2,7 +2,7 @@
 //! ten times as long, and 6 GB; `ISOBAR_BENCH_PAGES` sets another number. Times are those of the
 //! CPU; behind them stands the most memory that the process had.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_macros)]
 
 mod cpu_time;
 

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 const PROGRAMS: usize = 120;
 /// Programs whose pages are shown over time.
 const WITH_PAGES: usize = 20;
-/// A program is forgotten where so many others are busier: memory stays bounded on a machine that
-/// starts a thousand programs a minute.
+/// A program is forgotten where this number of others are busier: memory stays bounded on a
+/// machine that starts a thousand programs a minute.
 const REMEMBERED: usize = 4000;
 
 /// A program that was seen: its process, since numbers are used again, and its name.

@@ -11,7 +11,7 @@ use ratatui_core::layout::Rect;
 use std::hint::black_box;
 use std::sync::Arc;
 
-/// So many programs of so many threads on eight nodes.
+/// Programs on eight nodes, each with this number of threads.
 fn view(programs: u32, threads: u32) -> View {
     let program = |at: u32| {
         let thread = |k: u32| ThreadView {

@@ -15,7 +15,7 @@ const FULL: f64 = 100.0;
 /// Links that carry less than this part of what they can are not drawn.
 const NAMED: f64 = 0.01;
 
-/// Draws at most so many rows from `y` on; the row behind them.
+/// Draws at most `most` rows from `y` on; the row behind them.
 pub fn draw(view: &View, canvas: &mut Canvas<'_>, y: u16, most: u16) -> u16 {
     if most == 0 {
         return y;

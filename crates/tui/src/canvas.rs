@@ -64,7 +64,7 @@ impl<'a> Canvas<'a> {
         self.buffer.set_stringn(x, y, text, usize::from(room), style).0
     }
 
-    /// A bar of so many columns.
+    /// A bar `columns` wide.
     pub fn bar(&mut self, x: u16, y: u16, columns: u16, part: Option<f64>, ink: Ink) -> u16 {
         self.put(x, y, &bar(usize::from(columns), part), if part.is_some() { ink } else { Ink::Dim })
     }

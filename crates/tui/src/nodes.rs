@@ -13,7 +13,7 @@ const CELL: u16 = 6;
 const WARM: f64 = 1.15;
 const HOT: f64 = 1.3;
 
-/// Draws at most so many rows from `y` on; the row behind them.
+/// Draws at most `most` rows from `y` on; the row behind them.
 pub fn draw(view: &View, canvas: &mut Canvas<'_>, y: u16, most: u16) -> u16 {
     if view.nodes.is_empty() || most < 2 {
         return y;

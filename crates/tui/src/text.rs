@@ -53,7 +53,7 @@ pub fn wrapped(text: &str, columns: usize, lines: usize) -> Vec<String> {
     done.iter().map(|line| short(line, columns)).collect()
 }
 
-/// The text at the left of so many columns, cut where it is wider.
+/// The text at the left of `columns` columns, cut where it is wider.
 #[must_use]
 pub fn left(text: &str, columns: usize) -> String {
     let text = short(text, columns);

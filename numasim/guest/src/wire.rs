@@ -267,7 +267,7 @@ pub const PAGE_TRACE: &str = "--page-trace";
 
 /// As much of a log is handed out.
 pub const MOST_LOG: usize = 1 << 20;
-/// A file that is brought out has at most so many bytes.
+/// The most bytes of a file that is brought out.
 pub const MOST_FILE: u64 = 32 << 20;
 
 /// Where the order lies in the guest.

@@ -5,5 +5,6 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+pub mod circles;
 pub mod crates;
 pub mod source;

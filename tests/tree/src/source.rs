@@ -11,6 +11,9 @@ use syn::visit::{self, Visit};
 /// A module by its path from the root of the crate: `[]` is `lib.rs` or `main.rs`.
 pub type Module = Vec<String>;
 
+/// Uses of one module by another: from, to.
+pub type Edges = BTreeSet<(Module, Module)>;
+
 /// The modules of a crate, and who uses whom.
 pub struct Crate {
     files: BTreeMap<Module, Parsed>,
@@ -18,6 +21,8 @@ pub struct Crate {
 
 /// One file: what it names, and what it hands on.
 struct Parsed {
+    /// Below the folder of sources.
+    path: PathBuf,
     /// Every path in it, as written, `use` trees expanded.
     named: BTreeSet<Vec<String>>,
     /// `use` with a visibility: the new name and where it comes from.
@@ -34,7 +39,7 @@ impl Crate {
     }
 
     /// Every use of one file by another: from, to.
-    pub fn file_edges(&self) -> BTreeSet<(Module, Module)> {
+    pub fn file_edges(&self) -> Edges {
         let edges = self.files.iter().flat_map(|(from, parsed)| {
             let used = parsed.named.iter().filter_map(|path| self.resolve(from, path, 0));
             used.filter(move |to| to != from).map(|to| (from.clone(), to))
@@ -44,13 +49,18 @@ impl Crate {
 
     /// Every use of one module by another of the same folder, whatever lies below them. A module
     /// and what is below it are one thing here.
-    pub fn folder_edges(&self) -> BTreeSet<(Module, Module)> {
+    pub fn folder_edges(&self) -> Edges {
         let siblings = |(from, to): (Module, Module)| {
             let shared = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
             let side = |module: &Module| module.get(..=shared).map(<[String]>::to_vec);
             Some((side(&from)?, side(&to)?))
         };
         self.file_edges().into_iter().filter_map(siblings).collect()
+    }
+
+    /// The file of a module, below the folder of sources.
+    pub fn path(&self, module: &Module) -> &Path {
+        &self.files[module].path
     }
 
     /// How many files were read.
@@ -95,6 +105,7 @@ fn add(files: &mut BTreeMap<Module, Parsed>, module: Module, path: &Path, src: &
     let file = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut reader = Reader::default();
     reader.visit_file(&file);
+    let used = reader.used();
     let folder: PathBuf = src.join(module.iter().collect::<PathBuf>());
     for name in reader.declared {
         let child: Module = module.iter().cloned().chain([name.clone()]).collect();
@@ -103,7 +114,10 @@ fn add(files: &mut BTreeMap<Module, Parsed>, module: Module, path: &Path, src: &
         let place = place.unwrap_or_else(|| panic!("{}: no file of module {name}", path.display()));
         add(files, child, &place, src);
     }
-    files.insert(module, Parsed { named: reader.named, handed_on: reader.handed_on });
+    files.insert(
+        module,
+        Parsed { path: path.strip_prefix(src).unwrap().to_owned(), named: used, handed_on: reader.handed_on },
+    );
 }
 
 /// Collects what one file declares and names, leaving out what only tests compile.
@@ -112,9 +126,17 @@ struct Reader {
     declared: Vec<String>,
     named: BTreeSet<Vec<String>>,
     handed_on: BTreeMap<String, Vec<String>>,
+    /// Types and functions that the code names: what is handed on and stands here is used, too.
+    mentioned: BTreeSet<String>,
 }
 
 impl Reader {
+    /// Every path that the file uses.
+    fn used(&self) -> BTreeSet<Vec<String>> {
+        let own = self.handed_on.iter().filter(|(name, _)| self.mentioned.contains(*name));
+        self.named.iter().cloned().chain(own.map(|(_, path)| path.clone())).collect()
+    }
+
     fn tree(&mut self, tree: &syn::UseTree, before: &[String], public: bool) {
         let with = |name: &syn::Ident| before.iter().cloned().chain([name.to_string()]).collect::<Vec<_>>();
         match tree {
@@ -127,7 +149,7 @@ impl Reader {
         }
     }
 
-    /// What a file hands on it does not use itself, as far as the direction of imports goes.
+    /// What a file only hands on it does not use itself, as far as the direction of imports goes.
     fn leaf(&mut self, path: Vec<String>, name: Option<String>, public: bool) {
         match name {
             Some(name) if public => drop(self.handed_on.insert(name, path)),
@@ -159,7 +181,10 @@ impl Reader {
 
 fn only_for_tests(attributes: &[syn::Attribute]) -> bool {
     let is_test = |attribute: &syn::Attribute| match &attribute.meta {
-        syn::Meta::List(list) => list.path.is_ident("cfg") && list.tokens.to_string().contains("test"),
+        syn::Meta::List(list) => {
+            let condition = list.tokens.to_string();
+            list.path.is_ident("cfg") && condition.contains("test") && !condition.contains("not")
+        }
         syn::Meta::Path(path) => path.is_ident("test"),
         syn::Meta::NameValue(_) => false,
     };
@@ -196,14 +221,32 @@ impl<'ast> Visit<'ast> for Reader {
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
+        // A lower-case name alone may as well be a variable, unless it is called.
+        let first = path.segments.first().map(|segment| segment.ident.to_string());
+        self.mentioned.extend(first.filter(|name| name.starts_with(char::is_uppercase)));
         if path.leading_colon.is_none() && path.segments.len() > 1 {
             self.named.insert(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
         }
         visit::visit_path(self, path);
     }
 
+    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        if let syn::Expr::Path(function) = &*call.func {
+            self.mentioned.extend(function.path.get_ident().map(ToString::to_string));
+        }
+        visit::visit_expr_call(self, call);
+    }
+
     fn visit_macro(&mut self, item: &'ast syn::Macro) {
         self.tokens(&item.tokens);
         visit::visit_macro(self, item);
+    }
+
+    /// `#[error("{}", crate::limits::MOST)]` is a use, too.
+    fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
+        if let syn::Meta::List(list) = &attribute.meta {
+            self.tokens(&list.tokens);
+        }
+        visit::visit_attribute(self, attribute);
     }
 }

@@ -24,7 +24,7 @@ pub struct Paced<M> {
 }
 
 impl<M> Paced<M> {
-    /// So many seconds of the machine in one of the clock, until `stop` says so.
+    /// `speed` seconds of the machine in one of the clock, until `stop` says so.
     pub fn new(machine: M, speed: f64, stop: impl Fn() -> bool + 'static) -> Self {
         Self { machine, speed, stop: Box::new(stop), bell: Bell::default(), until: None }
     }

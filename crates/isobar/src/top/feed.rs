@@ -49,7 +49,7 @@ pub enum News {
 pub enum Pace {
     /// As fast as the source, which waits by itself.
     Live,
-    /// So many seconds of the machine in a second.
+    /// How many seconds of the machine pass in a second.
     Times(f64),
 }
 

@@ -216,7 +216,7 @@ fn stop_flag(needed: &Needed, changed: &linux::Changed) -> anyhow::Result<StopFl
     Ok(flag?)
 }
 
-/// Tells the thread of the machine that nobody looks any more, and wakes it.
+/// Ends the thread of the machine when the screen closes, and wakes it for that.
 struct End<'a>(&'a Sender<Order>);
 
 impl Drop for End<'_> {

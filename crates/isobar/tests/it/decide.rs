@@ -1,6 +1,6 @@
 //! `isobar decide`: observations in, plans out.
 
-use crate::support::{POLICIES, isobar, isobar_with, observation};
+use crate::support::{isobar, isobar_with, observation, policies};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ fn the_order_of_input_does_not_matter() {
     let mut turned = seen.clone();
     turned["processes"].as_array_mut().unwrap().reverse();
     turned["machine"]["cpus"].as_array_mut().unwrap().reverse();
-    for policy in POLICIES {
+    for policy in policies() {
         let args = ["decide", "--policy", policy];
         assert_eq!(plans(&args, std::slice::from_ref(&seen)), plans(&args, std::slice::from_ref(&turned)), "{policy}");
     }

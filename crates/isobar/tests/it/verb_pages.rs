@@ -19,7 +19,7 @@ fn help(words: &[&str]) -> String {
 }
 
 /// The commands that a help text lists.
-fn listed(help: &str) -> Vec<&str> {
+pub fn listed(help: &str) -> Vec<&str> {
     let list = help.split("Commands:\n").nth(1).unwrap_or_default();
     let lines = list.lines().take_while(|line| !line.is_empty());
     let name = |line: &'_ str| line.strip_prefix("  ").is_some_and(|rest| rest.starts_with(char::is_alphabetic));

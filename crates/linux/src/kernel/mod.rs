@@ -1,4 +1,4 @@
-//! The ground floor: the kernel's text, read and parsed, and the ids, masks and rights of tasks.
+//! The lowest layer: the kernel's text, read and parsed, and the ids, masks and rights of tasks.
 //!
 //! It knows how procfs and sysfs write things. It knows no sample, no plan and no state file, and
 //! imports nothing of this crate.

@@ -66,7 +66,7 @@ pub(super) fn too_many(many: &TooMany, view: &View, root: &Root) -> String {
     };
     format!(
         "llc {llc} would need {needed} classes of service and {left} of {classes} are left ({held}): remove \
-         groups that nobody needs (`rmdir {}/NAME`), or let the policy use fewer clusters",
+         groups that are not needed (`rmdir {}/NAME`), or let the policy use fewer clusters",
         root.path().display()
     )
 }

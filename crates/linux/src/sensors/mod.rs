@@ -256,7 +256,7 @@ impl Sensing for Sensors {
     }
 
     fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Sampled {
-        let Some(process) = self.table.processes().get(&pid.0) else { return Sampled::Nobody };
+        let Some(process) = self.table.processes().get(&pid.0) else { return Sampled::NoThread };
         let mut threads: Vec<_> =
             process.threads.iter().filter(|thread| tid.is_none_or(|tid| thread.tid == tid)).collect();
         threads.sort_by_key(|thread| (std::cmp::Reverse(thread.load), thread.tid));

@@ -61,7 +61,7 @@ impl Sensing for Watch {
     }
 
     fn sampled_addresses(&mut self, _: Pid, _: Option<Tid>) -> Sampled {
-        Sampled::Nobody
+        Sampled::NoThread
     }
 
     fn pages_moved(&mut self, pid: Pid) {

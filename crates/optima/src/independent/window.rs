@@ -13,7 +13,7 @@
 use super::cover::Cover;
 use super::front::Front;
 use super::weigh::{Weighed, Weigher};
-use crate::group::{NOBODY, Point};
+use crate::group::{EMPTY, Point};
 use crate::rank::{STEP, TIE};
 use crate::set::Set;
 use crate::watch::Watch;
@@ -183,7 +183,7 @@ impl<'a> Window<'a> {
                 let pick = |(place, front): &(usize, &Front)| Some((*place, fast(front, level, ceiling)?));
                 let chosen: Option<Chosen> = fronts.iter().map(pick).collect();
                 let Some(chosen) = chosen else { continue };
-                let total = chosen.iter().fold(NOBODY, |sum, (_, point)| sum.and(*point));
+                let total = chosen.iter().fold(EMPTY, |sum, (_, point)| sum.and(*point));
                 let enough = !floor.is_finite() || total.stp >= floor - floor.abs() * STEP;
                 if !enough {
                     continue;
@@ -225,7 +225,7 @@ impl<'a> Window<'a> {
             let ceiling = self.limit(level, ratio);
             let pick = |(place, front): &(usize, &Front)| Some((*place, fast(front, level, ceiling)?));
             let Some(chosen) = fronts.iter().map(pick).collect::<Option<Chosen>>() else { continue };
-            let total = chosen.iter().fold(NOBODY, |sum, (_, point)| sum.and(*point));
+            let total = chosen.iter().fold(EMPTY, |sum, (_, point)| sum.and(*point));
             if best.as_ref().is_none_or(|best| total.stp > best.0.stp) {
                 best = Some((total, chosen));
             }

@@ -283,7 +283,7 @@ impl Merge for Vec<u64> {
 }
 
 impl<T: Merge> Groups<T> {
-    /// At most so many, each like `blank` at first.
+    /// At most `most`, each like `blank` at first.
     pub(super) const fn new(most: usize, blank: T) -> Self {
         Self { each: 1, most, blank, items: Vec::new() }
     }

@@ -16,13 +16,13 @@
 //! Properties: no live page is wanted on two nodes; every page wanted lies in a mapping of the live
 //! process; a run transferred to itself gives every page that a region covers its own address.
 
+mod address_space;
 mod anonymous;
-mod ground;
 
 use crate::mapping::Placement;
 use crate::profile::PageProfile;
 use crate::trace::{Region, RegionKind};
-use ground::{Ground, Piece};
+use address_space::{AddressSpace, Piece};
 use isobar_model::num;
 use std::collections::BTreeMap;
 
@@ -83,8 +83,8 @@ pub fn transfer(
 /// Finds the addresses of one run in another.
 #[derive(Debug)]
 struct Finder<'a> {
-    traced: Ground<'a>,
-    live: Ground<'a>,
+    traced: AddressSpace<'a>,
+    live: AddressSpace<'a>,
     live_heap: Option<u64>,
     traced_heap: u64,
     anonymous: BTreeMap<usize, u64>,
@@ -92,9 +92,9 @@ struct Finder<'a> {
 
 impl<'a> Finder<'a> {
     fn new(regions: &'a [Region], live: &'a [Region], page_bytes: u64) -> Self {
-        let (traced, live) = (Ground::new(regions, page_bytes), Ground::new(live, page_bytes));
-        let heap = |ground: &Ground<'_>| {
-            let heaps = ground.regions.iter().filter(|region| region.kind == RegionKind::Heap);
+        let (traced, live) = (AddressSpace::new(regions, page_bytes), AddressSpace::new(live, page_bytes));
+        let heap = |space: &AddressSpace<'_>| {
+            let heaps = space.regions.iter().filter(|region| region.kind == RegionKind::Heap);
             heaps.map(|region| region.start).min()
         };
         let (traced_heap, live_heap) = (heap(&traced).unwrap_or(0), heap(&live));
@@ -170,12 +170,6 @@ impl Transfer {
         let mut found = BTreeMap::new();
         self.wanted.iter().for_each(|wanted| *found.entry(wanted.structure).or_default() += 1);
         found
-    }
-
-    /// Traced pages without a counterpart.
-    #[must_use]
-    pub fn all_lost(&self) -> u64 {
-        self.lost.values().sum()
     }
 
     /// The name of a structure.

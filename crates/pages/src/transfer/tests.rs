@@ -123,7 +123,7 @@ fn large_traced_pages_are_many_live_ones_and_the_lost_are_counted() {
     assert_eq!(done.wanted.len(), 1024);
     let node = |page: u64| done.wanted.iter().find(|wanted| wanted.page == page).map(|wanted| wanted.node);
     assert_eq!((node(2048), node(2559), node(2560), node(3071)), (Some(3), Some(3), Some(1), Some(1)));
-    assert_eq!((done.all_lost(), done.found()), (1, [(0, 1024)].into()));
+    assert_eq!((done.lost.values().sum::<u64>(), done.found()), (1, [(0, 1024)].into()));
 }
 
 fn spaces() -> impl Strategy<Value = Vec<Region>> {

@@ -11,7 +11,7 @@ use isobar_model::{CpuSet, NodeId, Observation, num};
 const BY_DISTANCE: f64 = 8.5e-9;
 /// Seconds of a remote access where nothing tells.
 const REMOTE: f64 = 135e-9;
-/// Bytes a second that a CPU can ask of a node whose bandwidth nobody tells (3 GB/s of sustained
+/// Bytes a second that a CPU can ask of a node whose bandwidth is not known (3 GB/s of sustained
 /// bandwidth a core is common on servers).
 const BY_CPU: f64 = 3e9;
 /// Scale of the queue of a controller as a part of the idle local latency: a wait of one tenth at

@@ -1,5 +1,5 @@
 //! Pages on their way to where they should be: what is asked for in an epoch, until they are there
-//! or do not move. A machine takes on so many at a time, so one wish takes several epochs.
+//! or do not move. A machine takes on a limited number at a time, so one wish takes several epochs.
 
 use super::memory::Memory;
 use super::programs::weights;

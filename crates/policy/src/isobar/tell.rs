@@ -57,7 +57,7 @@ mod tests {
     use isobar_model::Pid;
     use std::sync::Arc;
 
-    /// One gains a tenth, one loses a hundredth, one a thousandth, which nobody would notice.
+    /// One gains a tenth, one loses a hundredth, one a thousandth, which would not be noticed.
     #[test]
     fn a_prediction_sums_all_and_names_those_that_notice() {
         let mut programs = Programs::default();

@@ -2,6 +2,11 @@
 //! version 2 there is one hierarchy, on version 1 one for each controller or group of them, and
 //! many machines have both.
 
+use isobar_model::Pid;
+
+/// From a pid to its cgroups.
+pub type CgroupsOf<'a> = dyn Fn(Pid) -> Option<Cgroups> + 'a;
+
 /// The cgroups of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cgroups(Vec<Cgroup>);

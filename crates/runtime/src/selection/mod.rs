@@ -18,7 +18,7 @@ mod pattern;
 #[cfg(test)]
 mod tests;
 
-pub use cgroups::Cgroups;
+pub use cgroups::{Cgroups, CgroupsOf};
 pub use pattern::Pattern;
 
 use isobar_model::{Observation, Pid, Process, Thread, Tid};
@@ -26,9 +26,6 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// From a pid to its cgroups.
-pub type CgroupsOf<'a> = dyn Fn(Pid) -> Option<Cgroups> + 'a;
 
 /// Epochs below half the share after which a managed thread is dropped.
 pub const PATIENCE: u32 = 3;

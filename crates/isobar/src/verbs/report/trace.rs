@@ -11,8 +11,8 @@ use isobar_pages::report::{Accesses, Advice, Course, Question, Report};
 use isobar_report::{Band, Head, Heat, Layer, PageUse};
 use std::path::Path;
 
-/// Threads beyond these are not told apart, since a page of so many colours says nothing: only
-/// their nodes are.
+/// Threads beyond this number share the colour of their node, since a page of that many colours
+/// cannot be read.
 const THREADS: usize = 64;
 
 /// The page, and what it shows.

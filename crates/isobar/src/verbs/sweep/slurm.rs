@@ -9,7 +9,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Tasks of an array where nobody says how many: the usual limit of a cluster is 1000.
+/// Tasks of an array where no number is given: the usual limit of a cluster is 1000.
 const TASKS: usize = 100;
 
 /// Writes the script.

@@ -9,25 +9,9 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// Every policy, in the order of the registry.
-pub const POLICIES: [&str; 17] = [
-    "linux",
-    "fixed",
-    "maximum-local",
-    "n-mass",
-    "n-mass-regression",
-    "di-plain",
-    "di-migrate",
-    "dino",
-    "lfoc+",
-    "divide-content",
-    "dino+lfoc+",
-    "cama",
-    "capm",
-    "camm",
-    "static-P",
-    "colloid",
-    "isobar",
-];
+pub fn policies() -> Vec<&'static str> {
+    isobar_runtime::policies::names()
+}
 
 /// What a run said.
 pub struct Said {

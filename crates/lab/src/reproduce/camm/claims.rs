@@ -1,6 +1,6 @@
 //! The six claims of CAMM (docs/design/reproductions.md), each with its band.
 
-use super::experiments::{LOCAL, Overall, POLICIES, Pair, Seen, Splits, Unrest};
+use super::experiments::{LOCAL, Oscillation, Overall, POLICIES, Pair, Seen, Splits};
 use super::platform::PLATFORMS;
 use crate::reproduce::claim::{Claim, Verdict};
 use crate::stats::mean_or_zero;
@@ -81,10 +81,10 @@ fn camm_2(seen: &Seen) -> Claim {
     let [haswell, westmere] = [0, 1].map(|platform| mean_or_zero(seen.cama[platform].iter().map(Pair::gain)));
     let is = seen.cama[0].iter().find(|pair| pair.name == "npb-is");
     let is = is.map_or(0.0, Pair::gain);
-    let unrest = seen.cama.iter().flatten().map(|pair| Unrest::of("cama", &pair.under));
-    let unrest = unrest.max_by(|a, b| a.rate().total_cmp(&b.rate()));
-    let [crossings, wide] = [unrest.map_or(0.0, |one| one.crossings), unrest.map_or(0.0, |one| one.wide)];
-    let epochs = unrest.map_or(0, |one| one.epochs);
+    let oscillation = seen.cama.iter().flatten().map(|pair| Oscillation::of("cama", &pair.under));
+    let oscillation = oscillation.max_by(|a, b| a.rate().total_cmp(&b.rate()));
+    let [crossings, wide] = [oscillation.map_or(0.0, |one| one.crossings), oscillation.map_or(0.0, |one| one.wide)];
+    let epochs = oscillation.map_or(0, |one| one.epochs);
     let gaps = |read: fn(&Pair) -> f64| mean_or_zero(seen.cama[0].iter().map(read));
     let [without, with] =
         [gaps(|pair| pair.base.congestion.mean_gap_cycles), gaps(|pair| pair.under.congestion.mean_gap_cycles)];
@@ -158,7 +158,7 @@ fn camm_4(seen: &Seen) -> Claim {
     let base = |pairs: &[Pair]| pairs.first().map(|pair| pair.base.congestion).unwrap_or_default();
     let (mix, heavy) = (base(&seen.mix), base(&seen.heavy));
     let (best, dynamic) = best_rates(&seen.mix);
-    let crossings = most(seen.mix.iter().chain(&seen.heavy).map(|pair| Unrest::of("capm", &pair.under).rate()));
+    let crossings = most(seen.mix.iter().chain(&seen.heavy).map(|pair| Oscillation::of("capm", &pair.under).rate()));
     let allowed = MOST_OSCILLATIONS / OVER_EPOCHS;
     Claim {
         id: "camm-4",
@@ -209,7 +209,7 @@ fn camm_5(seen: &Seen) -> Claim {
     let size = PLATFORMS.iter().zip(&means).all(|(platform, means)| {
         platform.printed.iter().zip(means).take(3).all(|(printed, ours)| within(*ours, *printed))
     });
-    let worst = most(seen.overall.iter().flatten().map(|one| one.unrest.rate()));
+    let worst = most(seen.overall.iter().flatten().map(|one| one.oscillation.rate()));
     let allowed = MOST_OSCILLATIONS / OVER_EPOCHS;
     Claim {
         id: "camm-5",
@@ -227,16 +227,16 @@ fn camm_5(seen: &Seen) -> Claim {
              policies count as equal; more than {allowed:.2} crossings an epoch under CAPM or CAMM \
              ({MOST_OSCILLATIONS} in {OVER_EPOCHS}, the paper's worst) are a failure of the sign. Most: {}",
             seen.overall.first().map_or(0, Vec::len),
-            unrest(seen)
+            oscillation(seen)
         ),
     }
 }
 
 /// On each machine the run whose latencies crossed most often in an epoch.
-fn unrest(seen: &Seen) -> String {
+fn oscillation(seen: &Seen) -> String {
     let words = PLATFORMS.iter().zip(&seen.overall).filter_map(|(platform, all)| {
-        let run = all.iter().max_by(|a, b| a.unrest.rate().total_cmp(&b.unrest.rate()))?;
-        let Unrest { policy, crossings, wide, epochs } = run.unrest;
+        let run = all.iter().max_by(|a, b| a.oscillation.rate().total_cmp(&b.oscillation.rate()))?;
+        let Oscillation { policy, crossings, wide, epochs } = run.oscillation;
         Some(format!(
             "{}, {} under {policy}: {crossings:.0} in {epochs} epochs, {wide:.0} of them between gaps beyond 5 %",
             platform.name, run.name

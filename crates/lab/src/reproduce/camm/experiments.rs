@@ -68,12 +68,12 @@ pub(super) struct Overall {
     /// Actions that CAMM had carried out.
     pub acted: usize,
     /// The run under CAMM or CAPM whose latencies crossed most often in an epoch.
-    pub unrest: Unrest,
+    pub oscillation: Oscillation,
 }
 
 /// How often latencies crossed in a run, on the node where they did so most.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Unrest {
+pub(super) struct Oscillation {
     pub policy: &'static str,
     pub crossings: f64,
     /// Those between gaps that CAPM acts on.
@@ -81,7 +81,7 @@ pub(super) struct Unrest {
     pub epochs: usize,
 }
 
-impl Unrest {
+impl Oscillation {
     pub fn of(policy: &'static str, run: &Outcome) -> Self {
         let (crossings, wide) = (run.congestion.oscillations, run.congestion.wide_oscillations);
         Self { policy, crossings, wide, epochs: run.looks.len() }
@@ -223,15 +223,15 @@ fn figure_15(platform: &Platform, options: &Options) -> Result<Vec<Overall>, Lab
             identical: *identical,
             gains: runs.iter().map(|one| one.improvement(&base)).collect(),
             acted: runs[0].effective,
-            unrest: worst(&runs),
+            oscillation: worst(&runs),
         })
     })
 }
 
 /// Of the runs in the order of [`POLICIES`], the one under CAMM or CAPM with the most crossings an
 /// epoch.
-fn worst(runs: &[Outcome]) -> Unrest {
-    let [camm, capm] = [0, 2].map(|index| Unrest::of(POLICIES[index], &runs[index]));
+fn worst(runs: &[Outcome]) -> Oscillation {
+    let [camm, capm] = [0, 2].map(|index| Oscillation::of(POLICIES[index], &runs[index]));
     if capm.rate() > camm.rate() { capm } else { camm }
 }
 

@@ -50,7 +50,7 @@ pub struct Source {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sampled {
     /// No sampler works here, or none may be opened for these threads.
-    Nobody,
+    NoThread,
     /// Samplers were opened just now: ask again in the next epoch.
     NotYet,
     /// Addresses, most recent first by thread; none where the threads touched nothing that is
@@ -65,7 +65,7 @@ impl Sampled {
     #[must_use]
     pub fn worth_moving_around(self, all: bool) -> Option<Vec<u64>> {
         match self {
-            Self::Nobody => Some(Vec::new()),
+            Self::NoThread => Some(Vec::new()),
             Self::NotYet => None,
             Self::Seen(addresses) => (all || !addresses.is_empty()).then_some(addresses),
         }
@@ -127,7 +127,7 @@ impl Samplers {
     /// Addresses that the threads touched since the last call, most recent first by thread. The
     /// first call opens the samplers and finds nothing yet.
     pub fn addresses(&mut self, tids: &[Tid], round: u64) -> Sampled {
-        let Some(source) = self.source.clone() else { return Sampled::Nobody };
+        let Some(source) = self.source.clone() else { return Sampled::NoThread };
         let (mut bytes, mut watched, mut opened) = (Vec::new(), false, false);
         for &tid in tids {
             if let Some(sampler) = self.open.get_mut(&tid) {
@@ -147,7 +147,7 @@ impl Samplers {
         match (watched, opened) {
             (true, _) => Sampled::Seen(addresses),
             (false, true) => Sampled::NotYet,
-            (false, false) => Sampled::Nobody,
+            (false, false) => Sampled::NoThread,
         }
     }
 
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn pages_move_around_samples_or_anywhere_or_not_yet() {
-        assert_eq!(Sampled::Nobody.worth_moving_around(false), Some(Vec::new()));
+        assert_eq!(Sampled::NoThread.worth_moving_around(false), Some(Vec::new()));
         assert_eq!(Sampled::NotYet.worth_moving_around(true), None);
         assert_eq!(Sampled::Seen(vec![4096]).worth_moving_around(false), Some(vec![4096]));
         // No page of a thread that touched none is known to be accessed; all pages of a process

@@ -93,7 +93,7 @@ fn middle() -> Result<()> {
     same("the thread that has ended is reported", reported::thread(last, tid).is_some(), false)
 }
 
-/// What isobar counted in an epoch, which ends so many seconds after it opened its sensors.
+/// What isobar counted in an epoch, with the seconds from the opening of its sensors to its end.
 #[derive(Debug)]
 struct Counted {
     time: f64,

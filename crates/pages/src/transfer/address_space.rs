@@ -25,13 +25,13 @@ pub struct Image<'a> {
 
 /// The address space of a run.
 #[derive(Debug)]
-pub struct Ground<'a> {
+pub struct AddressSpace<'a> {
     pub regions: &'a [Region],
     pub images: Vec<Image<'a>>,
     pieces: Vec<Piece>,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> AddressSpace<'a> {
     pub fn new(regions: &'a [Region], page_bytes: u64) -> Self {
         let mut pieces: Vec<Piece> = laid(regions, page_bytes).into_values().collect();
         let images = images(regions, &mut pieces);
