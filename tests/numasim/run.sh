@@ -77,12 +77,13 @@ part() {
 }
 
 # A CPU of the host for each: faults boot one guest after another, and so do the measurements, whose
-# figures are of the guest's own time. The guest's faults go with the measurements, so that both
-# take about as long.
+# figures are of the guest's own time. Both take about as long.
 faults() {
     part plugin plugin_faults
     part command command_faults
     part input input_faults
+    part guest guest_faults
+    part docs docs_faults
 }
 measurements() {
     part programs timeout -k 5 120 bash numasim/programs/test.sh
@@ -90,8 +91,6 @@ measurements() {
     part experiment run_experiment
     part probe run_probe barcelona-4x4
     part pages run_pages
-    part guest guest_faults
-    part docs docs_faults
 }
 
 # lane NAME: in a folder of its own.
