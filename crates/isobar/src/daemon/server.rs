@@ -33,7 +33,7 @@ pub struct Server {
 
 /// What every client's thread knows.
 #[derive(Clone)]
-struct House {
+struct Shared {
     board: Switchboard,
     own: u32,
     group: Option<u32>,
@@ -63,12 +63,12 @@ impl Server {
         }
         let own = rustix::process::geteuid().as_raw();
         let (group_name, log, clients) = (group_name.to_owned(), log.clone(), Arc::default());
-        let house = House { board, own, group, group_name, log, clients };
+        let shared = Shared { board, own, group, group_name, log, clients };
         let listener = bound.listener.try_clone().context("the control socket")?;
         let work = move || {
             for stream in listener.incoming() {
                 match stream {
-                    Ok(stream) => house.receive(stream),
+                    Ok(stream) => shared.receive(stream),
                     // Descriptors may have run out: they come back.
                     Err(_) => thread::sleep(Duration::from_millis(100)),
                 }
@@ -79,7 +79,7 @@ impl Server {
     }
 }
 
-impl House {
+impl Shared {
     fn receive(&self, stream: UnixStream) {
         let timed = stream.set_write_timeout(Some(PATIENCE));
         let (Ok(peer), Ok(())) = (peers::of(&stream), timed) else { return };
@@ -87,9 +87,9 @@ impl House {
         let Some(place) = Place::take(&self.clients, places) else {
             return send(&stream, &refused("too many clients: ask again"));
         };
-        let house = self.clone();
+        let shared = self.clone();
         let work = move || {
-            house.serve(&stream, peer);
+            shared.serve(&stream, peer);
             drop(place);
         };
         // Where no thread can be had, the client sees the connection closed.
