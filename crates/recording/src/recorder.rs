@@ -17,10 +17,11 @@ const WAITING: usize = 16;
 pub struct Recorder {
     path: PathBuf,
     queue: SyncSender<Box<Moment>>,
-    thread: JoinHandle<Result<Writer, RecordingError>>,
+    /// `None` once it has ended early.
+    thread: Option<JoinHandle<Result<Writer, RecordingError>>>,
     may_wait: bool,
     left_out: u64,
-    has_ended: bool,
+    ended: Option<RecordingError>,
 }
 
 impl Recorder {
@@ -35,10 +36,10 @@ impl Recorder {
         let thread = thread
             .spawn(move || write_all(writer, &moments))
             .map_err(|error| RecordingError::File { path: path.to_owned(), error })?;
-        Ok(Self { path: path.to_owned(), queue, thread, may_wait, left_out: 0, has_ended: false })
+        Ok(Self { path: path.to_owned(), queue, thread: Some(thread), may_wait, left_out: 0, ended: None })
     }
 
-    /// Hands a moment over. What happens to it is said at the end.
+    /// Hands a moment over; [`Recorder::why_ended`] says when nothing can be written any more.
     pub fn record(&mut self, moment: Moment) {
         let moment = Box::new(moment);
         let sent = if self.may_wait {
@@ -49,14 +50,22 @@ impl Recorder {
         match sent {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => self.left_out += 1,
-            Err(TrySendError::Disconnected(_)) => self.has_ended = true,
+            Err(TrySendError::Disconnected(_)) => {
+                // The thread has dropped its end of the queue: it is at its own.
+                let result = self.thread.take().map(JoinHandle::join);
+                self.ended = match result {
+                    Some(Ok(Err(error))) => Some(error),
+                    Some(_) => Some(RecordingError::Ended(self.path.clone())),
+                    None => self.ended.take(),
+                };
+            }
         }
     }
 
-    /// Whether recording ended early; [`Recorder::finish`] says why.
+    /// Why recording ended early, where it did.
     #[must_use]
-    pub const fn has_ended(&self) -> bool {
-        self.has_ended
+    pub const fn why_ended(&self) -> Option<&RecordingError> {
+        self.ended.as_ref()
     }
 
     /// Waits until everything is written. How many epochs were left out, since the disk did not
@@ -66,7 +75,11 @@ impl Recorder {
     /// Why recording ended early, where it did.
     pub fn finish(self, mut facts: BTreeMap<String, String>) -> Result<u64, RecordingError> {
         drop(self.queue);
-        let writer = self.thread.join().map_err(|_| RecordingError::Ended(self.path))??;
+        if let Some(error) = self.ended {
+            return Err(error);
+        }
+        let result = self.thread.map(JoinHandle::join);
+        let writer = result.and_then(Result::ok).ok_or(RecordingError::Ended(self.path))??;
         if self.left_out > 0 {
             facts.insert("epochs_left_out".to_owned(), self.left_out.to_string());
         }

@@ -249,7 +249,7 @@ fn the_queue_hands_everything_over_and_the_reason_of_a_failure_comes_back() {
     let mut recorder = Recorder::start(&folder.file(), folder.writer(Bounds::default()), true).unwrap();
     // The same epoch twice cannot be written.
     (0..40).for_each(|_| recorder.record(moment(&machine, 1)));
-    assert!(recorder.has_ended());
+    assert!(recorder.why_ended().unwrap().to_string().contains("UNIQUE constraint"));
     assert!(recorder.finish([].into()).unwrap_err().to_string().contains("UNIQUE constraint"));
 }
 

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod checks;
+mod daemon;
 mod evidence;
 mod fixture;
 mod isobar;

@@ -12,6 +12,7 @@ use isobar_recording::{About, Bounds, Decision, Managed, Moment, Recorder, Recor
 use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally, Undone};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What shall be recorded, and where.
@@ -31,8 +32,21 @@ pub struct Recording {
     recorder: Recorder,
     file: PathBuf,
     is_simulated: bool,
-    has_told: bool,
+    ended: Ended,
+    /// Whether someone else tells people why it ended early.
+    is_told_elsewhere: bool,
     written: u64,
+}
+
+/// Why a recording ended early, for others than the one who records; empty while it goes on.
+#[derive(Clone, Debug, Default)]
+pub struct Ended(Arc<OnceLock<String>>);
+
+impl Ended {
+    /// In one line that names the file.
+    pub fn why(&self) -> Option<&str> {
+        self.0.get().map(String::as_str)
+    }
 }
 
 impl Recording {
@@ -44,7 +58,7 @@ impl Recording {
         let writer = Writer::create(&wanted.file, &wanted.about, wanted.bounds)?;
         let recorder = Recorder::start(&wanted.file, writer, wanted.is_simulated)?;
         let (file, is_simulated) = (wanted.file.clone(), wanted.is_simulated);
-        Ok(Self { recorder, file, is_simulated, has_told: false, written: 0 })
+        Ok(Self { recorder, file, is_simulated, ended: Ended::default(), is_told_elsewhere: false, written: 0 })
     }
 
     /// Shows a run through `shown`, and records it.
@@ -55,6 +69,12 @@ impl Recording {
     /// The file.
     pub fn file(&self) -> &Path {
         &self.file
+    }
+
+    /// Says later why it ended early; it is then for who asks to tell people.
+    pub fn ended(&mut self) -> Ended {
+        self.is_told_elsewhere = true;
+        self.ended.clone()
     }
 
     /// Records the reading before the first epoch that is recorded.
@@ -77,8 +97,11 @@ impl Recording {
     fn record(&mut self, moment: Moment) {
         self.written += 1;
         self.recorder.record(moment);
-        if self.recorder.has_ended() && !std::mem::replace(&mut self.has_told, true) {
-            tell(&format!("recording to {} has ended; the reason follows at the end", self.file.display()));
+        if let Some(why) = self.recorder.why_ended()
+            && self.ended.0.set(why.to_string()).is_ok()
+            && !self.is_told_elsewhere
+        {
+            tell(&format!("the recording ended early, the rest goes on: {why}"));
         }
     }
 

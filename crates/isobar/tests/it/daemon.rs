@@ -1,85 +1,13 @@
 //! A daemon from outside: what it answers on its socket, what a reload changes, and what is left
 //! when it ends or is killed. On this machine with a process of its own, and on a simulated one.
 
+use crate::support::daemon::Daemon;
+use crate::support::isobar;
 use crate::support::processes::{Kept, eventually};
-use crate::support::{Said, command, isobar, said};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-
-/// A daemon with its folder; killed with this.
-struct Daemon {
-    child: Child,
-    folder: tempfile::TempDir,
-}
-
-impl Daemon {
-    /// Starts one with a configuration, and waits until it answers.
-    fn start(config: &str, more: &[&str]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("isobar.toml"), config).unwrap();
-        Self::start_in(folder, more)
-    }
-
-    fn start_in(folder: tempfile::TempDir, more: &[&str]) -> Self {
-        let path = |name: &str| folder.path().join(name).display().to_string();
-        let (config, log) = (path("isobar.toml"), fs::File::create(folder.path().join("log")).unwrap());
-        let mut command = command(&["daemon", "--config", &config]);
-        command.args(more).env("RUNTIME_DIRECTORY", path("run")).stdout(Stdio::null()).stderr(log);
-        let daemon = Self { child: command.spawn().unwrap(), folder };
-        eventually("the daemon answers", || daemon.ask(&["status"]).code == Some(0) || daemon.has_ended());
-        daemon
-    }
-
-    fn has_ended(&self) -> bool {
-        !PathBuf::from(format!("/proc/{}/cwd", self.child.id())).exists()
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.folder.path().join("run/control.sock")
-    }
-
-    fn ask(&self, words: &[&str]) -> Said {
-        let socket = self.socket().display().to_string();
-        said(&command(words).args(["--socket", &socket]).output().unwrap())
-    }
-
-    fn status(&self) -> serde_json::Value {
-        self.ask(&["status", "--json"]).document()
-    }
-
-    fn log(&self) -> String {
-        fs::read_to_string(self.folder.path().join("log")).unwrap()
-    }
-
-    fn configure(&self, config: &str) {
-        fs::write(self.folder.path().join("isobar.toml"), config).unwrap();
-        self.signal("HUP");
-    }
-
-    fn signal(&self, name: &str) {
-        Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().unwrap();
-    }
-
-    /// Ends it in order; its exit code.
-    fn stop(mut self) -> (Option<i32>, String, tempfile::TempDir) {
-        self.signal("TERM");
-        let code = self.child.wait().unwrap().code();
-        let log = self.log();
-        let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
-        (code, log, folder)
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 /// A process, and a configuration that binds it to its last CPU; `None` on a machine with one.
 fn bound() -> Option<(Kept, String, String, String)> {

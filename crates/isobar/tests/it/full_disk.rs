@@ -3,36 +3,9 @@
 
 use crate::support::command;
 use crate::support::processes::{Kept, cpus_of, eventually, state_in};
-use std::fs;
-use std::io::{Read, Write};
-use std::process::{Command, Stdio};
-
-/// A tmpfs of 64 KiB, unmounted with this.
-struct Small(tempfile::TempDir);
-
-impl Small {
-    fn mount() -> Option<Self> {
-        let small = Self(tempfile::tempdir().unwrap());
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=64k,mode=0700", "tmpfs"]).arg(small.0.path()).stderr(Stdio::null());
-        if mount.status().is_ok_and(|status| status.success()) {
-            return Some(small);
-        }
-        eprintln!("SKIPPED: needs root to mount a tmpfs; a full file system was not tested");
-        None
-    }
-
-    fn fill(&self) {
-        let mut file = fs::File::create(self.0.path().join("filler")).unwrap();
-        while file.write_all(&[0; 4096]).is_ok() {}
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        drop(Command::new("umount").arg("-l").arg(self.0.path()).status());
-    }
-}
+use crate::support::small_disk::Small;
+use std::io::Read;
+use std::process::Stdio;
 
 #[test]
 fn what_was_changed_is_put_back_when_the_disk_is_full() {
@@ -47,9 +20,9 @@ fn what_was_changed_is_put_back_when_the_disk_is_full() {
         return;
     };
     let first = Kept::start(&program, &["60"]);
-    let state = small.0.path().join("state.json");
+    let state = small.path().join("state.json");
     let settings =
-        [state_in(small.0.path()), format!("fixed.threads=isotest-full={cpu}"), "manage.min_cpu_percent=0".to_owned()];
+        [state_in(small.path()), format!("fixed.threads=isotest-full={cpu}"), "manage.min_cpu_percent=0".to_owned()];
     let mut args = vec!["manage", "--policy", "fixed", "--only", "isotest-full", "--interval", "0.2", "--for", "60"];
     settings.iter().for_each(|setting| args.extend(["--set", setting]));
     let mut manage = Kept(command(&args).stdout(Stdio::null()).spawn().unwrap());

@@ -7,6 +7,7 @@ mod advise;
 mod bad_input;
 mod bounds;
 mod daemon;
+mod daemon_disks;
 mod decide;
 mod exec;
 mod export;

@@ -28,6 +28,16 @@ pub fn is_narrowed(pid: Pid, tid: Tid, mask: &CpuSet) -> bool {
     online_cpus().is_some_and(|online| is_pinned(mask, permitted(pid, tid).as_ref(), &online))
 }
 
+/// Has the kernel forget what was asked for of a thread with this mask, where the thread is free
+/// already and was so before: the CPU that we bound it to went offline and came back. Nothing is
+/// known of a mask that its owner lifted, which stays lifted.
+pub fn have_it_forgotten(pid: Pid, tid: Tid, mask: &CpuSet, original: &Original) {
+    if !original.pinned && !is_narrowed(pid, tid, mask) {
+        // Where it is refused the thread is free all the same.
+        let _ = affinity::lift(tid);
+    }
+}
+
 /// Puts back what a thread had before.
 ///
 /// # Errors

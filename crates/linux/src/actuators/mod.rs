@@ -62,6 +62,8 @@ pub struct Actuators {
     outstanding: Outstanding,
     /// Moves since the kernel's events were last read because of them.
     moves: usize,
+    /// Why the state file could not be written, until it can be.
+    unwritten: Option<String>,
 }
 
 impl Actuators {
@@ -80,7 +82,8 @@ impl Actuators {
         let ledger = Ledger::new(error::boot_id()?);
         let lineage = Lineage::new(KernelEvents::none("the kernel's events are not followed"));
         let outstanding = Outstanding::default();
-        Ok((Self { file, ledger, written: None, lineage, recent: Recent::default(), outstanding, moves: 0 }, recovered))
+        let (written, recent) = (None, Recent::default());
+        Ok((Self { file, ledger, written, lineage, recent, outstanding, moves: 0, unwritten: None }, recovered))
     }
 
     /// Follows what the kernel says of forks and changed affinities from now on.
@@ -88,10 +91,25 @@ impl Actuators {
         self.lineage = Lineage::new(events);
     }
 
-    /// What of the kernel's events is missed, a line each.
+    /// What of the kernel's events is missed, and why nothing can be written down, a line each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
-        self.lineage.remarks()
+        let mut remarks = self.lineage.remarks();
+        remarks.extend(self.unwritten.clone());
+        remarks
+    }
+
+    /// Where the state file could not be written: whether it can be by now, which
+    /// [`Actuators::remarks`] then no longer denies.
+    pub fn try_to_write_again(&mut self) {
+        if self.unwritten.is_none() {
+            return;
+        }
+        let ledger = self.ledger.clone();
+        // A file that records nothing is not left there.
+        if self.save(&ledger).is_ok() && ledger.is_empty() && self.file.remove().is_ok() {
+            self.written = None;
+        }
     }
 
     /// CPUs came or went.
@@ -164,12 +182,20 @@ impl Actuators {
 
     fn write_down(&mut self, next: Ledger) -> Result<(), ActuatorError> {
         if next != self.ledger {
-            self.file.save(&next)?;
-            self.written = Some(next.clone());
+            self.save(&next)?;
             self.ledger = next;
             self.outstanding.set(&self.ledger);
         }
         Ok(())
+    }
+
+    fn save(&mut self, ledger: &Ledger) -> Result<(), ActuatorError> {
+        let saved = self.file.save(ledger);
+        self.unwritten = saved.as_ref().err().map(ToString::to_string);
+        if saved.is_ok() {
+            self.written = Some(ledger.clone());
+        }
+        saved
     }
 
     /// Writes down what of resctrl will be changed, before it is.
@@ -236,11 +262,7 @@ impl Actuators {
     pub fn flush(&mut self) -> Result<(), ActuatorError> {
         let lags = self.written.as_ref() != Some(&self.ledger);
         let matters = !self.ledger.is_empty() || !self.ledger.pages.is_empty() || self.written.is_some();
-        if lags && matters {
-            self.file.save(&self.ledger)?;
-            self.written = Some(self.ledger.clone());
-        }
-        Ok(())
+        if lags && matters { self.save(&self.ledger.clone()) } else { Ok(()) }
     }
 
     /// Makes a sample show what owners want, not what we did: moved threads show the mask that they

@@ -49,12 +49,14 @@ fn show_owners_mask(ledger: &mut Ledger, pid: Pid, thread: &mut ThreadSample) {
         thread.bound = Some(true);
         return;
     }
-    if now.is_ok_and(|now| displaced::is_displaced(pid, thread.tid, &now, &record.ours)) {
+    if now.as_ref().is_ok_and(|now| displaced::is_displaced(pid, thread.tid, now, &record.ours)) {
         if displaced::put_back(thread.tid, &record.original).is_err() {
             return;
         }
         thread.allowed = affinity::get(thread.tid).ok();
         thread.pinned = record.original.pinned;
+    } else if let Ok(now) = &now {
+        displaced::have_it_forgotten(pid, thread.tid, now, &record.original);
     }
     ledger.forget(pid, thread.tid);
 }

@@ -306,6 +306,7 @@ fn act(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
     let mask = affinity::get(tid)?;
     // A cpuset of one CPU makes both the same; the restriction must be lifted all the same.
     if mask == thread.original.cpus && (thread.original.pinned || !thread.is_ours(&mask)) {
+        displaced::have_it_forgotten(pid, tid, &mask, &thread.original);
         return Ok(Fate::Untouched);
     }
     if !thread.is_ours(&mask) && !displaced::is_displaced(pid, tid, &mask, &thread.ours) {

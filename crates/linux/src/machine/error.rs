@@ -11,8 +11,8 @@ pub enum MachineError {
     /// the sensors cannot read
     #[error("{0}")]
     Sensing(#[source] BoxedError),
-    /// CPUs came or went, and the topology cannot be read again
-    #[error("CPUs came or went: {0}")]
+    /// CPUs or resctrl came or went, and the topology cannot be read again
+    #[error("CPUs or resctrl came or went: {0}")]
     Topology(#[source] BoxedError),
     /// the state file cannot be owned, read or written, or not everything was put back
     #[error(transparent)]

@@ -4,8 +4,10 @@
 //! alone, moves and pages have a budget, a dry run changes nothing. Knows no policy, and no way of
 //! measuring: sensors come through [`Sensing`].
 
+mod balancing;
 mod bandwidth;
 mod error;
+mod follow;
 mod identities;
 mod options;
 mod outcomes;
@@ -30,6 +32,7 @@ use crate::kernel::cpu_model::online_cpus;
 use crate::kernel::{identity, privilege};
 use crate::kernel_events::KernelEvents;
 use crate::resctrl::{Root, Ways};
+use balancing::Balancing;
 use identities::Identities;
 use isobar_model::outcome::MOVES_USED_UP;
 use isobar_model::{
@@ -60,11 +63,12 @@ pub struct LinuxMachine<S> {
     put_back: Option<RestoreReport>,
     /// Why nothing can be changed here, where that is so.
     observe_only: Option<String>,
-    /// Whether we switched the kernel's NUMA balancing off.
-    balancing_is_off: bool,
+    balancing: Balancing,
     allocation: Allocation,
     known: Identities,
     online: CpuSet,
+    /// Whether resctrl is mounted.
+    resctrl: bool,
     remarks: Vec<String>,
     ways: Box<dyn CacheWays<ActuatorError> + Send>,
     /// Where bandwidth comes from, in one line.
@@ -95,7 +99,8 @@ impl<S: Sensing> LinuxMachine<S> {
             recovered: None,
             put_back: None,
             observe_only: None,
-            balancing_is_off: false,
+            balancing: Balancing::Left,
+            resctrl: Root::new(&options.resctrl).check().is_ok(),
             pages: PagesBeside::new(PageOptions::default(), options.pages_per_second),
             allocation: Allocation::default(),
             known: Identities::default(),
@@ -152,36 +157,12 @@ impl<S: Sensing> LinuxMachine<S> {
                 self.remarks.push(error.to_string());
                 self.observe_only = Some(error.to_string());
             }
+            // The folder is read-only, and an isobar that was killed has left its file there.
+            Err(error @ ActuatorError::Undeleted { .. }) if self.options.outlives_full_disks => {
+                self.remarks.push(error.to_string());
+                self.observe_only = Some(error.to_string());
+            }
             Err(error) => return Err(error.into()),
-        }
-        Ok(())
-    }
-
-    /// Where that is asked for.
-    fn switch_balancing_off(&mut self) -> Result<(), MachineError> {
-        if !self.options.balancing_off {
-            return Ok(());
-        }
-        let Some(actuators) = self.actuators.as_mut() else {
-            let why = self.observe_only.as_deref().unwrap_or("dry run");
-            self.remarks.push(format!("NUMA balancing stays as it is: {why}"));
-            return Ok(());
-        };
-        if actuators.switch_balancing_off()? {
-            self.balancing_is_off = true;
-            self.remarks.push("NUMA balancing is switched off until isobar ends (manage.numa_balancing)".to_owned());
-        }
-        Ok(())
-    }
-
-    /// CPUs come and go rarely.
-    fn follow_hotplug(&mut self) -> Result<(), MachineError> {
-        let online = online_cpus().unwrap_or_default();
-        if online != self.online {
-            let topology = (self.read_topology)().map_err(MachineError::Topology)?;
-            self.sensing.set_topology(Arc::new(topology));
-            self.actuators.iter_mut().for_each(|actuators| actuators.follow_hotplug(&online));
-            self.online = online;
         }
         Ok(())
     }
@@ -195,13 +176,13 @@ impl<S: Sensing> LinuxMachine<S> {
 
     /// Adds what only the actuators know to what the sensors say of this machine.
     fn remark(&self, sample: &mut Sample) {
-        if self.balancing_is_off && sample.capabilities.numa_balancing == Some(true) {
+        if self.balancing == Balancing::Off && sample.capabilities.numa_balancing == Some(true) {
             Arc::make_mut(&mut sample.capabilities).numa_balancing = Some(false);
         }
         let is_new = |line: &String| !sample.capabilities.remarks.contains(line);
         let lines = self.remarks.iter().cloned().chain(self.ways.remarks());
         let lines = lines.chain(self.bandwidth.map(str::to_owned)).chain(self.pages.remark());
-        let lines = lines.chain(self.actuators.iter().flat_map(Actuators::remarks));
+        let lines = lines.chain(self.actuators.iter().flat_map(Actuators::remarks)).chain(self.balancing.remark());
         let fresh: Vec<String> = lines.filter(is_new).collect();
         if !fresh.is_empty() {
             Arc::make_mut(&mut sample.capabilities).remarks.extend(fresh);
@@ -358,7 +339,8 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
     type Error = MachineError;
 
     fn sample(&mut self) -> Result<Sample, MachineError> {
-        self.follow_hotplug()?;
+        self.follow_machine()?;
+        self.try_again();
         // Before the sensors look, so that the sample shows what has moved where it is now.
         let news = self.pages.news();
         let page_moves = self.take_in(news);
@@ -370,6 +352,9 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
         self.known = self.known.next(&sample);
         self.level = sample.topology.llcs().iter().map(|llc| llc.level).max().unwrap_or(LLC_LEVEL);
         self.ways.follow(&sample);
+        if let (Some(actuators), Some(record)) = (self.actuators.as_mut(), self.ways.record()) {
+            actuators.record_resctrl(record);
+        }
         let monitored = self.ways.monitored(&sample);
         self.bandwidth = bandwidth::add(&mut sample, monitored);
         let known = &self.known;

@@ -48,6 +48,12 @@ impl Evidence {
         }
     }
 
+    /// Whether it is mounted now.
+    #[must_use]
+    pub fn is_mounted(&self) -> bool {
+        Root::new(&self.root).check().is_ok()
+    }
+
     /// Why there is no way allocation, with the remedy; asked only where there is none.
     #[must_use]
     pub fn reason(&self) -> String {

@@ -70,7 +70,7 @@ impl<E> CacheWays<E> for Ways {
 
     /// Forgets threads that have ended, and gives back the classes of clusters without threads.
     fn follow(&mut self, sample: &Sample) {
-        if self.clusters.is_empty() {
+        if self.clusters.is_empty() || self.has_lost_groups() {
             return;
         }
         let threads = sample.processes.iter().flat_map(|process| &process.threads);
@@ -335,6 +335,21 @@ impl Ways {
     fn lost(&mut self, error: &ResctrlError) {
         if matches!(error, ResctrlError::NotMounted { .. }) {
             self.start_over();
+            self.remarks.insert(error.to_string());
         }
+    }
+
+    /// Whether resctrl was unmounted, perhaps mounted anew, since groups were made: none of them is
+    /// there then, and no thread was moved out of them by its owner.
+    fn has_lost_groups(&mut self) -> bool {
+        if let Err(error) = self.root.check() {
+            self.lost(&error);
+        } else if !self.names.values().any(|name| self.root.path().join(name).is_dir()) {
+            self.start_over();
+            let root = self.root.path().display();
+            let why = "resctrl was mounted anew, or another tool removed them";
+            self.remarks.insert(format!("{root}: isobar's groups are gone: {why}"));
+        }
+        self.clusters.is_empty()
     }
 }

@@ -278,6 +278,8 @@ impl Sensing for Sensors {
     fn set_topology(&mut self, topology: Arc<Topology>) {
         self.topology = topology;
         self.latency.follow(&self.topology);
+        // It may be mounted now, or not any more.
+        self.facts.resctrl.mounted = self.facts.resctrl.is_mounted();
         self.review();
     }
 }

@@ -126,6 +126,20 @@ fn the_mount_vanishes_in_mid_run() {
     assert!(!stage.state.exists());
 }
 
+/// As after an unmount and a mount between two epochs: no thread was moved by its owner.
+#[test]
+fn groups_that_are_gone_are_made_again() {
+    let Some(([a], mut stage)) = Stage::set(two_llcs()) else { return };
+    stage.done(vec![ways(0, "x", 0x3, &[&a])]);
+    fs::remove_dir(stage.root().join(&stage.groups()[0])).unwrap();
+    let said = stage.machine.sample().unwrap().capabilities.remarks.join("; ");
+    assert!(said.contains("isobar's groups are gone"), "{said}");
+    stage.done(vec![ways(0, "x", 0x3, &[&a])]);
+    assert_eq!(stage.mask(&a, 0), 0x3);
+    stage.machine.restore().unwrap();
+    assert_eq!((group_of(&stage.root(), a.tid()).0.as_str(), stage.groups().len()), ("", 0));
+}
+
 #[test]
 fn the_lock_of_another_tool_is_waited_for_and_told() {
     let Some(([a], mut stage)) = Stage::set(two_llcs()) else { return };

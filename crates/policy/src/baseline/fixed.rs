@@ -27,6 +27,7 @@ use crate::kit::pairs::{means, refused};
 use crate::kit::refused::{Asked, Refused, refused_of};
 use crate::kit::words::whole_percent;
 use crate::settings::{ConfigError, Section, at_least, settings};
+use isobar_model::topology::CacheAllocation;
 use isobar_model::{
     Action, CpuId, NodeMap, Observation, Outcome, PageSelection, Pages, Pid, Plan, Policy, Process, Seconds, Sensor,
     Thread, Tid,
@@ -98,6 +99,8 @@ pub struct Fixed {
     tries: Tries,
     ways: Vec<WayPlace>,
     clusters: ways::Set,
+    /// What there was to divide when clusters were set: resctrl may be unmounted meanwhile.
+    allocation: Option<CacheAllocation>,
     refused: Refused,
 }
 
@@ -121,6 +124,7 @@ impl Fixed {
             tries: Tries::default(),
             ways: WayPlace::list(&config.ways).unwrap_or_default(),
             clusters: ways::Set::new(),
+            allocation: None,
             refused: Refused::default(),
         }
     }
@@ -140,6 +144,10 @@ impl Policy for Fixed {
         seen.processes.iter().for_each(|process| self.bind_threads(seen, process, &before, &mut plan));
         self.tries.next_interval();
         seen.processes.iter().for_each(|process| self.move_pages(seen, process, &mut plan));
+        if seen.machine.allocation() != self.allocation.as_ref() {
+            self.allocation = seen.machine.allocation().cloned();
+            self.clusters.clear();
+        }
         let mut taken = BTreeSet::new();
         for place in self.ways.iter().filter(|place| !self.refused.waits(Asked::Ways(place.llc))) {
             match place.cluster(seen, &mut taken, &mut self.clusters) {

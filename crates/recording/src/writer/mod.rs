@@ -62,7 +62,12 @@ impl Writer {
             ErrorKind::AlreadyExists => RecordingError::Exists(path.to_owned()),
             _ => RecordingError::File { path: path.to_owned(), error },
         })?;
-        let connection = prepared(path, about).map_err(RecordingError::sqlite(path))?;
+        let prepared = prepared(path, about).map_err(RecordingError::sqlite(path));
+        if prepared.is_err() {
+            // A file that is no recording would only be in the way.
+            let _ = std::fs::remove_file(path);
+        }
+        let connection = prepared?;
         Ok(Self {
             path: path.to_owned(),
             connection,

@@ -3,10 +3,10 @@
 //! which the loop lets have its say after every wait.
 
 use super::journal::{self, Applied, NotUndone, Undone};
-use super::{Loop, Tally};
+use super::{Loop, Tally, partners};
 use crate::policies::{self, Refusal};
 use crate::selection::{Memory, Rules};
-use isobar_model::{ActionId, ActionOutcome, Machine, Outcome, Plan, Policy, Seconds};
+use isobar_model::{ActionId, ActionOutcome, CpuId, Machine, Outcome, Pid, Plan, Policy, Seconds, Tid};
 
 /// Commands a loop, between its epochs and from within them: it is called after every wait, also
 /// after one that [`Machine::caller`] ended. It should not wait itself.
@@ -127,13 +127,22 @@ impl<'a, M: Machine> Loop<'a, M> {
         repeated.iter().for_each(|action| self.policy.undone(action));
     }
 
-    /// What becomes of a plan on the machine, without what is held off.
+    /// The CPU of a thread at the last reading.
+    fn is_on(&self, pid: Pid, tid: Tid) -> Option<CpuId> {
+        let sample = &self.readings.as_ref()?.latest;
+        let process = sample.processes.iter().find(|process| process.pid == pid)?;
+        process.threads.iter().find(|thread| thread.tid == tid)?.cpu
+    }
+
+    /// What becomes of a plan on the machine, without what is held off, and what was planned
+    /// together with that.
     pub(super) fn applied_to_machine(&mut self, plan: &Plan) -> Result<Outcome, M::Error> {
         let now = self.now();
-        let held: Vec<Option<String>> = plan.actions.iter().map(|action| self.holds.why_not(action, now)).collect();
+        let mut held: Vec<Option<String>> = plan.actions.iter().map(|action| self.holds.why_not(action, now)).collect();
         if held.iter().all(Option::is_none) {
             return self.machine.apply(plan);
         }
+        partners::hold_off(plan, |pid, tid| self.is_on(pid, tid), &mut held);
         let free = plan.actions.iter().zip(&held).filter(|(_, why)| why.is_none());
         let part = Plan { actions: free.map(|(action, _)| action.clone()).collect(), ..Plan::nothing(&plan.policy) };
         let mut done = self.machine.apply(&part)?.actions.into_iter();

@@ -11,6 +11,7 @@ pub mod fake;
 mod holds;
 mod journal;
 mod observer;
+mod partners;
 mod repeated;
 mod surroundings;
 mod tally;

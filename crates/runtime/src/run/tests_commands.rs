@@ -88,6 +88,42 @@ fn what_is_taken_back_by_hand_is_held_off_and_the_policy_knows() {
     assert!(fake.applied[1].actions.is_empty(), "the machine was not asked again");
 }
 
+/// Has thread 11 take the CPU that thread 10 leaves, in every epoch.
+struct Swapper;
+
+impl Policy for Swapper {
+    fn name(&self) -> &'static str {
+        "swapper"
+    }
+
+    fn needs(&self) -> &'static [Sensor] {
+        &[]
+    }
+
+    fn decide(&mut self, _: &Observation) -> Plan {
+        let other = Action::MoveThread { pid: Pid(10), tid: Tid(11), cpu: CpuId(0), reason: "because".into() };
+        Plan { actions: vec![moved(1), other], ..Plan::nothing("swapper") }
+    }
+}
+
+/// One thread of a swap is held off: the other does not join it on its CPU.
+#[test]
+fn half_of_a_swap_is_never_made() {
+    let (mut fake, mut seen) = (Fake::default(), Seen::default());
+    let mut hand = Hand(vec![(1, "1")], Vec::new());
+    let run = Loop::new(&mut fake, Box::new(Swapper), limits());
+    run.commanded_by(Box::new(&mut hand)).run(&mut seen).unwrap();
+    assert_eq!(hand.1, ["undone 1: Done"]);
+    let held = |left: u64| {
+        let why = format!("taken back by hand: held off for another {left} s");
+        let other = format!("planned together with the move of thread 10, which is held off ({why})");
+        [why, other].map(|why| ActionOutcome::LeftAlone { why }).to_vec()
+    };
+    let outcomes: Vec<_> = seen.0.into_iter().map(|(_, outcomes, ..)| outcomes).collect();
+    assert_eq!(outcomes, [vec![ActionOutcome::Done; 2], held(59), held(58)]);
+    assert!(fake.applied[1..].iter().all(|plan| plan.actions.is_empty()), "the machine was not asked again");
+}
+
 #[test]
 fn a_machine_that_takes_nothing_back_says_why_and_nothing_is_held_off() {
     let why = "its owner has changed it meanwhile".to_owned();

@@ -5,6 +5,7 @@ mod allocation;
 mod balancing;
 mod conformance;
 mod counters;
+mod daemon;
 mod kinds;
 mod manage;
 mod observed;
@@ -38,6 +39,7 @@ pub fn regular(suite: &mut Suite) {
     seen::checks(suite);
     restore::checks(suite);
     resctrl::checks(suite);
+    daemon::checks(suite);
     policies::checks(suite);
     storm::checks(suite);
     soak::checks(suite);

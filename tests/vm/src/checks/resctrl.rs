@@ -14,7 +14,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-const ROOT: &str = "/tmp/resctrl";
+pub const ROOT: &str = "/tmp/resctrl";
 
 /// Every way of a domain of the double.
 const ALL: &str = "7ff";
@@ -36,10 +36,10 @@ pub fn checks(suite: &mut Suite) {
 }
 
 /// A mounted double with the L3 domains of this guest; unmounted when dropped.
-struct Double(Child);
+pub struct Double(Child);
 
 impl Double {
-    fn mount(more: &[&str]) -> Result<Self> {
+    pub fn mount(more: &[&str]) -> Result<Self> {
         fs::create_dir_all(ROOT)?;
         let domains = llcs()?.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
         let words = ["--mount", ROOT, "--domains", &domains, "--closids", "4", "--bandwidth", "--for", "240"];
@@ -65,7 +65,7 @@ impl Drop for Double {
 
 /// The last-level caches, by the id that the kernel gives them: of the first CPU of each, since
 /// under QEMU each CPU reports another.
-fn llcs() -> Result<Vec<u32>> {
+pub fn llcs() -> Result<Vec<u32>> {
     let mut found = Vec::new();
     for cpu in evidence::numbered("/sys/devices/system/cpu", "cpu")? {
         let cache = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index3");
@@ -160,7 +160,7 @@ fn refusals() -> Result<()> {
 }
 
 /// The groups that isobar has made.
-fn ours() -> Result<Vec<String>> {
+pub fn ours() -> Result<Vec<String>> {
     let names = fs::read_dir(ROOT)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
     let names: Result<Vec<String>> = names.collect();
     Ok(names?.into_iter().filter(|name| name.starts_with("isobar-")).collect())
@@ -168,7 +168,7 @@ fn ours() -> Result<Vec<String>> {
 
 /// isobar's group that holds all threads of a process, perhaps with those of a cluster of another
 /// LLC, since a group has ways of each.
-fn group_of(subject: &Subject) -> Result<Option<String>> {
+pub fn group_of(subject: &Subject) -> Result<Option<String>> {
     let threads: BTreeSet<u32> = evidence::threads(subject.pid())?.into_iter().collect();
     for group in ours()? {
         // A group may go while we look.

@@ -118,7 +118,7 @@ fn owner() -> Result<()> {
     same("affinity that isobar had set", &after[&a[1]], &"0-7".to_owned())
 }
 
-fn set_affinity(tid: u32, cpus: &[usize]) -> Result<()> {
+pub fn set_affinity(tid: u32, cpus: &[usize]) -> Result<()> {
     let mut set = CpuSet::new();
     cpus.iter().for_each(|cpu| set.set(*cpu));
     let id = Pid::from_raw(i32::try_from(tid)?).context("no thread id")?;

@@ -7,6 +7,7 @@ use crate::daemon::{Call, Log, Service};
 use crate::machines::adjust::Adjust;
 use crate::machines::linux::Changed;
 use crate::metrics::Handed;
+use crate::record::Ended;
 use crate::report::{Priority, outcome_in_words};
 use crate::signals::StopFlag;
 use crate::verbs::watch::WatchArgs;
@@ -43,6 +44,8 @@ pub struct Desk {
     /// The metrics endpoint, where there is one: how long an epoch may take is its measure of
     /// health.
     pub exposed: Option<Arc<Handed>>,
+    /// Why the recording ended early, where there is one and it did.
+    pub recording_ended: Ended,
     /// What of a status stays the same.
     pub about: Status,
 }
@@ -54,6 +57,7 @@ impl<M: Machine + Adjust> Commander<M> for Desk {
         }
         self.service.borrow_mut().alive();
         self.service.borrow_mut().status(|| brief(run));
+        self.notice_end_of_recording();
         if self.reload.swap(false, Ordering::SeqCst) {
             self.service.borrow().reloading();
             self.read_again(run);
@@ -95,6 +99,17 @@ impl Desk {
                 Ok(undone) => done(format!("action {id} is taken back: {}", became(&undone))),
                 Err(why) => Answer::Refused { why: why.to_string() },
             },
+        }
+    }
+
+    /// Once: it is no recording any more.
+    fn notice_end_of_recording(&mut self) {
+        if let Some(why) = self.recording_ended.why()
+            && self.about.recording.take().is_some()
+        {
+            let line = format!("the recording ended early, the rest goes on: {why}");
+            self.log.say(Priority::Warning, line.clone());
+            self.about.remarks.push(line);
         }
     }
 

@@ -105,7 +105,8 @@ impl Beside<'_> {
         let wake: Arc<dyn Fn() + Send + Sync> = Arc::from(machine.caller().unwrap_or_else(|| Box::new(|| ())));
         let service = Rc::new(RefCell::new(Service::new()));
         service.borrow().pulse(Arc::clone(&wake)).context("the watchdog")?;
-        let (recording, recorded_to) = self.recording(&needed);
+        let mut about = self.about(&needed);
+        let mut recording = self.recording(&needed, &mut about);
         let (board, calls) = switchboard(Arc::clone(&wake));
         let reload = Arc::new(AtomicBool::new(false));
         heed_hangup(Arc::clone(&reload), wake).context("SIGHUP")?;
@@ -121,7 +122,8 @@ impl Beside<'_> {
             usual_interval,
             changed: self.changed.clone(),
             exposed: exposer.as_ref().map(Exposer::handed),
-            about: self.about(&needed, recorded_to),
+            recording_ended: recording.as_mut().map(Recording::ended).unwrap_or_default(),
+            about,
         };
         let configured = self.args.socket.as_deref().or(needed.whole.daemon.socket.as_deref());
         let socket = daemon::socket(configured);
@@ -151,10 +153,10 @@ impl Beside<'_> {
     }
 
     /// The recording, where one is wanted; one that cannot be had is no reason not to manage.
-    fn recording(&self, needed: &Needed) -> (Option<Recording>, Option<String>) {
+    fn recording(&self, needed: &Needed, about: &mut Status) -> Option<Recording> {
         let config = &needed.whole.daemon;
         if !config.record {
-            return (None, None);
+            return None;
         }
         let now = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
         let started = recordings::next(config, &now).map_err(anyhow::Error::from).and_then(|(file, bounds)| {
@@ -162,22 +164,26 @@ impl Beside<'_> {
             Ok((recording, file.display().to_string()))
         });
         match started {
-            Ok((recording, file)) => (Some(recording), Some(file)),
+            Ok((recording, file)) => {
+                about.recording = Some(file);
+                Some(recording)
+            }
             Err(why) => {
-                self.log.say(Priority::Warning, format!("nothing is recorded: {why:#}"));
-                (None, None)
+                let line = format!("nothing is recorded: {why:#}");
+                self.log.say(Priority::Warning, line.clone());
+                about.remarks.push(line);
+                None
             }
         }
     }
 
-    fn about(&self, needed: &Needed, recording: Option<String>) -> Status {
+    fn about(&self, needed: &Needed) -> Status {
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             machine: self.watch.machine.clone().unwrap_or_else(|| "this machine".to_owned()),
             dry_run: needed.limits.dry_run,
             config: self.watch.config.as_ref().map(|file| file.display().to_string()),
-            recording,
             ..Status::default()
         }
     }

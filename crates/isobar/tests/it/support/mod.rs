@@ -1,7 +1,9 @@
 //! Runs the `isobar` binary and holds what it says to the rules: one line on stderr, exit codes 0,
 //! 1 and 2.
 
+pub mod daemon;
 pub mod processes;
+pub mod small_disk;
 
 use serde_json::Value;
 use std::io::Write;

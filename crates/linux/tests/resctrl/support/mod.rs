@@ -5,6 +5,7 @@
 use super::live::watch::Watch;
 use super::live::{Kept, place, sleeper};
 use isobar_linux::machine::{LinuxMachine, LinuxOptions};
+use isobar_linux::tree::Tree;
 use isobar_model::{Action, ActionOutcome, CpuId, LlcId, Machine as _, Pid, Plan, Tid};
 use isobar_resctrl_double::{Machine, Mounted, can_mount};
 use std::fs;
@@ -49,7 +50,8 @@ pub fn options(state: &Path, root: &Path) -> LinuxOptions {
 
 pub fn open(pids: Vec<Pid>, options: LinuxOptions) -> LinuxMachine<Watch> {
     let watch = Watch { cpu: Some(CpuId(0)), ..Watch::of(pids) };
-    LinuxMachine::open(watch, Box::new(|| Err("no hotplug in tests".into())), options).unwrap()
+    let read_again = || isobar_linux::topology::read(&Tree::live()).map_err(Into::into);
+    LinuxMachine::open(watch, Box::new(read_again), options).unwrap()
 }
 
 impl Stage {
