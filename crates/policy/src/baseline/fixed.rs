@@ -137,9 +137,10 @@ impl Policy for Fixed {
         let mut plan = Plan { notes: self.misfits(seen), ..Plan::nothing(NAME) };
         self.refused.next_epoch(seen);
         let before = std::mem::take(&mut self.bound);
-        seen.processes.iter().for_each(|process| self.bind_threads(seen, process, &before, &mut plan));
+        let own = || seen.processes.iter().filter(|process| !process.elsewhere);
+        own().for_each(|process| self.bind_threads(seen, process, &before, &mut plan));
         self.tries.next_interval();
-        seen.processes.iter().for_each(|process| self.move_pages(seen, process, &mut plan));
+        own().for_each(|process| self.move_pages(seen, process, &mut plan));
         let mut taken = BTreeSet::new();
         for place in self.ways.iter().filter(|place| !self.refused.waits(Asked::Ways(place.llc))) {
             match place.cluster(seen, &mut taken, &mut self.clusters) {

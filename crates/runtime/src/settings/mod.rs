@@ -9,6 +9,7 @@
 mod daemon;
 mod error;
 mod exec;
+mod group;
 mod metrics;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ mod tests;
 pub use daemon::DaemonConfig;
 pub use error::SettingsError;
 pub use exec::ExecConfig;
+pub use group::GroupConfig;
 pub use metrics::{MetricsConfig, address};
 
 use crate::selection::{Pattern, Rules};
@@ -102,6 +104,8 @@ pub struct ManageConfig {
     pub accessed_pages: AccessedChoice,
     /// Through what cache ways are given.
     pub ways: WaysChoice,
+    /// Processes with a policy of their own; the first entry that fits one holds.
+    pub group: Vec<GroupConfig>,
 }
 
 /// Which event counters to read.
@@ -174,6 +178,7 @@ impl Default for ManageConfig {
             counters: CounterChoice::Auto,
             accessed_pages: AccessedChoice::Auto,
             ways: WaysChoice::Resctrl,
+            group: Vec::new(),
         }
     }
 }
@@ -217,6 +222,8 @@ impl Config {
         let config = Self::load(None, sets, &|_| Err(io::ErrorKind::Unsupported.into()))?;
         let is_ours =
             |text: &&String| ["manage.", "metrics.", "daemon."].iter().any(|ours| text.trim_start().starts_with(ours));
+        // Groups with policies of their own are about policies.
+        let is_ours = |text: &&String| is_ours(text) && !text.trim_start().starts_with("manage.group=");
         match sets.iter().find(is_ours) {
             Some(text) => Err(refused(text, "only `manage` and `explain` take it: expected POLICY.KEY=VALUE")),
             None => Ok(config),
@@ -244,7 +251,10 @@ impl Config {
     fn parse(text: &str) -> Result<(Sections, Table), (usize, String)> {
         let at = |error: toml::de::Error| (line_of(text, &error), one_line(error.message()));
         let sections: Sections = toml::from_str(text).map_err(at)?;
-        sections.check().map_err(|(name, why)| (line_of_section(text, name), format!("{name}: {why}")))?;
+        sections
+            .check()
+            .map_err(|(name, why)| (line_of_section(text, &format!("[{name}]")), format!("{name}: {why}")))?;
+        sections.manage.check_groups().map_err(|(number, why)| (line_of_group(text, number), why))?;
         let all: Table = toml::from_str(text).map_err(at)?;
         Ok((sections, all))
     }
@@ -276,7 +286,9 @@ impl Sections {
     /// From these tables, checked.
     fn of(own: &Table) -> Result<Self, String> {
         let sections = Self::deserialize(own.clone()).map_err(|error| one_line(error.message()))?;
-        sections.check().map(|()| sections).map_err(|(_, why)| why)
+        sections.check().map_err(|(_, why)| why)?;
+        sections.manage.check_groups().map_err(|(_, why)| why)?;
+        Ok(sections)
     }
 }
 
@@ -312,6 +324,16 @@ impl ManageConfig {
             min_share: self.min_cpu_percent / 100.0,
             max_threads: usize::try_from(self.max_threads).unwrap_or(usize::MAX),
         }
+    }
+
+    /// # Errors
+    /// The number of the first entry that is wrong, and what would be right.
+    fn check_groups(&self) -> Result<(), (usize, String)> {
+        let numbered = self.group.iter().zip(1..);
+        let check = |(group, number): (&GroupConfig, usize)| {
+            group.check().map_err(|why| (number, format!("manage.group {number}: {why}")))
+        };
+        numbered.map(check).collect()
     }
 
     fn check(&self) -> Result<(), String> {
@@ -362,7 +384,14 @@ pub(crate) fn line_of(text: &str, error: &toml::de::Error) -> usize {
     text.bytes().take(start).filter(|byte| *byte == b'\n').count() + 1
 }
 
-fn line_of_section(text: &str, name: &str) -> usize {
-    let head = format!("[{name}]");
-    text.lines().position(|line| line.trim_start().starts_with(&head)).map_or(1, |index| index + 1)
+fn line_of_section(text: &str, head: &str) -> usize {
+    text.lines().position(|line| line.trim_start().starts_with(head)).map_or(1, |index| index + 1)
+}
+
+/// The line of the entry `[[manage.group]]` of a number, counted from 1; entries may stand in
+/// `[manage]`, too.
+fn line_of_group(text: &str, number: usize) -> usize {
+    let heads = text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("[[manage.group]]"));
+    let nth = heads.map(|(index, _)| index + 1).nth(number - 1);
+    nth.unwrap_or_else(|| line_of_section(text, "[manage]"))
 }
