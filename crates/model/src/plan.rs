@@ -70,8 +70,8 @@ impl Plan {
         part.map_or(&self.policy, |part| &part.policy)
     }
 
-    /// Keeps the actions that `keep` admits. Predictions and parts go on naming theirs by index; one that has
-    /// lost all of its actions goes, too.
+    /// Keeps the actions that `keep` admits. Predictions and parts go on naming theirs by index;
+    /// one that has lost all its actions goes, too.
     pub fn retain_actions(&mut self, keep: impl Fn(&Action) -> bool) {
         let kept: Vec<bool> = self.actions.iter().map(keep).collect();
         let is_kept = |index: &usize| kept.get(*index).copied().unwrap_or(false);

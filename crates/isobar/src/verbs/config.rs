@@ -42,7 +42,7 @@ impl Verb for Config {
             policies::build(name, &config, &input::settings).map_err(bad_input)?;
         }
         let policy = config.manage.policy.as_deref();
-        // The daemon watches where no policy is named, and may have groups with policies all the same.
+        // Where no policy is named the daemon watches, and groups may have policies all the same.
         deciders::check(policy.unwrap_or(WATCHING), &config, &input::settings)?;
         let policy = policy
             .map_or("no policy (the daemon watches and changes nothing)".to_owned(), |name| format!("policy {name}"));

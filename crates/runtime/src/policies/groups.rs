@@ -4,7 +4,8 @@
 //! Patterns are held against what an observation says of a process, its name, pid and control
 //! group, and nothing else is looked up: a recording then decides as the run did.
 
-use super::{gives, settings, wrong};
+use super::settled::{settings, wrong};
+use super::{gives, profile};
 use crate::selection::Pattern;
 use crate::settings::{Config, GroupConfig, Read, SettingsError};
 use isobar_model::{Policy, Process};
@@ -115,7 +116,7 @@ fn of_entry(entry: &GroupConfig, place: &str, config: &Config, read: Read<'_>) -
     let policy = registry::find(&entry.policy).map_err(|fault| wrong(place, fault))?;
     let mut own = Table::from_iter([(policy.name.to_owned(), entry.set.clone().into())]);
     let folder = config.file.as_ref().and_then(|file| file.parent()).unwrap_or(Path::new(""));
-    super::profile::put_in_place(&mut own, folder, read)?;
+    profile::put_in_place(&mut own, folder, read)?;
     let mut settings = settings(&entry.policy, config, read)?;
     let own = Settings::from_tables(own).map_err(|fault| wrong(place, fault.into()))?;
     settings.lay_over(own);

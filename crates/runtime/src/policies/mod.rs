@@ -3,17 +3,15 @@
 mod gives;
 mod groups;
 mod profile;
+mod settled;
 
 pub use groups::Groups;
 
 use crate::missing::{self, Missing};
-use crate::settings::{Config, Read, Setting, SettingsError};
+use crate::settings::{Config, Read, SettingsError};
 use isobar_model::{Capabilities, GroupPolicy, Policy, Sensor};
 use isobar_policy::entry::{Entry, Moves};
-use isobar_policy::registry::RegistryError;
-use isobar_policy::settings::Settings;
 use isobar_policy::{documentation, registry};
-use std::path::Path;
 
 /// The policy of a name with its settings from the file and the command line.
 ///
@@ -33,46 +31,10 @@ pub fn maker(
     config: &Config,
     read: Read<'_>,
 ) -> Result<impl Fn() -> Box<dyn Policy> + use<>, SettingsError> {
-    let (name, settings) = (name.to_owned(), settings(name, config, read)?);
+    let (name, settings) = (name.to_owned(), settled::settings(name, config, read)?);
     #[expect(clippy::expect_used, reason = "`settings` has just built this policy from the same settings")]
     let make = move || registry::build(&name, &settings).expect("checked settings");
     Ok(make)
-}
-
-/// The settings of all policies: first the file, checked by itself so that its faults carry its
-/// name, then every `--set`.
-///
-/// # Errors
-/// As [`build`].
-fn settings(name: &str, config: &Config, read: Read<'_>) -> Result<Settings, SettingsError> {
-    registry::find(name).map_err(|fault| wrong("", fault))?;
-    let mut settings = of_file(name, config, read)?;
-    for Setting { key, value } in &config.sets {
-        let profile = profile::content(key, value, read)?;
-        let value = profile.as_ref().unwrap_or(value);
-        registry::set(&mut settings, key, value).map_err(|fault| wrong(format!("--set {key}={value}: "), fault))?;
-    }
-    // Only here, since two keys may be possible together and not one by one. The message begins
-    // with the key.
-    registry::build(name, &settings).map_err(|fault| wrong("--set ", fault))?;
-    Ok(settings)
-}
-
-fn wrong(place: impl Into<String>, fault: RegistryError) -> SettingsError {
-    SettingsError::Policy(place.into(), fault)
-}
-
-fn of_file(name: &str, config: &Config, read: Read<'_>) -> Result<Settings, SettingsError> {
-    let Some(file) = &config.file else { return Ok(Settings::default()) };
-    if let Some(section) = config.policies.keys().find(|section| registry::find(section).is_err()) {
-        return Err(SettingsError::Section(file.clone(), section.clone(), names().join("], [")));
-    }
-    let in_file = |fault| wrong(format!("{}: ", file.display()), fault);
-    let mut sections = config.policies.clone();
-    profile::put_in_place(&mut sections, file.parent().unwrap_or(Path::new("")), read)?;
-    let settings = Settings::from_tables(sections).map_err(|fault| in_file(fault.into()))?;
-    registry::build(name, &settings).map(drop).map_err(in_file)?;
-    Ok(settings)
 }
 
 /// The policies whose needs a machine meets.
@@ -180,8 +142,9 @@ pub fn beside_balancing(policy: &str, capabilities: &Capabilities) -> Option<Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{DaemonConfig, ExecConfig, GroupConfig, ManageConfig, MetricsConfig};
+    use crate::settings::{DaemonConfig, ExecConfig, GroupConfig, ManageConfig, MetricsConfig, Setting};
     use std::io;
+    use std::path::Path;
 
     /// A policy with its settings, or why it cannot be had.
     fn built(name: &str, config: &Config) -> Result<Box<dyn Policy>, String> {

@@ -1,7 +1,7 @@
 //! The entries `[[manage.group]]`: which processes have a policy of their own, and by which
 //! settings. Whether there is such a policy is for `policies` to say.
 
-use super::named;
+use super::names::named;
 use serde::Deserialize;
 use toml::Table;
 

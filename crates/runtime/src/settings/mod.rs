@@ -11,6 +11,7 @@ mod error;
 mod exec;
 mod group;
 mod metrics;
+mod names;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,7 @@ pub use error::SettingsError;
 pub use exec::ExecConfig;
 pub use group::GroupConfig;
 pub use metrics::{MetricsConfig, address};
+pub use names::named;
 
 use crate::selection::{Pattern, Rules};
 use isobar_model::Pid;
@@ -355,14 +357,6 @@ impl ManageConfig {
         some("max_moves_per_epoch", self.max_moves_per_epoch)?;
         some("max_threads", self.max_threads)
     }
-}
-
-/// Names that can fit something.
-///
-/// # Errors
-/// Which list has one that cannot, and what would be right.
-pub fn named(list: &str, names: &[String]) -> Result<(), String> {
-    names.iter().try_for_each(|name| Pattern::check(name)).map_err(|why| format!("{list}: {why}"))
 }
 
 /// A value as TOML reads it; what is no TOML is a string, so that `--set manage.policy=dino` needs
