@@ -331,11 +331,10 @@ impl ManageConfig {
     /// # Errors
     /// The number of the first entry that is wrong, and what would be right.
     fn check_groups(&self) -> Result<(), (usize, String)> {
-        let numbered = self.group.iter().zip(1..);
-        let check = |(group, number): (&GroupConfig, usize)| {
+        let mut numbered = self.group.iter().zip(1..);
+        numbered.try_for_each(|(group, number)| {
             group.check().map_err(|why| (number, format!("manage.group {number}: {why}")))
-        };
-        numbered.map(check).collect()
+        })
     }
 
     fn check(&self) -> Result<(), String> {
