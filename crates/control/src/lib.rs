@@ -18,7 +18,7 @@ mod status;
 mod words;
 
 pub use framing::{Lines, TooLong};
-pub use status::{ActionLine, Status};
+pub use status::{ActionLine, GroupLine, Status};
 pub use words::{Answer, Request, WordsError};
 
 /// The version of the protocol.

@@ -14,6 +14,8 @@ pub struct Status {
     pub machine: String,
     /// The policy that decides.
     pub policy: String,
+    /// The policies of groups beside it.
+    pub groups: Vec<GroupLine>,
     /// Whether nothing is ever changed.
     pub dry_run: bool,
     /// Whether decisions are paused.
@@ -48,6 +50,16 @@ pub struct Status {
     pub remarks: Vec<String>,
     /// The last actions, the newest first.
     pub recent: Vec<ActionLine>,
+}
+
+/// A group of processes with a policy of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GroupLine {
+    /// The group, as it was named.
+    pub group: String,
+    /// Its policy.
+    pub policy: String,
 }
 
 /// An action that was applied.

@@ -4,9 +4,10 @@
 use crate::failure::{bad_input, tell};
 use isobar_external::{Costs, Each, External, OnFault, Options, Program};
 use isobar_model::Policy;
-use isobar_runtime::policies;
+use isobar_runtime::policies::{self, Groups};
 use isobar_runtime::settings::{Config, ExecConfig, Read};
 use rustix::process::geteuid;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Where a policy decides, which says what a program's faults mean and how long it may take.
@@ -18,11 +19,13 @@ pub enum Place {
     Apart,
 }
 
-/// Makes fresh policies of a name, and says at the end what a program cost.
+/// Makes fresh policies of a name, and says at the end what programs cost.
 pub struct Maker {
-    make: Box<dyn Fn() -> Box<dyn Policy> + Sync>,
-    costs: Option<(&'static str, Costs)>,
+    make: Make,
+    costs: Vec<(&'static str, Costs)>,
 }
+
+type Make = Box<dyn Fn() -> Box<dyn Policy> + Sync>;
 
 /// The longest decision where time stands still: only what hangs takes longer.
 const APART: f64 = 60.0;
@@ -30,19 +33,12 @@ const APART: f64 = 60.0;
 /// The part of an interval that a decision may take at work.
 const PART: f64 = 0.5;
 
-/// A policy of a name.
+/// A policy of a name, and those of groups beside it.
 ///
 /// # Errors
 /// Bad input: no such policy or program, a setting that it refuses.
 pub fn build(name: &str, config: &Config, read: Read<'_>, place: Place) -> anyhow::Result<Box<dyn Policy>> {
-    match Program::of_policy(name) {
-        Some(program) => {
-            checked(config, read)?;
-            let program = program.map_err(bad_input)?;
-            Ok(Box::new(External::start(&program, &options(&config.exec, place), &Costs::default())))
-        }
-        None => policies::build(name, config, read).map_err(bad_input),
-    }
+    Ok(maker(name, config, read, place)?.make())
 }
 
 /// As many fresh policies of a name as are wanted.
@@ -50,15 +46,37 @@ pub fn build(name: &str, config: &Config, read: Read<'_>, place: Place) -> anyho
 /// # Errors
 /// As [`build`].
 pub fn maker(name: &str, config: &Config, read: Read<'_>, place: Place) -> anyhow::Result<Maker> {
+    let main = alone(name, config, read, place)?;
+    if config.manage.group.is_empty() { Ok(main) } else { with_groups(name, main, config, read, place) }
+}
+
+/// The policy of a name, whatever groups there are.
+fn alone(name: &str, config: &Config, read: Read<'_>, place: Place) -> anyhow::Result<Maker> {
     let Some(program) = Program::of_policy(name) else {
         let make = policies::maker(name, config, read).map_err(bad_input)?;
-        return Ok(Maker { make: Box::new(make), costs: None });
+        return Ok(Maker { make: Box::new(make), costs: Vec::new() });
     };
     checked(config, read)?;
     let program = program.map_err(bad_input)?;
     let (options, costs) = (options(&config.exec, place), Costs::default());
-    let costs_of = Some((program.name(), costs.clone()));
+    let costs_of = vec![(program.name(), costs.clone())];
     Ok(Maker { make: Box::new(move || Box::new(External::start(&program, &options, &costs))), costs: costs_of })
+}
+
+/// Groups with policies of their own around a main one.
+fn with_groups(name: &str, main: Maker, config: &Config, read: Read<'_>, place: Place) -> anyhow::Result<Maker> {
+    let is_program = |name: &str| Program::of_policy(name).is_some();
+    let groups = Groups::of(name, config, &is_program, read).map_err(bad_input)?;
+    let Maker { make, mut costs } = main;
+    let mut programs: BTreeMap<String, Make> = BTreeMap::new();
+    for program in groups.programs() {
+        let one = alone(program, config, read, place)?;
+        costs.extend(one.costs);
+        programs.insert(program.to_owned(), one.make);
+    }
+    #[expect(clippy::expect_used, reason = "every program of the groups was put in")]
+    let fresh = move || groups.around(make(), &|name| programs.get(name).expect("a program that was put in")());
+    Ok(Maker { make: Box::new(fresh), costs })
 }
 
 /// Whether there is a policy of a name; nothing is started.
@@ -77,8 +95,8 @@ impl Maker {
 
     /// Says on stderr what asking a program cost; nothing of a policy that ships.
     pub fn tell_costs(&self) {
-        let Some((name, cost)) = self.costs.as_ref().map(|(name, costs)| (name, costs.sum())) else { return };
-        if let Some(Each { elapsed, program, isobar }) = cost.each() {
+        for (name, cost) in self.costs.iter().map(|(name, costs)| (name, costs.sum())) {
+            let Some(Each { elapsed, program, isobar }) = cost.each() else { continue };
             tell(&format!(
                 "{name}: {} decisions of {elapsed:.2} ms: {program:.2} ms of CPU time in the program, {isobar:.2} ms in isobar",
                 cost.decisions

@@ -3,7 +3,7 @@
 //! `ISOBAR_TEST_HANG_AT_EPOCH=N` it never ends. The tests show with them that a bug in a policy
 //! leaves nothing changed behind.
 
-use isobar_model::{Action, Observation, Outcome, Plan, Policy, Sensor, WayCurves};
+use isobar_model::{Action, GroupPolicy, Observation, Outcome, Plan, Policy, Sensor, WayCurves};
 use std::time::Duration;
 
 const PANIC: &str = "ISOBAR_TEST_PANIC_AT_EPOCH";
@@ -52,6 +52,10 @@ impl Policy for Faulty {
 
     fn failed(&self) -> Option<&str> {
         self.policy.failed()
+    }
+
+    fn groups(&self) -> Vec<GroupPolicy> {
+        self.policy.groups()
     }
 
     fn learnt(&self) -> Vec<WayCurves> {

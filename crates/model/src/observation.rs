@@ -48,6 +48,9 @@ pub struct Process {
     pub name: Arc<str>,
     /// Its control group.
     pub cgroup: Option<Arc<Cgroup>>,
+    /// Whether another policy decides about it: it counts as load, and no action on it is valid.
+    /// Its threads are `pinned` then.
+    pub elsewhere: bool,
     /// Resident pages by node at the end of the interval.
     pub pages: Option<NodeMap<Pages>>,
     /// Pages accessed in the interval, by node.

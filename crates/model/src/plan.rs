@@ -16,6 +16,10 @@ pub struct Plan {
     pub policy: String,
     /// What to do.
     pub actions: Vec<Action>,
+    /// Which of them other policies than `policy` decided, where groups of processes have policies
+    /// of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PlanPart>,
     /// What the policy wants people to know beyond its actions: why it did nothing, what it left
     /// alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -26,6 +30,18 @@ pub struct Plan {
     /// What came of earlier changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<Effect>,
+}
+
+/// What one policy decided for its group of processes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanPart {
+    /// The group, as the user named it.
+    pub group: String,
+    /// Canonical name of its policy.
+    pub policy: String,
+    /// Its actions, by index.
+    pub actions: Vec<usize>,
 }
 
 impl Plan {
@@ -47,8 +63,15 @@ impl Plan {
         self.notes.first().is_some_and(|note| note == PAUSED) && self.actions.is_empty()
     }
 
-    /// Keeps the actions that `keep` admits. Predictions go on naming theirs by index; one that has
-    /// lost all of its actions goes, too.
+    /// The policy that decided an action.
+    #[must_use]
+    pub fn decided_by(&self, index: usize) -> &str {
+        let part = self.parts.iter().find(|part| part.actions.contains(&index));
+        part.map_or(&self.policy, |part| &part.policy)
+    }
+
+    /// Keeps the actions that `keep` admits. Predictions and parts go on naming theirs by index;
+    /// one that has lost all its actions goes, too.
     pub fn retain_actions(&mut self, keep: impl Fn(&Action) -> bool) {
         let kept: Vec<bool> = self.actions.iter().map(keep).collect();
         let is_kept = |index: &usize| kept.get(*index).copied().unwrap_or(false);
@@ -58,6 +81,11 @@ impl Plan {
             prediction.actions.retain(is_kept);
             prediction.actions.iter_mut().for_each(|index| *index = now_at(*index));
             !(had && prediction.actions.is_empty())
+        });
+        self.parts.retain_mut(|part| {
+            part.actions.retain(is_kept);
+            part.actions.iter_mut().for_each(|index| *index = now_at(*index));
+            !part.actions.is_empty()
         });
         let mut all = kept.iter();
         self.actions.retain(|_| all.next().copied().unwrap_or(true));
@@ -194,6 +222,17 @@ impl Action {
             | Self::SetAllocation { reason, .. } => reason,
         }
     }
+
+    /// The reason in words, to be put in other words.
+    pub const fn reason_mut(&mut self) -> &mut String {
+        match self {
+            Self::MoveThread { reason, .. }
+            | Self::MigratePages { reason, .. }
+            | Self::WithdrawPages { reason, .. }
+            | Self::SetWays { reason, .. }
+            | Self::SetAllocation { reason, .. } => reason,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -211,7 +250,9 @@ mod tests {
             |change, actions: &[usize]| Prediction { change, actions: actions.to_vec(), ..Prediction::default() };
         let predictions =
             vec![prediction(1, &[0, 1]), prediction(2, &[1, 3]), prediction(3, &[2, 4]), prediction(4, &[])];
-        let mut plan = Plan { actions: (0..5).map(moved).collect(), predictions, ..Plan::nothing("test") };
+        let part = |actions: &[usize]| PlanPart { actions: actions.to_vec(), ..PlanPart::default() };
+        let parts = vec![part(&[1]), part(&[2, 3])];
+        let mut plan = Plan { actions: (0..5).map(moved).collect(), parts, predictions, ..Plan::nothing("test") };
         plan.retain_actions(|action| ![moved(1), moved(3)].contains(action));
         assert_eq!(plan.actions, [moved(0), moved(2), moved(4)]);
         assert_eq!(plan.predictions, [prediction(1, &[0]), prediction(3, &[1, 2]), prediction(4, &[])]);

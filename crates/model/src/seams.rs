@@ -118,6 +118,12 @@ pub trait Policy {
         self.applied(&plan, &Outcome { actions: vec![refused] });
     }
 
+    /// The policies of groups of processes that decide beside it; none for a policy that decides
+    /// about all of them.
+    fn groups(&self) -> Vec<GroupPolicy> {
+        Vec::new()
+    }
+
     /// What it has measured of programs by giving them more and fewer LLC ways (LFOC+); none for
     /// policies that do not.
     fn learnt(&self) -> Vec<WayCurves> {
@@ -155,9 +161,24 @@ impl<P: Policy + ?Sized> Policy for &mut P {
         (**self).undone(action);
     }
 
+    fn groups(&self) -> Vec<GroupPolicy> {
+        (**self).groups()
+    }
+
     fn learnt(&self) -> Vec<WayCurves> {
         (**self).learnt()
     }
+}
+
+/// The policy of a group of processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupPolicy {
+    /// The group, as the user named it.
+    pub group: String,
+    /// The policy's canonical name.
+    pub policy: &'static str,
+    /// The sensors without which it cannot decide.
+    pub needs: &'static [Sensor],
 }
 
 /// A program over LLC ways, as a policy measured it.

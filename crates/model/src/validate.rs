@@ -4,7 +4,7 @@
 use crate::change::Prediction;
 use crate::ids::{CpuId, LlcId, NodeId, Pid, Tid};
 use crate::observation::{Observation, Process};
-use crate::plan::{Action, NodeWeight, Plan};
+use crate::plan::{Action, NodeWeight, Plan, PlanPart};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a plan is not valid for an observation.
@@ -31,6 +31,9 @@ pub enum PlanFault {
     /// a thread that its owner pinned
     #[error("thread {0} was pinned by its owner")]
     Pinned(Tid),
+    /// a process of which another policy decides
+    #[error("another policy decides about process {0}")]
+    Elsewhere(Pid),
     /// two moves of one thread
     #[error("thread {0} is moved twice")]
     MovedTwice(Tid),
@@ -52,6 +55,9 @@ pub enum PlanFault {
     /// a thread in two clusters
     #[error("thread {0} is in two clusters")]
     TwoClusters(Tid),
+    /// a part of the plan that names an action which is not there
+    #[error("the part for {0} names action {1}, which the plan does not have")]
+    NoSuchPart(String, usize),
     /// no reason in words
     #[error("action {0} carries no reason")]
     NoReason(usize),
@@ -68,7 +74,16 @@ impl Plan {
     pub fn validate(&self, seen: &Observation) -> Result<(), PlanFault> {
         let mut check = Check::new(seen);
         self.actions.iter().enumerate().try_for_each(|(index, action)| check.action(index, action))?;
+        self.parts.iter().try_for_each(|part| part.names_only(self.actions.len()))?;
         self.predictions.iter().try_for_each(|prediction| prediction.names_only(self.actions.len()))
+    }
+}
+
+impl PlanPart {
+    /// Whether it names actions of the first `count` only.
+    fn names_only(&self, count: usize) -> Result<(), PlanFault> {
+        let beyond = self.actions.iter().find(|index| **index >= count);
+        beyond.map_or(Ok(()), |index| Err(PlanFault::NoSuchPart(self.group.clone(), *index)))
     }
 }
 
@@ -85,11 +100,16 @@ struct Check<'a> {
     moved: BTreeSet<Tid>,
     clustered: BTreeSet<Tid>,
     taken: BTreeMap<(Pid, NodeId), u64>,
+    /// The threads of which other policies decide, with their processes.
+    elsewhere: BTreeMap<Tid, Pid>,
 }
 
 impl<'a> Check<'a> {
     fn new(seen: &'a Observation) -> Self {
-        Self { seen, moved: BTreeSet::new(), clustered: BTreeSet::new(), taken: BTreeMap::new() }
+        let others = seen.processes.iter().filter(|process| process.elsewhere);
+        let threads = others.flat_map(|process| process.threads.iter().map(|thread| (thread.tid, process.pid)));
+        let elsewhere = threads.collect();
+        Self { seen, moved: BTreeSet::new(), clustered: BTreeSet::new(), taken: BTreeMap::new(), elsewhere }
     }
 
     fn action(&mut self, index: usize, action: &Action) -> Result<(), PlanFault> {
@@ -115,6 +135,7 @@ impl<'a> Check<'a> {
 
     fn thread(&mut self, pid: Pid, tid: Tid, cpu: CpuId) -> Result<(), PlanFault> {
         let thread = self.seen.thread(pid, tid).ok_or(PlanFault::UnknownThread(pid, tid))?;
+        self.own(tid)?;
         self.seen.machine.cpu(cpu).ok_or(PlanFault::UnknownCpu(cpu))?;
         if thread.pinned {
             return Err(PlanFault::Pinned(tid));
@@ -143,7 +164,7 @@ impl<'a> Check<'a> {
 
     /// What is under way may be of a process that is not managed any more.
     fn withdrawal(&self, pid: Pid, from: Option<NodeId>, to: Option<NodeId>) -> Result<(), PlanFault> {
-        if !self.seen.page_moves.iter().any(|flight| flight.pid == pid) {
+        if self.seen.process(pid).is_some() || !self.seen.page_moves.iter().any(|flight| flight.pid == pid) {
             self.process(pid)?;
         }
         from.into_iter().chain(to).try_for_each(|node| self.node(node))
@@ -155,6 +176,7 @@ impl<'a> Check<'a> {
         if mask == 0 || ways.is_some_and(|ways| width > ways.0) {
             return Err(PlanFault::WayMask(llc, mask));
         }
+        threads.iter().try_for_each(|tid| self.own(*tid))?;
         let repeated = threads.iter().find(|tid| !self.clustered.insert(**tid));
         repeated.map_or(Ok(()), |tid| Err(PlanFault::TwoClusters(*tid)))
     }
@@ -171,7 +193,13 @@ impl<'a> Check<'a> {
     }
 
     fn process(&self, pid: Pid) -> Result<&'a Process, PlanFault> {
-        self.seen.process(pid).ok_or(PlanFault::UnknownProcess(pid))
+        let process = self.seen.process(pid).ok_or(PlanFault::UnknownProcess(pid))?;
+        if process.elsewhere { Err(PlanFault::Elsewhere(pid)) } else { Ok(process) }
+    }
+
+    /// Whether a thread is one of which this policy decides.
+    fn own(&self, tid: Tid) -> Result<(), PlanFault> {
+        self.elsewhere.get(&tid).map_or(Ok(()), |pid| Err(PlanFault::Elsewhere(*pid)))
     }
 
     fn node(&self, node: NodeId) -> Result<(), PlanFault> {
@@ -235,6 +263,39 @@ mod tests {
         };
         assert_eq!(fault(vec![0]), None);
         assert_eq!(fault(vec![0, 1]), Some(PlanFault::NoSuchAction(7, 1)));
+    }
+
+    #[test]
+    fn nothing_is_done_to_a_process_of_which_another_policy_decides() {
+        let mut seen = seen();
+        seen.processes[0].elsewhere = true;
+        let (llc, cluster, reason) = (LlcId(0), "a".to_owned(), "because".to_owned());
+        let ways = |threads| Action::SetWays {
+            llc,
+            cluster: cluster.clone(),
+            way_mask: 1,
+            memory_bandwidth_percent: None,
+            threads,
+            reason: reason.clone(),
+        };
+        let withdrawal = Action::WithdrawPages { pid: Pid(1), from: None, to: None, reason: reason.clone() };
+        let (for_node, node, weights) = (None, NodeId(0), Vec::new());
+        let allocation = Action::SetAllocation { pid: Pid(1), for_node, node, weights, reason: reason.clone() };
+        for action in [to(2, 1), migrate(1, 10), ways(vec![Tid(2)]), withdrawal, allocation] {
+            let plan = Plan { actions: vec![action], ..Plan::nothing("test") };
+            assert_eq!(plan.validate(&seen), Err(PlanFault::Elsewhere(Pid(1))), "{plan:?}");
+        }
+        let none = Plan { actions: vec![ways(Vec::new())], ..Plan::nothing("test") };
+        assert_eq!(none.validate(&seen), Ok(()), "a cluster is removed");
+    }
+
+    #[test]
+    fn parts_name_actions_of_their_plan() {
+        let part = PlanPart { group: "unit:a".into(), policy: "b".into(), actions: vec![0] };
+        let mut plan = Plan { actions: vec![to(2, 1)], parts: vec![part], ..Plan::nothing("test") };
+        assert_eq!((plan.validate(&seen()), plan.decided_by(0), plan.decided_by(1)), (Ok(()), "b", "test"));
+        plan.parts[0].actions.push(1);
+        assert_eq!(plan.validate(&seen()), Err(PlanFault::NoSuchPart("unit:a".into(), 1)));
     }
 
     #[test]

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod baseline;
+pub mod by_group;
 pub mod camm;
 pub mod dino;
 pub mod divide_content;

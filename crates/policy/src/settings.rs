@@ -70,6 +70,19 @@ impl Settings {
         Ok(())
     }
 
+    /// Settings over these, key by key.
+    pub fn lay_over(&mut self, others: Self) {
+        for (name, table) in others.sections {
+            self.sections.entry(name).or_default().extend(table);
+        }
+    }
+
+    /// What is set for a key of a policy, if anything is.
+    #[must_use]
+    pub fn value(&self, policy: &str, key: &str) -> Option<&toml::Value> {
+        self.sections.get(policy)?.get(key)
+    }
+
     /// Every section, by the name of its policy.
     pub(crate) fn sections(&self) -> impl Iterator<Item = (&String, &toml::Table)> {
         self.sections.iter()

@@ -123,7 +123,7 @@ fn fields(epoch: &Epoch<'_>, index: usize, action: &Action, outcome: Option<&Act
         (document(serde_json::to_value(action)), outcome.map(|one| document(serde_json::to_value(one))));
     let mut fields = vec![
         ("ISOBAR_EPOCH", epoch.number.to_string()),
-        ("ISOBAR_POLICY", epoch.plan.policy.clone()),
+        ("ISOBAR_POLICY", epoch.plan.decided_by(index).to_owned()),
         ("ISOBAR_ACTION", action.to_string()),
     ];
     fields.extend(epoch.first_id.map(|first| ("ISOBAR_ACTION_ID", (first.0 + number(index)).to_string())));

@@ -10,8 +10,8 @@ use super::clock::WallClock;
 use super::{Aftermath, Reporter};
 use crate::output::Sink;
 use crate::text::json_line;
-use isobar_model::Outcome;
 use isobar_model::wire::{observation_to_json, plan_to_json};
+use isobar_model::{GroupPolicy, Outcome};
 use isobar_runtime::policies::beside_balancing;
 use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally, Undone, percent_of_one_cpu};
 use serde_json::{Map, Value, json};
@@ -25,6 +25,8 @@ pub struct Json<'a> {
     /// What was last written of the keys that hardly ever change.
     printed: BTreeMap<&'static str, Value>,
     policy: String,
+    /// The policies of groups beside it.
+    groups: Vec<Value>,
     dry_run: bool,
     recovered: Option<String>,
     /// Print only epochs from this one on.
@@ -35,8 +37,8 @@ pub struct Json<'a> {
 impl<'a> Json<'a> {
     /// One document an epoch, and a summary.
     pub fn new(out: &'a mut dyn Sink, clock: WallClock) -> Self {
-        let (printed, policy) = (BTreeMap::new(), String::new());
-        Self { out, clock, printed, policy, dry_run: false, recovered: None, from_epoch: 1, summary: true }
+        let (printed, policy, groups) = (BTreeMap::new(), String::new(), Vec::new());
+        Self { out, clock, printed, policy, groups, dry_run: false, recovered: None, from_epoch: 1, summary: true }
     }
 
     /// Only the document of the epoch that is explained.
@@ -56,14 +58,19 @@ impl<'a> Json<'a> {
 
     /// Takes out what hardly ever changes, where it is as last written.
     fn without_the_known(&mut self, document: &mut Map<String, Value>) {
-        for key in ["missing", "lacking", "remarks"] {
-            let value = document[key].clone();
+        for key in ["missing", "lacking", "remarks", "groups"] {
+            let Some(value) = document.get(key).cloned() else { continue };
             if self.printed.get(key) == Some(&value) {
                 document.shift_remove(key);
             } else {
                 self.printed.insert(key, value);
             }
         }
+    }
+
+    /// The groups with policies of their own, where there are any.
+    fn named_groups(&self) -> Option<&[Value]> {
+        (!self.groups.is_empty()).then_some(&self.groups)
     }
 
     fn document(&mut self, epoch: &Epoch<'_>) -> Value {
@@ -77,6 +84,7 @@ impl<'a> Json<'a> {
             "seen": { "processes": epoch.seen.processes.len(), "threads": epoch.seen.threads().count() },
             "managed": { "processes": epoch.managed.processes.len(), "threads": epoch.managed.threads().count() },
             "missing": capabilities.missing,
+            "groups": self.named_groups(),
             "lacking": epoch.lacking.iter().map(|(sensor, _)| sensor).collect::<Vec<_>>(),
             "remarks": capabilities.remarks.iter().chain(&beside).collect::<Vec<_>>(),
             "unmatched_only": epoch.unmatched.as_ref().map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>()),
@@ -98,7 +106,8 @@ impl<'a> Json<'a> {
 fn document(value: Value) -> Map<String, Value> {
     let Value::Object(mut document) = value else { return Map::new() };
     document.retain(|key, value| {
-        !(value.is_null() && ["wall_time", "unmatched_only", "first_action_id", "undone"].contains(&key.as_str()))
+        !(value.is_null()
+            && ["wall_time", "unmatched_only", "first_action_id", "undone", "groups"].contains(&key.as_str()))
     });
     document
 }
@@ -106,6 +115,8 @@ fn document(value: Value) -> Map<String, Value> {
 impl Observer for Json<'_> {
     fn begin(&mut self, start: &Start<'_>) -> Result<(), BoxError> {
         start.policy.clone_into(&mut self.policy);
+        let one = |GroupPolicy { group, policy, .. }: &GroupPolicy| json!({ "group": group, "policy": policy });
+        self.groups = start.groups.iter().map(one).collect();
         self.dry_run = start.limits.dry_run;
         self.recovered = start.recovered.map(str::to_owned);
         Ok(())
@@ -134,6 +145,7 @@ impl Reporter for Json<'_> {
         let summary = document(json!({
             "wall_time": self.clock.utc(),
             "policy": self.policy,
+            "groups": self.named_groups(),
             "dry_run": self.dry_run,
             "epochs": tally.epochs,
             "seconds": tally.time.0,

@@ -4,7 +4,8 @@
 use crate::text::{plain, plural, short};
 use isobar_model::plan::{Action, NodeWeight, PageSelection};
 use isobar_model::{
-    ActionOutcome, Bytes, Capabilities, NodeId, Observation, Outcome, PageMove, Pages, Pid, Sensor, Tid, Topology,
+    ActionOutcome, Bytes, Capabilities, GroupPolicy, NodeId, Observation, Outcome, PageMove, Pages, Pid, Sensor, Tid,
+    Topology,
 };
 use isobar_runtime::missing::{self, Missing};
 use isobar_runtime::policies::beside_balancing;
@@ -34,11 +35,13 @@ fn llcs_in_words(machine: &Topology) -> String {
 pub fn facts(start: &Start<'_>) -> Vec<String> {
     let limits = start.limits;
     let dry = if limits.dry_run { ", dry run: nothing is changed" } else { "" };
-    vec![
-        format!("policy {}, every {} s{dry}", start.policy, limits.interval.0),
+    let mut facts = vec![format!("policy {}, every {} s{dry}", start.policy, limits.interval.0)];
+    facts.extend(start.groups.iter().map(|GroupPolicy { group, policy, .. }| format!("policy {policy} for {group}")));
+    facts.extend([
         format!("machine: {}", machine_in_words(&start.sample.topology)),
         format!("measured: {}", measured(start)),
-    ]
+    ]);
+    facts
 }
 
 /// What is missing, and what to know before the first decision.
@@ -52,7 +55,8 @@ pub fn concerns(start: &Start<'_>) -> Vec<String> {
     if !start.lacking.is_empty() {
         let sensors: Vec<Sensor> = start.lacking.iter().map(|(sensor, _)| *sensor).collect();
         let names = missing::names(&sensors).join(", ");
-        lines.push(format!("policy {} can only watch here: it needs {names}", start.policy));
+        let beside = if start.groups.is_empty() { "" } else { ", with those of its groups," };
+        lines.push(format!("policy {}{beside} can only watch here: it needs {names}", start.policy));
     }
     lines
 }

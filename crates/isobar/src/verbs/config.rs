@@ -1,11 +1,13 @@
 //! `isobar config`: the default configuration with comments, and the check of one.
 
 use super::Verb;
+use super::daemon::WATCHING;
+use crate::deciders;
 use crate::failure::bad_input;
 use crate::input;
 use crate::text::plain;
 use isobar_runtime::policies;
-use isobar_runtime::settings::{Config as Settings, DEFAULT_INTERVAL_SECONDS};
+use isobar_runtime::settings::{Config as Settings, DEFAULT_INTERVAL_SECONDS, GroupConfig};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -40,12 +42,15 @@ impl Verb for Config {
             policies::build(name, &config, &input::settings).map_err(bad_input)?;
         }
         let policy = config.manage.policy.as_deref();
-        if let Some(name) = policy {
-            policies::build(name, &config, &input::settings).map_err(bad_input)?;
-        }
+        // Where no policy is named the daemon watches, and groups may have policies all the same.
+        deciders::check(policy.unwrap_or(WATCHING), &config, &input::settings)?;
         let policy = policy
             .map_or("no policy (the daemon watches and changes nothing)".to_owned(), |name| format!("policy {name}"));
         let interval = config.manage.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS);
-        Ok(writeln!(out, "{}", plain(&format!("{}: good: {policy}, every {interval} s", file.display())))?)
+        writeln!(out, "{}", plain(&format!("{}: good: {policy}, every {interval} s", file.display())))?;
+        for GroupConfig { only, policy, .. } in &config.manage.group {
+            writeln!(out, "{}", plain(&format!("  policy {policy} for {}", only.join(", "))))?;
+        }
+        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use super::Verb;
 use super::talk::Talk;
 use crate::text::{json_line, plain, plural};
-use isobar_control::{ActionLine, Answer, Request, Status as Standing};
+use isobar_control::{ActionLine, Answer, GroupLine, Request, Status as Standing};
 use std::io::Write;
 
 /// Ask the daemon how it is and what it did last
@@ -53,11 +53,12 @@ fn lines(status: &Standing, last: usize) -> Vec<String> {
         format!("isobar {version}, process {pid}, {machine}: {mode}"),
         format!("policy {policy}, every {interval_seconds} s, {}", so_far(status)),
     ];
+    lines.extend(status.groups.iter().map(|GroupLine { group, policy }| format!("policy {policy} for {group}")));
     lines.push(match &status.config {
         Some(file) => format!("configuration {file}"),
         None => "no configuration file".to_owned(),
     });
-    if policy == "linux" {
+    if policy == "linux" && status.groups.iter().all(|group| group.policy == "linux") {
         lines.push("policy linux changes nothing: `policy = \"isobar\"` in [manage] would have it act".to_owned());
     }
     lines.extend(

@@ -172,6 +172,34 @@ fn a_simulated_machine_keeps_time_and_takes_actions_back() {
     assert_eq!(daemon.stop().0, Some(0));
 }
 
+/// A reload gives a group a policy of its own, and takes it away again; status and log say who
+/// decides.
+#[test]
+fn a_reload_takes_policies_of_groups() {
+    let workload = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workloads/groups.toml");
+    let machine = format!("sim:{workload}");
+    let plain = "[manage]\nmin_cpu_percent = 0\n";
+    let grouped = format!("{plain}[[manage.group]]\nonly = [\"slice:batch\"]\npolicy = \"di-migrate\"\n");
+    let daemon = Daemon::start(plain, &["--machine", &machine, "--speed", "20", "--seed", "1"]);
+    assert!(daemon.status()["groups"].as_array().unwrap().is_empty());
+    daemon.configure(&grouped);
+    eventually("the group's policy acted", || daemon.status()["threads_moved"].as_u64().unwrap() > 0);
+    let status = daemon.status();
+    assert_eq!((&status["policy"], &status["groups"][0]["policy"]), (&"linux".into(), &"di-migrate".into()));
+    let recent = status["recent"].as_array().unwrap();
+    assert!(recent.iter().all(|one| one["policy"] == "di-migrate" && one["words"].as_str().unwrap().contains("lbm")));
+    assert!(daemon.ask(&["status"]).done().contains("policy di-migrate for slice:batch\n"));
+    let id = that_stand(&status, "move thread").swap_remove(0);
+    daemon.ask(&["undo", &id]).done();
+    daemon.configure(&grouped.replace("di-migrate", "di-migrat"));
+    let refused = || daemon.status()["reload_refused"].as_str().map(str::to_owned);
+    eventually("it is refused", || refused().is_some_and(|why| why.contains("manage.group 1: unknown policy")));
+    daemon.configure(plain);
+    eventually("the group is gone", || daemon.status()["groups"].as_array().unwrap().is_empty());
+    let (code, log, _) = daemon.stop();
+    assert!(code == Some(0) && log.contains("policy linux, di-migrate for slice:batch, every"), "{log}");
+}
+
 #[test]
 fn a_recording_is_made_where_it_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();

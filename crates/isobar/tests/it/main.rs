@@ -20,6 +20,7 @@ mod manual;
 mod numasim;
 mod pages;
 mod pages_apply;
+mod policies_by_group;
 mod protect;
 mod record;
 mod report;

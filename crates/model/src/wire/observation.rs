@@ -35,6 +35,8 @@ struct ProcessDoc {
     name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cgroup: Option<Cgroup>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    elsewhere: bool,
     pages: Option<Vec<u64>>,
     accessed_pages: Option<Vec<u64>>,
     numa_penalty: Option<Figure>,
@@ -111,6 +113,7 @@ impl Reader<'_> {
             pid: doc.pid,
             name: doc.name.as_deref().unwrap_or("?").into(),
             cgroup: doc.cgroup.map(Arc::new),
+            elsewhere: doc.elsewhere,
             pages: self.by_node(&format!("{path}.pages"), doc.pages)?,
             accessed_pages: self.by_node(&format!("{path}.accessed_pages"), doc.accessed_pages)?,
             numa_penalty: doc.numa_penalty.map(|penalty| penalty.0),
@@ -176,6 +179,7 @@ pub fn observation_to_json(seen: &Observation) -> serde_json::Value {
         pid: process.pid,
         name: Some(process.name.to_string()),
         cgroup: process.cgroup.as_deref().cloned(),
+        elsewhere: process.elsewhere,
         pages: by_node(&process.pages),
         accessed_pages: by_node(&process.accessed_pages),
         numa_penalty: process.numa_penalty.map(Figure),
@@ -236,6 +240,16 @@ mod tests {
             assert_eq!(seen.processes[0].cgroup.as_deref(), serde_json::from_str(cgroup).ok().as_ref());
             assert_eq!(observation_from_json(&observation_to_json(&seen).to_string()).unwrap(), seen);
         }
+    }
+
+    #[test]
+    fn a_process_of_another_policy_survives_it_too_and_one_s_own_is_not_marked() {
+        let seen = observation_from_json(EXAMPLE).unwrap();
+        assert!(!seen.processes[0].elsewhere && !observation_to_json(&seen).to_string().contains("elsewhere"));
+        let marked = observation_from_json(&EXAMPLE.replacen(r#""pages":"#, r#""elsewhere": true, "pages":"#, 1));
+        let marked = marked.unwrap();
+        assert!(marked.processes[0].elsewhere);
+        assert_eq!(observation_from_json(&observation_to_json(&marked).to_string()).unwrap(), marked);
     }
 
     #[test]

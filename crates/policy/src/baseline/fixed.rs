@@ -141,9 +141,10 @@ impl Policy for Fixed {
         let mut plan = Plan { notes: self.misfits(seen), ..Plan::nothing(NAME) };
         self.refused.next_epoch(seen);
         let before = std::mem::take(&mut self.bound);
-        seen.processes.iter().for_each(|process| self.bind_threads(seen, process, &before, &mut plan));
+        let own = || seen.processes.iter().filter(|process| !process.elsewhere);
+        own().for_each(|process| self.bind_threads(seen, process, &before, &mut plan));
         self.tries.next_interval();
-        seen.processes.iter().for_each(|process| self.move_pages(seen, process, &mut plan));
+        own().for_each(|process| self.move_pages(seen, process, &mut plan));
         if seen.machine.allocation() != self.allocation.as_ref() {
             self.allocation = seen.machine.allocation().cloned();
             self.clusters.clear();

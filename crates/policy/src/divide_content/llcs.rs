@@ -29,6 +29,8 @@ pub struct Llc {
     cpus: usize,
     /// Threads that run here, with their program by position; ascending by pid, then tid.
     pub members: Vec<(usize, Tid)>,
+    /// How many others run here, of which another policy decides.
+    pub others: usize,
     /// The clusters that were set.
     pub clusters: Clusters,
     /// The sampling that is under way.
@@ -52,6 +54,7 @@ impl Llcs {
             capacity: Capacity::of(machine, llc),
             cpus: group.seats.len(),
             members: Vec::new(),
+            others: 0,
             clusters: keep(llc.id).unwrap_or_default(),
             sampling: None,
             made_for: None,
@@ -63,13 +66,20 @@ impl Llcs {
     /// Takes where the threads of an observation run; `programs` are those of its processes.
     pub fn locate(&mut self, seen: &Observation, programs: &mut Programs) {
         self.threads.clear();
-        self.list.iter_mut().for_each(|llc| llc.members.clear());
+        self.list.iter_mut().for_each(|llc| {
+            llc.members.clear();
+            llc.others = 0;
+        });
         for (index, process) in seen.processes.iter().enumerate() {
             let Some(program) = programs.list.get_mut(index) else { return };
             program.llc = None;
             for thread in &process.threads {
                 self.threads.push(thread.tid);
                 let Some(llc) = thread.cpu.and_then(|cpu| self.groups.of_cpu(cpu)) else { continue };
+                if process.elsewhere {
+                    self.list[llc].others += 1;
+                    continue;
+                }
                 self.list[llc].members.push((index, thread.tid));
                 if program.reference == Some(thread.tid) {
                     program.llc = Some(llc);
@@ -119,10 +129,16 @@ impl Llc {
         self.members.first().is_some_and(|(first, _)| self.members.iter().any(|(program, _)| program != first))
     }
 
+    /// How many threads run here.
+    #[must_use]
+    pub const fn crowd(&self) -> usize {
+        self.members.len() + self.others
+    }
+
     /// Whether more threads than CPUs run here: LFOC+ was not made for that, and does not partition
     /// then (section V.A).
     #[must_use]
     pub fn is_oversubscribed(&self) -> bool {
-        self.members.len() > self.cpus
+        self.crowd() > self.cpus
     }
 }

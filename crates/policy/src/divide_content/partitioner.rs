@@ -184,7 +184,7 @@ impl Partitioner {
     /// How many threads run on an LLC.
     #[must_use]
     pub fn crowd(&self, llc: usize) -> usize {
-        self.llc(llc).members.len()
+        self.llc(llc).crowd()
     }
 
     /// Whether more threads than CPUs run on an LLC.

@@ -68,9 +68,11 @@ impl Division {
     }
 }
 
-/// Programs of a cache with their units, ascending by pid.
+/// Programs of a cache with their units, ascending by pid; not those of other policies, which keep
+/// every way.
 pub fn members(seen: &Observation, scene: &Scene, memory: &Memory, llc: usize) -> Vec<(Pid, usize)> {
-    let here = |at: &usize| memory.places[scene.base.domains[*at]].llc == llc;
+    let own = |at: usize| !seen.processes[scene.units[at].program].elsewhere;
+    let here = |at: &usize| own(*at) && memory.places[scene.base.domains[*at]].llc == llc;
     let mut list: Vec<(Pid, usize)> =
         (0..scene.units.len()).filter(here).map(|at| (seen.processes[scene.units[at].program].pid, at)).collect();
     list.dedup_by_key(|(pid, _)| *pid);

@@ -73,7 +73,8 @@ impl<'a> Groups<'a> {
         for (number, process) in seen.processes.iter().enumerate() {
             for thread in &process.threads {
                 let known = known(index, thread);
-                found.add(Member { pid: process.pid, process: number, index, thread, seat: None }, known, domains);
+                let member = Member { pid: process.pid, process: number, index, thread, seat: None };
+                found.add(member, known, process.elsewhere, domains);
                 index += 1;
             }
         }
@@ -81,10 +82,10 @@ impl<'a> Groups<'a> {
         found
     }
 
-    fn add(&mut self, mut member: Member<'a>, known: bool, domains: &Domains) {
+    fn add(&mut self, mut member: Member<'a>, known: bool, elsewhere: bool, domains: &Domains) {
         member.seat = member.thread.cpu.and_then(|cpu| domains.seat_of(cpu));
         if member.thread.pinned {
-            self.pinned += 1;
+            self.pinned += usize::from(!elsewhere);
             let runs = member.thread.instructions != Some(0);
             if let Some(seat) = member.seat.filter(|_| runs) {
                 self.load[seat.0] += 1;

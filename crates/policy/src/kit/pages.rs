@@ -83,6 +83,9 @@ impl Follower {
         }
         for together in places.chunk_by(|a, b| a.process == b.process) {
             let process = &seen.processes[together[0].process];
+            if process.elsewhere {
+                continue;
+            }
             if together.iter().any(|place| place.will.is_some()) {
                 let runs_on = |node| together.iter().any(|place| place.will == Some(node));
                 plan.actions.extend(flight::withdrawals(seen, process.pid, runs_on));

@@ -53,6 +53,8 @@ impl Asked {
 pub struct Refused {
     epoch: u64,
     list: BTreeMap<Asked, Refusals>,
+    /// The processes of which other policies decide now: nothing is asked for them.
+    elsewhere: BTreeSet<Pid>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,6 +75,8 @@ impl Refused {
         let accepted = ended(|outcome| matches!(outcome, ActionOutcome::Pages { moved, .. } if moved.0 > 0));
         self.take(&ended(|outcome| matches!(outcome, ActionOutcome::Refused { .. })), &accepted);
         self.epoch += 1;
+        self.elsewhere.clear();
+        self.elsewhere.extend(seen.processes.iter().filter(|process| process.elsewhere).map(|process| process.pid));
         self.list.retain(|asked, _| match (asked, asked.pid()) {
             (Asked::Thread(pid, tid), _) => seen
                 .process(*pid)
@@ -108,10 +112,11 @@ impl Refused {
         }
     }
 
-    /// Whether something was refused so lately that it is not asked for now.
+    /// Whether something was refused so lately that it is not asked for now, or another policy
+    /// decides about it.
     #[must_use]
     pub fn waits(&self, asked: Asked) -> bool {
-        self.list.get(&asked).is_some_and(|refusals| self.epoch < refusals.until)
+        self.is_elsewhere(asked) || self.list.get(&asked).is_some_and(|refusals| self.epoch < refusals.until)
     }
 
     /// Whether something was refused when it was last asked for.
@@ -125,8 +130,15 @@ impl Refused {
         seen.processes.iter().filter(|process| !self.waits(Asked::Pages(process.pid)))
     }
 
+    fn is_elsewhere(&self, asked: Asked) -> bool {
+        asked.pid().is_some_and(|pid| self.elsewhere.contains(&pid))
+    }
+
     /// Takes actions out of a plan that are not asked for now, and notes how many.
     pub fn hold_back(&self, plan: &mut Plan) {
+        if !self.elsewhere.is_empty() {
+            plan.retain_actions(|action| Asked::by(action).is_none_or(|asked| !self.is_elsewhere(asked)));
+        }
         if self.list.is_empty() {
             return;
         }

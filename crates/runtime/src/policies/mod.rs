@@ -1,15 +1,17 @@
 //! Policies by name: built from what the user set, and asked which of them would run on a machine.
 
+mod gives;
+mod groups;
 mod profile;
+mod settled;
+
+pub use groups::Groups;
 
 use crate::missing::{self, Missing};
-use crate::settings::{Config, Read, Setting, SettingsError};
-use isobar_model::{Capabilities, Policy, Sensor};
+use crate::settings::{Config, Read, SettingsError};
+use isobar_model::{Capabilities, GroupPolicy, Policy, Sensor};
 use isobar_policy::entry::{Entry, Moves};
-use isobar_policy::registry::RegistryError;
-use isobar_policy::settings::Settings;
 use isobar_policy::{documentation, registry};
-use std::path::Path;
 
 /// The policy of a name with its settings from the file and the command line.
 ///
@@ -29,46 +31,10 @@ pub fn maker(
     config: &Config,
     read: Read<'_>,
 ) -> Result<impl Fn() -> Box<dyn Policy> + use<>, SettingsError> {
-    let (name, settings) = (name.to_owned(), settings(name, config, read)?);
+    let (name, settings) = (name.to_owned(), settled::settings(name, config, read)?);
     #[expect(clippy::expect_used, reason = "`settings` has just built this policy from the same settings")]
     let make = move || registry::build(&name, &settings).expect("checked settings");
     Ok(make)
-}
-
-/// The settings of all policies: first the file, checked by itself so that its faults carry its
-/// name, then every `--set`.
-///
-/// # Errors
-/// As [`build`].
-fn settings(name: &str, config: &Config, read: Read<'_>) -> Result<Settings, SettingsError> {
-    registry::find(name).map_err(|fault| wrong("", fault))?;
-    let mut settings = of_file(name, config, read)?;
-    for Setting { key, value } in &config.sets {
-        let profile = profile::content(key, value, read)?;
-        let value = profile.as_ref().unwrap_or(value);
-        registry::set(&mut settings, key, value).map_err(|fault| wrong(format!("--set {key}={value}: "), fault))?;
-    }
-    // Only here, since two keys may be possible together and not one by one. The message begins
-    // with the key.
-    registry::build(name, &settings).map_err(|fault| wrong("--set ", fault))?;
-    Ok(settings)
-}
-
-fn wrong(place: impl Into<String>, fault: RegistryError) -> SettingsError {
-    SettingsError::Policy(place.into(), fault)
-}
-
-fn of_file(name: &str, config: &Config, read: Read<'_>) -> Result<Settings, SettingsError> {
-    let Some(file) = &config.file else { return Ok(Settings::default()) };
-    if let Some(section) = config.policies.keys().find(|section| registry::find(section).is_err()) {
-        return Err(SettingsError::Section(file.clone(), section.clone(), names().join("], [")));
-    }
-    let in_file = |fault| wrong(format!("{}: ", file.display()), fault);
-    let mut sections = config.policies.clone();
-    profile::put_in_place(&mut sections, file.parent().unwrap_or(Path::new("")), read)?;
-    let settings = Settings::from_tables(sections).map_err(|fault| in_file(fault.into()))?;
-    registry::build(name, &settings).map(drop).map_err(in_file)?;
-    Ok(settings)
 }
 
 /// The policies whose needs a machine meets.
@@ -107,27 +73,37 @@ const EXEC_SETTINGS: &str = "    exec.timeout_seconds=S
 /// A machine lacks what a policy needs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "policy {policy} cannot run here: {missing}; policies that would run here: {others}; `isobar manage --policy {policy} \
+    "policy {who} cannot run here: {missing}; policies that would run here: {others}; `isobar manage --policy {policy} \
      --dry-run` watches without acting"
 )]
 pub struct Refusal {
     policy: String,
+    /// The policy with its group, where it is that of one.
+    who: String,
     missing: String,
     others: String,
 }
 
-/// Whether a policy can run on a machine that lacks these of its sensors.
+/// Whether a policy can run on a machine, and those of groups beside it.
 ///
 /// # Errors
 /// It cannot, where any is lacking: the message says why, and what would run.
-pub fn refusal(policy: &str, lacking: &[(Sensor, &str)], capabilities: &Capabilities) -> Result<(), Refusal> {
+pub fn could_decide(policy: &dyn Policy, capabilities: &Capabilities) -> Result<(), Refusal> {
+    for GroupPolicy { group, policy, needs } in policy.groups() {
+        let who = format!("{policy} for {group}");
+        refusal(policy, who, &capabilities.lacking(needs), capabilities)?;
+    }
+    refusal(policy.name(), policy.name().to_owned(), &capabilities.lacking(policy.needs()), capabilities)
+}
+
+fn refusal(policy: &str, who: String, lacking: &[(Sensor, &str)], capabilities: &Capabilities) -> Result<(), Refusal> {
     if lacking.is_empty() {
         return Ok(());
     }
     let missing: Vec<String> = missing::by_reason(lacking.iter().copied()).iter().map(Missing::clause).collect();
     let others = would_run(capabilities).join(", ");
     let others = if others.is_empty() { "none".to_owned() } else { others };
-    Err(Refusal { policy: policy.to_owned(), missing: missing.join("; "), others })
+    Err(Refusal { policy: policy.to_owned(), who, missing: missing.join("; "), others })
 }
 
 /// What the kernel's NUMA balancing, on or off, means for a policy; `None` where it is not known
@@ -166,8 +142,9 @@ pub fn beside_balancing(policy: &str, capabilities: &Capabilities) -> Option<Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{DaemonConfig, ExecConfig, ManageConfig, MetricsConfig};
+    use crate::settings::{DaemonConfig, ExecConfig, GroupConfig, ManageConfig, MetricsConfig, Setting};
     use std::io;
+    use std::path::Path;
 
     /// A policy with its settings, or why it cannot be had.
     fn built(name: &str, config: &Config) -> Result<Box<dyn Policy>, String> {
@@ -186,14 +163,15 @@ mod tests {
         let lacking =
             [(Sensor::Instructions, "no PMU"), (Sensor::LlcMisses, "no PMU"), (Sensor::SeveralNodes, "one node")];
         capabilities.missing.extend(lacking.map(|(sensor, why)| (sensor, why.to_owned())));
-        let told = refusal("dino", &lacking, &capabilities).unwrap_err().to_string();
+        let refusal = |lacking| refusal("dino", "dino".to_owned(), lacking, &capabilities);
+        let told = refusal(&lacking).unwrap_err().to_string();
         assert_eq!(
             told,
             "policy dino cannot run here: instructions per thread and LLC misses per thread are not measured (no PMU); \
              there is no second NUMA node (one node); policies that would run here: linux, fixed, isobar; `isobar manage --policy dino \
              --dry-run` watches without acting"
         );
-        assert!(refusal("dino", &[], &capabilities).is_ok());
+        assert!(refusal(&[]).is_ok());
     }
 
     #[test]
@@ -226,13 +204,28 @@ mod tests {
 
     #[test]
     fn the_example_file_names_every_key_of_manage_and_those_without_default_hold_too() {
-        let optional = ["# policy =", "# interval_seconds =", "# state_file =", "# resctrl_root =", "# listen ="];
+        let optional = [
+            "# policy =",
+            "# interval_seconds =",
+            "# state_file =",
+            "# resctrl_root =",
+            "# listen =",
+            "# [[manage.group]]",
+            "# only =",
+            "# set =",
+        ];
         let text = optional.iter().fold(EXAMPLE.to_owned(), |text, key| {
             assert!(text.contains(key), "{key}");
             text.replace(key, &key[2..])
         });
         let config = example(&text, &[]).unwrap();
         assert_eq!((config.manage.policy.as_deref(), config.manage.interval_seconds), (Some("dino"), Some(1.0)));
+        let group = GroupConfig {
+            only: vec!["unit:redis.service".to_owned(), "pod:shop/*".to_owned()],
+            policy: "linux".to_owned(),
+            ..GroupConfig::default()
+        };
+        assert_eq!(config.manage.group, [group]);
         // serde lists the keys that there are when it is given one that there is not.
         let known = example("", &["manage.nonsense=1"]).unwrap_err().to_string();
         let keys: Vec<&str> = known.split('`').skip(3).step_by(2).collect();
@@ -241,6 +234,62 @@ mod tests {
         for key in keys {
             assert!(section["manage"].get(key).is_some(), "{key} is not in the example");
         }
+    }
+
+    #[test]
+    fn entries_of_groups_are_checked_and_what_is_wrong_names_the_entry_and_the_key() {
+        let told = |main: &str, text: &str| {
+            let config = example(text, &[]).unwrap();
+            let groups =
+                Groups::of(main, &config, &|name| name.starts_with("exec:"), &|_| Err(io::ErrorKind::NotFound.into()));
+            groups.map(|groups| !groups.is_empty()).map_err(|error| error.to_string())
+        };
+        let entry = |rest: &str| {
+            format!("[dino]\nclass_window = 5\nclass_votes = 5\n[[manage.group]]\nonly = [\"a\"]\n{rest}\n")
+        };
+        assert_eq!(told("isobar", ""), Ok(false));
+        assert_eq!(told("isobar", &entry("policy = \"static-60\"\nset = { nodes = 2 }")), Ok(true));
+        // The group's settings lie over those of the policy's section, and are checked together.
+        assert_eq!(told("isobar", &entry("policy = \"dino\"\nset = { class_window = 6 }")), Ok(true));
+        for (main, rest, expected) in [
+            (
+                "isobar",
+                "policy = \"dyno\"",
+                "isobar.toml: manage.group 1: unknown policy `dyno`: expected one of linux,",
+            ),
+            (
+                "isobar",
+                "policy = \"dino\"\nset = { clas_window = 3 }",
+                "isobar.toml: manage.group 1: set: dino.clas_window: unknown key: expected one of",
+            ),
+            (
+                "isobar",
+                "policy = \"dino\"\nset = { class_window = 4 }",
+                "isobar.toml: manage.group 1: set: dino.class_votes: 5 is impossible: expected 1 to class_window, which is 4",
+            ),
+            (
+                "isobar",
+                "policy = \"exec:x\"\nset = { a = 4 }",
+                "isobar.toml: manage.group 1: set.a: programs that decide have their settings in [exec]: expected none here",
+            ),
+            (
+                "isobar",
+                "policy = \"dino+lfoc+\"",
+                "isobar.toml: policy isobar and policy dino+lfoc+ of manage.group 1 would both divide cache ways, and only \
+                 one may: expected isobar.ways = false, or another policy there",
+            ),
+            (
+                "isobar",
+                "policy = \"isobar\"",
+                "isobar.toml: policy isobar and policy isobar of manage.group 1 would both divide cache ways, and only one \
+                 may: expected isobar.ways = false, or manage.group 1: set.ways = false",
+            ),
+        ] {
+            let said = told(main, &entry(rest)).unwrap_err();
+            assert!(said.starts_with(expected), "{said}");
+        }
+        assert_eq!(told("isobar", &entry("policy = \"isobar\"\nset = { ways = false }")), Ok(true));
+        assert_eq!(told("dino", &entry("policy = \"isobar\"")), Ok(true));
     }
 
     #[test]

@@ -69,7 +69,7 @@ fn profile(file: &Path, key: &str, read: Read<'_>) -> Result<Value, SettingsErro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policies::settings;
+    use crate::policies::settled::settings;
     use crate::settings::{Config, Setting};
     use std::io;
 

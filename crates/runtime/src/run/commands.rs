@@ -95,8 +95,7 @@ impl<'a, M: Machine> Loop<'a, M> {
     /// What the machine lacks of what it needs.
     pub fn could_decide(&self, policy: &dyn Policy) -> Result<(), Refusal> {
         let Some(readings) = self.readings.as_ref().filter(|_| !self.limits.despite_missing) else { return Ok(()) };
-        let capabilities = &readings.latest.capabilities;
-        policies::refusal(policy.name(), &capabilities.lacking(policy.needs()), capabilities)
+        policies::could_decide(policy, &readings.latest.capabilities)
     }
 
     /// Goes on with another policy, which knows nothing of what was before.

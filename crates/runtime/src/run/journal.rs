@@ -82,13 +82,13 @@ impl Journal {
     /// Takes the actions of an epoch with what became of them; the number of the first.
     pub fn take(&mut self, (epoch, time): (u64, Seconds), plan: &Plan, outcome: &Outcome) -> ActionId {
         let first = ActionId(self.last + 1);
-        for (action, outcome) in plan.actions.iter().zip(&outcome.actions) {
+        for (index, (action, outcome)) in plan.actions.iter().zip(&outcome.actions).enumerate() {
             self.last += 1;
             self.list.push_back(Applied {
                 id: ActionId(self.last),
                 epoch,
                 time,
-                policy: plan.policy.clone(),
+                policy: plan.decided_by(index).to_owned(),
                 action: action.clone(),
                 outcome: outcome.clone(),
                 undone: None,

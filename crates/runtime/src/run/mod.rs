@@ -167,10 +167,10 @@ impl<'a, M: Machine> Loop<'a, M> {
             None => self.first_reading()?,
         };
         let Readings { latest, .. } = self.readings.insert(first);
-        let policy = self.policy.name();
+        let (policy, groups) = (self.policy.name(), self.policy.groups());
         let lacking = latest.capabilities.lacking(self.policy.needs());
         let recovered = self.surroundings.recovered.as_deref();
-        Ok(Start { sample: latest, policy, lacking, limits: self.limits, recovered })
+        Ok(Start { sample: latest, policy, groups, lacking, limits: self.limits, recovered })
     }
 
     fn first_reading(&mut self) -> Result<Readings, RunError> {
@@ -178,7 +178,7 @@ impl<'a, M: Machine> Loop<'a, M> {
         self.own_cpu = self.surroundings.own_cpu.map(|read| read());
         let lacking = latest.capabilities.lacking(self.policy.needs());
         if !self.limits.despite_missing {
-            policies::refusal(self.policy.name(), &lacking, &latest.capabilities).map_err(RunError::Refused)?;
+            policies::could_decide(self.policy.as_ref(), &latest.capabilities).map_err(RunError::Refused)?;
         }
         self.without = lacking.iter().map(|(sensor, _)| *sensor).collect();
         Ok(Readings { first: latest.time, latest })

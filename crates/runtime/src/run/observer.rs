@@ -5,7 +5,7 @@ use super::{Limits, Tally};
 use crate::error::BoxError;
 use crate::selection::Pattern;
 use isobar_model::plan::Plan;
-use isobar_model::{ActionId, Observation, Outcome, Sample, Seconds, Sensor};
+use isobar_model::{ActionId, GroupPolicy, Observation, Outcome, Sample, Seconds, Sensor};
 
 /// What is known before the first epoch.
 pub struct Start<'a> {
@@ -13,6 +13,8 @@ pub struct Start<'a> {
     pub sample: &'a Sample,
     /// The policy's name.
     pub policy: &'a str,
+    /// The policies of groups beside it.
+    pub groups: Vec<GroupPolicy>,
     /// What it needs and the machine lacks, with the reason.
     pub lacking: Vec<(Sensor, &'a str)>,
     /// How it will run.

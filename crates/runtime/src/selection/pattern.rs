@@ -92,7 +92,8 @@ impl Pattern {
         })
     }
 
-    pub(super) fn fits(&self, process: &Process, cgroups: &CgroupsOf<'_>) -> bool {
+    /// Whether it fits a process; where `cgroups` knows none, what was observed of it counts.
+    pub(crate) fn fits(&self, process: &Process, cgroups: &CgroupsOf<'_>) -> bool {
         match self {
             Self::Pid(pid) => *pid == process.pid,
             Self::Name(name) => name.fits_name(&process.name),

@@ -25,6 +25,9 @@ pub enum SettingsError {
     /// for a policy's name.
     #[error("{0}{1}")]
     Policy(String, #[source] RegistryError),
+    /// An entry `[[manage.group]]`: where it is, what is wrong, and what would be right.
+    #[error("{0}")]
+    Group(String),
     /// A file of measured NUMA penalties: the key that names it, the file with the line, what is
     /// wrong.
     #[error("{0}: {1}: {2}: expected a TOML file with [numa_penalty] and lines such as soplex = 1.3")]

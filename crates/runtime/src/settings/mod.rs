@@ -9,14 +9,18 @@
 mod daemon;
 mod error;
 mod exec;
+mod group;
 mod metrics;
+mod names;
 #[cfg(test)]
 mod tests;
 
 pub use daemon::DaemonConfig;
 pub use error::SettingsError;
 pub use exec::ExecConfig;
+pub use group::GroupConfig;
 pub use metrics::{MetricsConfig, address};
+pub use names::named;
 
 use crate::selection::{Pattern, Rules};
 use isobar_model::Pid;
@@ -102,6 +106,8 @@ pub struct ManageConfig {
     pub accessed_pages: AccessedChoice,
     /// Through what cache ways are given.
     pub ways: WaysChoice,
+    /// Processes with a policy of their own; the first entry that fits one holds.
+    pub group: Vec<GroupConfig>,
 }
 
 /// Which event counters to read.
@@ -174,6 +180,7 @@ impl Default for ManageConfig {
             counters: CounterChoice::Auto,
             accessed_pages: AccessedChoice::Auto,
             ways: WaysChoice::Resctrl,
+            group: Vec::new(),
         }
     }
 }
@@ -217,6 +224,8 @@ impl Config {
         let config = Self::load(None, sets, &|_| Err(io::ErrorKind::Unsupported.into()))?;
         let is_ours =
             |text: &&String| ["manage.", "metrics.", "daemon."].iter().any(|ours| text.trim_start().starts_with(ours));
+        // Groups with policies of their own are about policies.
+        let is_ours = |text: &&String| is_ours(text) && !text.trim_start().starts_with("manage.group=");
         match sets.iter().find(is_ours) {
             Some(text) => Err(refused(text, "only `manage` and `explain` take it: expected POLICY.KEY=VALUE")),
             None => Ok(config),
@@ -244,7 +253,10 @@ impl Config {
     fn parse(text: &str) -> Result<(Sections, Table), (usize, String)> {
         let at = |error: toml::de::Error| (line_of(text, &error), one_line(error.message()));
         let sections: Sections = toml::from_str(text).map_err(at)?;
-        sections.check().map_err(|(name, why)| (line_of_section(text, name), format!("{name}: {why}")))?;
+        sections
+            .check()
+            .map_err(|(name, why)| (line_of_section(text, &format!("[{name}]")), format!("{name}: {why}")))?;
+        sections.manage.check_groups().map_err(|(number, why)| (line_of_group(text, number), why))?;
         let all: Table = toml::from_str(text).map_err(at)?;
         Ok((sections, all))
     }
@@ -276,7 +288,9 @@ impl Sections {
     /// From these tables, checked.
     fn of(own: &Table) -> Result<Self, String> {
         let sections = Self::deserialize(own.clone()).map_err(|error| one_line(error.message()))?;
-        sections.check().map(|()| sections).map_err(|(_, why)| why)
+        sections.check().map_err(|(_, why)| why)?;
+        sections.manage.check_groups().map_err(|(_, why)| why)?;
+        Ok(sections)
     }
 }
 
@@ -314,6 +328,15 @@ impl ManageConfig {
         }
     }
 
+    /// # Errors
+    /// The number of the first entry that is wrong, and what would be right.
+    fn check_groups(&self) -> Result<(), (usize, String)> {
+        let mut numbered = self.group.iter().zip(1..);
+        numbered.try_for_each(|(group, number)| {
+            group.check().map_err(|why| (number, format!("manage.group {number}: {why}")))
+        })
+    }
+
     fn check(&self) -> Result<(), String> {
         let within = |key: &str, value: f64, range: RangeInclusive<f64>| {
             let (low, high) = (range.start(), range.end());
@@ -335,14 +358,6 @@ impl ManageConfig {
     }
 }
 
-/// Names that can fit something.
-///
-/// # Errors
-/// Which list has one that cannot, and what would be right.
-pub fn named(list: &str, names: &[String]) -> Result<(), String> {
-    names.iter().try_for_each(|name| Pattern::check(name)).map_err(|why| format!("{list}: {why}"))
-}
-
 /// A value as TOML reads it; what is no TOML is a string, so that `--set manage.policy=dino` needs
 /// no quotes.
 fn toml_value(text: &str) -> Value {
@@ -362,7 +377,14 @@ pub(crate) fn line_of(text: &str, error: &toml::de::Error) -> usize {
     text.bytes().take(start).filter(|byte| *byte == b'\n').count() + 1
 }
 
-fn line_of_section(text: &str, name: &str) -> usize {
-    let head = format!("[{name}]");
-    text.lines().position(|line| line.trim_start().starts_with(&head)).map_or(1, |index| index + 1)
+fn line_of_section(text: &str, head: &str) -> usize {
+    text.lines().position(|line| line.trim_start().starts_with(head)).map_or(1, |index| index + 1)
+}
+
+/// The line of the entry `[[manage.group]]` of a number, counted from 1; entries may stand in
+/// `[manage]`, too.
+fn line_of_group(text: &str, number: usize) -> usize {
+    let heads = text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("[[manage.group]]"));
+    let nth = heads.map(|(index, _)| index + 1).nth(number - 1);
+    nth.unwrap_or_else(|| line_of_section(text, "[manage]"))
 }

@@ -37,6 +37,40 @@ fn an_impossible_value_says_what_is_possible() {
 }
 
 #[test]
+fn an_entry_of_a_group_is_checked_and_names_its_line() {
+    let good = "[manage]\nmin_cpu_percent = 5\n[[manage.group]]\nonly = [\"unit:a\"]\npolicy = \"linux\"\n";
+    let (Sections { manage, .. }, _) = Config::parse(good).unwrap();
+    let only = vec!["unit:a".to_owned()];
+    assert_eq!(manage.group, [GroupConfig { only, policy: "linux".to_owned(), set: Table::new() }]);
+    for (entry, line, piece) in [
+        ("policy = \"linux\"", 6, "manage.group 2: no `only`: expected what it is about, such as only = ["),
+        ("only = []\npolicy = \"linux\"", 6, "manage.group 2: no `only`"),
+        (
+            "only = [\"a\"]",
+            6,
+            "manage.group 2: no `policy`: expected what decides about it, such as policy = \"linux\"",
+        ),
+        (
+            "only = [\"untt:a\"]\npolicy = \"linux\"",
+            6,
+            "manage.group 2: only: `untt:a`: there are no groups of the kind",
+        ),
+        (
+            "only = [\"a\"]\npolicy = \"linux\"\nsets = {}",
+            9,
+            "unknown field `sets`, expected one of `only`, `policy`, `set`",
+        ),
+    ] {
+        let (at, why) = refused(&format!("{good}[[manage.group]]\n{entry}\n"));
+        assert!(at == line && why.starts_with(piece), "{entry}: {at}: {why}");
+    }
+    let set = "manage.group=[{only=[\"unit:b\"], policy=\"dino\"}]".to_owned();
+    assert_eq!(Config::of_policies(std::slice::from_ref(&set)).unwrap().manage.group[0].policy, "dino");
+    let config = Config::load(Some(Path::new("a")), &[set], &|_| Ok(good.to_owned())).unwrap();
+    assert_eq!(config.manage.group.len(), 1, "the command line wins");
+}
+
+#[test]
 fn the_daemons_section_is_checked_as_the_others_are() {
     for (set, piece) in [
         ("record_files = 0", "daemon: record_files = 0: expected a number above 0"),

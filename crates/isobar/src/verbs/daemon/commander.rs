@@ -12,7 +12,7 @@ use crate::report::{Priority, outcome_in_words};
 use crate::signals::StopFlag;
 use crate::verbs::watch::WatchArgs;
 use isobar_control::{Answer, Request, Status};
-use isobar_model::{ActionId, ActionOutcome, Machine, Seconds};
+use isobar_model::{ActionId, ActionOutcome, Machine, Policy, Seconds};
 use isobar_runtime::settings::Config;
 use isobar_runtime::{Commander, Loop, Undone, in_full};
 use std::cell::RefCell;
@@ -122,7 +122,7 @@ impl Desk {
                     [] => String::new(),
                     keys => format!("; from the next start on only: {}", keys.join(", ")),
                 };
-                let (policy, interval) = (run.policy().name(), run.interval().0);
+                let (policy, interval) = (in_words(run.policy()), run.interval().0);
                 self.log.say(Priority::Notice, format!("reloaded: {file}: policy {policy}, every {interval} s{later}"));
             }
             Err(why) => {
@@ -156,6 +156,13 @@ fn became(undone: &Undone) -> String {
         ActionOutcome::Done => "it is as it was before".to_owned(),
         other => format!("back go {}", outcome_in_words(Some(other))),
     }
+}
+
+/// A policy with those of groups beside it.
+fn in_words(policy: &dyn Policy) -> String {
+    let groups = policy.groups();
+    let beside: String = groups.iter().map(|one| format!(", {} for {}", one.policy, one.group)).collect();
+    format!("{}{beside}", policy.name())
 }
 
 /// A line for the service manager.

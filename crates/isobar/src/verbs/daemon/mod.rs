@@ -15,7 +15,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The policy where the configuration names none: it changes nothing.
-const WATCHING: &str = "linux";
+pub const WATCHING: &str = "linux";
 
 /// Manage this machine as a service: by a configuration, with a control socket
 #[derive(Debug, clap::Parser)]

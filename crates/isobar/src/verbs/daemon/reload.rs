@@ -20,7 +20,9 @@ pub struct Fresh {
 /// What is wrong with it, in one line.
 pub fn read(args: &WatchArgs, now: &Config, policy: &str) -> anyhow::Result<Fresh> {
     let needed = Needed::from_args_or(args, Some(super::WATCHING))?;
-    let decides_otherwise = needed.policy.name() != policy || needed.whole.policies != now.policies;
+    let decides_otherwise = needed.policy.name() != policy
+        || needed.whole.policies != now.policies
+        || needed.whole.manage.group != now.manage.group;
     let later = later(now, &needed.whole);
     Ok(Fresh { needed, decides_otherwise, later })
 }

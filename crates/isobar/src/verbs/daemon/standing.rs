@@ -1,8 +1,8 @@
 //! How a daemon is, as `isobar status` shows it: from the loop to the words of the protocol.
 
 use crate::report::{action_in_words, outcome_in_words};
-use isobar_control::{ActionLine, Status};
-use isobar_model::{Machine, Observation, Subject};
+use isobar_control::{ActionLine, GroupLine, Status};
+use isobar_model::{GroupPolicy, Machine, Observation, Subject};
 use isobar_runtime::{Applied, Loop};
 
 /// Actions that a status lists.
@@ -18,6 +18,7 @@ pub fn status<M: Machine>(run: &Loop<'_, M>, about: Status) -> Status {
     remarks.extend(about.remarks);
     Status {
         policy: run.policy().name().to_owned(),
+        groups: run.policy().groups().into_iter().map(group).collect(),
         paused: run.is_paused(),
         epochs: tally.epochs,
         interval_seconds: run.interval().0,
@@ -32,6 +33,10 @@ pub fn status<M: Machine>(run: &Loop<'_, M>, about: Status) -> Status {
         recent: run.applied().rev().take(RECENT).map(line).collect(),
         ..about
     }
+}
+
+fn group(of: GroupPolicy) -> GroupLine {
+    GroupLine { group: of.group, policy: of.policy.to_owned() }
 }
 
 fn line(applied: &Applied, now: f64, seen: Option<&Observation>) -> ActionLine {

@@ -9,7 +9,7 @@ use crate::machines::simulated::read;
 use crate::progress::Progress;
 use crate::text::json_line;
 use crate::verbs::report::Timed;
-use isobar_lab::{CompareSpec, Comparison, LabError, MOST_MAPPINGS, Mapping, NamedPolicy};
+use isobar_lab::{BASE, CompareSpec, Comparison, LabError, MOST_MAPPINGS, Mapping, NamedPolicy};
 use isobar_runtime::policies;
 use isobar_runtime::settings::Config;
 use isobar_sim::Workload;
@@ -82,13 +82,19 @@ pub fn spec(workload: Workload, args: &Sim) -> CompareSpec {
     CompareSpec { workload, seed: args.seed, repeat: args.repeat, starts, jobs }
 }
 
-/// The policies that were asked for.
+/// The policies that were asked for, each with those of groups beside it; but the baseline is
+/// Linux and nothing else.
 ///
 /// # Errors
 /// Bad input: a policy that is not known or occurs twice, a setting.
 pub fn makers(names: &[String], config: &Config) -> anyhow::Result<Vec<(String, Maker)>> {
     each_once(names)?;
-    let maker = |name: &String| Ok((name.clone(), deciders::maker(name, config, &input::settings, Place::Apart)?));
+    let mut without_groups = config.clone();
+    without_groups.manage.group.clear();
+    let maker = |name: &String| {
+        let config = if name == BASE { &without_groups } else { config };
+        Ok((name.clone(), deciders::maker(name, config, &input::settings, Place::Apart)?))
+    };
     names.iter().map(maker).collect()
 }
 

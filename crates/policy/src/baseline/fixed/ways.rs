@@ -67,7 +67,7 @@ impl WayPlace {
         taken: &mut BTreeSet<Tid>,
         last: &mut Set,
     ) -> Result<Option<Action>, String> {
-        let of = seen.processes.iter().filter(|process| means(&self.name, process));
+        let of = seen.processes.iter().filter(|process| !process.elsewhere && means(&self.name, process));
         let threads = of.flat_map(|process| process.threads.iter().map(|thread| thread.tid));
         let threads: Vec<Tid> = threads.filter(|tid| taken.insert(*tid)).collect();
         let Self { name, llc, way_mask, percent } = self;

@@ -1,0 +1,32 @@
+//! The entries `[[manage.group]]`: which processes have a policy of their own, and by which
+//! settings. Whether there is such a policy is for `policies` to say.
+
+use super::names::named;
+use serde::Deserialize;
+use toml::Table;
+
+/// One `[[manage.group]]`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GroupConfig {
+    /// The names, pids, groups and cgroup paths that it is about, as in `manage.only`.
+    pub only: Vec<String>,
+    /// Its policy.
+    pub policy: String,
+    /// Settings of that policy that hold for this group only.
+    pub set: Table,
+}
+
+impl GroupConfig {
+    /// # Errors
+    /// Which key is missing or impossible, and what would be right.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.only.is_empty() {
+            return Err("no `only`: expected what it is about, such as only = [\"unit:redis.service\"]".to_owned());
+        }
+        if self.policy.is_empty() {
+            return Err("no `policy`: expected what decides about it, such as policy = \"linux\"".to_owned());
+        }
+        named("only", &self.only)
+    }
+}
