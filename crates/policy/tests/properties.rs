@@ -401,7 +401,7 @@ proptest! {
                     prop_assert!(expected && pid.0 % 3 != 1, "{:?} of {:?}", action, plan.parts);
                 }
             }
-            let outcome = |index: usize| if refuse && index % 2 == 0 {
+            let outcome = |index: usize| if refuse && index.is_multiple_of(2) {
                 ActionOutcome::Refused { errno: None, why: "no".into() }
             } else {
                 ActionOutcome::Done

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// CPU.
 struct Scene {
     small: Small,
-    folder: tempfile::TempDir,
+    _folder: tempfile::TempDir,
     program: PathBuf,
     all: String,
     last: String,
@@ -30,7 +30,7 @@ impl Scene {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join(name);
         crate::support::copy_program("/bin/sleep", &program);
-        Some(Self { small, folder, program, all, last })
+        Some(Self { small, _folder: folder, program, all, last })
     }
 
     fn start(&self) -> Kept {
