@@ -2,8 +2,7 @@
 //! whose state file cannot be written at its start leaves the switch as it is, and tries again:
 //! nothing is changed that is not on record.
 
-use super::{LinuxMachine, MachineError, Sensing};
-use crate::actuators::ActuatorError;
+use crate::actuators::{ActuatorError, Actuators};
 
 /// What was made of the switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,48 +16,24 @@ pub(super) enum Balancing {
 }
 
 impl Balancing {
+    /// Switches it off. Who `outlives` that it cannot be written down leaves it as it is for now.
+    ///
+    /// # Errors
+    /// Where it cannot be switched, or not be written down.
+    pub(super) fn switched_off(actuators: &mut Actuators, outlives: bool) -> Result<Self, ActuatorError> {
+        match actuators.switch_balancing_off() {
+            Ok(true) => Ok(Self::Off),
+            Ok(false) => Ok(Self::Left),
+            Err(error @ ActuatorError::State { .. }) if outlives => Ok(Self::Waits(error.to_string())),
+            Err(error) => Err(error),
+        }
+    }
+
     pub(super) fn remark(&self) -> Option<String> {
         match self {
             Self::Left => None,
             Self::Off => Some("NUMA balancing is switched off until isobar ends (manage.numa_balancing)".to_owned()),
             Self::Waits(why) => Some(format!("NUMA balancing stays as it is: {why}")),
-        }
-    }
-}
-
-impl<S: Sensing> LinuxMachine<S> {
-    /// Where that is asked for.
-    ///
-    /// # Errors
-    /// Where it cannot be switched, or not be written down by who does not outlive that.
-    pub(super) fn switch_balancing_off(&mut self) -> Result<(), MachineError> {
-        if !self.options.balancing_off {
-            return Ok(());
-        }
-        let Some(actuators) = self.actuators.as_mut() else {
-            let why = self.observe_only.as_deref().unwrap_or("dry run");
-            self.balancing = Balancing::Waits(why.to_owned());
-            return Ok(());
-        };
-        self.balancing = match actuators.switch_balancing_off() {
-            Ok(true) => Balancing::Off,
-            Ok(false) => Balancing::Left,
-            Err(error @ ActuatorError::State { .. }) if self.options.outlives_full_disks => {
-                Balancing::Waits(error.to_string())
-            }
-            Err(error) => return Err(error.into()),
-        };
-        Ok(())
-    }
-
-    /// What could not be written down before may be by now.
-    pub(super) fn try_again(&mut self) {
-        let Some(actuators) = self.actuators.as_mut() else { return };
-        actuators.try_to_write_again();
-        if matches!(self.balancing, Balancing::Waits(_))
-            && let Err(error) = self.switch_balancing_off()
-        {
-            self.balancing = Balancing::Waits(error.to_string());
         }
     }
 }

@@ -1,6 +1,8 @@
-//! What of the machine itself changes while it is managed: CPUs go offline and come back, resctrl is
-//! unmounted and mounted. Then it is described anew.
+//! What of the machine itself changes while it is managed: CPUs go offline and come back, resctrl
+//! is unmounted and mounted. Then it is described anew. And what could not be done at the start,
+//! since a disk was full, which is tried again.
 
+use super::balancing::Balancing;
 use super::{LinuxMachine, MachineError, Sensing};
 use crate::kernel::cpu_model::online_cpus;
 use crate::resctrl::Root;
@@ -26,6 +28,32 @@ impl<S: Sensing> LinuxMachine<S> {
             (self.online, self.resctrl) = (online, resctrl);
         }
         Ok(())
+    }
+
+    /// Switches NUMA balancing off, where that is asked for.
+    ///
+    /// # Errors
+    /// Where it cannot be switched, or not be written down by who does not outlive that.
+    pub(super) fn switch_balancing_off(&mut self) -> Result<(), MachineError> {
+        if !self.options.balancing_off {
+            return Ok(());
+        }
+        self.balancing = match self.actuators.as_mut() {
+            Some(actuators) => Balancing::switched_off(actuators, self.options.outlives_full_disks)?,
+            None => Balancing::Waits(self.observe_only.as_deref().unwrap_or("dry run").to_owned()),
+        };
+        Ok(())
+    }
+
+    /// What could not be written down before may be by now.
+    pub(super) fn try_again(&mut self) {
+        let Some(actuators) = self.actuators.as_mut() else { return };
+        actuators.try_to_write_again();
+        if matches!(self.balancing, Balancing::Waits(_))
+            && let Err(error) = self.switch_balancing_off()
+        {
+            self.balancing = Balancing::Waits(error.to_string());
+        }
     }
 
     fn describe_anew(&mut self) -> Result<(), MachineError> {
