@@ -31,7 +31,7 @@ signalled() {
     rm -rf "${work:?}/$folder"
     "$@" &
     command=$!
-    waits_for 60 modelling "$folder" || echo "no guest after 60 s"
+    waits_for 180 modelling "$folder" || echo "no guest after 180 s"
     # The command is a child of `timeout`, which is one of the shell's own.
     if [ "$signal" = ABRT ]; then kill -ABRT $(pids "$folder"); else kill -"$signal" "$(pgrep -P "$(pgrep -P $command)")"; fi
     wait $command || code=$?
@@ -107,7 +107,7 @@ twice() {
     rm -rf "${work:?}/kept"
     "$@" &
     background=$!
-    waits_for 60 modelling kept || echo "no guest after 60 s"
+    waits_for 180 modelling kept || echo "no guest after 180 s"
     command=$(pgrep -P "$(pgrep -P $background)")
     kill -INT "$command" && kill -TERM "$command"
     wait $background || code=$?
