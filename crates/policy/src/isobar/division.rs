@@ -100,7 +100,8 @@ pub fn best(
     order.retain(|(_, at)| traits(*at).misses > FEW && !(likely.is_some() && traits(*at).protected));
     let space = |at: usize| scene.units[at].space;
     order.sort_by(|a, b| a.0.total_cmp(&b.0).then(space(b.1).total_cmp(&space(a.1))).then(a.1.cmp(&b.1)));
-    let most = solutions(config, scene.units.len()) + 2;
+    // Where it is to learn from, each is solved twice.
+    let most = (solutions(config, scene.units.len()) + 2) / if likely.is_some() { 2 } else { 1 };
     let likely = likely.map(|likely| Predictor::new(likely, memory));
     let predictor = Predictor::new(scene, memory);
     let wanted = members.iter().map(|(_, unit)| scene.wanted(scene.units[*unit].program, margin));

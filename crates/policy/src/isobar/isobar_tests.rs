@@ -186,9 +186,12 @@ fn what_space_is_worth_is_learnt_by_a_division() {
         .collect()
     };
     let (mut policy, mut seen) = (policy(&ENTRY, ""), alone(["a", "b", "c", "d"]));
-    let divided = ways(&run(policy.as_mut(), &mut seen, 4));
+    let divided = ways(&run(policy.as_mut(), &mut seen, 8));
     assert_eq!(divided.len(), 2, "{divided:?}");
-    assert!(divided[0].0 == 2 && divided[0].1.contains(&Tid(4)), "the one that fills it fastest: {divided:?}");
+    assert!(
+        divided[0].0 == 6 && divided[0].1.contains(&Tid(4)),
+        "known for five epochs, the one that fills it fastest: {divided:?}"
+    );
     assert!(divided.iter().all(|(_, _, reason)| reason.contains("to learn what space is worth")), "{divided:?}");
     for (pid, process) in (1..).zip(&mut seen.processes) {
         process.threads[0] = stream(pid, pid - 1, if pid == 4 { 2.6 } else { 4.2 });

@@ -8,6 +8,7 @@
 use super::config::Config;
 use super::division::{Division, Proposal, best, members};
 use super::memory::Memory;
+use super::predict::solutions;
 use super::programs::Programs;
 use super::scene::Scene;
 use super::step::{Step, domain_of};
@@ -18,6 +19,9 @@ use std::collections::BTreeMap;
 
 /// Cluster of those that make little of space, and of the rest.
 const NAMES: [&str; 2] = ["isobar-streams", "isobar-rest"];
+
+/// The least arrangements that may be solved in an epoch for that.
+const EXPLORE_SOLUTIONS: u32 = 6;
 
 /// The ways of the caches that are divided.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +35,8 @@ pub struct Ways {
     rests: BTreeMap<usize, (f64, u32)>,
     /// The cache that was looked at last.
     turn: usize,
+    /// Epochs since it was last asked what might be learnt.
+    waited: u32,
 }
 
 impl Ways {
@@ -128,13 +134,22 @@ impl Ways {
         self.turn = next;
         let capacity = Capacity::of(&seen.machine, &llcs[next]).filter(Capacity::is_divisible)?;
         let asked = (next, capacity, margin);
-        let divided = self.divided.contains_key(&next);
-        best(seen, (scene, None), memory, config, asked).or_else(|| {
-            if divided {
-                return None;
-            }
-            best(seen, (&scene.hoped(memory, programs), Some(scene)), memory, config, asked)
-        })
+        let likely = best(seen, (scene, None), memory, config, asked);
+        if likely.is_some() || self.divided.contains_key(&next) || !self.may_explore(scene, config) {
+            return likely;
+        }
+        best(seen, (&scene.hoped(memory, programs), Some(scene)), memory, config, asked)
+    }
+
+    /// Whether to ask what might be learnt: it costs as much as all else, and what is not known
+    /// stays so, so that it is asked now and then, and not where a single answer takes long.
+    fn may_explore(&mut self, scene: &Scene, config: &Config) -> bool {
+        self.waited += 1;
+        let now = self.waited >= config.watch_epochs && solutions(config, scene.units.len()) >= EXPLORE_SOLUTIONS;
+        if now {
+            self.waited = 0;
+        }
+        now
     }
 
     /// Carries a proposal out.
