@@ -37,7 +37,7 @@ edit() {
     local section=$1 line
     shift
     for line in "$@"; do
-        sed -i "/^\[$section\]/,/^\[[a-z]/ s|^# ${line%% =*} = .*|$line|" /etc/isobar/isobar.toml
+        sed -i "/^\[$section\]/,/^\(# \[\)\?\[[a-z]/ s|^# ${line%% =*} = .*|$line|" /etc/isobar/isobar.toml
         grep -Fx -- "$line" /etc/isobar/isobar.toml >/dev/null || fail "there is no $line to edit in [$section]"
     done
 }

@@ -52,7 +52,7 @@ tail -n 1 "$work/security"
 echo "== a Debian to install it in"
 base=$cache/$suite.tar
 if [ ! -e "$base" ]; then
-    mmdebstrap --quiet --variant=minbase --include=systemd,systemd-sysv,dbus,procps,man-db "$suite" "$base.new"
+    mmdebstrap --quiet --format=tar --variant=minbase --include=systemd,systemd-sysv,dbus,procps,man-db "$suite" "$base.new"
     mv "$base.new" "$base"
 fi
 root=$work/root
