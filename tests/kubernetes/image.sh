@@ -14,7 +14,7 @@ skip() { echo "SKIPPED: the image: $1"; exit 0; }
 command -v buildah >/dev/null || apt_install buildah || skip "no package buildah"
 
 work=$(mktemp -d /tmp/isobar-image.XXXXXX)
-build() { buildah --storage-driver vfs --root "$work/root" --runroot "$work/run" "$@"; }
+build() { timeout 120 buildah --storage-driver vfs --root "$work/root" --runroot "$work/run" "$@"; }
 finish() {
     build rm --all >/dev/null 2>&1 || true
     rm -rf "$work"
@@ -30,7 +30,7 @@ build bud --isolation chroot --quiet -t isobar:test -f packaging/kubernetes/Dock
 entry=$(build inspect --type image --format '{{index .OCIv1.Config.Entrypoint 0}}' isobar:test)
 [ "$entry" = /usr/bin/isobar ] || { echo "the entry point is $entry"; exit 1; }
 container=$(build from isobar:test)
-inside() { timeout 60 buildah --storage-driver vfs --root "$work/root" --runroot "$work/run" run --isolation chroot "$@"; }
+inside() { build run --isolation chroot "$@"; }
 [ "$(inside "$container" -- "$entry" --version)" = "$("$from/isobar" --version)" ] || { echo "it does not run there"; exit 1; }
 cp examples/isobar.toml "$work/isobar.toml"
 inside -v "$work/isobar.toml:/etc/isobar/isobar.toml:ro" "$container" -- "$entry" config --check /etc/isobar/isobar.toml |

@@ -43,6 +43,12 @@ pub fn entries() -> &'static [Entry] {
     &ENTRIES
 }
 
+/// Their canonical names, in the same order.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    entries().iter().map(|entry| entry.name).collect()
+}
+
 /// A policy by name, or by a name that is short for a policy with a setting (`static-60`).
 ///
 /// # Errors
@@ -84,7 +90,7 @@ pub fn build(name: &str, settings: &Settings) -> Result<Box<dyn Policy>, Registr
 }
 
 fn unknown(name: &str) -> RegistryError {
-    let names: Vec<_> = entries().iter().map(|entry| entry.name).collect();
+    let names = names();
     let hint = nearest(name, &names).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
     RegistryError::UnknownPolicy { name: name.escape_default().to_string(), known: names.join(", "), hint }
 }

@@ -12,7 +12,7 @@ mod switchboard;
 
 pub use client::{ask, find};
 pub use log::Log;
-pub use places::{CONFIG, recordings, runtime_folder, socket, state_file};
+pub use places::{config, recordings, runtime_folder, socket, state_file};
 pub use server::Server;
 pub use service::Service;
 pub use switchboard::{Call, switchboard};

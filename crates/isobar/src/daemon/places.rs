@@ -5,8 +5,8 @@ use crate::machines::linux;
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// The configuration, where `--config` names none and it is there.
-pub const CONFIG: &str = "/etc/isobar/isobar.toml";
+/// The usual configuration.
+const CONFIG: &str = "/etc/isobar/isobar.toml";
 
 /// The socket in its folder.
 const SOCKET: &str = "control.sock";
@@ -18,6 +18,11 @@ const RECORDINGS: &str = "/var/lib/isobar";
 pub fn runtime_folder() -> PathBuf {
     let usual = || linux::default_state().parent().map(Path::to_path_buf).unwrap_or_default();
     from_service_manager("RUNTIME_DIRECTORY").unwrap_or_else(usual)
+}
+
+/// The configuration of a daemon for which `--config` names none; `None` where it is not there.
+pub fn config() -> Option<PathBuf> {
+    Some(PathBuf::from(CONFIG)).filter(|file| file.exists())
 }
 
 /// Where a daemon writes down what it changed, unless its configuration says.

@@ -3,7 +3,7 @@
 
 use super::Verb;
 use super::pages::undo;
-use crate::daemon::{self, CONFIG};
+use crate::daemon;
 use crate::failure::{bad_input, tell};
 use crate::input;
 use crate::machines::linux;
@@ -74,9 +74,8 @@ impl Restore {
     /// The daemon's state file. Its configuration may have been broken since it started, which is
     /// no reason to put nothing back.
     fn of_daemon(&self) -> anyhow::Result<PathBuf> {
-        let usual = Path::new(CONFIG);
-        let file = self.config.as_deref().or_else(|| usual.exists().then_some(usual));
-        let read = Config::load(file, &[], &input::settings);
+        let file = self.config.clone().or_else(daemon::config);
+        let read = Config::load(file.as_deref(), &[], &input::settings);
         let config = match read {
             Err(error) if self.config.is_none() => {
                 tell(&format!("{error}: the usual state file is taken"));

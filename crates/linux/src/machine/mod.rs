@@ -151,20 +151,24 @@ impl<S: Sensing> LinuxMachine<S> {
                 self.remarks.extend(manager.iter().flat_map(ManagerLock::remarks).cloned());
                 (self.actuators, self.recovered, self.manager) = (Some(actuators), recovered, manager);
             }
-            Err(error @ ActuatorError::State { .. })
-                if !self.remarks.is_empty() || self.options.outlives_full_disks =>
-            {
-                self.remarks.push(error.to_string());
-                self.observe_only = Some(error.to_string());
-            }
-            // The folder is read-only, and an isobar that was killed has left its file there.
-            Err(error @ ActuatorError::Undeleted { .. }) if self.options.outlives_full_disks => {
+            Err(error) if self.may_observe_despite(&error) => {
                 self.remarks.push(error.to_string());
                 self.observe_only = Some(error.to_string());
             }
             Err(error) => return Err(error.into()),
         }
         Ok(())
+    }
+
+    /// Whether it can be watched where the state file cannot be used: by who may change nothing
+    /// anyway, and by who outlives that.
+    fn may_observe_despite(&self, error: &ActuatorError) -> bool {
+        match error {
+            ActuatorError::State { .. } => !self.remarks.is_empty() || self.options.outlives_full_disks,
+            // The folder is read-only, and an isobar that was killed has left its file there.
+            ActuatorError::Undeleted { .. } => self.options.outlives_full_disks,
+            _ => false,
+        }
     }
 
     /// What is changed now, for who watches over a loop that may never end; `None` where nothing is

@@ -47,7 +47,7 @@ pub fn would_run(capabilities: &Capabilities) -> Vec<&'static str> {
 /// Every canonical name.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
-    registry::entries().iter().map(|entry| entry.name).collect()
+    registry::names()
 }
 
 /// Every policy with what it decides: a line each, and with its settings.

@@ -34,8 +34,7 @@ pub fn wrong(place: impl Into<String>, fault: RegistryError) -> SettingsError {
 fn of_file(name: &str, config: &Config, read: Read<'_>) -> Result<Settings, SettingsError> {
     let Some(file) = &config.file else { return Ok(Settings::default()) };
     if let Some(section) = config.policies.keys().find(|section| registry::find(section).is_err()) {
-        let names: Vec<&str> = registry::entries().iter().map(|entry| entry.name).collect();
-        return Err(SettingsError::Section(file.clone(), section.clone(), names.join("], [")));
+        return Err(SettingsError::Section(file.clone(), section.clone(), registry::names().join("], [")));
     }
     let in_file = |fault| wrong(format!("{}: ", file.display()), fault);
     let mut sections = config.policies.clone();

@@ -9,10 +9,10 @@ mod standing;
 use super::Verb;
 use super::options::within;
 use super::watch::WatchArgs;
-use crate::daemon::CONFIG;
+use crate::daemon;
 use crate::failure::bad_input;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The policy where the configuration names none: it changes nothing.
 pub const WATCHING: &str = "linux";
@@ -57,7 +57,7 @@ impl Verb for Daemon {
             return Err(bad_input("--json: a daemon prints no documents: `isobar status --json` asks it for one"));
         }
         let mut watch = self.watch.clone();
-        watch.config = watch.config.or_else(|| Some(CONFIG.into()).filter(|file: &PathBuf| Path::new(file).exists()));
+        watch.config = watch.config.or_else(daemon::config);
         run::run(self, &watch)
     }
 }
