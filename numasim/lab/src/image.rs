@@ -113,7 +113,11 @@ pub fn built() -> PathBuf {
     let profile = profile();
     // Cargo's own exception: the folder of the profile `dev`.
     let folder = if profile == "dev" { "debug" } else { &profile };
-    named("CARGO_TARGET_DIR").unwrap_or_else(|| fetch::workspace().join("target")).join(folder)
+    target().join(folder)
+}
+
+fn target() -> PathBuf {
+    named("CARGO_TARGET_DIR").unwrap_or_else(|| fetch::workspace().join("target"))
 }
 
 /// What is not named by a variable is built: `NUMASIM_PLUGIN`, and `NUMASIM_` with the name of a
@@ -165,9 +169,20 @@ fn host_files(files: &[PathBuf], to: &Path) -> Result<(), LabError> {
     files.iter().try_for_each(|file| copy(file, &to.join(file.file_name().unwrap_or_default())))
 }
 
+/// The C programs, which are built once for all images, beside what cargo builds.
 fn c_programs(bin: &Path) -> Result<(), LabError> {
     let root = fetch::workspace();
-    checked("numasim/programs/build.sh", Command::new("bash").arg(root.join("numasim/programs/build.sh")).arg(bin))?;
+    let (sources, built) = (root.join("numasim/programs"), target().join("numasim-programs"));
+    checked("numasim/programs/build.sh", Command::new("bash").arg(sources.join("build.sh")).arg(&built))?;
+    let list = std::fs::read_dir(&sources).map_err(|error| LabError::io(&sources, error))?;
+    for source in list.filter_map(Result::ok).map(|entry| entry.path()) {
+        if source.extension().is_some_and(|ending| ending == "c") {
+            let name = source.file_stem().unwrap_or_default();
+            let to = bin.join(name);
+            let _ = std::fs::remove_file(&to); // one of busybox's of the same name
+            copy(&built.join(name), &to)?;
+        }
+    }
     let source = root.join("tests/vm/programs/verdict.c");
     checked("cc verdict.c", Command::new("cc").args(["-O1", "-static", "-o"]).arg(bin.join("verdict")).arg(source))
 }
