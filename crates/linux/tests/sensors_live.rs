@@ -193,7 +193,8 @@ fn pages_of_an_idle_process_are_read_only_when_asked_for() {
 fn pages_that_were_moved_are_read_anew_at_once() {
     let mut child = Observed::start();
     child.threads("touch", 1);
-    let mut sensors = Sensors::open(SensorOptions { pages_every: 1000, ..software() }, machine()).unwrap();
+    let mut sensors =
+        Sensors::open(SensorOptions { pages_every: 1000, pages_budget: 0.0, ..software() }, machine()).unwrap();
     let pid = child.pid();
     let pages = |sensors: &mut Sensors| {
         sleep(Duration::from_millis(500));
@@ -206,6 +207,25 @@ fn pages_that_were_moved_are_read_anew_at_once() {
     child.threads("touch", 1);
     assert_eq!(pages(&mut sensors), Some(first), "the last reading stands");
     sensors.pages_moved(pid);
+    let fresh = pages(&mut sensors).unwrap();
+    assert!(fresh >= first + (16 << 20) / (64 << 10) / 2, "{fresh} pages after {first}");
+}
+
+#[test]
+fn pages_that_are_cheap_to_read_are_read_in_every_sample() {
+    let mut child = Observed::start();
+    child.threads("touch", 1);
+    let options = SensorOptions { pages_every: 1000, pages_budget: 0.2, ..software() };
+    let mut sensors = Sensors::open(options, machine()).unwrap();
+    let pid = child.pid();
+    let pages = |sensors: &mut Sensors| {
+        sleep(Duration::from_millis(500));
+        let sample = sensors.sample().unwrap();
+        process(&sample, pid).pages.as_ref().map(|pages| pages.values().map(|pages| pages.0).sum::<u64>())
+    };
+    pages(&mut sensors);
+    let Some(first) = pages(&mut sensors) else { return eprintln!("SKIPPED: pages by node are not known here") };
+    child.threads("touch", 1);
     let fresh = pages(&mut sensors).unwrap();
     assert!(fresh >= first + (16 << 20) / (64 << 10) / 2, "{fresh} pages after {first}");
 }

@@ -102,7 +102,7 @@ impl Sensors {
         let mut sensors = Self {
             table: Table::open()?,
             counters,
-            pages: PageReader::new(options.pages_every, options.min_cpu_share_for_pages),
+            pages: PageReader::new(options.pages_every, options.min_cpu_share_for_pages, options.pages_budget),
             samplers: Samplers::new(source),
             latency: LatencySensor::default(),
             accessed: Accessed::new(options.accessed_pages),

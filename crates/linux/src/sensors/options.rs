@@ -23,6 +23,9 @@ pub struct SensorOptions {
     pub accessed_pages: AccessedBy,
     /// The pages of a process are read in one of this number of samples.
     pub pages_every: u32,
+    /// They are read more often where all these readings together take less than this part of the
+    /// time between two samples; 0: not.
+    pub pages_budget: f64,
     /// Pages are read of processes that used at least this share of one CPU since the last sample;
     /// 0: of all.
     pub min_cpu_share_for_pages: f64,
@@ -39,6 +42,7 @@ impl Default for SensorOptions {
             counters: CounterSource::Auto,
             accessed_pages: AccessedBy::Any,
             pages_every: 5,
+            pages_budget: 0.001,
             min_cpu_share_for_pages: 0.05,
             descriptor_reserve: 128,
             descriptor_limit: None,

@@ -1,6 +1,8 @@
 //! Resident pages by node of each process. Reading `numa_maps` walks every page table entry of the
-//! process, so it is done only for busy processes and only in one sample of several; in between the
-//! last reading stands.
+//! process, so it is done only for busy processes, and for large ones only in one sample of several;
+//! in between the last reading stands. What is cheap to read is read in every sample, since the
+//! kernel's NUMA balancing may move pages at any time: who decides on pages that have moved since
+//! moves nothing, and waits to see what came of it.
 
 use crate::kernel::numa_maps::{parse, total};
 use crate::kernel::proc_fs::{ProcDir, Until};
@@ -8,11 +10,13 @@ use crate::sensors::threads::state::ProcessState;
 use isobar_model::num;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 /// When pages are read, and what stood in the way.
 #[derive(Debug)]
 pub struct PageReader {
     every: u64,
+    budget: f64,
     min_ticks_a_second: f64,
     /// Whether the kernel has `numa_maps` at all (`CONFIG_NUMA`, `CONFIG_PROC_PAGE_MONITOR`).
     pub supported: bool,
@@ -22,11 +26,13 @@ pub struct PageReader {
 
 impl PageReader {
     /// `every` n-th sample of a process, where it used at least `min_share` of one CPU; with 0
-    /// those of idle ones, too.
+    /// those of idle ones, too. Those that are not due are read all the same where all readings
+    /// together take less than `budget` of the time between two samples.
     #[must_use]
-    pub fn new(every: u32, min_share: f64) -> Self {
+    pub fn new(every: u32, min_share: f64, budget: f64) -> Self {
         Self {
             every: u64::from(every.max(1)),
+            budget,
             min_ticks_a_second: min_share * num::float(procfs::ticks_per_second()),
             supported: std::path::Path::new("/proc/self/numa_maps").exists(),
             denied: 0,
@@ -45,16 +51,33 @@ impl PageReader {
             return;
         }
         let mut denied = 0;
+        let began = Instant::now();
         for (pid, process) in processes.iter_mut().filter(|(_, process)| self.is_due(process, round, interval)) {
-            match Self::read(*pid, files) {
-                Ok(pages) => process.pages = Some(pages),
-                Err(Errno::ACCESS | Errno::PERM) => denied += 1,
-                // It has ended, or the file changed its form: the next reading will show.
-                Err(_) => {}
-            }
-            process.pages_read = Some(round);
+            denied += usize::from(!Self::read_one(*pid, process, files, round));
         }
         self.denied = self.denied.max(denied);
+        let mut left =
+            Duration::try_from_secs_f64(self.budget * interval).unwrap_or_default().saturating_sub(began.elapsed());
+        for (pid, process) in processes.iter_mut().filter(|(_, process)| self.is_early(process, round, interval)) {
+            // What it took the last time is what it will take.
+            let Some(rest) = left.checked_sub(process.pages_took) else { continue };
+            let began = Instant::now();
+            Self::read_one(*pid, process, files, round);
+            left = rest.saturating_sub(began.elapsed().saturating_sub(process.pages_took));
+        }
+    }
+
+    /// Reads one; false: it was refused.
+    fn read_one(pid: u32, process: &mut ProcessState, files: &mut ProcDir, round: u64) -> bool {
+        let began = Instant::now();
+        let pages = Self::read(pid, files);
+        (process.pages_read, process.pages_took) = (Some(round), began.elapsed());
+        // Other errors: it has ended, or the file changed its form; the next reading will show.
+        let refused = matches!(pages, Err(Errno::ACCESS | Errno::PERM));
+        if let Ok(pages) = pages {
+            process.pages = Some(pages);
+        }
+        !refused
     }
 
     /// The last reading of a process does not stand any more: its pages were moved. It is read in
@@ -64,11 +87,20 @@ impl PageReader {
     }
 
     fn is_due(&self, process: &ProcessState, round: u64, interval: f64) -> bool {
-        let everybody = self.min_ticks_a_second <= 0.0;
-        let busy = process.load > 0 && num::float(process.load) >= self.min_ticks_a_second * interval;
         let old = process.pages_read.is_none_or(|read| round.saturating_sub(read) >= self.every);
         let outdated = process.pages.is_some() && process.pages_read.is_none();
-        outdated || ((busy || everybody) && old)
+        outdated || (self.is_wanted(process, interval) && old)
+    }
+
+    /// One that is not due, but may be read if that is cheap.
+    fn is_early(&self, process: &ProcessState, round: u64, interval: f64) -> bool {
+        let read_before = process.pages.is_some() && process.pages_read.is_some_and(|read| read != round);
+        read_before && self.is_wanted(process, interval)
+    }
+
+    fn is_wanted(&self, process: &ProcessState, interval: f64) -> bool {
+        let everybody = self.min_ticks_a_second <= 0.0;
+        everybody || (process.load > 0 && num::float(process.load) >= self.min_ticks_a_second * interval)
     }
 
     fn read(pid: u32, files: &mut ProcDir) -> Result<isobar_model::NodeMap<isobar_model::Pages>, Errno> {

@@ -34,6 +34,8 @@ pub struct ProcessState {
     pub pages: Option<NodeMap<Pages>>,
     /// The sample at which they were read.
     pub pages_read: Option<u64>,
+    /// How long that took.
+    pub pages_took: std::time::Duration,
     pub(super) cpuset: Option<CpuSet>,
     pub(super) count: u64,
     /// Whether it ever had more than one thread: then the process's own stat is not that of its
