@@ -16,6 +16,8 @@ const NAMES: usize = 256;
 /// Logarithm of the ratio from which on a reading is not of the curve: another input, another
 /// program of that name.
 const ALIEN: f64 = 0.4;
+/// Logarithm of the ratio of spaces from which on one is beyond another.
+const BEYOND: f64 = 0.2;
 const MIB: f64 = 1_048_576.0;
 
 /// A curve from readings: points by half octaves of space.
@@ -52,9 +54,10 @@ impl Seen {
     /// anew.
     pub fn read(&mut self, space: f64, misses: f64, elasticity: f64) {
         let (space, misses, elasticity) = (ln(space), ln(misses), Beyond::both(elasticity));
-        if self.at(space, elasticity).is_some_and(|known| (known - misses).abs() > ALIEN) {
+        let off = |curve: &Self| curve.at(space, elasticity).map_or(0.0, |known| (known - misses).abs());
+        if off(self) > ALIEN && !self.goes_on(space, misses) {
             self.0.retain(|_, point| (point.space - space).abs() > 1.0);
-            if self.at(space, elasticity).is_some_and(|known| (known - misses).abs() > 2.0 * ALIEN) {
+            if off(self) > 2.0 * ALIEN {
                 self.0.clear();
             }
         }
@@ -63,6 +66,15 @@ impl Seen {
         point.weight = (point.weight + 1.0).min(WEIGHT);
         point.space += (space - point.space) / point.weight;
         point.misses += (misses - point.misses) / point.weight;
+    }
+
+    /// Whether a reading is beyond all others and on the right side of them: fewer misses with more
+    /// space than ever, or more with less. What was supposed there says nothing against it: a
+    /// working set that fits at last ends nearly all misses.
+    fn goes_on(&self, space: f64, misses: f64) -> bool {
+        let (first, last) = (self.0.values().next(), self.0.values().next_back());
+        let more = last.is_some_and(|last| space > last.space + BEYOND && misses <= last.misses);
+        more || first.is_some_and(|first| space < first.space - BEYOND && misses >= first.misses)
     }
 
     /// Logarithm of the misses at a logarithm of space: between points linear, beyond them by an
@@ -135,6 +147,22 @@ mod tests {
         assert!((curve.misses(1.0 * MIB) / 0.04 - 1.0).abs() < 0.02);
         assert!((curve.misses(4.0 * MIB) / 0.03 - 1.0).abs() < 0.02);
         assert!((curve.misses(16.0 * MIB) / 0.015 - 1.0).abs() < 0.02, "{}", curve.misses(16.0 * MIB));
+    }
+
+    /// 120 KiB of a working set of 320 miss all the time, 400 KiB hardly ever: one curve. The same
+    /// misses with less space than before are another program's.
+    #[test]
+    fn a_working_set_that_fits_at_last_is_the_same_curve() {
+        const KIB: f64 = 1024.0;
+        let mut seen = Seen::default();
+        (0..5).for_each(|_| seen.read(120.0 * KIB, 0.2, 0.0));
+        (0..5).for_each(|_| seen.read(400.0 * KIB, 0.002, 0.0));
+        let (curve, _) = seen.curve(512.0 * KIB, (400.0 * KIB, 0.002), Beyond::both(0.0));
+        assert!((curve.misses(112.0 * KIB) / 0.2 - 1.0).abs() < 0.01);
+        assert!((curve.misses(416.0 * KIB) / 0.002 - 1.0).abs() < 0.01);
+        (0..5).for_each(|_| seen.read(120.0 * KIB, 0.002, 0.0));
+        let (curve, _) = seen.curve(512.0 * KIB, (120.0 * KIB, 0.002), Beyond::both(0.0));
+        assert!((curve.misses(112.0 * KIB) / 0.002 - 1.0).abs() < 0.01);
     }
 
     #[test]

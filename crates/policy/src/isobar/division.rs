@@ -94,7 +94,10 @@ pub fn best(
     if members.len() < 2 || !ready {
         return None;
     }
-    let mut order: Vec<(f64, usize)> = members.iter().map(|(_, at)| (need(scene, *at), *at)).collect();
+    // What is hoped for is what more space would save, else who would lose least by less is parted.
+    let most = memory.machine.llcs()[llc].bytes;
+    let worth = |at: usize| if likely.is_some() { hope(scene, at, most) } else { need(scene, at) };
+    let mut order: Vec<(f64, usize)> = members.iter().map(|(_, at)| (worth(*at), *at)).collect();
     // What hardly misses belongs to the rest: it takes no space from it. Nothing is learnt at the
     // cost of one that is protected.
     order.retain(|(_, at)| traits(*at).misses > FEW && !(likely.is_some() && traits(*at).protected));
@@ -206,6 +209,16 @@ impl Asked<'_> {
         let gains = likely.gains(&at)?;
         Some(((best + worth(&gains)) / 2.0, Proposal { llc, division, gains, hoped }))
     }
+}
+
+/// What a program would make of a whole cache, were its curve as good as may be hoped: the part of
+/// its time that it would save.
+fn hope(scene: &Scene, at: usize, most: f64) -> f64 {
+    let unit = &scene.units[at];
+    let one = &scene.traits[unit.program];
+    let (now, all) = (one.curve.0.misses(unit.space / unit.threads), one.curve.0.misses(most / unit.threads));
+    let waits = (1.0 - one.compute / one.seconds.max(1e-12)).max(0.0);
+    unit.threads * waits * (1.0 - all / now.max(1e-12))
 }
 
 /// What a program makes of its space: the part of its time that it would lose with half of it, for

@@ -94,11 +94,15 @@ impl Reuse {
     }
 
     /// The best that may be hoped of it, a standard error from what is likely: less space costs no
-    /// more than this, more space saves as much.
+    /// more than this, more space saves as much. With more space than was ever read the hope is no
+    /// less than at first: a program that space did not help has a working set that did not fit yet,
+    /// or none.
     #[must_use]
     pub fn hoped(&self) -> Beyond {
-        let error = self.variance.sqrt();
-        Beyond { less: (self.elasticity - error).max(0.0), more: (self.elasticity + error).min(0.9) }
+        let error = |variance: f64| variance.sqrt();
+        let first = Self::unknown();
+        let more = (self.elasticity + error(self.variance)).max(first.elasticity + error(first.variance));
+        Beyond { less: (self.elasticity - error(self.variance)).max(0.0), more: more.min(0.9) }
     }
 
     /// Takes a reading: how the logarithm of the misses changed with that of the space.

@@ -189,8 +189,8 @@ fn what_space_is_worth_is_learnt_by_a_division() {
     let divided = ways(&run(policy.as_mut(), &mut seen, 8));
     assert_eq!(divided.len(), 2, "{divided:?}");
     assert!(
-        divided[0].0 == 6 && divided[0].1.contains(&Tid(4)),
-        "known for five epochs, the one that fills it fastest: {divided:?}"
+        divided[0].0 == 2 && divided[0].1.contains(&Tid(4)),
+        "once all are known, the one that fills it fastest: {divided:?}"
     );
     assert!(divided.iter().all(|(_, _, reason)| reason.contains("to learn what space is worth")), "{divided:?}");
     for (pid, process) in (1..).zip(&mut seen.processes) {

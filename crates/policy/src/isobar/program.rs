@@ -13,6 +13,8 @@ const OTHER_PHASE: f64 = 0.5;
 const IN_A_ROW: u32 = 2;
 /// Misses an instruction below which phases do not matter.
 pub const FEW: f64 = 5e-4;
+/// The same as a part of its time that it waits for them.
+const HARDLY_WAITS: f64 = 0.05;
 /// Part of a new reading in running means.
 const TAKEN: f64 = 0.3;
 /// Readings of a program's speed that are kept.
@@ -134,7 +136,7 @@ impl Program {
         if self.last.is_none() {
             self.misses = reading.misses;
         }
-        self.watch_phase(reading.misses, now);
+        self.watch_phase(&reading, now);
         if !reading.disturbed {
             self.cpi.read(reading.cycles, reading.exposure);
         }
@@ -167,9 +169,11 @@ impl Program {
         self.space = Some(now);
     }
 
-    /// Two thirds more or fewer misses, twice in a row: another phase.
-    fn watch_phase(&mut self, misses: f64, now: f64) {
-        let few = misses.max(self.misses) < FEW;
+    /// Two thirds more or fewer misses, twice in a row: another phase, unless it hardly waits for
+    /// either. What the kernel moves to a cold cache misses for a moment, and is the same program.
+    fn watch_phase(&mut self, reading: &Reading, now: f64) {
+        let misses = reading.misses;
+        let few = misses.max(self.misses) < FEW || self.waits(reading, misses.max(self.misses)) < HARDLY_WAITS;
         let ratio = ln(misses.max(1e-9) / self.misses.max(1e-9)).abs();
         self.unlike = if few || ratio < OTHER_PHASE { 0 } else { self.unlike + 1 };
         if self.unlike >= IN_A_ROW {
@@ -182,6 +186,20 @@ impl Program {
             self.speeds.clear();
             self.space = None;
         }
+    }
+
+    /// The part of its time that it would wait at some misses an instruction, each as long as those
+    /// of a reading.
+    fn waits(&self, reading: &Reading, misses: f64) -> f64 {
+        let each = reading.exposure / reading.misses.max(1e-12);
+        misses * each * self.cpi.wait / reading.cycles.max(1e-9)
+    }
+
+    /// Whether it waits for misses so little, by its last reading, that what a neighbour does to
+    /// its cache does not matter.
+    #[must_use]
+    pub fn hardly_waits(&self) -> bool {
+        self.last.is_some_and(|last| self.waits(&last, last.misses.max(self.misses)) < HARDLY_WAITS)
     }
 
     /// Pages that are remote and become fewer by themselves follow; such that stay do not.

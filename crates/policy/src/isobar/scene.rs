@@ -76,7 +76,8 @@ pub struct Traits {
     pub follows: bool,
     /// Whether enough is known of it to predict its speed.
     pub known: bool,
-    /// Whether it runs and was read, but too few times since it began what it does.
+    /// Whether it runs, waits for memory and was read, but too few times since it began what it
+    /// does.
     pub fresh: bool,
     /// The least speed-up that a change may bring it.
     pub least: f64,
@@ -359,7 +360,7 @@ fn describe(seen: &Observation, process: &Process, program: &Program, programs: 
         pages_movable: ready && config.pages && process.threads.iter().all(|thread| !thread.pinned),
         follows: programs.follows(program),
         known,
-        fresh: program.last.is_some() && !known,
+        fresh: program.last.is_some() && !known && !program.hardly_waits(),
         least: program.least(if config.protects(&process.name, process.cgroup.as_deref()) {
             0.0
         } else {

@@ -9,13 +9,14 @@ use super::config::Config;
 use super::division::{Division, Proposal, best, members};
 use super::memory::Memory;
 use super::predict::solutions;
+use super::program::FEW;
 use super::programs::Programs;
 use super::scene::Scene;
 use super::step::{Step, domain_of};
 use crate::divide_content::capacity::Capacity;
 use crate::kit::domains::Domains;
 use isobar_model::{Action, LlcId, Observation, Pid, Tid, Topology};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Cluster of those that make little of space, and of the rest.
 const NAMES: [&str; 2] = ["isobar-streams", "isobar-rest"];
@@ -35,8 +36,9 @@ pub struct Ways {
     rests: BTreeMap<usize, (f64, u32)>,
     /// The cache that was looked at last.
     turn: usize,
-    /// Epochs since it was last asked what might be learnt.
-    waited: u32,
+    /// Epochs for which it is not asked what might be learnt: that costs as much as all else, and
+    /// what is not known stays so.
+    wait: u32,
 }
 
 impl Ways {
@@ -135,21 +137,17 @@ impl Ways {
         let capacity = Capacity::of(&seen.machine, &llcs[next]).filter(Capacity::is_divisible)?;
         let asked = (next, capacity, margin);
         let likely = best(seen, (scene, None), memory, config, asked);
-        if likely.is_some() || self.divided.contains_key(&next) || !self.may_explore(scene, config) {
+        self.wait = self.wait.saturating_sub(1);
+        let may_explore = self.wait == 0 && solutions(config, scene.units.len()) >= EXPLORE_SOLUTIONS;
+        if likely.is_some()
+            || self.divided.contains_key(&next)
+            || !may_explore
+            || !are_unlike(seen, scene, memory, next)
+        {
             return likely;
         }
+        self.wait = config.watch_epochs;
         best(seen, (&scene.hoped(memory, programs), Some(scene)), memory, config, asked)
-    }
-
-    /// Whether to ask what might be learnt: it costs as much as all else, and what is not known
-    /// stays so, so that it is asked now and then, and not where a single answer takes long.
-    fn may_explore(&mut self, scene: &Scene, config: &Config) -> bool {
-        self.waited += 1;
-        let now = self.waited >= config.watch_epochs && solutions(config, scene.units.len()) >= EXPLORE_SOLUTIONS;
-        if now {
-            self.waited = 0;
-        }
-        now
     }
 
     /// Carries a proposal out.
@@ -183,6 +181,14 @@ impl Ways {
             None => self.remove(seen, llc, why, actions),
         }
     }
+}
+
+/// Whether programs of two names that miss share a cache: only such are parted to learn from.
+fn are_unlike(seen: &Observation, scene: &Scene, memory: &Memory, llc: usize) -> bool {
+    let list = members(seen, scene, memory, llc);
+    let missing = list.iter().filter(|(_, at)| scene.traits[scene.units[*at].program].misses > FEW);
+    let names: BTreeSet<&str> = missing.map(|(_, at)| &*seen.processes[scene.units[*at].program].name).collect();
+    names.len() > 1
 }
 
 /// Asks for a division.
