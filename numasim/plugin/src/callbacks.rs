@@ -21,23 +21,19 @@ fn leave_if(leaves: Option<bool>, from: usize) {
     }
 }
 
-/// The datum is a block where memory is modelled, before that the number of its instructions.
-pub unsafe extern "C" fn execution(_index: c_uint, datum: *mut c_void, from: usize) {
+/// A block begins before memory is modelled; the datum is the number of its instructions.
+pub unsafe extern "C" fn count(_index: c_uint, instructions: *mut c_void, from: usize) {
     clock::in_generated_code();
-    let begin = |world: &mut World| {
-        if !world.modelling {
-            return world.block(datum.addr() as u64);
-        }
-        // SAFETY: the block that was kept for this code, never freed; QEMU forgot all code that was
-        // translated before.
-        let block: &'static flow::Block = unsafe { &*datum.cast() };
-        let leaves = world.block(block.count());
-        if !leaves {
-            world.enter(block);
-        }
-        leaves
-    };
-    leave_if(world::with(begin), from);
+    leave_if(world::with(|world| world.block(instructions.addr() as u64)), from);
+}
+
+/// A block begins.
+pub unsafe extern "C" fn execution(_index: c_uint, block: *mut c_void, from: usize) {
+    clock::in_generated_code();
+    // SAFETY: the block that was kept for this code, never freed; QEMU forgot all code that was
+    // translated before memory was modelled.
+    let block: &'static flow::Block = unsafe { &*block.cast() };
+    leave_if(world::with(|world| world.begins(block)), from);
 }
 
 /// # Safety

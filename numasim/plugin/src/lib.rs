@@ -29,6 +29,7 @@ mod leave;
 mod qemu;
 mod recent;
 mod running;
+mod steady;
 mod tsc;
 mod world;
 

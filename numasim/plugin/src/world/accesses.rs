@@ -2,7 +2,7 @@
 
 use super::World;
 use super::clock::ASKED;
-use crate::recent;
+use crate::{recent, steady};
 use numasim_model::Access;
 use numasim_model::flow::Reference;
 use numasim_model::x86::REPEAT_CYCLES;
@@ -50,7 +50,7 @@ impl World {
         }
         let (cpu, rest) = (self.cpu, u64::from(reference.rest));
         // The block was charged as a whole when it began.
-        let (now, instruction) = (self.time_before(rest), self.instructions[cpu].saturating_sub(rest));
+        let (now, instruction) = (self.time_before(rest), self.instructions[cpu].get().saturating_sub(rest));
         let before = self.trace.is_some().then(|| self.machine.cpu_counters(cpu));
         let access = Access { address, physical, store };
         let outcome = self.cores[cpu].access(&mut self.machine, reference, access, now, instruction);
@@ -77,6 +77,7 @@ impl World {
     #[inline]
     fn remember(&self, reference: &Reference, address: u64, store: bool, here: bool) {
         if self.cores[self.cpu].is_waiting() {
+            steady::stop();
             recent::forget_all();
         } else if here && !reference.around {
             recent::used(address / 64, store);

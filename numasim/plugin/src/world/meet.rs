@@ -5,7 +5,7 @@
 //! earlier time than another one has read before.
 
 use super::World;
-use crate::recent;
+use crate::{recent, steady};
 use numasim_model::flow::Reference;
 
 impl World {
@@ -47,6 +47,7 @@ impl World {
         }
         let cost = if self.modelling { self.takes(self.counter) } else { super::COUNTER_AT_BOOT };
         self.charge(cost);
+        steady::stop();
         self.ahead = self.windows.local(self.cpu) - now;
         false
     }
@@ -78,7 +79,7 @@ impl World {
     /// Instructions that were charged with the block are not executed now.
     pub(super) fn give_back(&mut self, rest: u64) {
         self.returned = rest;
-        self.instructions[self.cpu] -= rest;
+        self.instructions[self.cpu].update(|all| all - rest);
         self.windows.uncharge(self.cpu, rest * self.instruction);
     }
 
@@ -87,7 +88,7 @@ impl World {
         let rest = std::mem::take(&mut self.returned);
         self.waiting[self.cpu] = false;
         self.repeating[self.cpu] = false;
-        self.instructions[self.cpu] += rest;
+        self.executes(rest);
         self.charge(rest * self.instruction);
     }
 }
