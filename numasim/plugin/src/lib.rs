@@ -30,6 +30,7 @@ mod qemu;
 mod recent;
 mod running;
 mod steady;
+mod translations;
 mod tsc;
 mod world;
 

@@ -14,6 +14,7 @@ use crate::arguments::Arguments;
 use crate::flush::Pages;
 use crate::running::Running;
 use crate::steady::{self, Charged};
+use crate::translations::Translations;
 use crate::{leave, qemu, recent};
 use clock::{ASKED, BASE};
 use numasim_model::flow::Block;
@@ -31,6 +32,8 @@ pub struct World {
     pub machine: Machine,
     /// What each CPU has outstanding.
     cores: Vec<Core>,
+    /// Where pages are, as each CPU knows.
+    translations: Vec<Translations>,
     /// Translated blocks, each once.
     blocks: HashSet<&'static Block>,
     pub windows: Windows,
@@ -108,6 +111,7 @@ impl World {
         Ok(Self {
             machine,
             cores: (0..cpus).map(Core::new).collect(),
+            translations: vec![Translations::NONE; cpus],
             blocks: HashSet::new(),
             windows: Windows::new(cpus, WINDOW * WINDOWS_AT_BOOT, clock::BEGINNING),
             running: Running::default(),
@@ -313,6 +317,7 @@ impl World {
     /// Addresses mean others from here on.
     pub fn retranslates(&mut self) {
         self.machine.forget_translations(self.cpu);
+        self.translations[self.cpu] = Translations::NONE;
     }
 
     /// All counters are zero.

@@ -30,8 +30,13 @@ impl World {
 
     /// A load of an atomic instruction; as [`World::load`]. Its store finds the line in this cache
     /// alone: processors ask for it once.
-    pub fn atomic(&mut self, reference: &Reference, address: u64, physical: impl FnOnce() -> Option<u64>) -> bool {
-        let Some(physical) = physical() else { return false };
+    pub fn atomic(
+        &mut self,
+        reference: &Reference,
+        address: u64,
+        physical: impl FnOnce(&mut Self) -> Option<u64>,
+    ) -> bool {
+        let Some(physical) = physical(self) else { return false };
         let now = self.time_before(u64::from(reference.rest));
         self.shared.atomic(physical / 64, self.cpu, now);
         recent::forget(address / 64);
