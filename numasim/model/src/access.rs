@@ -107,7 +107,7 @@ impl Machine {
         own.counters.private_misses += 1;
         own.counters.prefetched += u64::from(covered);
         let (llc, home) = (own.llc, own.node);
-        let here = self.llcs[llc].touch(line);
+        let here = if self.coherent.may_hold(line, llc) { self.llcs[llc].touch(line) } else { None };
         let others = if self.coherent.may_share(line, llc, here) {
             self.snoop(cpu, line, store)
         } else {

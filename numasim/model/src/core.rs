@@ -53,6 +53,12 @@ impl Core {
         self.score.clear();
     }
 
+    /// A block began while nothing was waited for: as [`Self::begin`], at any time.
+    #[inline]
+    pub fn began(&mut self, block: &'static Block) {
+        self.score.began(block);
+    }
+
     /// A block begins, at a time in picoseconds and after a number of instructions; how long
     /// the CPU is stalled for loads that are too far behind.
     #[inline]

@@ -26,6 +26,12 @@ pub(crate) struct Flight {
     reach: u64,
     /// The instruction at which the CPU must wait for its oldest load.
     limit: u64,
+    /// One bit for each value of the low bits of a line: whether such a line may be on its way.
+    filter: u64,
+}
+
+const fn bit(line: u64) -> u64 {
+    1 << (line % 64)
 }
 
 /// A line on its way.
@@ -41,19 +47,23 @@ impl Flight {
     pub fn new(spec: &crate::spec::Overlap) -> Self {
         let places = crate::num::index(u64::from(spec.misses));
         let reach = u64::from(spec.instructions);
-        Self { misses: Vec::with_capacity(places), places, reach, limit: FREE }
+        Self { misses: Vec::with_capacity(places), places, reach, limit: FREE, filter: 0 }
     }
 
     /// Nothing is outstanding.
     pub fn clear(&mut self) {
         self.misses.clear();
         self.limit = FREE;
+        self.filter = 0;
     }
 
     /// When a line arrives that is on its way, and that a load (or nothing) wants now; 0: it is not
     /// on its way.
     #[inline]
     pub fn meet(&mut self, line: u64, load: u64) -> u64 {
+        if self.filter & bit(line) == 0 {
+            return 0;
+        }
         let Some(miss) = self.misses.iter_mut().find(|miss| miss.line == line) else { return 0 };
         miss.load = miss.load.min(load);
         self.limit = self.limit.min(miss.load.saturating_add(self.reach));
@@ -74,6 +84,7 @@ impl Flight {
     /// A line is on its way; the buffer must not be full.
     pub fn start(&mut self, line: u64, arrives: u64, load: u64) {
         self.misses.push(Miss { line, arrives, load });
+        self.filter |= bit(line);
         self.limit = self.limit.min(load.saturating_add(self.reach));
     }
 
@@ -99,6 +110,7 @@ impl Flight {
 
     fn arrived(&mut self, now: u64) {
         self.misses.retain(|miss| miss.arrives > now);
+        self.filter = self.misses.iter().fold(0, |all, miss| all | bit(miss.line));
         self.bound();
     }
 

@@ -56,14 +56,17 @@ impl Reference {
         around: false,
     };
 
+    #[inline]
     pub(crate) fn address(&self) -> Needs {
         self.address
     }
 
+    #[inline]
     pub(crate) fn data(&self) -> Needs {
         self.data
     }
 
+    #[inline]
     pub(crate) fn slot(&self) -> usize {
         usize::from(self.slot)
     }
@@ -96,9 +99,11 @@ impl From<Prefetched> for Address {
     }
 }
 
-/// A block of instructions.
+/// A block of instructions. In memory their number comes first: numasim's plugin reads it there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(C)]
 pub struct Block {
+    count: u64,
     roles: Vec<Role>,
     changes: Vec<(u8, Needs)>,
 }
@@ -115,14 +120,14 @@ impl Block {
             }
         }
         let changes = (0_u8..).zip(flow.of).filter(|(at, needs)| *needs != itself(usize::from(*at))).collect();
-        Self { roles, changes }
+        Self { count: roles.len() as u64, roles, changes }
     }
 
     /// Instructions.
     #[must_use]
     #[inline]
     pub fn count(&self) -> u64 {
-        self.roles.len() as u64
+        self.count
     }
 
     /// Its instructions.
@@ -132,6 +137,7 @@ impl Block {
     }
 
     /// Registers that it changes, and what they depend on then.
+    #[inline]
     pub(crate) fn changes(&self) -> impl Iterator<Item = (usize, Needs)> + '_ {
         self.changes.iter().map(|(register, needs)| (usize::from(*register), *needs))
     }

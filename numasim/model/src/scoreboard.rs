@@ -42,9 +42,12 @@ impl Default for Scoreboard {
 }
 
 impl Scoreboard {
-    /// Every register has its value.
+    /// Every register has its value; times of what is not late are never read.
     pub fn clear(&mut self) {
-        *self = Self { block: self.block, ..Self::default() };
+        self.late = Needs::default();
+        self.all = 0;
+        self.stores = [(u64::MAX, 0); STORES];
+        self.next = 0;
     }
 
     /// Whether anything is waited for, as far as is known.
@@ -68,14 +71,25 @@ impl Scoreboard {
         self.all > 0
     }
 
+    /// A block began while nothing was waited for.
+    #[inline]
+    pub fn began(&mut self, block: &'static Block) {
+        self.block = Some(block);
+    }
+
     fn leave(&mut self, block: &Block) {
-        let (mut ready, mut late) = (self.ready, self.late.registers);
-        for (register, needs) in block.changes() {
-            let time = self.when(needs);
-            ready[register] = time;
-            late = late & !(1 << register) | u64::from(time > 0) << register;
+        if self.late == Needs::default() {
+            return;
         }
-        self.ready = ready;
+        let mut late = self.late.registers;
+        let mut times = [0; REGISTERS];
+        for (time, (register, needs)) in times.iter_mut().zip(block.changes()) {
+            *time = self.when(needs);
+            late = late & !(1 << register) | u64::from(*time > 0) << register;
+        }
+        for (time, (register, _)) in times.iter().zip(block.changes()) {
+            self.ready[register] = *time;
+        }
         self.late = Needs { registers: late, loads: 0 };
     }
 

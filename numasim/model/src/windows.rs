@@ -7,6 +7,8 @@
 //!
 //! It refuses to know how a CPU is made to yield, and what the time is used for.
 
+use std::cell::Cell;
+
 /// What a CPU has to do after it was charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
@@ -25,20 +27,33 @@ pub struct Windows {
     /// Start of the window.
     base: u64,
     length: u64,
-    local: Vec<u64>,
-    halted: Vec<bool>,
-    /// Time that each CPU has run in this window.
-    ran: Vec<u64>,
-    /// The time of the CPU that ran last: what wakes another happened then.
-    latest: u64,
+    cpus: Vec<Cpu>,
+    /// The CPU that was charged last: what wakes another happened at its time.
+    last: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Cpu {
+    local: Cell<u64>,
+    /// Its time when it began to run in this window, later by as much as it has slept in it.
+    since: u64,
+    halted: bool,
+}
+
+impl Cpu {
+    fn comes_to(&mut self, time: u64) {
+        let later = time.saturating_sub(self.local.get());
+        self.local.set(self.local.get() + later);
+        self.since += later;
+    }
 }
 
 impl Windows {
     /// CPUs that are all halted, at a time, with windows of a length.
     #[must_use]
     pub fn new(cpus: usize, length: u64, now: u64) -> Self {
-        let (local, halted, ran) = (vec![now; cpus], vec![true; cpus], vec![0; cpus]);
-        Self { base: now, length: length.max(1), local, halted, ran, latest: now }
+        let cpu = Cpu { local: Cell::new(now), since: now, halted: true };
+        Self { base: now, length: length.max(1), cpus: vec![cpu; cpus], last: 0 }
     }
 
     /// Start of the window: the time of everything that is no CPU.
@@ -47,92 +62,109 @@ impl Windows {
         self.base
     }
 
+    /// End of the window.
+    #[must_use]
+    #[inline]
+    pub fn end(&self) -> u64 {
+        self.base + self.length
+    }
+
     /// The CPU's own time.
     #[must_use]
+    #[inline]
     pub fn local(&self, cpu: usize) -> u64 {
-        self.local[cpu].max(self.base)
+        self.cpus[cpu].local.get().max(self.base)
+    }
+
+    /// Where the time of the CPU is that was charged last: who adds to it charges that CPU, and
+    /// stays below [`Self::end`].
+    #[must_use]
+    #[inline]
+    pub fn clock(&self) -> &Cell<u64> {
+        &self.cpus[self.last].local
     }
 
     /// Whether the CPU waits for an interrupt.
     #[must_use]
     #[inline]
     pub fn is_halted(&self, cpu: usize) -> bool {
-        self.halted[cpu]
+        self.cpus[cpu].halted
     }
 
     /// Time that each CPU has run in this window, what it waited for memory included.
     #[must_use]
-    pub fn ran(&self) -> &[u64] {
-        &self.ran
+    pub fn ran(&self) -> Vec<u64> {
+        self.cpus.iter().map(|cpu| cpu.local.get() - cpu.since).collect()
     }
 
     /// Charges a running CPU; true when it has reached the window's end ([`Self::turn`] then says
     /// what to do).
     #[inline]
     pub fn charge(&mut self, cpu: usize, picos: u64) -> bool {
-        self.ran[cpu] += picos;
-        self.local[cpu] += picos;
-        self.latest = self.local[cpu];
-        self.latest >= self.base + self.length
+        self.last = cpu;
+        let local = &self.cpus[cpu].local;
+        local.set(local.get() + picos);
+        local.get() >= self.end()
     }
 
     /// What a CPU at the window's end has to do.
     #[must_use]
     pub fn turn(&self, cpu: usize) -> Turn {
-        let end = self.base + self.length;
-        if self.local[cpu] < end {
+        if !self.is_over(cpu) {
             return Turn::On;
         }
-        if self.someone_before(end) { Turn::Yield } else { Turn::Close }
+        if self.someone_before(self.end()) { Turn::Yield } else { Turn::Close }
     }
 
     /// Whether a CPU is at the window's end while another is not: it does not run.
     #[must_use]
     #[inline]
     pub fn waits(&self, cpu: usize) -> bool {
-        let end = self.base + self.length;
-        self.local[cpu] >= end && self.someone_before(end)
+        self.is_over(cpu) && self.someone_before(self.end())
     }
 
     /// Whether a CPU is at the window's end.
     #[must_use]
     #[inline]
     pub fn is_over(&self, cpu: usize) -> bool {
-        self.local[cpu] >= self.base + self.length
+        self.cpus[cpu].local.get() >= self.end()
     }
 
     /// Whether a running CPU other than this has not yet come to a time.
     #[must_use]
+    #[inline]
     pub fn behind(&self, cpu: usize, time: u64) -> bool {
-        let mut all = self.halted.iter().zip(&self.local).enumerate();
-        all.any(|(other, (halted, local))| other != cpu && !halted && *local < time)
+        let mut all = self.cpus.iter().enumerate();
+        all.any(|(at, other)| at != cpu && !other.halted && other.local.get() < time)
     }
 
     /// Takes back a part of what the CPU was charged last: it has not done it.
     pub fn uncharge(&mut self, cpu: usize, picos: u64) {
-        self.ran[cpu] = self.ran[cpu].saturating_sub(picos);
-        self.local[cpu] = self.local[cpu].saturating_sub(picos);
-        self.latest = self.local[cpu];
+        self.last = cpu;
+        let own = &mut self.cpus[cpu];
+        own.local.set(own.local.get().saturating_sub(picos));
+        own.since = own.since.min(own.local.get());
     }
 
     fn someone_before(&self, end: u64) -> bool {
-        self.halted.iter().zip(&self.local).any(|(halted, local)| !halted && *local < end)
+        self.cpus.iter().any(|cpu| !cpu.halted && cpu.local.get() < end)
     }
 
     /// The CPU halts. `Close` where all others are at the window's end, `Yield` where it was the
     /// last that ran: the time then is its own until [`Self::jump`].
     pub fn halt(&mut self, cpu: usize) -> Turn {
-        self.halted[cpu] = true;
+        self.cpus[cpu].halted = true;
         if self.is_quiet() {
             return Turn::Yield;
         }
-        if self.someone_before(self.base + self.length) { Turn::On } else { Turn::Close }
+        if self.someone_before(self.end()) { Turn::On } else { Turn::Close }
     }
 
     /// A halted CPU runs again, from the time of what woke it.
     pub fn wake(&mut self, cpu: usize) {
-        self.halted[cpu] = false;
-        self.local[cpu] = self.local[cpu].max(self.latest).max(self.base);
+        let time = self.quiet();
+        self.cpus[cpu].halted = false;
+        self.cpus[cpu].comes_to(time);
     }
 
     /// This window and all later ones have another length.
@@ -151,7 +183,6 @@ impl Windows {
     pub fn jump(&mut self, time: u64) {
         if time > self.base {
             self.base = time;
-            self.latest = self.latest.max(time);
             self.begin();
         }
     }
@@ -159,19 +190,19 @@ impl Windows {
     /// Whether all CPUs are halted.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        self.halted.iter().all(|halted| *halted)
+        self.cpus.iter().all(|cpu| cpu.halted)
     }
 
     /// The time at which the last CPU halted: where a window may begin while all of them are.
     #[must_use]
     pub fn quiet(&self) -> u64 {
-        self.latest.max(self.base)
+        self.local(self.last)
     }
 
     fn begin(&mut self) {
-        self.ran.fill(0);
-        for local in &mut self.local {
-            *local = (*local).max(self.base);
+        for cpu in &mut self.cpus {
+            cpu.comes_to(self.base);
+            cpu.since = cpu.local.get();
         }
     }
 }

@@ -21,23 +21,19 @@ fn leave_if(leaves: Option<bool>, from: usize) {
     }
 }
 
-/// The datum is a block where memory is modelled, before that the number of its instructions.
-pub unsafe extern "C" fn execution(_index: c_uint, datum: *mut c_void, from: usize) {
+/// A block begins before memory is modelled; the datum is the number of its instructions.
+pub unsafe extern "C" fn count(_index: c_uint, instructions: *mut c_void, from: usize) {
     clock::in_generated_code();
-    let begin = |world: &mut World| {
-        if !world.modelling {
-            return world.block(datum.addr() as u64);
-        }
-        // SAFETY: the block that was kept for this code, never freed; QEMU forgot all code that was
-        // translated before.
-        let block: &'static flow::Block = unsafe { &*datum.cast() };
-        let leaves = world.block(block.count());
-        if !leaves {
-            world.enter(block);
-        }
-        leaves
-    };
-    leave_if(world::with(begin), from);
+    leave_if(world::with(|world| world.block(instructions.addr() as u64)), from);
+}
+
+/// A block begins.
+pub unsafe extern "C" fn execution(_index: c_uint, block: *mut c_void, from: usize) {
+    clock::in_generated_code();
+    // SAFETY: the block that was kept for this code, never freed; QEMU forgot all code that was
+    // translated before memory was modelled.
+    let block: &'static flow::Block = unsafe { &*block.cast() };
+    leave_if(world::with(|world| world.begins(block)), from);
 }
 
 /// # Safety
@@ -50,19 +46,19 @@ unsafe fn reference(datum: *mut c_void) -> &'static Reference {
 pub unsafe extern "C" fn load(_index: c_uint, info: MemInfo, address: u64, datum: *mut c_void, from: usize) {
     // SAFETY: what was registered.
     let reference = unsafe { reference(datum) };
-    leave_if(world::with(|world| world.load(reference, address, || physical(info, address))), from);
+    leave_if(world::with(|world| world.load(reference, address, |world| physical(world, info, address))), from);
 }
 
 pub unsafe extern "C" fn atomic(_index: c_uint, info: MemInfo, address: u64, datum: *mut c_void, from: usize) {
     // SAFETY: what was registered.
     let reference = unsafe { reference(datum) };
-    leave_if(world::with(|world| world.atomic(reference, address, || physical(info, address))), from);
+    leave_if(world::with(|world| world.atomic(reference, address, |world| physical(world, info, address))), from);
 }
 
 pub unsafe extern "C" fn store(_index: c_uint, info: MemInfo, address: u64, datum: *mut c_void) {
     // SAFETY: what was registered.
     let reference = unsafe { reference(datum) };
-    world::with(|world| world.store(reference, address, || physical(info, address)));
+    world::with(|world| world.store(reference, address, |world| physical(world, info, address)));
 }
 
 pub unsafe extern "C" fn on_fence(_index: c_uint, rest: *mut c_void) {
@@ -87,18 +83,33 @@ pub unsafe extern "C" fn on_repeat(_index: c_uint, _data: *mut c_void) {
 pub unsafe extern "C" fn step(_index: c_uint, info: MemInfo, address: u64, takes: *mut c_void, from: usize) {
     // SAFETY: takes a number.
     let store = unsafe { qemu::qemu_plugin_mem_is_store(info) };
-    let step = |world: &mut World| world.step(address, store, takes.addr() as u64, || physical(info, address));
+    let step =
+        |world: &mut World| world.step(address, store, takes.addr() as u64, |world| physical(world, info, address));
     leave_if(world::with(step), from);
 }
 
 pub unsafe extern "C" fn on_traced(_index: c_uint, info: MemInfo, address: u64, _data: *mut c_void) {
     // SAFETY: called within the callback of this access.
     let store = unsafe { qemu::qemu_plugin_mem_is_store(info) };
-    physical(info, address).map(|physical| world::with(|world| world.traced(address, physical, store)));
+    world::with(|world| {
+        let physical = physical(world, info, address);
+        physical.map(|physical| world.traced(address, physical, store))
+    });
 }
 
+/// The physical address of an access; none: of a device's registers.
 #[inline]
-fn physical(info: MemInfo, address: u64) -> Option<u64> {
+fn physical(world: &mut World, info: MemInfo, address: u64) -> Option<u64> {
+    let known = world.translated(address);
+    if known.is_some() {
+        return known;
+    }
+    let physical = asked(info, address)?;
+    world.translates(address, physical);
+    Some(physical)
+}
+
+fn asked(info: MemInfo, address: u64) -> Option<u64> {
     // SAFETY: called within the callback of this access.
     let hardware = unsafe { qemu::qemu_plugin_get_hwaddr(info, address) };
     if hardware.is_null() {

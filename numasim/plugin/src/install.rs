@@ -8,7 +8,8 @@ use crate::callbacks::{
     on_call, on_fence, on_flush, on_halt, on_pause, on_prefetch, on_repeat, on_space, on_traced, on_translation,
 };
 use crate::entries::{
-    numasim_on_atomic, numasim_on_counter, numasim_on_execution, numasim_on_load, numasim_on_step, numasim_on_store,
+    numasim_on_atomic, numasim_on_count, numasim_on_counter, numasim_on_execution, numasim_on_load, numasim_on_step,
+    numasim_on_store,
 };
 use crate::error::{self, note};
 use crate::flush::Operand;
@@ -125,11 +126,12 @@ unsafe extern "C" fn on_block(_id: Id, block: *mut Block) {
     let flow = modelling.then(|| flow(&bytes)).flatten();
     let traced = world::with(|world| world.trace.is_some()).unwrap_or(false);
     // Before memory is modelled the number of instructions is enough.
-    let datum = flow.map_or(std::ptr::without_provenance_mut(count), |flow| std::ptr::from_ref(flow).cast_mut().cast());
+    let (begin, datum): (qemu::OnExecution, *mut c_void) = match flow {
+        Some(flow) => (numasim_on_execution, std::ptr::from_ref(flow).cast_mut().cast()),
+        None => (numasim_on_count, std::ptr::without_provenance_mut(count)),
+    };
     // SAFETY: as above; the datum is what the callback expects.
-    unsafe {
-        qemu::qemu_plugin_register_vcpu_tb_exec_cb(block, numasim_on_execution, qemu::NO_REGISTERS, datum);
-    }
+    unsafe { qemu::qemu_plugin_register_vcpu_tb_exec_cb(block, begin, qemu::NO_REGISTERS, datum) };
     for (at, (instruction, code)) in all.iter().zip(&bytes).enumerate() {
         if let Some(flow) = flow {
             accesses(*instruction, &code.bytes[..code.length], &flow.roles()[at], count - at);

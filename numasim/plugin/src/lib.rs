@@ -29,6 +29,8 @@ mod leave;
 mod qemu;
 mod recent;
 mod running;
+mod steady;
+mod translations;
 mod tsc;
 mod world;
 

@@ -1,7 +1,7 @@
 //! Which CPU runs. Read from QEMU's thread-local `current_cpu`, which Debian's builds export: see
 //! the head of the crate.
 
-use crate::error;
+use crate::{error, steady};
 use std::ffi::c_void;
 
 /// The CPUs that QEMU has made, and the place where it says which of them runs.
@@ -21,7 +21,9 @@ impl Running {
         let thread = unsafe { libc::gettid() };
         if self.cpus.is_empty() {
             self.thread = thread;
-            self.place = Some(symbol().unwrap_or_else(|| error::end(NOT_EXPORTED)));
+            let place = symbol().unwrap_or_else(|| error::end(NOT_EXPORTED));
+            self.place = Some(place);
+            steady::place(place);
         } else if self.thread != thread {
             error::end("QEMU runs its CPUs in several threads; start it with -accel tcg,thread=single");
         }

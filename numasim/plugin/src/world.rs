@@ -13,12 +13,14 @@ mod trace;
 use crate::arguments::Arguments;
 use crate::flush::Pages;
 use crate::running::Running;
+use crate::steady::{self, Charged};
+use crate::translations::Translations;
 use crate::{leave, qemu, recent};
 use clock::{ASKED, BASE};
 use numasim_model::flow::Block;
 use numasim_model::{Core, Machine, Shared, Spaces, Spec, Turn, Windows};
 use publish::Page;
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::collections::HashSet;
 use std::ffi::c_void;
 use std::sync::atomic::Ordering::Relaxed;
@@ -30,13 +32,15 @@ pub struct World {
     pub machine: Machine,
     /// What each CPU has outstanding.
     cores: Vec<Core>,
+    /// Where pages are, as each CPU knows.
+    translations: Vec<Translations>,
     /// Translated blocks, each once.
     blocks: HashSet<&'static Block>,
     pub windows: Windows,
     pub running: Running,
     pub pages: Pages,
     /// Instructions that each CPU has executed.
-    pub instructions: Vec<u64>,
+    pub instructions: Vec<Cell<u64>>,
     /// Time that each CPU has run in windows that are closed.
     pub ran: Vec<u64>,
     /// Accesses that needed no lookup (recent.rs), counted apart.
@@ -107,11 +111,12 @@ impl World {
         Ok(Self {
             machine,
             cores: (0..cpus).map(Core::new).collect(),
+            translations: vec![Translations::NONE; cpus],
             blocks: HashSet::new(),
             windows: Windows::new(cpus, WINDOW * WINDOWS_AT_BOOT, clock::BEGINNING),
             running: Running::default(),
             pages: Pages::new(cpus),
-            instructions: vec![0; cpus],
+            instructions: vec![Cell::new(0); cpus],
             ran: vec![0; cpus],
             again: vec![0; cpus],
             closed: 0,
@@ -146,6 +151,7 @@ impl World {
         // What a hit costs is charged where it is looked up.
         recent::sets(if self.spec.private.hit_ns > 0.0 { 1 } else { self.private_sets() });
         self.windows.set_length(WINDOW);
+        steady::stop();
         self.zero();
     }
 
@@ -161,9 +167,30 @@ impl World {
             return true;
         }
         self.ahead = 0;
-        self.instructions[cpu] += instructions;
+        self.executes(instructions);
         self.charge(instructions * self.instruction);
+        if !self.modelling || !self.cores[cpu].is_waiting() {
+            self.steady();
+        }
         false
+    }
+
+    /// Until something changes, blocks of this CPU need no call.
+    #[inline]
+    fn steady(&self) {
+        steady::go_on(&Charged {
+            handle: self.running.handle(),
+            instruction: self.instruction,
+            time: self.windows.clock(),
+            end: self.windows.end(),
+            instructions: &self.instructions[self.cpu],
+        });
+    }
+
+    #[inline]
+    fn executes(&self, instructions: u64) {
+        let sum = &self.instructions[self.cpu];
+        sum.set(sum.get() + instructions);
     }
 
     /// Another CPU runs, or the same one after a halt; true: it must not yet.
@@ -171,6 +198,7 @@ impl World {
     fn switch(&mut self, cpu: usize) -> bool {
         self.count_found();
         recent::forget_all();
+        steady::stop();
         self.cpu = cpu;
         self.set_pace();
         if self.windows.is_halted(cpu) {
@@ -197,6 +225,7 @@ impl World {
     }
 
     fn take(&mut self, turn: Turn) {
+        steady::stop();
         if turn == Turn::Close {
             self.close();
             self.windows.close();
@@ -225,10 +254,9 @@ impl World {
             return;
         }
         self.closed += 1;
-        self.machine.window(WINDOW, self.windows.ran());
-        for (sum, ran) in self.ran.iter_mut().zip(self.windows.ran()) {
-            *sum += ran;
-        }
+        let ran = self.windows.ran();
+        self.machine.window(WINDOW, &ran);
+        self.ran.iter_mut().zip(ran).for_each(|(sum, ran)| *sum += ran);
         self.with_page(|page, world| {
             if let Some(wishes) = page.wishes() {
                 page.apply(world, &wishes);
@@ -263,6 +291,7 @@ impl World {
 
     /// HLT: the CPU waits for an interrupt.
     pub fn halt(&mut self) {
+        steady::stop();
         let turn = self.windows.halt(self.cpu);
         if self.windows.is_quiet() {
             self.catch_up(self.windows.quiet());
@@ -288,13 +317,14 @@ impl World {
     /// Addresses mean others from here on.
     pub fn retranslates(&mut self) {
         self.machine.forget_translations(self.cpu);
+        self.translations[self.cpu] = Translations::NONE;
     }
 
     /// All counters are zero.
     pub fn zero(&mut self) {
         self.calm();
         self.machine.reset_counters();
-        self.instructions.fill(0);
+        self.instructions.fill(Cell::new(0));
         self.ran.fill(0);
         self.count_found();
         self.again.fill(0);

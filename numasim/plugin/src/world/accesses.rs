@@ -2,7 +2,7 @@
 
 use super::World;
 use super::clock::ASKED;
-use crate::recent;
+use crate::{recent, steady};
 use numasim_model::Access;
 use numasim_model::flow::Reference;
 use numasim_model::x86::REPEAT_CYCLES;
@@ -12,8 +12,8 @@ impl World {
     /// A store; `physical` is called for the address only where that matters, and returns none for
     /// a device's registers.
     #[inline]
-    pub fn store(&mut self, reference: &Reference, address: u64, physical: impl FnOnce() -> Option<u64>) {
-        let Some(physical) = physical() else { return };
+    pub fn store(&mut self, reference: &Reference, address: u64, physical: impl FnOnce(&mut Self) -> Option<u64>) {
+        let Some(physical) = physical(self) else { return };
         self.spaces.store(self.cpu, physical);
         self.access(reference, address, physical, true);
         if self.shared.may_be(self.line) {
@@ -24,8 +24,13 @@ impl World {
 
     /// A load; true: the CPU is to be left, and to load again.
     #[inline]
-    pub fn load(&mut self, reference: &Reference, address: u64, physical: impl FnOnce() -> Option<u64>) -> bool {
-        physical().is_some_and(|physical| self.reads(reference, address, physical, false))
+    pub fn load(
+        &mut self,
+        reference: &Reference,
+        address: u64,
+        physical: impl FnOnce(&mut Self) -> Option<u64>,
+    ) -> bool {
+        physical(self).is_some_and(|physical| self.reads(reference, address, physical, false))
     }
 
     /// A load; `owns`: of a line that no other cache is to keep, as a store asks for it.
@@ -50,7 +55,7 @@ impl World {
         }
         let (cpu, rest) = (self.cpu, u64::from(reference.rest));
         // The block was charged as a whole when it began.
-        let (now, instruction) = (self.time_before(rest), self.instructions[cpu].saturating_sub(rest));
+        let (now, instruction) = (self.time_before(rest), self.instructions[cpu].get().saturating_sub(rest));
         let before = self.trace.is_some().then(|| self.machine.cpu_counters(cpu));
         let access = Access { address, physical, store };
         let outcome = self.cores[cpu].access(&mut self.machine, reference, access, now, instruction);
@@ -77,12 +82,25 @@ impl World {
     #[inline]
     fn remember(&self, reference: &Reference, address: u64, store: bool, here: bool) {
         if self.cores[self.cpu].is_waiting() {
+            steady::stop();
             recent::forget_all();
         } else if here && !reference.around {
             recent::used(address / 64, store);
         } else {
             recent::forget(address / 64);
         }
+    }
+
+    /// Where an address is, if the CPU has used its page since addresses last came to mean others.
+    #[inline]
+    pub fn translated(&self, address: u64) -> Option<u64> {
+        self.translations[self.cpu].get(address)
+    }
+
+    /// An address is there.
+    #[inline]
+    pub fn translates(&mut self, address: u64, physical: u64) {
+        self.translations[self.cpu].put(address, physical);
     }
 
     /// A repeated string instruction begins, or goes on.
@@ -95,9 +113,15 @@ impl World {
     /// An access of a step of a repeated string instruction; true: the CPU is at the window's end
     /// and is to be left, and to do the step again.
     #[inline]
-    pub fn step(&mut self, address: u64, store: bool, takes: u64, physical: impl FnOnce() -> Option<u64>) -> bool {
+    pub fn step(
+        &mut self,
+        address: u64,
+        store: bool,
+        takes: u64,
+        physical: impl FnOnce(&mut Self) -> Option<u64>,
+    ) -> bool {
         if !recent::has(address / 64, store) {
-            let Some(physical) = physical() else { return false };
+            let Some(physical) = physical(self) else { return false };
             if store {
                 self.spaces.store(self.cpu, physical);
             }

@@ -5,7 +5,7 @@
 //! earlier time than another one has read before.
 
 use super::World;
-use crate::recent;
+use crate::{recent, steady};
 use numasim_model::flow::Reference;
 
 impl World {
@@ -30,8 +30,13 @@ impl World {
 
     /// A load of an atomic instruction; as [`World::load`]. Its store finds the line in this cache
     /// alone: processors ask for it once.
-    pub fn atomic(&mut self, reference: &Reference, address: u64, physical: impl FnOnce() -> Option<u64>) -> bool {
-        let Some(physical) = physical() else { return false };
+    pub fn atomic(
+        &mut self,
+        reference: &Reference,
+        address: u64,
+        physical: impl FnOnce(&mut Self) -> Option<u64>,
+    ) -> bool {
+        let Some(physical) = physical(self) else { return false };
         let now = self.time_before(u64::from(reference.rest));
         self.shared.atomic(physical / 64, self.cpu, now);
         recent::forget(address / 64);
@@ -47,6 +52,7 @@ impl World {
         }
         let cost = if self.modelling { self.takes(self.counter) } else { super::COUNTER_AT_BOOT };
         self.charge(cost);
+        steady::stop();
         self.ahead = self.windows.local(self.cpu) - now;
         false
     }
@@ -78,7 +84,7 @@ impl World {
     /// Instructions that were charged with the block are not executed now.
     pub(super) fn give_back(&mut self, rest: u64) {
         self.returned = rest;
-        self.instructions[self.cpu] -= rest;
+        self.instructions[self.cpu].update(|all| all - rest);
         self.windows.uncharge(self.cpu, rest * self.instruction);
     }
 
@@ -87,7 +93,7 @@ impl World {
         let rest = std::mem::take(&mut self.returned);
         self.waiting[self.cpu] = false;
         self.repeating[self.cpu] = false;
-        self.instructions[self.cpu] += rest;
+        self.executes(rest);
         self.charge(rest * self.instruction);
     }
 }

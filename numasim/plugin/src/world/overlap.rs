@@ -1,7 +1,7 @@
 //! What a CPU does not wait for: the hooks of `numasim_model::Core`, which knows what overlaps.
 
 use super::World;
-use crate::recent;
+use crate::{recent, steady};
 use numasim_model::flow::Block;
 
 impl World {
@@ -16,11 +16,23 @@ impl World {
         kept
     }
 
-    /// A block begins, after [`World::block`].
+    /// A block begins; true: it must not, the CPU is to be left.
     #[inline]
-    pub fn enter(&mut self, block: &'static Block) {
+    pub fn begins(&mut self, block: &'static Block) -> bool {
+        if let Some(before) = steady::take_block() {
+            self.cores[self.cpu].began(before);
+        }
+        let leaves = self.block(block.count());
+        if !leaves {
+            self.enter(block);
+        }
+        leaves
+    }
+
+    #[inline]
+    fn enter(&mut self, block: &'static Block) {
         let (cpu, now) = (self.cpu, self.time_before(block.count()));
-        let stall = self.cores[cpu].begin(&mut self.machine, block, now, self.instructions[cpu]);
+        let stall = self.cores[cpu].begin(&mut self.machine, block, now, self.instructions[cpu].get());
         if stall > 0 {
             self.charge(stall);
         }

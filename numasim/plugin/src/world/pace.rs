@@ -12,7 +12,7 @@
 use super::World;
 use crate::error;
 use crate::flush::CR3;
-use crate::recent;
+use crate::{recent, steady};
 
 /// Lines that a daemon has flushed and not loaded since: of more, the oldest do not matter.
 const FLUSHED: usize = 1 << 16;
@@ -49,6 +49,7 @@ impl World {
         let swift = self.spaces.is_housekeeping(self.cpu);
         if swift != self.swift {
             self.swift = swift;
+            steady::stop();
             self.instruction = if swift { (self.programs / self.scale).max(1) } else { self.programs };
             // What was found without a lookup was found at the other pace.
             self.count_found();

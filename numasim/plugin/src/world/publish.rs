@@ -170,7 +170,7 @@ fn cpu_figures(world: &World, cpu: usize) -> CpuFigures {
     let counters = world.machine.cpu_counters(cpu);
     let busy_ps = world.ran[cpu];
     CpuFigures {
-        instructions: world.instructions[cpu],
+        instructions: world.instructions[cpu].get(),
         cycles: busy_ps / world.cycle,
         llc_references: counters.private_misses,
         llc_misses: counters.llc_misses,

@@ -1,0 +1,92 @@
+//! What the begin of a block takes where nothing has to be decided: the CPU is the one that ran
+//! before, it waits for no load, and the block ends before the window does. Generated code then
+//! charges the block itself, in a few instructions (entries.rs), and calls the world for all
+//! others.
+//!
+//! The world says at each begin that it was called for whether the next ones are to be so
+//! ([`go_on`]), and takes that back wherever one of these things changes ([`stop`]).
+
+use numasim_model::flow::Block;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+/// What generated code reads and writes; one thread runs all CPUs.
+#[repr(C)]
+pub struct Steady {
+    /// QEMU's own for the CPU for which the rest holds; 0, which none has: the world is to be
+    /// called.
+    handle: AtomicUsize,
+    /// Where QEMU says which CPU runs, and the stack of generated code.
+    place: AtomicUsize,
+    stack: AtomicUsize,
+    /// Picoseconds of an instruction.
+    instruction: AtomicU64,
+    /// Where the CPU's time is, and what it must stay below.
+    time: AtomicUsize,
+    end: AtomicU64,
+    /// Where the CPU's instructions are counted.
+    instructions: AtomicUsize,
+    /// The block that began last; 0: the world knows it.
+    block: AtomicUsize,
+}
+
+pub static STEADY: Steady = Steady {
+    handle: AtomicUsize::new(0),
+    place: AtomicUsize::new(0),
+    stack: AtomicUsize::new(0),
+    instruction: AtomicU64::new(0),
+    time: AtomicUsize::new(0),
+    end: AtomicU64::new(0),
+    instructions: AtomicUsize::new(0),
+    block: AtomicUsize::new(0),
+};
+
+impl Steady {
+    /// Where in it generated code finds what it needs.
+    pub const PLACE: usize = std::mem::offset_of!(Self, place);
+    pub const STACK: usize = std::mem::offset_of!(Self, stack);
+    pub const INSTRUCTION: usize = std::mem::offset_of!(Self, instruction);
+    pub const TIME: usize = std::mem::offset_of!(Self, time);
+    pub const END: usize = std::mem::offset_of!(Self, end);
+    pub const INSTRUCTIONS: usize = std::mem::offset_of!(Self, instructions);
+    pub const BLOCK: usize = std::mem::offset_of!(Self, block);
+}
+
+/// What is charged to whom.
+pub struct Charged<'a> {
+    pub handle: usize,
+    pub instruction: u64,
+    pub time: &'a Cell<u64>,
+    pub end: u64,
+    pub instructions: &'a Cell<u64>,
+}
+
+/// Where QEMU says which CPU runs.
+pub fn place(place: usize) {
+    STEADY.place.store(place, Relaxed);
+}
+
+/// Blocks of this CPU need no call from here on, until [`stop`].
+#[inline]
+pub fn go_on(charged: &Charged<'_>) {
+    STEADY.instruction.store(charged.instruction, Relaxed);
+    STEADY.time.store(charged.time.as_ptr().expose_provenance(), Relaxed);
+    STEADY.end.store(charged.end, Relaxed);
+    STEADY.instructions.store(charged.instructions.as_ptr().expose_provenance(), Relaxed);
+    STEADY.handle.store(charged.handle, Relaxed);
+}
+
+/// The next block needs a call.
+#[inline]
+pub fn stop() {
+    STEADY.handle.store(0, Relaxed);
+}
+
+/// The block that began last, if it began without a call.
+#[inline]
+pub fn take_block() -> Option<&'static Block> {
+    let block = STEADY.block.load(Relaxed);
+    STEADY.block.store(0, Relaxed);
+    // SAFETY: 0, or a block that was kept for its code, never freed.
+    unsafe { std::ptr::with_exposed_provenance::<Block>(block).as_ref() }
+}
