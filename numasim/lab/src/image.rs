@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What goes into the guest beside the director.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     /// Packages of this workspace whose program, called as the package is, goes into the guest.
     pub packages: BTreeSet<String>,
