@@ -85,8 +85,9 @@ fn spent(rule: &Rule, so_far: &Progress) -> Option<Stop> {
     over.then(|| Stop::Budget { minutes: budget.as_secs_f64() / 60.0, widest: widest(so_far) })
 }
 
-/// The widest; `None` where a contender has no interval yet.
+/// The widest; `None` where there is none, or a contender has none yet.
 fn widest(so_far: &Progress) -> Option<f64> {
+    so_far.half_widths.first()?;
     so_far.half_widths.iter().try_fold(0.0, |widest: f64, one| Some(widest.max((*one)?)))
 }
 
@@ -171,6 +172,8 @@ mod tests {
         let over = Stop::Budget { minutes: 30.0, widest: Some(9.0) };
         assert_eq!(next(&rule, &spent(28, Some(minutes(7)))), Some(over));
         assert_eq!(next(&rule, &spent(28, None)), None, "what the first boot takes is not known");
+        let unknown = next(&rule, &Progress { half_widths: Vec::new(), ..spent(28, Some(minutes(7))) });
+        assert!(unknown.unwrap().in_words().ends_with("not every contender has an interval"));
         assert!(over.in_words().contains("budget of 30 min; the widest 95 % interval reaches 9.00 %"));
     }
 

@@ -175,7 +175,12 @@ fn programs(experiment: &Experiment) -> String {
 /// folder of their own.
 fn show(args: &ExperimentArgs, result: &Summary, apart: Option<String>) -> Result<(), LabError> {
     let json = || serde_json::to_string(result).unwrap_or_default() + "\n";
-    print(&if args.json { json() } else { report::text(result) });
+    let none = || format!("{}: no boot\n{}\n", result.experiment, result.stopped).replace("\n\n", "\n");
+    print(&match result.repeats {
+        _ if args.json => json(),
+        0 => none(),
+        _ => report::text(result),
+    });
     let folder = args.svg.as_ref().map(|svg| apart.map_or_else(|| svg.clone(), |apart| svg.join(apart)));
     folder.map_or(Ok(()), |folder| super::figures(&folder, &report::figures(result)))
 }
