@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # What must hold before a release and takes too long, or installs too much, for every change
 # (.ci/run): the Debian package, metrics under a real Prometheus, the Python module, the DaemonSet
-# and its image, a real Slurm, the site, images of numasim built twice, and a hundred kills. Every part is run, whatever the others
-# do; the table at the end says how each ended. Needs root; about an hour on 2 cores.
+# and its image, a real Slurm, the site, numasim's image built in two folders, and a hundred kills.
+# Every part is run, whatever the others do; the table at the end says how each ended. Needs root;
+# about an hour and a half on 2 cores.
 #
 #   tests/release.sh [PART ...]     package metrics python kubernetes image sweep site images kills
-#                               (all)
+#                                   (all)
 set -uo pipefail
 cd "$(dirname "$0")/.."
 

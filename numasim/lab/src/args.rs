@@ -37,6 +37,14 @@ Exit code: 0 done, 1 a run did not count or boots of the same hashes and seed di
     #[command(after_help = "Example:
   numasim report results.csv -o docs/tournament.md --figures docs/images/tournament")]
     Report(ReportArgs),
+    /// Compare two kernels: the same boots under both, and what the second does to completion times
+    #[command(after_help = "Example:
+  numasim kernels vmlinuz-before arch/x86/boot/bzImage
+  numasim kernels A B numasim/experiments/wrong-node.toml --repeats 6 --results results
+
+Without experiments: numasim/experiments/ci.toml. Of each, the contenders that are stock Linux run.
+Exit code: 0 done, whichever is faster; 1 a boot or a run did not count, 2 wrong input.")]
+    Kernels(KernelsArgs),
     /// Print a real machine, scaled, as the file that numasim reads
     #[command(after_help = "Example:
   numasim machine nehalem-2x4 > nehalem.toml
@@ -116,6 +124,39 @@ pub struct ExperimentArgs {
     /// Without the plugin: nothing is modelled, times mean nothing; for trying out an experiment
     #[arg(long)]
     pub plain: bool,
+}
+
+/// `numasim kernels`
+#[derive(Debug, clap::Args)]
+pub struct KernelsArgs {
+    /// The kernel that is compared with
+    pub a: PathBuf,
+    /// The kernel that is judged
+    pub b: PathBuf,
+    /// The experiments
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Boots of each experiment under each kernel
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub repeats: u32,
+    /// Begin no boot that would end after so many minutes of the host
+    #[arg(long, value_name = "MINUTES", value_parser = minutes)]
+    pub budget: Option<f64>,
+    /// Boots side by side
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub jobs: u32,
+    /// Contenders whose names contain this, instead of all that are stock Linux; may be repeated
+    #[arg(long, value_name = "NAME", action = ArgAction::Append)]
+    pub only: Vec<String>,
+    /// Of the guests' random numbers, instead of what the file says
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Keep the result of each boot in this folder, and boot only what is not there
+    #[arg(long, value_name = "DIR")]
+    pub results: Option<PathBuf>,
+    /// Print one JSON document for each table
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `numasim merge`

@@ -17,6 +17,7 @@ fn main() -> ExitCode {
     let interrupted = numasim_lab::interrupted();
     let done = match &args.verb {
         Verb::Experiment(args) => verbs::experiment::run(args, &interrupted),
+        Verb::Kernels(args) => verbs::kernels::run(args, &interrupted),
         Verb::Merge(args) => verbs::merge::run(args),
         Verb::Report(args) => verbs::merge::report(args),
         Verb::Machine(args) => verbs::machine::run(args),

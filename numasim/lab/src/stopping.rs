@@ -172,7 +172,8 @@ mod tests {
         let over = Stop::Budget { minutes: 30.0, widest: Some(9.0) };
         assert_eq!(next(&rule, &spent(28, Some(minutes(7)))), Some(over));
         assert_eq!(next(&rule, &spent(28, None)), None, "what the first boot takes is not known");
-        let unknown = next(&rule, &Progress { half_widths: Vec::new(), ..spent(28, Some(minutes(7))) });
+        let budget_alone = Rule { until_percent: None, ..rule };
+        let unknown = next(&budget_alone, &Progress { half_widths: Vec::new(), ..spent(28, Some(minutes(7))) });
         assert!(unknown.unwrap().in_words().ends_with("not every contender has an interval"));
         assert!(over.in_words().contains("budget of 30 min; the widest 95 % interval reaches 9.00 %"));
     }

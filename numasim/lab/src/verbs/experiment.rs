@@ -44,15 +44,15 @@ pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabErr
 }
 
 /// An experiment as it was read.
-struct Read {
-    file: PathBuf,
-    whole: Experiment,
+pub(super) struct Read {
+    pub(super) file: PathBuf,
+    pub(super) whole: Experiment,
     machine: Machine,
 }
 
 impl Read {
     /// Reads, and judges against the machine, before anything is built.
-    fn of(file: &Path, args: &ExperimentArgs) -> Result<Self, LabError> {
+    pub(super) fn of(file: &Path, args: &ExperimentArgs) -> Result<Self, LabError> {
         let shown = file.display().to_string();
         let wrong = |problem| LabError::input(&shown, problem);
         let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
@@ -77,13 +77,18 @@ fn options(args: &ExperimentArgs) -> Options {
 
 /// What is found and built once for all experiments that need the same.
 #[derive(Default)]
-struct Parts {
+pub(super) struct Parts {
     found: Option<(Qemu, PathBuf)>,
     images: Vec<(Contents, Image)>,
 }
 
 impl Parts {
-    fn host(&mut self, read: &Read, args: &ExperimentArgs) -> Result<Host, LabError> {
+    /// With this kernel, whatever others are here.
+    pub(super) fn under(qemu: Qemu, kernel: PathBuf) -> Self {
+        Self { found: Some((qemu, kernel)), images: Vec::new() }
+    }
+
+    pub(super) fn host(&mut self, read: &Read, args: &ExperimentArgs) -> Result<Host, LabError> {
         let found = match &self.found {
             Some(found) => found.clone(),
             None => self.found.insert((fetch::qemu()?, fetch::kernel()?)).clone(),
@@ -104,7 +109,12 @@ impl Parts {
 
 /// The experiments, each program apart where that is asked; the boots of this machine's shard are
 /// every N-th of all first boots, then all second ones, and so on.
-fn entries(read: &[Read], hosts: &[Host], folder: &Path, args: &ExperimentArgs) -> Result<Vec<Entry>, LabError> {
+pub(super) fn entries(
+    read: &[Read],
+    hosts: &[Host],
+    folder: &Path,
+    args: &ExperimentArgs,
+) -> Result<Vec<Entry>, LabError> {
     let all: Vec<_> =
         read.iter().zip(hosts).flat_map(|(read, host)| apart(read).map(move |one| (read, host, one))).collect();
     let (count, commit) = (u32::try_from(all.len()).unwrap_or(u32::MAX), commit(args));

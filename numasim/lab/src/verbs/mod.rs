@@ -4,6 +4,7 @@ pub mod boot;
 mod campaign;
 pub mod doctor;
 pub mod experiment;
+pub mod kernels;
 pub mod laws;
 pub mod machine;
 
