@@ -82,8 +82,8 @@ pub struct ExperimentArgs {
     /// mean, in per cent of it: at least 3 boots, at most --repeats (100)
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub until: Option<f64>,
-    /// Begin no boot that would end after so many minutes of the host, as long as earlier ones took;
-    /// several experiments take turns
+    /// Begin no boot that would end after so many minutes of the host, if it took as long as earlier
+    /// ones; several experiments take turns
     #[arg(long, value_name = "MINUTES", value_parser = minutes)]
     pub budget: Option<f64>,
     /// Keep the result of each boot that ends well in this folder, and boot only what is not there
@@ -162,7 +162,8 @@ pub struct KernelsArgs {
 /// `numasim merge`
 #[derive(Debug, clap::Args)]
 pub struct MergeArgs {
-    /// Folders that `numasim experiment --results` filled, or files that `numasim merge --csv` wrote
+    /// Folders that `numasim experiment --results` filled, or files that `numasim merge --csv`
+    /// wrote
     #[arg(required = true, value_name = "DIR|CSV")]
     pub results: Vec<PathBuf>,
     /// Print CSV: a row for each program, contender and boot
@@ -179,9 +180,13 @@ pub struct MergeArgs {
 /// `numasim report`
 #[derive(Debug, clap::Args)]
 pub struct ReportArgs {
-    /// Folders that `numasim experiment --results` filled, or files that `numasim merge --csv` wrote
+    /// Folders that `numasim experiment --results` filled, or files that `numasim merge --csv`
+    /// wrote
     #[arg(required = true, value_name = "DIR|CSV")]
     pub results: Vec<PathBuf>,
+    /// The page's heading
+    #[arg(long, value_name = "TEXT", default_value = "Experiments on numasim")]
+    pub title: String,
     /// Write the page into this file instead of printing it
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -23,12 +23,13 @@ pub struct Page {
     pub figures: Vec<(String, String)>,
 }
 
-/// The page of some sets; `compare_with` is the baseline of those that have it, else each has its
-/// experiment's; `folder` is where the page finds its figures, if it has any.
+/// The page of some sets under a heading; `compare_with` is the baseline of those that have it,
+/// else each has its experiment's; `folder` is where the page finds its figures, if it has any.
 #[must_use]
-pub fn page(sets: &[Set], compare_with: Option<&str>, folder: Option<&str>) -> Page {
+pub fn page(heading: &str, sets: &[Set], compare_with: Option<&str>, folder: Option<&str>) -> Page {
+    let heading = format!("# {}\n\n", cell(heading));
     let all: Vec<(String, Summary)> = sets.iter().map(|set| (title(set, sets), set.summary(compare_with))).collect();
-    let mut page = Page { text: String::new(), figures: Vec::new() };
+    let mut page = Page { text: heading, figures: Vec::new() };
     overall(&mut page, &all, folder);
     let differences = differences(sets);
     if !differences.is_empty() {
@@ -38,6 +39,11 @@ pub fn page(sets: &[Set], compare_with: Option<&str>, folder: Option<&str>) -> P
     for (set, (title, summary)) in sets.iter().zip(&all) {
         one(&mut page, set, title, summary, folder);
     }
+    while page.text.contains("\n\n\n") {
+        page.text = page.text.replace("\n\n\n", "\n\n");
+    }
+    page.text.truncate(page.text.trim_end().len());
+    page.text.push('\n');
     page
 }
 
@@ -63,14 +69,20 @@ fn title(set: &Set, sets: &[Set]) -> String {
 fn overall(page: &mut Page, all: &[(String, Summary)], folder: Option<&str>) {
     let baselines: BTreeSet<&str> = all.iter().map(|(_, summary)| summary.baseline.as_str()).collect();
     let text = &mut page.text;
-    let _ = writeln!(
+    text.push_str("## All experiments\n\n");
+    let (baselines, count) = (baselines.into_iter().collect::<Vec<_>>().join("; "), all.len());
+    let over = if count == 1 {
+        "of one experiment".to_owned()
+    } else {
+        format!("over {count} experiments, each of which counts once")
+    };
+    wrapped(
         text,
-        "## All experiments\n\n\
-         Completion time and ANTT of each contender over those of the baseline of the same boot ({}),\n\
-         geometric mean over the {} experiments, each of which counts once. Below 1 is sooner. Sooner and\n\
-         later are experiments whose whole 95 % interval lies on that side of 1.\n",
-        baselines.into_iter().collect::<Vec<_>>().join("; "),
-        all.len()
+        &format!(
+            "Completion time and ANTT of each contender over those of the baseline of the same boot ({baselines}), \
+             geometric mean {over}. Below 1 is sooner. Sooner and later: the whole 95 % interval of the experiment \
+             lies on that side of 1."
+        ),
     );
     row(text, &["contender", "time", "ANTT", "best", "worst", "sooner", "later", "not shown"].map(str::to_owned));
     rule(text, 8);

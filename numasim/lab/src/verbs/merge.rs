@@ -37,7 +37,7 @@ pub fn report(args: &ReportArgs) -> Result<u8, LabError> {
     known(&sets, args.compare_with.as_deref())?;
     notes.iter().for_each(|line| eprintln!("numasim: {line}"));
     let figures = args.figures.as_deref().map(|folder| from(folder, args.output.as_deref()));
-    let page = page::page(&sets, args.compare_with.as_deref(), figures.as_deref());
+    let page = page::page(&args.title, &sets, args.compare_with.as_deref(), figures.as_deref());
     match &args.output {
         Some(path) => std::fs::write(path, &page.text).map_err(|error| LabError::io(path, error))?,
         None => print(&page.text),
