@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # What must hold before a release and takes too long, or installs too much, for every change
 # (.ci/run): the Debian package, metrics under a real Prometheus, the Python module, the DaemonSet
-# and its image, a real Slurm, the site, and a hundred kills. Every part is run, whatever the others
-# do; the table at the end says how each ended. Needs root; about an hour on 2 cores.
+# and its image, a real Slurm, the site, numasim's image built in two folders, and a hundred kills.
+# Every part is run, whatever the others do; the table at the end says how each ended. Needs root;
+# about an hour and a half on 2 cores.
 #
-#   tests/release.sh [PART ...]     package metrics python kubernetes image sweep site kills (all)
+#   tests/release.sh [PART ...]     package metrics python kubernetes image sweep site images kills
+#                                   (all)
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,13 +17,14 @@ kubernetes() { bash tests/kubernetes/run.sh; }
 image() { bash tests/kubernetes/image.sh; }
 sweep() { bash tests/sweep/run.sh; }
 site() { bash scripts/site.sh; }
+images() { bash tests/numasim/images.sh isobar; }
 kills() { bash tests/soak/run.sh 100 --only kill; }
 
-parts=(package metrics python kubernetes image sweep site kills)
+parts=(package metrics python kubernetes image sweep site images kills)
 [ $# = 0 ] || parts=("$@")
 for part in "${parts[@]}"; do
     case $part in
-        package | metrics | python | kubernetes | image | sweep | site | kills) ;;
+        package | metrics | python | kubernetes | image | sweep | site | images | kills) ;;
         *) echo "no part is called $part"; exit 2 ;;
     esac
 done

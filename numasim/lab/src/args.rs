@@ -20,9 +20,31 @@ pub enum Verb {
     #[command(after_help = "Example:
   numasim experiment numasim/experiments/wrong-node.toml
   numasim experiment numasim/experiments/mix.toml --repeats 3 --only dino --svg figures --keep last
+  numasim experiment a.toml b.toml --until 2 --budget 120 --results results
+  numasim experiment a.toml b.toml --repeats 8 --shard 1/3 --results results
 
 Exit code: 0 done, 1 something did not run to its end, 2 wrong input.")]
     Experiment(ExperimentArgs),
+    /// Put results together, of several folders and machines: tables, CSV or JSON
+    #[command(after_help = "Example:
+  numasim merge results
+  numasim merge results-here results-there --csv > results.csv
+  numasim merge results.csv --compare-with 'linux, balancing off'
+
+Exit code: 0 done, 1 a run did not count or boots of the same hashes and seed differ, 2 wrong input.")]
+    Merge(MergeArgs),
+    /// Write results as a page in Markdown, with figures
+    #[command(after_help = "Example:
+  numasim report results.csv -o docs/tournament.md --figures docs/images/tournament")]
+    Report(ReportArgs),
+    /// Compare two kernels: the same boots under both, and what the second does to completion times
+    #[command(after_help = "Example:
+  numasim kernels vmlinuz-before arch/x86/boot/bzImage
+  numasim kernels A B numasim/experiments/wrong-node.toml --repeats 6 --results results
+
+Without experiments: numasim/experiments/ci.toml. Of each, the contenders that are stock Linux run.
+Exit code: 0 done, whichever is faster; 1 a boot or a run did not count, 2 wrong input.")]
+    Kernels(KernelsArgs),
     /// Print a real machine, scaled, as the file that numasim reads
     #[command(after_help = "Example:
   numasim machine nehalem-2x4 > nehalem.toml
@@ -50,11 +72,30 @@ Exit code: 0 all hold, 1 one does not, 2 wrong input.")]
 /// `numasim experiment`
 #[derive(Debug, clap::Args)]
 pub struct ExperimentArgs {
-    /// The experiment
-    pub file: PathBuf,
-    /// Print one JSON document
+    /// The experiments
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Print one JSON document for each experiment
     #[arg(long)]
     pub json: bool,
+    /// Go on, boot by boot, until no contender's 95 % interval reaches further than this from its
+    /// mean, in per cent of it: at least 3 boots, at most --repeats (100)
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub until: Option<f64>,
+    /// Begin no boot that would end after so many minutes of the host, if it took as long as earlier
+    /// ones; several experiments take turns
+    #[arg(long, value_name = "MINUTES", value_parser = minutes)]
+    pub budget: Option<f64>,
+    /// Keep the result of each boot that ends well in this folder, and boot only what is not there
+    #[arg(long, value_name = "DIR")]
+    pub results: Option<PathBuf>,
+    /// Only every N-th boot, from the I-th: machines share the boots, and `numasim merge` puts
+    /// their results together
+    #[arg(long, value_name = "I/N", conflicts_with = "until", requires = "results")]
+    pub shard: Option<Shard>,
+    /// The commit that results name, instead of what git says of the sources
+    #[arg(long, value_name = "COMMIT")]
+    pub commit: Option<String>,
     /// Write figures into this folder
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
@@ -83,6 +124,118 @@ pub struct ExperimentArgs {
     /// Without the plugin: nothing is modelled, times mean nothing; for trying out an experiment
     #[arg(long)]
     pub plain: bool,
+}
+
+/// `numasim kernels`
+#[derive(Debug, clap::Args)]
+pub struct KernelsArgs {
+    /// The kernel that is compared with
+    pub a: PathBuf,
+    /// The kernel that is judged
+    pub b: PathBuf,
+    /// The experiments
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Boots of each experiment under each kernel
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub repeats: u32,
+    /// Begin no boot that would end after so many minutes of the host
+    #[arg(long, value_name = "MINUTES", value_parser = minutes)]
+    pub budget: Option<f64>,
+    /// Boots side by side
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub jobs: u32,
+    /// Contenders whose names contain this, instead of all that are stock Linux; may be repeated
+    #[arg(long, value_name = "NAME", action = ArgAction::Append)]
+    pub only: Vec<String>,
+    /// Of the guests' random numbers, instead of what the file says
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Keep the result of each boot in this folder, and boot only what is not there
+    #[arg(long, value_name = "DIR")]
+    pub results: Option<PathBuf>,
+    /// Print one JSON document for each table
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `numasim merge`
+#[derive(Debug, clap::Args)]
+pub struct MergeArgs {
+    /// Folders that `numasim experiment --results` filled, or files that `numasim merge --csv`
+    /// wrote
+    #[arg(required = true, value_name = "DIR|CSV")]
+    pub results: Vec<PathBuf>,
+    /// Print CSV: a row for each program, contender and boot
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Print one JSON document for each table
+    #[arg(long)]
+    pub json: bool,
+    /// Compare with this contender, where it ran, instead of the experiment's baseline
+    #[arg(long, value_name = "NAME")]
+    pub compare_with: Option<String>,
+}
+
+/// `numasim report`
+#[derive(Debug, clap::Args)]
+pub struct ReportArgs {
+    /// Folders that `numasim experiment --results` filled, or files that `numasim merge --csv`
+    /// wrote
+    #[arg(required = true, value_name = "DIR|CSV")]
+    pub results: Vec<PathBuf>,
+    /// The page's heading
+    #[arg(long, value_name = "TEXT", default_value = "Experiments on numasim")]
+    pub title: String,
+    /// Write the page into this file instead of printing it
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Draw figures into this folder, and link them
+    #[arg(long, value_name = "DIR")]
+    pub figures: Option<PathBuf>,
+    /// Compare with this contender, where it ran, instead of the experiment's baseline
+    #[arg(long, value_name = "NAME")]
+    pub compare_with: Option<String>,
+}
+
+/// Part of a list: every `of`-th, from the one numbered `index` (from 0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Which.
+    pub index: u32,
+    /// Of how many.
+    pub of: u32,
+}
+
+impl Shard {
+    /// Whether it has the element at this place of the list.
+    pub const fn has(self, at: u32) -> bool {
+        at % self.of == self.index
+    }
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').and_then(|(at, of)| Some((at.parse().ok()?, of.parse().ok()?)));
+        let right = parts.filter(|(at, of): &(u32, u32)| (1..=*of).contains(at));
+        right
+            .map(|(at, of)| Self { index: at - 1, of })
+            .ok_or_else(|| "expected I/N with I from 1 to N, such as 2/3".to_owned())
+    }
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    positive(text, 100.0).ok_or_else(|| "expected per cent above 0, such as 2".to_owned())
+}
+
+fn minutes(text: &str) -> Result<f64, String> {
+    positive(text, 1e6).ok_or_else(|| "expected minutes above 0, such as 90".to_owned())
+}
+
+fn positive(text: &str, most: f64) -> Option<f64> {
+    text.parse().ok().filter(|number| *number > 0.0 && *number <= most)
 }
 
 /// `numasim machine`
@@ -181,4 +334,23 @@ pub struct LawsArgs {
     /// Keep what the boots leave in this folder
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_share_a_list() {
+        let shards: Vec<Shard> = ["1/3", "2/3", "3/3"].map(|text| text.parse().unwrap()).to_vec();
+        let of = |at: u32| shards.iter().filter(|shard| shard.has(at)).count();
+        assert!((0..10).all(|at| of(at) == 1) && shards[1].has(4));
+        assert!(["0/3", "4/3", "3", "a/b", "1/0"].iter().all(|text| text.parse::<Shard>().is_err()));
+    }
+
+    #[test]
+    fn percent_and_minutes_are_above_zero() {
+        assert_eq!((percent("2.5"), minutes("90")), (Ok(2.5), Ok(90.0)));
+        assert!(["0", "-1", "nan", "101", "x"].iter().all(|text| percent(text).is_err()));
+    }
 }

@@ -44,18 +44,17 @@ impl Host {
     /// # Errors
     /// What is missing here, or does not build.
     pub fn new(machine: Machine, contents: &Contents, plain: bool, limit_seconds: u32) -> Result<Self, LabError> {
+        // Before anything is built, which takes minutes.
         let (qemu, kernel) = (fetch::qemu()?, fetch::kernel()?);
         let image = image::build(contents, plain)?;
-        Ok(Self {
-            qemu,
-            kernel,
-            image,
-            spec: machine.spec,
-            machine: machine.text,
-            limit_seconds,
-            keep: false,
-            scaled_kernel: false,
-        })
+        Ok(Self::of(machine, (qemu, kernel), image, limit_seconds))
+    }
+
+    /// The same of what is at hand.
+    #[must_use]
+    pub fn of(machine: Machine, (qemu, kernel): (Qemu, PathBuf), image: Image, limit_seconds: u32) -> Self {
+        let (spec, machine) = (machine.spec, machine.text);
+        Self { qemu, kernel, image, spec, machine, limit_seconds, keep: false, scaled_kernel: false }
     }
 
     /// The same, whose boots leave all that they were made of.

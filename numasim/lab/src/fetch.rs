@@ -35,6 +35,16 @@ pub struct Qemu {
     pub version: String,
 }
 
+impl Qemu {
+    /// The file of the emulator, also where it was found in the path.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        let beside = self.binary.components().count() > 1;
+        let found = || program(&self.binary.to_string_lossy(), "qemu-system-x86").ok();
+        if beside { self.binary.clone() } else { found().unwrap_or_else(|| self.binary.clone()) }
+    }
+}
+
 /// The root of this workspace: where sources and scripts lie.
 #[must_use]
 pub fn workspace() -> PathBuf {

@@ -7,12 +7,13 @@ use crate::error::LabError;
 use crate::fetch::{self, named};
 use crate::scratch::Scratch;
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What goes into the guest beside the director.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     /// Packages of this workspace whose program, called as the package is, goes into the guest.
     pub packages: BTreeSet<String>,
@@ -116,8 +117,46 @@ pub fn built() -> PathBuf {
     target().join(folder)
 }
 
+/// The folder of cargo's builds. Those that are the same in every folder have one of their own,
+/// for they have flags of their own: in one folder with others each would undo the other's.
 fn target() -> PathBuf {
-    named("CARGO_TARGET_DIR").unwrap_or_else(|| fetch::workspace().join("target"))
+    let ordinary = named("CARGO_TARGET_DIR").unwrap_or_else(|| fetch::workspace().join("target"));
+    if reproducible() { ordinary.join("numasim") } else { ordinary }
+}
+
+/// Whether what is built is to be the same bytes wherever it is built. Where a profile is named, or
+/// the whole workspace is built, as in tests, it shares what others have built.
+fn reproducible() -> bool {
+    named("NUMASIM_PROFILE").is_none() && named("BUILD_WORKSPACE").is_none()
+}
+
+/// Flags by which no folder of this machine gets into a program: panics name source files. The last
+/// that fits counts.
+fn remapped() -> Result<OsString, LabError> {
+    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cargo");
+    let sources = named("CARGO_HOME").unwrap_or_else(home).join("registry/src");
+    let registries = || -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(&sources).into_iter().flatten();
+        let mut all: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        all.sort();
+        all
+    };
+    if registries().is_empty() {
+        let mut fetch = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        checked("cargo fetch", fetch.args(["fetch", "--locked"]).current_dir(fetch::workspace()))?;
+    }
+    let folders = [(fetch::workspace(), "/numasim"), (target(), "/numasim/target")];
+    let all = folders.into_iter().chain(registries().into_iter().map(|folder| (folder, "/cargo")));
+    let mut flags: Vec<OsString> =
+        std::env::var("RUSTFLAGS").unwrap_or_default().split_whitespace().map(OsString::from).collect();
+    for (folder, name) in all {
+        let mut flag = OsString::from("--remap-path-prefix=");
+        flag.push(folder);
+        flag.push(format!("={name}"));
+        flags.push(flag);
+    }
+    // Parted by the character that CARGO_ENCODED_RUSTFLAGS wants.
+    Ok(flags.join(OsString::from("\u{1f}").as_os_str()))
 }
 
 /// What is not named by a variable is built: `NUMASIM_PLUGIN`, and `NUMASIM_` with the name of a
@@ -125,12 +164,15 @@ fn target() -> PathBuf {
 fn binaries(contents: &Contents, plain: bool) -> Result<Built, LabError> {
     let yours = |package: &str| named(&format!("NUMASIM_{}", package.to_uppercase()));
     let plugin = named("NUMASIM_PLUGIN");
-    let mut packages = vec!["numasim-guest", "numasim-page"];
-    packages.extend(contents.packages.iter().map(String::as_str).filter(|package| yours(package).is_none()));
+    // One after another: cargo builds a package with the features that all packages it is given
+    // with it want of their dependencies. Together, the director would be another program for each
+    // set of packages.
+    cargo(&["numasim-guest", "numasim-page"])?;
     if !plain && plugin.is_none() {
-        packages.push("numasim-plugin");
+        cargo(&["numasim-plugin"])?;
     }
-    cargo(&packages)?;
+    let packages = contents.packages.iter().map(String::as_str).filter(|package| yours(package).is_none());
+    packages.into_iter().try_for_each(|package| cargo(&[package]))?;
     let built = built();
     let program = |package: &String| (package.clone(), yours(package).unwrap_or_else(|| built.join(package)));
     let mut programs: Vec<_> = contents.packages.iter().map(program).collect();
@@ -153,6 +195,9 @@ fn binaries(contents: &Contents, plain: bool) -> Result<Built, LabError> {
 pub fn cargo(packages: &[&str]) -> Result<(), LabError> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(["build", "--locked", "--profile", &profile()]).current_dir(fetch::workspace());
+    if reproducible() {
+        command.arg("--target-dir").arg(target()).env("CARGO_ENCODED_RUSTFLAGS", remapped()?);
+    }
     if named("BUILD_WORKSPACE").is_some() {
         command.args(["--workspace", "--lib", "--bins", "--examples"]);
     } else {

@@ -17,6 +17,9 @@ fn main() -> ExitCode {
     let interrupted = numasim_lab::interrupted();
     let done = match &args.verb {
         Verb::Experiment(args) => verbs::experiment::run(args, &interrupted),
+        Verb::Kernels(args) => verbs::kernels::run(args, &interrupted),
+        Verb::Merge(args) => verbs::merge::run(args),
+        Verb::Report(args) => verbs::merge::report(args),
         Verb::Machine(args) => verbs::machine::run(args),
         Verb::Boot(args) => verbs::boot::run(args, &interrupted),
         Verb::Laws(args) => verbs::laws::run(args, &interrupted),

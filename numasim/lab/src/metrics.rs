@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A contender's run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Measures {
     /// Completion time of each measured job: seconds of its own clock.
     pub seconds: BTreeMap<String, f64>,
@@ -19,6 +19,9 @@ pub struct Measures {
     pub slowdowns: BTreeMap<String, f64>,
     /// Of these slowdowns.
     pub summary: Option<Fairness>,
+    /// What each job printed of latencies: members whose names end in `_us`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub latencies_us: BTreeMap<String, BTreeMap<String, f64>>,
     /// Misses that another node served over all misses of the machine; `None`: nothing was
     /// modelled, or nothing missed.
     pub remote_share: Option<f64>,
@@ -75,6 +78,13 @@ pub fn seconds(job: &JobRan) -> Option<f64> {
     (seconds.is_finite() && seconds > 0.0).then_some(seconds)
 }
 
+/// Members of a job's line that are microseconds.
+fn latencies(job: &JobRan) -> BTreeMap<String, f64> {
+    let members = job.line.as_ref().and_then(Value::as_object).into_iter().flatten();
+    let one = |(name, value): (&String, &Value)| Some((name.clone(), value.as_f64().filter(|us| us.is_finite())?));
+    members.filter(|(name, _)| name.ends_with("_us")).filter_map(one).collect()
+}
+
 /// The measures of a run; `alone` has seconds of each program alone, `jobs` what was asked for.
 #[must_use]
 pub fn measures(ran: &Ran, alone: &BTreeMap<String, f64>, jobs: &[Job]) -> Measures {
@@ -88,6 +98,11 @@ pub fn measures(ran: &Ran, alone: &BTreeMap<String, f64>, jobs: &[Job]) -> Measu
     let moved: Vec<Option<u64>> = measured.iter().map(|job| job.migrations).collect();
     Measures {
         summary: fairness(&values).filter(|_| values.len() == measured.len()),
+        latencies_us: measured
+            .iter()
+            .map(|job| (job.name.clone(), latencies(job)))
+            .filter(|(_, all)| !all.is_empty())
+            .collect(),
         seconds: times,
         slowdowns,
         remote_share: ran.counters.as_ref().and_then(|all| remote_share(all, |_| true)),

@@ -2,7 +2,7 @@
 //! a contender loses.
 
 use crate::stats::{Ratio, Verdict};
-use crate::summary::{Row, Summary, overall};
+use crate::summary::{Extreme, Row, Summary, overall};
 use isobar_plot as svg;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -16,9 +16,14 @@ pub fn text(summary: &Summary) -> String {
     let mut text = String::new();
     head(&mut text, summary);
     totals(&mut text, summary);
+    compared(&mut text, summary);
     let all: Vec<&str> = names(&summary.rows).into_iter().collect();
     all.chunks(SIDE_BY_SIDE).for_each(|few| programs(&mut text, summary, few));
+    latencies(&mut text, summary);
     verdicts(&mut text, summary);
+    if !summary.stopped.is_empty() {
+        let _ = writeln!(text, "\n{}", summary.stopped);
+    }
     if !summary.problems.is_empty() {
         text.push_str("\nDid not count:\n");
         summary.problems.iter().for_each(|problem| _ = writeln!(text, "  {problem}"));
@@ -69,6 +74,55 @@ fn totals(text: &mut String, summary: &Summary) {
          over programs\n\
          and boots, below 1 is sooner.\n",
     );
+}
+
+/// What the first table has no room for: ANTT and the ends of the ratios, against the baseline.
+fn compared(text: &mut String, summary: &Summary) {
+    let line = |text: &mut String, name: &str, [antt, best, worst, cpu]: [&str; 4]| {
+        let _ = writeln!(text, "{:<22}{antt:>26}{best:>24}{worst:>24}{cpu:>14}", short(name, 21));
+    };
+    text.push('\n');
+    line(text, "against the baseline", ["ANTT, 95 %", "best program", "worst program", "daemon CPU s"]);
+    for row in &summary.rows {
+        let antt =
+            if row.contender == summary.baseline { "baseline".to_owned() } else { shown_ratio(row.antt_vs_baseline) };
+        let (best, worst) = (extreme(row.best_program.as_ref()), extreme(row.worst_program.as_ref()));
+        line(text, &row.contender, [&antt, &best, &worst, &number(row.daemon_cpu_seconds, 2)]);
+    }
+}
+
+/// A program and its ratio.
+pub(crate) fn extreme(extreme: Option<&Extreme>) -> String {
+    extreme.map_or_else(dash, |Extreme { program, ratio }| format!("{} {ratio:.3}", short(program, 15)))
+}
+
+/// What programs printed of latencies: a row a contender, a column each.
+fn latencies(text: &mut String, summary: &Summary) {
+    let columns = latency_columns(summary);
+    if columns.is_empty() {
+        return;
+    }
+    text.push_str("\nMicroseconds of guest time that programs print, medians over boots.\n\n");
+    for few in columns.chunks(4) {
+        let mut line = |name: &str, cell: &dyn Fn(&str, &str) -> String| {
+            let _ = write!(text, "{:<22}", short(name, 21));
+            few.iter().for_each(|(program, member)| _ = write!(text, "{:>24}", cell(program, member)));
+            text.push('\n');
+        };
+        line("", &|program, member| short(&format!("{program} {}", member.trim_end_matches("_us")), 23));
+        for row in &summary.rows {
+            line(&row.contender, &|program, member| {
+                number(row.latencies_us.get(program).and_then(|all| all.get(member)).copied(), 0)
+            });
+        }
+    }
+}
+
+/// Program and member of each latency that any contender's programs printed.
+pub(crate) fn latency_columns(summary: &Summary) -> Vec<(&str, &str)> {
+    let all = summary.rows.iter().flat_map(|row| &row.latencies_us);
+    let columns = all.flat_map(|(program, all)| all.keys().map(move |member| (program.as_str(), member.as_str())));
+    columns.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Completion times and slowdowns: a row a contender, a column a program.
@@ -131,11 +185,11 @@ fn direction(ratio: Ratio) -> &'static str {
     if ratio.mean < 1.0 { "sooner" } else { "later" }
 }
 
-fn names(rows: &[Row]) -> BTreeSet<&str> {
+pub(crate) fn names(rows: &[Row]) -> BTreeSet<&str> {
     rows.iter().flat_map(|row| row.seconds.keys()).map(String::as_str).collect()
 }
 
-fn shown_ratio(ratio: Option<Ratio>) -> String {
+pub(crate) fn shown_ratio(ratio: Option<Ratio>) -> String {
     match ratio {
         Some(Ratio { mean, interval_95: Some((low, high)), .. }) => format!("{mean:.3} [{low:.3}, {high:.3}]"),
         Some(Ratio { mean, interval_95: None, .. }) => format!("{mean:.3} [one boot]"),
@@ -143,7 +197,7 @@ fn shown_ratio(ratio: Option<Ratio>) -> String {
     }
 }
 
-fn number(value: Option<f64>, digits: usize) -> String {
+pub(crate) fn number(value: Option<f64>, digits: usize) -> String {
     value.map_or_else(dash, |value| format!("{value:.digits$}"))
 }
 

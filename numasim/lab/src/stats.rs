@@ -88,6 +88,13 @@ fn half_width_95(values: &[f64]) -> Option<f64> {
 }
 
 impl Ratio {
+    /// How far the interval goes beyond the mean, in per cent of it: the wider side. `None` without
+    /// an interval.
+    #[must_use]
+    pub fn half_width_percent(self) -> Option<f64> {
+        self.interval_95.map(|(_, high)| (high / self.mean - 1.0) * 100.0)
+    }
+
     /// What it says of completion times.
     #[must_use]
     pub fn verdict(self) -> Verdict {
@@ -129,6 +136,8 @@ mod tests {
         let (low, high) = got.interval_95.unwrap();
         assert!((low - 0.1469).abs() < 1e-3 && (high - 1.0725).abs() < 2e-3, "{got:?}");
         assert_eq!(got.verdict(), Verdict::NotShown);
+        let half = got.half_width_percent().unwrap();
+        assert!((half - (0.994_1f64.exp() - 1.0) * 100.0).abs() < 0.1, "{half}");
     }
 
     #[test]
@@ -138,6 +147,7 @@ mod tests {
         assert_eq!(ratio(&[(4.0, 2.0), (8.0, 4.0)]).unwrap().verdict(), Verdict::Later);
         let one = ratio(&[(1.0, 2.0)]).unwrap();
         assert_eq!((one.interval_95, one.verdict()), (None, Verdict::NotShown));
+        assert_eq!((one.half_width_percent(), sure.half_width_percent()), (None, Some(0.0)));
         assert_eq!(ratio(&[]), None);
         assert_eq!(ratio(&[(0.0, 1.0)]), None);
         assert_eq!(ratio(&[(f64::NAN, 1.0)]), None);

@@ -1,52 +1,169 @@
-//! `numasim experiment`: boots side by side, then the table.
+//! `numasim experiment`: boots side by side, then the tables.
 
-use super::{print, progress};
+use super::campaign::{self, Entry, Outcome, Store};
+use super::{origin, print};
 use crate::args::ExperimentArgs;
-use numasim_lab::boot::{self, Host, Task, boot};
-use numasim_lab::ending::Ending;
+use numasim_lab::boot::Host;
 use numasim_lab::experiment::{Contender, Experiment};
-use numasim_lab::image::Contents;
+use numasim_lab::fetch::{self, Qemu};
+use numasim_lab::identity::Identity;
+use numasim_lab::image::{self, Contents, Image};
+use numasim_lab::machine::{self, Machine};
 use numasim_lab::plan::{self, Options};
 use numasim_lab::scratch::Scratch;
-use numasim_lab::summary::{Boot, Summary, summary};
-use numasim_lab::{LabError, machine, report};
-use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Instant;
+use numasim_lab::stopping::{MOST_BOOTS, Rule, Stop};
+use numasim_lab::stored::slug;
+use numasim_lab::summary::Summary;
+use numasim_lab::{LabError, report};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-/// Runs an experiment, or one after another where programs run one at a time. 1 where a boot or a
-/// run did not count.
+/// Runs experiments. 1 where a boot or a run did not count.
 pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
-    let shown = args.file.display().to_string();
-    let text = std::fs::read_to_string(&args.file).map_err(|error| LabError::input(&shown, error.to_string()))?;
-    let mut experiment = Experiment::parse(&text, &shown)?;
-    experiment.repeats = args.repeats.unwrap_or(experiment.repeats);
-    experiment.choose(&args.program).map_err(|problem| LabError::input(&shown, problem))?;
-    known(&experiment, &args.only).map_err(|problem| LabError::input(&shown, problem))?;
-    experiment.seed = args.seed.unwrap_or(experiment.seed);
-    let machine = machine::named(&beside(&experiment.machine, &args.file), experiment.scale)?;
-    let options = Options { only: args.only.clone(), plain: args.plain };
-    let each = experiment.apart();
-    let orders = |each: &Experiment| {
-        let orders = (0..each.repeats).map(|repeat| plan::order(each, &machine.spec, repeat, &options));
-        orders.collect::<Result<Vec<_>, _>>().map_err(|problem| LabError::input(&shown, problem))
-    };
-    let each = each.iter().map(|each| Ok((each, orders(each)?))).collect::<Result<Vec<_>, LabError>>()?;
-
-    let host = Host::new(machine.clone(), &contents(&experiment, args), args.plain, experiment.boot_limit_seconds)?;
-    let host = host.keeping(args.keep.is_some()).kernel_scaled(experiment.scaled_kernel);
+    let read = args.files.iter().map(|file| Read::of(file, args)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(folder) = &args.results {
+        std::fs::create_dir_all(folder).map_err(|error| LabError::io(folder, error))?;
+    }
     let scratch = Scratch::new()?;
     let folder = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
+    let mut parts = Parts::default();
+    let hosts = read.iter().map(|read| parts.host(read, args)).collect::<Result<Vec<_>, _>>()?;
+    let entries = entries(&read, &hosts, &folder, args)?;
+    let (outcomes, done) = campaign::run(&entries, args.budget.is_some(), args.jobs, interrupted);
     let mut code = 0;
-    for (one, orders) in &each {
-        let folder = if experiment.one_at_a_time { folder.join(programs(one)) } else { folder.clone() };
-        let boots = boots(&host, orders, one.seed, &folder, args.jobs, interrupted)?;
-        let result = summary(one, &args.only, (host.spec.time_scale, host.spec.cache_scale), &boots);
+    let ended = outcomes.iter().zip(&entries).filter(|(outcome, _)| done.is_ok() || outcome.stop.is_some());
+    for (Outcome { boots, stop }, entry) in ended {
+        let mut result = entry.summary(boots);
+        let asked = args.until.is_some() || args.budget.is_some();
+        result.stopped = stop.filter(|_| asked).map(Stop::in_words).unwrap_or_default();
         code |= u8::from(!result.problems.is_empty());
-        show(args, &result, experiment.one_at_a_time.then(|| programs(one)))?;
+        show(args, &result, (entries.len() > 1).then(|| slug(&entry.experiment.name)))?;
     }
-    Ok(code)
+    done.map(|()| code)
+}
+
+/// An experiment as it was read.
+pub(super) struct Read {
+    pub(super) file: PathBuf,
+    pub(super) whole: Experiment,
+    machine: Machine,
+}
+
+impl Read {
+    /// Reads, and judges against the machine, before anything is built.
+    pub(super) fn of(file: &Path, args: &ExperimentArgs) -> Result<Self, LabError> {
+        let shown = file.display().to_string();
+        let wrong = |problem| LabError::input(&shown, problem);
+        let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+        let mut whole = Experiment::parse(&text, &shown)?;
+        let most = if args.until.is_some() { MOST_BOOTS } else { whole.repeats };
+        whole.repeats = args.repeats.unwrap_or(most);
+        whole.choose(&args.program).map_err(wrong)?;
+        known(&whole, &args.only).map_err(wrong)?;
+        whole.seed = args.seed.unwrap_or(whole.seed);
+        let machine = machine::named(&beside(&whole.machine, file), whole.scale)?;
+        let options = options(args);
+        for one in whole.apart() {
+            plan::order(&one, &machine.spec, 0, &options).map_err(wrong)?;
+        }
+        Ok(Self { file: file.to_owned(), whole, machine })
+    }
+}
+
+fn options(args: &ExperimentArgs) -> Options {
+    Options { only: args.only.clone(), plain: args.plain }
+}
+
+/// What is found and built once for all experiments that need the same.
+#[derive(Default)]
+pub(super) struct Parts {
+    found: Option<(Qemu, PathBuf)>,
+    images: Vec<(Contents, Image)>,
+}
+
+impl Parts {
+    /// With this kernel, whatever others are here.
+    pub(super) fn under(qemu: Qemu, kernel: PathBuf) -> Self {
+        Self { found: Some((qemu, kernel)), images: Vec::new() }
+    }
+
+    pub(super) fn host(&mut self, read: &Read, args: &ExperimentArgs) -> Result<Host, LabError> {
+        let found = match &self.found {
+            Some(found) => found.clone(),
+            None => self.found.insert((fetch::qemu()?, fetch::kernel()?)).clone(),
+        };
+        let contents = contents(&read.whole, &read.file, args);
+        let image = match self.images.iter().find(|(other, _)| *other == contents) {
+            Some((_, image)) => image.clone(),
+            None => {
+                let built = image::build(&contents, args.plain)?;
+                self.images.push((contents, built.clone()));
+                built
+            }
+        };
+        let host = Host::of(read.machine.clone(), found, image, read.whole.boot_limit_seconds);
+        Ok(host.keeping(args.keep.is_some()).kernel_scaled(read.whole.scaled_kernel))
+    }
+}
+
+/// The experiments, each program apart where that is asked; the boots of this machine's shard are
+/// every N-th of all first boots, then all second ones, and so on.
+pub(super) fn entries(
+    read: &[Read],
+    hosts: &[Host],
+    folder: &Path,
+    args: &ExperimentArgs,
+) -> Result<Vec<Entry>, LabError> {
+    let all: Vec<_> =
+        read.iter().zip(hosts).flat_map(|(read, host)| apart(read).map(move |one| (read, host, one))).collect();
+    let (count, commit) = (u32::try_from(all.len()).unwrap_or(u32::MAX), commit(args));
+    let one = |(at, (read, host, experiment)): (u32, (&Read, &Host, Experiment))| {
+        let mine = |repeat: &u32| args.shard.is_none_or(|shard| shard.has(repeat * count + at));
+        let repeats: Vec<u32> = (0..experiment.repeats).filter(mine).collect();
+        let several = count > 1;
+        let budget = args.budget.map(|minutes| Duration::from_secs_f64(minutes * 60.0));
+        let most = u32::try_from(repeats.len()).unwrap_or(u32::MAX);
+        Ok(Entry {
+            store: store(read, host, &experiment, &commit, args)?,
+            label: if several { format!("{}, ", experiment.name) } else { String::new() },
+            folder: if several { folder.join(kept_as(read, &experiment)) } else { folder.to_owned() },
+            rule: Rule { until_percent: args.until, most, budget },
+            options: options(args),
+            host: host.clone(),
+            repeats,
+            experiment,
+        })
+    };
+    (0..).zip(all).map(one).collect()
+}
+
+fn apart(read: &Read) -> impl Iterator<Item = Experiment> {
+    read.whole.apart().into_iter()
+}
+
+fn commit(args: &ExperimentArgs) -> String {
+    let asked = || if args.results.is_some() { origin::commit() } else { String::new() };
+    args.commit.clone().unwrap_or_else(asked)
+}
+
+fn store(
+    read: &Read,
+    host: &Host,
+    experiment: &Experiment,
+    commit: &str,
+    args: &ExperimentArgs,
+) -> Result<Option<Store>, LabError> {
+    let Some(folder) = args.results.clone() else { return Ok(None) };
+    let identity = Identity::of(experiment, &options(args), host)?;
+    let program = read.whole.one_at_a_time.then(|| programs(experiment));
+    let command = origin::command(&read.file, args, program.as_deref());
+    Ok(Some(Store { folder, identity, command, commit: commit.to_owned() }))
+}
+
+/// The folder of one of several: the program where programs run one at a time, else the experiment.
+fn kept_as(read: &Read, experiment: &Experiment) -> String {
+    if read.whole.one_at_a_time { programs(experiment) } else { slug(&experiment.name) }
 }
 
 /// Whether each part of a name that is asked for is one of a contender.
@@ -68,9 +185,14 @@ fn programs(experiment: &Experiment) -> String {
 /// folder of their own.
 fn show(args: &ExperimentArgs, result: &Summary, apart: Option<String>) -> Result<(), LabError> {
     let json = || serde_json::to_string(result).unwrap_or_default() + "\n";
-    print(&if args.json { json() } else { report::text(result) });
+    let none = || format!("{}: no boot\n{}\n", result.experiment, result.stopped).replace("\n\n", "\n");
+    print(&match result.repeats {
+        _ if args.json => json(),
+        0 => none(),
+        _ => report::text(result),
+    });
     let folder = args.svg.as_ref().map(|svg| apart.map_or_else(|| svg.clone(), |apart| svg.join(apart)));
-    folder.map_or(Ok(()), |folder| figures(&folder, &report::figures(result)))
+    folder.map_or(Ok(()), |folder| super::figures(&folder, &report::figures(result)))
 }
 
 /// A machine file lies beside the experiment that names it.
@@ -80,82 +202,13 @@ fn beside(machine: &str, experiment: &Path) -> String {
 }
 
 /// What the guest needs for the programs and contenders that are asked for.
-fn contents(experiment: &Experiment, args: &ExperimentArgs) -> Contents {
+fn contents(experiment: &Experiment, file: &Path, args: &ExperimentArgs) -> Contents {
     let chosen = plan::contenders(experiment, &args.only);
-    let folder = args.host_files.as_deref().or(args.file.parent()).unwrap_or(Path::new("."));
+    let folder = args.host_files.as_deref().or(file.parent()).unwrap_or(Path::new("."));
     Contents {
         packages: chosen.iter().filter_map(|one| one.package()).map(str::to_owned).collect(),
         tools: chosen.iter().any(|one| matches!(one, Contender::Numad { .. } | Contender::Numactl { .. })),
         add: Vec::new(),
         files: experiment.host_files().iter().map(|name| folder.join(name)).collect(),
     }
-}
-
-/// All boots, `jobs` at a time; in the order of repeats, whatever ends first.
-fn boots(
-    host: &Host,
-    orders: &[numasim_guest::wire::Order],
-    seed: u64,
-    folder: &Path,
-    jobs: u32,
-    interrupted: &AtomicBool,
-) -> Result<Vec<Boot>, LabError> {
-    let (next, all_done) = (AtomicU32::new(0), AtomicBool::new(false));
-    let progress = || progress::tell(folder, orders, &all_done);
-    let done: Mutex<Vec<Result<Boot, LabError>>> = Mutex::new(Vec::new());
-    let work = || {
-        while let Some((repeat, order)) = take(&next, orders) {
-            let booted = one(host, (repeat, seed), order, &folder.join(boot::folder(repeat)), interrupted);
-            let failed = booted.is_err();
-            done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(booted);
-            if failed {
-                next.store(u32::MAX / 2, Ordering::Relaxed); // nothing more is begun
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        scope.spawn(progress);
-        let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
-        let panicked = workers.into_iter().find_map(|worker| worker.join().err());
-        // The thread that reports progress must end whatever came of the workers, or the scope
-        // would wait for ever.
-        all_done.store(true, Ordering::Relaxed);
-        if let Some(panic) = panicked {
-            std::panic::resume_unwind(panic);
-        }
-    });
-    let done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let mut boots = done.into_iter().collect::<Result<Vec<_>, _>>()?;
-    boots.sort_by_key(|boot| boot.repeat);
-    Ok(boots)
-}
-
-fn take<'a, T>(next: &AtomicU32, all: &'a [T]) -> Option<(u32, &'a T)> {
-    let at = next.fetch_add(1, Ordering::Relaxed);
-    all.get(usize::try_from(at).ok()?).map(|one| (at, one))
-}
-
-fn one(
-    host: &Host,
-    (repeat, seed): (u32, u64),
-    order: &numasim_guest::wire::Order,
-    folder: &Path,
-    interrupted: &AtomicBool,
-) -> Result<Boot, LabError> {
-    let began = Instant::now();
-    let booted = boot(host, &Task::Order { order, seed: seed + u64::from(repeat) }, folder, interrupted)?;
-    let words = booted.ending.in_words(host.limit_seconds);
-    let runs = plan::runs(order);
-    eprintln!("boot {}: {runs} runs in {:.0} s: {words}", repeat + 1, began.elapsed().as_secs_f64());
-    let problem = (booted.ending != Ending::Done).then_some(words);
-    Ok(Boot { repeat, order: order.clone(), lines: booted.remains.lines, problem })
-}
-
-fn figures(folder: &Path, figures: &[(String, String)]) -> Result<(), LabError> {
-    std::fs::create_dir_all(folder).map_err(|error| LabError::io(folder, error))?;
-    for (name, svg) in figures {
-        let path = folder.join(name);
-        std::fs::write(&path, svg).map_err(|error| LabError::io(&path, error))?;
-    }
-    Ok(())
 }

@@ -1,36 +1,45 @@
 //! What an experiment says while it boots: a line on standard error for each run that is done. It
 //! only reads what guests have reported.
 
-use numasim_guest::wire::{Line, Order};
-use numasim_lab::boot;
+use numasim_guest::wire::Line;
 use numasim_lab::command::left;
-use numasim_lab::plan;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const LOOK: Duration = Duration::from_millis(500);
 
+/// A boot under way.
+pub struct Watched {
+    /// What it is called.
+    pub label: String,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Its runs.
+    pub runs: u32,
+    /// Runs that were reported.
+    pub shown: usize,
+}
+
 /// Reports runs until all boots are done; those of the last look are not reported any more, for the
 /// table follows.
-pub fn tell(folder: &Path, orders: &[Order], all_done: &AtomicBool) {
+pub fn tell(watched: &Mutex<Vec<Watched>>, all_done: &AtomicBool) {
     let began = Instant::now();
-    let mut shown = vec![0; orders.len()];
     while !all_done.load(Ordering::Relaxed) {
-        for ((at, order), shown) in (0..).zip(orders).zip(&mut shown) {
-            let text = std::fs::read_to_string(folder.join(boot::folder(at)).join(left::RESULTS)).unwrap_or_default();
-            let ran = done(&text);
-            for (run, (name, seconds)) in ran.iter().enumerate().skip(*shown) {
-                let (run, of, host) = (run + 1, plan::runs(order), began.elapsed().as_secs_f64());
-                eprintln!(
-                    "boot {}: run {run} of {of}, {name}: {seconds:.1} s of guest time; {host:.0} s so far",
-                    at + 1
-                );
-            }
-            *shown = ran.len();
-        }
+        watched.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().for_each(|boot| look(boot, began));
         std::thread::sleep(LOOK);
     }
+}
+
+fn look(boot: &mut Watched, began: Instant) {
+    let text = std::fs::read_to_string(boot.folder.join(left::RESULTS)).unwrap_or_default();
+    let ran = done(&text);
+    for (run, (name, seconds)) in ran.iter().enumerate().skip(boot.shown) {
+        let (label, run, of, host) = (&boot.label, run + 1, boot.runs, began.elapsed().as_secs_f64());
+        eprintln!("{label}: run {run} of {of}, {name}: {seconds:.1} s of guest time; {host:.0} s so far");
+    }
+    boot.shown = ran.len();
 }
 
 /// Runs that a guest has reported, and how long they took; a line that is half written does not

@@ -1,0 +1,148 @@
+//! What a boot depends on, as SHA-256: the experiment, the machine file, and the bytes of image,
+//! kernel, QEMU and plugin. Boots of one identity and seed are the same to the last digit. It reads
+//! files; it runs nothing.
+
+use crate::boot::Host;
+use crate::error::LabError;
+use crate::experiment::Experiment;
+use crate::plan::{Options, contenders};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// SHA-256 of each thing that a boot depends on, but its seed, in hexadecimal digits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    /// The experiment as it was read, and which contenders ran; not how many boots, the first seed,
+    /// what it asks, the host's limit of time, or what is compared with what.
+    pub experiment: String,
+    /// The machine file.
+    pub machine: String,
+    /// The guest's kernel.
+    pub kernel: String,
+    /// The emulator.
+    pub qemu: String,
+    /// The plugin; empty: none.
+    pub plugin: String,
+    /// The guest as it was packed, without an order.
+    pub image: String,
+}
+
+impl Identity {
+    /// That of the boots of an experiment.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn of(experiment: &Experiment, options: &Options, host: &Host) -> Result<Self, LabError> {
+        Ok(Self {
+            experiment: of_text(&settings(experiment, options)?),
+            machine: of_text(&host.machine),
+            kernel: of_file(&host.kernel)?,
+            qemu: of_file(&host.qemu.path())?,
+            plugin: host.image.plugin.as_deref().map(of_file).transpose()?.unwrap_or_default(),
+            image: of_file(&host.image.archive)?,
+        })
+    }
+
+    /// All of it and a seed in twelve digits, for the name of a file.
+    #[must_use]
+    pub fn short(&self, seed: u64) -> String {
+        let all = self.parts().map(|(_, hash)| hash).join(" ");
+        of_text(&format!("{all} {seed}")).chars().take(12).collect()
+    }
+
+    /// Each part with its name.
+    #[must_use]
+    pub fn parts(&self) -> [(&'static str, &str); 6] {
+        [
+            ("experiment", &self.experiment),
+            ("machine", &self.machine),
+            ("kernel", &self.kernel),
+            ("qemu", &self.qemu),
+            ("plugin", &self.plugin),
+            ("image", &self.image),
+        ]
+    }
+}
+
+/// What of an experiment decides what happens in a boot.
+fn settings(experiment: &Experiment, options: &Options) -> Result<String, LabError> {
+    let contender = contenders(experiment, &options.only).into_iter().cloned().collect();
+    let same = Experiment {
+        about: String::new(),
+        repeats: 1,
+        seed: 1,
+        boot_limit_seconds: 1,
+        compare_with: None,
+        contender,
+        ..experiment.clone()
+    };
+    serde_json::to_string(&same).map_err(|error| LabError::Boot(error.to_string()))
+}
+
+/// SHA-256 of a text, in hexadecimal digits.
+#[must_use]
+pub fn of_text(text: &str) -> String {
+    hex::encode(Sha256::digest(text.as_bytes()))
+}
+
+/// SHA-256 of a file, in hexadecimal digits.
+///
+/// # Errors
+/// It cannot be read.
+pub fn of_file(path: &Path) -> Result<String, LabError> {
+    let told = |error| LabError::io(path, error);
+    let (mut file, mut hash, mut part) = (File::open(path).map_err(told)?, Sha256::new(), vec![0; 1 << 16]);
+    loop {
+        match file.read(&mut part).map_err(told)? {
+            0 => return Ok(hex::encode(hash.finalize())),
+            count => hash.update(&part[..count]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "name = \"t\"\nmachine = \"small-2x2\"\n[[program]]\nname = \"a\"\nrun = \"chase\"\n\
+                        [[contender]]\nkind = \"linux\"\nnuma_balancing = true\n[[contender]]\nkind = \"numad\"\n";
+
+    fn of(text: &str, only: &[&str]) -> String {
+        let experiment = Experiment::parse(text, "t.toml").unwrap();
+        let options = Options { only: only.iter().map(|name| (*name).to_owned()).collect(), plain: false };
+        of_text(&settings(&experiment, &options).unwrap())
+    }
+
+    #[test]
+    fn how_often_and_what_is_compared_change_no_boot() {
+        let again =
+            TEXT.replacen("machine", "repeats = 9\nseed = 4\nabout = \"x\"\ncompare_with = \"numad\"\nmachine", 1);
+        assert_eq!(of(TEXT, &[]), of(&again, &[]));
+        assert_ne!(of(TEXT, &[]), of(&TEXT.replacen("chase", "chase --work 5", 1), &[]));
+        assert_ne!(of(TEXT, &[]), of(TEXT, &["linux"]), "contenders run one after another in a boot");
+        assert_eq!(of(TEXT, &[]), of(TEXT, &["linux", "numad"]));
+    }
+
+    /// The digests of the empty text and of "abc" (FIPS 180-2, appendix B.1).
+    #[test]
+    fn files_and_texts_hash_alike() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(of_file(file.path()).unwrap().starts_with("e3b0c44298fc1c14"));
+        std::fs::write(file.path(), "abc").unwrap();
+        assert!(of_text("abc").starts_with("ba7816bf8f01cfea414140de5dae2223"));
+        assert_eq!(of_file(file.path()).unwrap(), of_text("abc"));
+        assert!(of_file(Path::new("/nowhere")).unwrap_err().to_string().starts_with("/nowhere: "));
+    }
+
+    #[test]
+    fn a_seed_and_each_part_change_the_name() {
+        let base = Identity::default();
+        let other = Identity { plugin: "x".into(), ..base.clone() };
+        assert_eq!(base.short(1).len(), 12);
+        assert!(base.short(1) != base.short(2) && base.short(1) != other.short(1));
+    }
+}

@@ -1,0 +1,278 @@
+//! Results as a page in Markdown: a table over all experiments, then the tables of each, and
+//! figures. Made of sets alone, so that a committed CSV makes the same page. It judges by the
+//! intervals and draws no conclusions.
+
+use crate::overview::overview;
+use crate::report::{extreme, figures, latency_columns, names, number, shown_ratio};
+use crate::sets::{Set, differences};
+use crate::stored::slug;
+use crate::summary::{Row, Summary};
+use isobar_plot as svg;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// The figure of all experiments.
+const OVERVIEW: &str = "overview.svg";
+
+/// A page and its figures, by file name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page {
+    /// Markdown.
+    pub text: String,
+    /// SVG.
+    pub figures: Vec<(String, String)>,
+}
+
+/// The page of some sets under a heading; `compare_with` is the baseline of those that have it,
+/// else each has its experiment's; `folder` is where the page finds its figures, if it has any.
+#[must_use]
+pub fn page(heading: &str, sets: &[Set], compare_with: Option<&str>, folder: Option<&str>) -> Page {
+    let heading = format!("# {}\n\n", cell(heading));
+    let all: Vec<(String, Summary)> = sets.iter().map(|set| (title(set, sets), set.summary(compare_with))).collect();
+    let mut page = Page { text: heading, figures: Vec::new() };
+    overall(&mut page, &all, folder);
+    let differences = differences(sets);
+    if !differences.is_empty() {
+        page.text.push_str("\nBoots that depend on other files are kept apart:\n\n");
+        differences.iter().for_each(|line| _ = writeln!(page.text, "- {line}"));
+    }
+    for (set, (title, summary)) in sets.iter().zip(&all) {
+        one(&mut page, set, title, summary, folder);
+    }
+    while page.text.contains("\n\n\n") {
+        page.text = page.text.replace("\n\n\n", "\n\n");
+    }
+    page.text.truncate(page.text.trim_end().len());
+    page.text.push('\n');
+    page
+}
+
+/// The experiment's name, and what sets it apart from another of that name.
+fn title(set: &Set, sets: &[Set]) -> String {
+    let same: Vec<&Set> = sets.iter().filter(|other| other.head.experiment == set.head.experiment).collect();
+    let own = set.identity.parts();
+    let differs = |at: &usize| same.iter().any(|other| other.identity.parts()[*at] != own[*at]);
+    let short = |hash: &str| hash.chars().take(8).collect::<String>();
+    let mut apart: Vec<String> =
+        (0..own.len()).filter(differs).map(|at| format!("{} {}", own[at].0, short(own[at].1))).collect();
+    if same.iter().any(|other| other.head.baseline != set.head.baseline) {
+        apart.push(format!("against {}", set.head.baseline));
+    }
+    if apart.is_empty() {
+        set.head.experiment.clone()
+    } else {
+        format!("{} ({})", set.head.experiment, apart.join(", "))
+    }
+}
+
+/// Over all experiments.
+fn overall(page: &mut Page, all: &[(String, Summary)], folder: Option<&str>) {
+    let baselines: BTreeSet<&str> = all.iter().map(|(_, summary)| summary.baseline.as_str()).collect();
+    let text = &mut page.text;
+    text.push_str("## All experiments\n\n");
+    let (baselines, count) = (baselines.into_iter().collect::<Vec<_>>().join("; "), all.len());
+    let over = if count == 1 {
+        "of one experiment".to_owned()
+    } else {
+        format!("over {count} experiments, each of which counts once")
+    };
+    wrapped(
+        text,
+        &format!(
+            "Completion time and ANTT of each contender over those of the baseline of the same boot ({baselines}), \
+             geometric mean {over}. Below 1 is sooner. Sooner and later: the whole 95 % interval of the experiment \
+             lies on that side of 1."
+        ),
+    );
+    row(text, &["contender", "time", "ANTT", "best", "worst", "sooner", "later", "not shown"].map(str::to_owned));
+    rule(text, 8);
+    let overview = overview(all);
+    for one in &overview {
+        let end = |(title, ratio): &(String, f64)| format!("{ratio:.3} {title}");
+        row(
+            text,
+            &[
+                one.contender.clone(),
+                format!("{:.3}", one.time),
+                number(one.antt, 3),
+                end(&one.best),
+                end(&one.worst),
+                one.sooner.to_string(),
+                one.later.to_string(),
+                one.not_shown.to_string(),
+            ],
+        );
+    }
+    if let Some(folder) = folder {
+        let title = "time against the baseline, one value for each experiment";
+        figure(page, folder, OVERVIEW, title, |title| {
+            let names: Vec<String> = overview.iter().map(|one| one.contender.clone()).collect();
+            let lists = names.iter().map(|name| ratios(all, name)).collect();
+            svg::boxes(title, &names, &[(String::new(), lists)], "ratio, below 1 is sooner")
+        });
+    }
+}
+
+fn ratios(all: &[(String, Summary)], contender: &str) -> Vec<f64> {
+    let of = |summary: &Summary| summary.rows.iter().find(|row| row.contender == contender)?.vs_baseline;
+    all.iter().filter_map(|(_, summary)| Some(of(summary)?.mean)).collect()
+}
+
+/// One experiment.
+fn one(page: &mut Page, set: &Set, title: &str, summary: &Summary, folder: Option<&str>) {
+    let text = &mut page.text;
+    let _ = writeln!(text, "\n## {title}\n");
+    wrapped(text, &summary.about);
+    let Summary { machine, time_scale, cache_scale, repeats, baseline, .. } = summary;
+    let boots = if *repeats == 1 { "1 boot".to_owned() } else { format!("{repeats} boots") };
+    wrapped(
+        text,
+        &format!("Machine `{machine}`, time x{time_scale}, caches /{cache_scale}; {boots}; ratios to {baseline}."),
+    );
+    times(text, summary);
+    text.push('\n');
+    measures(text, summary);
+    latencies(text, summary);
+    if !summary.problems.is_empty() {
+        text.push_str("\nDid not count:\n\n");
+        summary.problems.iter().for_each(|problem| _ = writeln!(text, "- {}", cell(problem)));
+    }
+    again(text, set);
+    if let Some(folder) = folder {
+        // Figures are called after the set, for sets of one experiment.
+        let renamed = Summary { experiment: title.to_owned(), ..summary.clone() };
+        for (name, drawn) in figures(&renamed).into_iter().filter(|(name, _)| name.ends_with("-ratios.svg")) {
+            figure(page, folder, &name, &format!("{title}: ratios by boot"), |_| drawn);
+        }
+    }
+}
+
+/// Median seconds, and ratios.
+fn times(text: &mut String, summary: &Summary) {
+    let programs: Vec<&str> = names(&summary.rows).into_iter().collect();
+    let head = ["contender", "time ratio, 95 %", "ANTT ratio, 95 %"].into_iter();
+    row(
+        text,
+        &head.map(str::to_owned).chain(programs.iter().map(|program| format!("{program}, s"))).collect::<Vec<_>>(),
+    );
+    rule(text, 3 + programs.len());
+    if !summary.alone_seconds.is_empty() {
+        let alone = programs.iter().map(|program| number(summary.alone_seconds.get(*program).copied(), 2));
+        row(
+            text,
+            &["alone, local".to_owned(), String::new(), String::new()].into_iter().chain(alone).collect::<Vec<_>>(),
+        );
+    }
+    for one in &summary.rows {
+        let ratio = |ratio| if one.contender == summary.baseline { "1".to_owned() } else { shown_ratio(ratio) };
+        let seconds = programs.iter().map(|program| number(one.seconds.get(*program).copied(), 2));
+        let first = [one.contender.clone(), ratio(one.vs_baseline), ratio(one.antt_vs_baseline)];
+        row(text, &first.into_iter().chain(seconds).collect::<Vec<_>>());
+    }
+}
+
+/// Everything else that is measured.
+fn measures(text: &mut String, summary: &Summary) {
+    let head = [
+        "contender",
+        "runs",
+        "ANTT",
+        "unfairness",
+        "STP",
+        "remote",
+        "pages moved",
+        "thread moves",
+        "daemon CPU, s",
+        "best program",
+        "worst program",
+    ];
+    row(text, &head.map(str::to_owned));
+    rule(text, head.len());
+    for one in &summary.rows {
+        let Row { contender, runs, antt, unfairness, stp, .. } = one;
+        row(
+            text,
+            &[
+                contender.clone(),
+                runs.to_string(),
+                number(*antt, 3),
+                number(*unfairness, 3),
+                number(*stp, 3),
+                one.remote_share.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", share * 100.0)),
+                number(one.pages_migrated, 0),
+                number(one.thread_migrations, 0),
+                number(one.daemon_cpu_seconds, 2),
+                extreme(one.best_program.as_ref()),
+                extreme(one.worst_program.as_ref()),
+            ],
+        );
+    }
+}
+
+/// Latencies, where programs print any.
+fn latencies(text: &mut String, summary: &Summary) {
+    let columns = latency_columns(summary);
+    if columns.is_empty() {
+        return;
+    }
+    text.push_str("\nLatencies in microseconds of guest time:\n\n");
+    let name =
+        |(program, member): &(&str, &str)| format!("{program} {}", member.trim_end_matches("_us").replace('_', " "));
+    row(text, &std::iter::once("contender".to_owned()).chain(columns.iter().map(name)).collect::<Vec<_>>());
+    rule(text, 1 + columns.len());
+    for one in &summary.rows {
+        let value = |(program, member): &(&str, &str)| one.latencies_us.get(*program)?.get(*member).copied();
+        let values = columns.iter().map(|column| number(value(column), 0));
+        row(text, &std::iter::once(one.contender.clone()).chain(values).collect::<Vec<_>>());
+    }
+}
+
+/// Where the boots come from, and how one is made again.
+fn again(text: &mut String, set: &Set) {
+    let commands: BTreeSet<&str> = set.boots.iter().map(|boot| boot.command.as_str()).collect();
+    text.push_str("\nMade by these commands:\n\n```sh\n");
+    commands.iter().for_each(|command| _ = writeln!(text, "{command}"));
+    text.push_str("```\n\n");
+    wrapped(text, &format!("SHA-256, first digits: {}.", set.origin()));
+}
+
+fn figure(page: &mut Page, folder: &str, name: &str, title: &str, draw: impl FnOnce(&str) -> String) {
+    let stem = slug(name.trim_end_matches(".svg"));
+    let slash = if folder.is_empty() { "" } else { "/" };
+    let _ = writeln!(page.text, "\n![{}]({folder}{slash}{stem}.svg)", cell(title));
+    page.figures.push((format!("{stem}.svg"), draw(title)));
+}
+
+fn row(text: &mut String, cells: &[String]) {
+    let _ = writeln!(text, "| {} |", cells.iter().map(|one| cell(one)).collect::<Vec<_>>().join(" | "));
+}
+
+fn rule(text: &mut String, columns: usize) {
+    let _ = writeln!(text, "|{}", "---|".repeat(columns));
+}
+
+/// What stays within its cell.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// A paragraph of lines of at most 100 columns.
+fn wrapped(text: &mut String, paragraph: &str) {
+    let mut width = 0;
+    for word in paragraph.split_whitespace() {
+        let long = word.chars().count();
+        if width > 0 && width + 1 + long > 100 {
+            text.push('\n');
+            width = 0;
+        }
+        if width > 0 {
+            text.push(' ');
+            width += 1;
+        }
+        text.push_str(word);
+        width += long;
+    }
+    if width > 0 {
+        text.push_str("\n\n");
+    }
+}

@@ -1,0 +1,189 @@
+//! When an experiment begins no further boot: when the intervals are narrow enough, or boots or
+//! host time are used up. It looks at how wide intervals are and never at where they lie, so that
+//! no contender gains by when the boots end. Pure: time is handed in.
+
+use crate::summary::Summary;
+use std::time::Duration;
+
+/// Fewer boots have intervals that are narrow by chance.
+pub const LEAST_BOOTS: u32 = 3;
+/// Boots where neither the number nor the time is limited.
+pub const MOST_BOOTS: u32 = 100;
+
+/// What ends an experiment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// Intervals are narrow enough when they reach no further than this from their mean, in per
+    /// cent of it.
+    pub until_percent: Option<f64>,
+    /// Boots at most.
+    pub most: u32,
+    /// Host time at most.
+    pub budget: Option<Duration>,
+}
+
+/// How far an experiment has come.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Boots that were begun, those that have ended among them.
+    pub begun: u32,
+    /// Boots that have ended.
+    pub ended: u32,
+    /// How far each contender's interval reaches from its mean, in per cent; `None`: no interval.
+    /// Contenders of which no run counts are left out.
+    pub half_widths: Vec<Option<f64>>,
+    /// Host time that was used.
+    pub spent: Duration,
+    /// What a boot takes: the longest so far; `None` before the first has ended.
+    pub boot: Option<Duration>,
+}
+
+/// Why no further boot is begun.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stop {
+    /// Every interval is narrow enough.
+    Narrow {
+        /// The widest reaches so far, in per cent.
+        widest: f64,
+        /// So far they may reach.
+        until: f64,
+    },
+    /// Nothing can be compared, and further boots would not change that.
+    Nothing,
+    /// All boots have been begun.
+    Boots(u32),
+    /// One more would not end within the budget.
+    Budget {
+        /// The host's minutes.
+        minutes: f64,
+        /// The widest interval reaches so far, in per cent; `None`: one contender has none.
+        widest: Option<f64>,
+    },
+}
+
+/// Whether to begin a further boot (`None`), or why not.
+#[must_use]
+pub fn next(rule: &Rule, so_far: &Progress) -> Option<Stop> {
+    narrow(rule, so_far).or_else(|| spent(rule, so_far))
+}
+
+fn narrow(rule: &Rule, so_far: &Progress) -> Option<Stop> {
+    let until = rule.until_percent.filter(|_| so_far.ended >= LEAST_BOOTS)?;
+    if so_far.half_widths.is_empty() {
+        return Some(Stop::Nothing);
+    }
+    let widest = widest(so_far)?;
+    (widest <= until).then_some(Stop::Narrow { widest, until })
+}
+
+fn spent(rule: &Rule, so_far: &Progress) -> Option<Stop> {
+    if so_far.begun >= rule.most {
+        return Some(Stop::Boots(rule.most));
+    }
+    let budget = rule.budget?;
+    let over = so_far.spent + so_far.boot.unwrap_or_default() > budget;
+    over.then(|| Stop::Budget { minutes: budget.as_secs_f64() / 60.0, widest: widest(so_far) })
+}
+
+/// The widest; `None` where there is none, or a contender has none yet.
+fn widest(so_far: &Progress) -> Option<f64> {
+    so_far.half_widths.first()?;
+    so_far.half_widths.iter().try_fold(0.0, |widest: f64, one| Some(widest.max((*one)?)))
+}
+
+/// Half widths as [`Progress`] wants them, of the contenders that are compared.
+#[must_use]
+pub fn half_widths(summary: &Summary) -> Vec<Option<f64>> {
+    let ratios = summary.rows.iter().filter_map(|row| row.vs_baseline);
+    ratios.map(crate::stats::Ratio::half_width_percent).collect()
+}
+
+impl Stop {
+    /// In a sentence.
+    #[must_use]
+    pub fn in_words(self) -> String {
+        match self {
+            Self::Narrow { widest, until } => {
+                format!(
+                    "stopped: every 95 % interval reaches at most {widest:.2} % from its mean ({until} % was asked)"
+                )
+            }
+            Self::Nothing => {
+                format!("stopped: after {LEAST_BOOTS} boots no contender has a run to compare with the baseline")
+            }
+            Self::Boots(1) => "stopped: the one boot that was asked for is done".to_owned(),
+            Self::Boots(most) => format!("stopped: all {most} boots are done"),
+            Self::Budget { minutes, widest } => {
+                let reach = |widest| format!("the widest 95 % interval reaches {widest:.2} % from its mean");
+                let widest = widest.map_or_else(|| "not every contender has an interval".to_owned(), reach);
+                format!("stopped: one more boot would overrun the budget of {minutes} min; {widest}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: Rule = Rule { until_percent: Some(2.0), most: 10, budget: None };
+
+    fn minutes(minutes: u64) -> Duration {
+        Duration::from_secs(60 * minutes)
+    }
+
+    fn after(ended: u32, half_widths: &[Option<f64>]) -> Progress {
+        Progress { begun: ended, ended, half_widths: half_widths.to_vec(), ..Progress::default() }
+    }
+
+    #[test]
+    fn boots_go_on_until_the_widest_interval_is_narrow() {
+        assert_eq!(next(&RULE, &after(3, &[Some(1.0), Some(2.1)])), None);
+        assert_eq!(next(&RULE, &after(4, &[Some(1.0), None])), None);
+        let narrow = Stop::Narrow { widest: 2.0, until: 2.0 };
+        assert_eq!(next(&RULE, &after(4, &[Some(1.0), Some(2.0)])), Some(narrow));
+        assert!(narrow.in_words().contains("at most 2.00 % from its mean (2 % was asked)"));
+    }
+
+    /// Two boots that happen to agree have an interval of no width.
+    #[test]
+    fn fewer_than_three_boots_never_do() {
+        assert_eq!(next(&RULE, &after(2, &[Some(0.0)])), None);
+        assert!(matches!(next(&RULE, &after(3, &[Some(0.0)])), Some(Stop::Narrow { .. })));
+        assert_eq!(next(&RULE, &after(2, &[])), None);
+        assert_eq!(next(&RULE, &after(3, &[])), Some(Stop::Nothing));
+    }
+
+    #[test]
+    fn the_number_of_boots_ends_it() {
+        assert_eq!(next(&RULE, &after(10, &[Some(9.0)])), Some(Stop::Boots(10)));
+        let begun = Progress { begun: 10, ..after(8, &[Some(9.0)]) };
+        assert_eq!(next(&RULE, &begun), Some(Stop::Boots(10)));
+        let fixed = Rule { until_percent: None, ..RULE };
+        assert_eq!(next(&fixed, &after(9, &[Some(0.0)])), None, "without --until narrow intervals end nothing");
+    }
+
+    /// Boots of 7 minutes, a budget of 30: the fourth would end after 28, a fifth after 35.
+    #[test]
+    fn no_boot_is_begun_that_would_end_after_the_budget() {
+        let rule = Rule { budget: Some(minutes(30)), ..RULE };
+        let spent = |spent, boot| Progress { spent: minutes(spent), boot, ..after(3, &[Some(9.0)]) };
+        assert_eq!(next(&rule, &spent(21, Some(minutes(7)))), None);
+        let over = Stop::Budget { minutes: 30.0, widest: Some(9.0) };
+        assert_eq!(next(&rule, &spent(28, Some(minutes(7)))), Some(over));
+        assert_eq!(next(&rule, &spent(28, None)), None, "what the first boot takes is not known");
+        let budget_alone = Rule { until_percent: None, ..rule };
+        let unknown = next(&budget_alone, &Progress { half_widths: Vec::new(), ..spent(28, Some(minutes(7))) });
+        assert!(unknown.unwrap().in_words().ends_with("not every contender has an interval"));
+        assert!(over.in_words().contains("budget of 30 min; the widest 95 % interval reaches 9.00 %"));
+    }
+
+    /// Who is ahead changes nothing: the rule sees widths alone.
+    #[test]
+    fn a_winner_and_a_loser_of_one_width_end_alike() {
+        let ratio = |pairs: &[(f64, f64)]| crate::stats::ratio(pairs).unwrap().half_width_percent().unwrap();
+        let (ahead, behind) =
+            (ratio(&[(1.0, 2.0), (1.02, 2.0), (0.99, 2.0)]), ratio(&[(4.0, 2.0), (4.08, 2.0), (3.96, 2.0)]));
+        assert!((ahead - behind).abs() < 1e-9, "{ahead} {behind}");
+    }
+}

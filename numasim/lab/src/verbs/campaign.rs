@@ -1,0 +1,254 @@
+//! Boots of one or several experiments, some side by side, until each experiment has enough. A boot
+//! whose result is stored is read instead of run again, and one that ends well is stored.
+
+use super::progress::{self, Watched};
+use numasim_lab::LabError;
+use numasim_lab::boot::{self, Host, Task, boot};
+use numasim_lab::ending::Ending;
+use numasim_lab::experiment::Experiment;
+use numasim_lab::identity::Identity;
+use numasim_lab::plan::{self, Options};
+use numasim_lab::stopping::{self, Progress, Rule, Stop};
+use numasim_lab::stored::{self, Stored};
+use numasim_lab::summary::{Boot, summary};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// An experiment of a campaign.
+pub struct Entry {
+    /// The experiment, of which one table is made.
+    pub experiment: Experiment,
+    /// How its runs are carried out.
+    pub options: Options,
+    /// What its boots need.
+    pub host: Host,
+    /// What is before the number of its boots where people read it.
+    pub label: String,
+    /// The folder of the folders of its boots.
+    pub folder: PathBuf,
+    /// The repeats that are this machine's, in order.
+    pub repeats: Vec<u32>,
+    /// When it has enough.
+    pub rule: Rule,
+    /// Where its results go, if they are kept.
+    pub store: Option<Store>,
+}
+
+/// Where results of an experiment go.
+pub struct Store {
+    /// The folder.
+    pub folder: PathBuf,
+    /// What the boots depend on.
+    pub identity: Identity,
+    /// The command that boots one of them again, up to its seed.
+    pub command: String,
+    /// The commit of the sources.
+    pub commit: String,
+}
+
+/// What came of an experiment.
+#[derive(Default)]
+pub struct Outcome {
+    /// Its boots, by repeat.
+    pub boots: Vec<Boot>,
+    /// Why no further one was begun; `None`: something went wrong before.
+    pub stop: Option<Stop>,
+}
+
+/// Runs all entries: one after another, or boot by boot in turn where `in_turn`, so that each has
+/// its share of a budget. What was done is there also where something went wrong.
+pub fn run(
+    entries: &[Entry],
+    in_turn: bool,
+    jobs: u32,
+    interrupted: &AtomicBool,
+) -> (Vec<Outcome>, Result<(), LabError>) {
+    let stands = entries.iter().map(|_| Stand::default()).collect();
+    let state = Mutex::new(State { began: Instant::now(), stands, failed: None });
+    let campaign = Campaign { entries, in_turn, state, watched: Mutex::default(), interrupted };
+    let all_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| progress::tell(&campaign.watched, &all_done));
+        let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(|| campaign.work())).collect();
+        let panicked = workers.into_iter().find_map(|worker| worker.join().err());
+        // The thread that reports progress must end whatever came of the workers, or the scope
+        // would wait for ever.
+        all_done.store(true, Ordering::Relaxed);
+        if let Some(panic) = panicked {
+            std::panic::resume_unwind(panic);
+        }
+    });
+    campaign.state.into_inner().unwrap_or_else(PoisonError::into_inner).outcome()
+}
+
+struct Campaign<'a> {
+    entries: &'a [Entry],
+    in_turn: bool,
+    state: Mutex<State>,
+    watched: Mutex<Vec<Watched>>,
+    interrupted: &'a AtomicBool,
+}
+
+struct State {
+    began: Instant,
+    stands: Vec<Stand>,
+    failed: Option<LabError>,
+}
+
+/// How far an entry is.
+#[derive(Default)]
+struct Stand {
+    begun: usize,
+    boots: Vec<Boot>,
+    /// The longest boot of this campaign, else of the stored ones.
+    longest: Option<Duration>,
+    longest_stored: Option<Duration>,
+    stop: Option<Stop>,
+}
+
+/// A boot, and what it took here or where it was stored.
+struct Booted {
+    boot: Boot,
+    took: Duration,
+    stored: bool,
+}
+
+impl Campaign<'_> {
+    /// Takes boot after boot until none is left or something fails.
+    fn work(&self) {
+        while let Some((at, repeat)) = self.take() {
+            let booted = self.one(&self.entries[at], repeat);
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            match booted {
+                Ok(booted) => state.stands[at].add(booted),
+                Err(error) => _ = state.failed.get_or_insert(error),
+            }
+        }
+    }
+
+    /// The next boot: entry and repeat. Notes which entries have enough.
+    fn take(&self) -> Option<(usize, u32)> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let open = |(at, stand): (usize, &Stand)| stand.stop.is_none().then_some((at, stand.begun));
+            let mut open = state.stands.iter().enumerate().filter_map(open);
+            let next = if self.in_turn { open.min_by_key(|(at, begun)| (*begun, *at)) } else { open.next() };
+            let (at, _) = next.filter(|_| state.failed.is_none())?;
+            let (entry, spent) = (&self.entries[at], state.began.elapsed());
+            let stand = &mut state.stands[at];
+            stand.stop = stopping::next(&entry.rule, &stand.progress(entry, spent));
+            if stand.stop.is_none() {
+                let repeat = *entry.repeats.get(stand.begun)?;
+                stand.begun += 1;
+                return Some((at, repeat));
+            }
+        }
+    }
+
+    fn one(&self, entry: &Entry, repeat: u32) -> Result<Booted, LabError> {
+        let seed = entry.experiment.seed + u64::from(repeat);
+        let label = format!("{}boot {}", entry.label, repeat + 1);
+        let path = entry
+            .store
+            .as_ref()
+            .map(|store| (store, stored::path(&store.folder, &entry.experiment.name, seed, &store.identity)));
+        if let Some((store, path)) = &path
+            && let Some(found) = stored::read(path)?
+        {
+            eprintln!("{label}: is in {} already", path.display());
+            return found_again(found, store, path, repeat);
+        }
+        let began = Instant::now();
+        let (boot, qemu_version) = (self.boot(entry, (repeat, seed), &label)?, entry.host.qemu.version.clone());
+        let took = began.elapsed();
+        if let Some((store, path)) = path.filter(|_| boot.problem.is_none()) {
+            stored::write(&path, &store.stored(entry, &boot, (seed, took.as_secs_f64(), qemu_version)))?;
+        }
+        Ok(Booted { boot, took, stored: false })
+    }
+
+    fn boot(&self, entry: &Entry, (repeat, seed): (u32, u64), label: &str) -> Result<Boot, LabError> {
+        let Entry { experiment, options, host, .. } = entry;
+        let order = plan::order(experiment, &host.spec, repeat, options);
+        let order = order.map_err(|problem| LabError::input(&experiment.name, problem))?;
+        let (folder, runs, began) = (entry.folder.join(boot::folder(repeat)), plan::runs(&order), Instant::now());
+        let watched = Watched { label: label.to_owned(), folder: folder.clone(), runs, shown: 0 };
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner).push(watched);
+        let booted = boot(host, &Task::Order { order: &order, seed }, &folder, self.interrupted);
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner).retain(|watched| watched.folder != folder);
+        let booted = booted?;
+        let words = booted.ending.in_words(host.limit_seconds);
+        eprintln!("{label}: {runs} runs in {:.0} s: {words}", began.elapsed().as_secs_f64());
+        let problem = (booted.ending != Ending::Done).then_some(words);
+        Ok(Boot { repeat, order, lines: booted.remains.lines, problem })
+    }
+}
+
+/// A stored boot, if it is of the same things.
+fn found_again(found: Stored, store: &Store, path: &Path, repeat: u32) -> Result<Booted, LabError> {
+    if found.identity != store.identity {
+        let problem = "is a boot of other files with the same name: remove it, and the boot is run again";
+        return Err(LabError::input(&path.display().to_string(), problem));
+    }
+    let took = Duration::try_from_secs_f64(found.host_seconds).unwrap_or_default();
+    Ok(Booted { took, boot: found.boot(repeat), stored: true })
+}
+
+impl Store {
+    fn stored(&self, entry: &Entry, boot: &Boot, (seed, host_seconds, qemu_version): (u64, f64, String)) -> Stored {
+        let chosen = plan::contenders(&entry.experiment, &entry.options.only);
+        let contender = chosen.into_iter().cloned().collect();
+        Stored {
+            numasim_boot: stored::VERSION,
+            experiment: Experiment { contender, ..entry.experiment.clone() },
+            time_scale: entry.host.spec.time_scale,
+            cache_scale: entry.host.spec.cache_scale,
+            seed,
+            identity: self.identity.clone(),
+            command: format!("{} --seed {seed} --repeats 1", self.command),
+            commit: self.commit.clone(),
+            qemu_version,
+            host_seconds,
+            order: boot.order.clone(),
+            lines: boot.lines.clone(),
+        }
+    }
+}
+
+impl Stand {
+    fn add(&mut self, Booted { boot, took, stored }: Booted) {
+        let longest = if stored { &mut self.longest_stored } else { &mut self.longest };
+        *longest = (*longest).max(Some(took));
+        self.boots.push(boot);
+        self.boots.sort_by_key(|boot| boot.repeat);
+    }
+
+    fn progress(&self, entry: &Entry, spent: Duration) -> Progress {
+        let count = |count| u32::try_from(count).unwrap_or(u32::MAX);
+        let half_widths = || stopping::half_widths(&entry.summary(&self.boots));
+        Progress {
+            begun: count(self.begun),
+            ended: count(self.boots.len()),
+            half_widths: half_widths(),
+            spent,
+            boot: self.longest.or(self.longest_stored),
+        }
+    }
+}
+
+impl Entry {
+    /// The table of some boots.
+    pub fn summary(&self, boots: &[Boot]) -> numasim_lab::summary::Summary {
+        let scales = (self.host.spec.time_scale, self.host.spec.cache_scale);
+        summary(&self.experiment, &self.options.only, scales, boots)
+    }
+}
+
+impl State {
+    fn outcome(self) -> (Vec<Outcome>, Result<(), LabError>) {
+        let one = |stand: Stand| Outcome { boots: stand.boots, stop: stand.stop };
+        (self.stands.into_iter().map(one).collect(), self.failed.map_or(Ok(()), Err))
+    }
+}

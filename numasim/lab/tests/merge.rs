@@ -1,0 +1,223 @@
+//! Small results in two folders, put together by the command: table, CSV and page are as the
+//! goldens have them, and the page of the CSV alone is the same. `NUMASIM_BLESS=1` writes the
+//! goldens anew.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use numasim_guest::wire::{JobRan, Line, Ran};
+use numasim_lab::experiment::Experiment;
+use numasim_lab::identity::Identity;
+use numasim_lab::machine;
+use numasim_lab::plan::{Options, order};
+use numasim_lab::stored::{self, Stored};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const EXPERIMENT: &str = r#"
+name = "pair"
+about = "Two scans | and a server."
+machine = "small-2x2"
+[[program]]
+name = "scan"
+run = "stream"
+instances = 2
+[[program]]
+name = "kv"
+run = "kv"
+[[contender]]
+kind = "linux"
+numa_balancing = true
+[[contender]]
+kind = "daemon"
+name = "mover"
+run = "mover"
+"#;
+
+fn job(name: &str, seconds: f64) -> JobRan {
+    let line = if name == "kv" {
+        json!({"seconds": seconds, "p99_latency_us": seconds * 100.0})
+    } else {
+        json!({"seconds": seconds})
+    };
+    JobRan { name: name.into(), background: false, line: Some(line), problem: None, migrations: Some(2), pages: None }
+}
+
+fn ran(id: &str, jobs: Vec<JobRan>) -> Line {
+    let vmstat = BTreeMap::from([("pgmigrate_success".to_owned(), 40)]);
+    Line::Run(Box::new(Ran {
+        id: id.into(),
+        jobs,
+        seconds: 5.0,
+        problem: None,
+        counters: None,
+        vmstat,
+        daemon: None,
+        before: None,
+    }))
+}
+
+/// A boot: alone a scan takes 2 s and kv 1 s; under Linux 4, 4 and 2 s; under the mover as given.
+fn boot(seed: u64, [first, second, kv]: [f64; 3], image: &str) -> Stored {
+    let experiment = Experiment::parse(EXPERIMENT, "pair.toml").unwrap();
+    let machine = machine::named("small-2x2", experiment.scale).unwrap();
+    let run = |id: &str, [first, second, kv]: [f64; 3]| {
+        ran(id, vec![job("scan#1", first), job("scan#2", second), job("kv", kv)])
+    };
+    let hello = Line::Hello { kernel: "6.12.1".into(), online: "0-3".into() };
+    let alone = [ran("alone/scan", vec![job("scan", 2.0)]), ran("alone/kv", vec![job("kv", 1.0)])];
+    let contenders = [run("under/linux", [4.0, 4.0, 2.0]), run("under/mover", [first, second, kv]), Line::Done];
+    Stored {
+        numasim_boot: stored::VERSION,
+        order: order(&experiment, &machine.spec, 0, &Options::default()).unwrap(),
+        experiment,
+        time_scale: 20.0,
+        cache_scale: 32.0,
+        seed,
+        identity: Identity {
+            experiment: "e".repeat(64),
+            machine: "a".repeat(64),
+            kernel: "b".repeat(64),
+            qemu: "c".repeat(64),
+            plugin: "d".repeat(64),
+            image: image.repeat(64),
+        },
+        command: format!("numasim experiment pair.toml --seed {seed} --repeats 1"),
+        commit: "0123456789ab".into(),
+        qemu_version: "10.0.2".into(),
+        host_seconds: 10.0,
+        lines: std::iter::once(hello).chain(alone).chain(contenders).collect(),
+    }
+}
+
+fn keep(folder: &Path, boots: &[Stored]) {
+    std::fs::create_dir_all(folder).unwrap();
+    for one in boots {
+        stored::write(&stored::path(folder, &one.experiment.name, one.seed, &one.identity), one).unwrap();
+    }
+}
+
+fn numasim(folder: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_numasim")).args(words).current_dir(folder).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn golden(name: &str, text: &str) {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "fixtures", "merge", name].iter().collect();
+    if std::env::var_os("NUMASIM_BLESS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let wanted = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(text, wanted, "{}: NUMASIM_BLESS=1 writes it anew", path.display());
+}
+
+/// Half the time, a quarter, and half: ratios 1/2, 1/4 and 1/2, whose mean and interval are those
+/// of stats.rs ("a ratio by hand": 0.397 [0.147, 1.072]). ANTT is 2 under Linux; under the mover 1,
+/// 0.5 and 1. The boot of seed 3 is in both folders and counts once.
+#[test]
+fn two_folders_become_one_table_and_the_csv_says_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let half = [2.0, 2.0, 1.0];
+    keep(&at.join("here"), &[boot(1, half, "f"), boot(3, half, "f")]);
+    keep(&at.join("there"), &[boot(2, [1.0, 1.0, 0.5], "f"), boot(3, half, "f")]);
+    let table = said(&numasim(at, &["merge", "here", "there"]));
+    assert!(table.contains("0.397 [0.147, 1.072]") && table.contains("3 boot(s)"), "{table}");
+    golden("table.txt", &table);
+    let csv = said(&numasim(at, &["merge", "here", "there", "--csv"]));
+    golden("results.csv", &csv);
+    std::fs::write(at.join("all.csv"), &csv).unwrap();
+    assert_eq!(said(&numasim(at, &["merge", "all.csv"])), table);
+    assert_eq!(said(&numasim(at, &["merge", "all.csv", "here", "--csv"])), csv);
+
+    let page = said(&numasim(at, &["report", "all.csv"]));
+    assert_eq!(said(&numasim(at, &["report", "here", "there"])), page);
+    golden("page.txt", &page);
+    let figures = numasim(at, &["report", "all.csv", "-o", "docs/page.md", "--figures", "docs/images"]);
+    assert_eq!(figures.status.code(), Some(1), "the folder of the page must be there");
+    std::fs::create_dir(at.join("docs")).unwrap();
+    said(&numasim(at, &["report", "all.csv", "-o", "docs/page.md", "--figures", "docs/images"]));
+    let linked = std::fs::read_to_string(at.join("docs/page.md")).unwrap();
+    for figure in ["images/overview.svg", "images/pair-ratios.svg"] {
+        assert!(linked.contains(&format!("]({figure})")) && at.join("docs").join(figure).is_file(), "{linked}");
+    }
+}
+
+/// Two images: two tables, and a line that says so. By seed 1 alone the mover is ahead, by seed 2
+/// behind; an average would hide both.
+#[test]
+fn boots_of_two_images_are_not_averaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    keep(&at.join("r"), &[boot(1, [2.0, 2.0, 1.0], "f"), boot(2, [8.0, 8.0, 4.0], "9")]);
+    let table = said(&numasim(at, &["merge", "r"]));
+    let line = "pair is kept apart by image: 999999999999 (seed 2), ffffffffffff (seed 1)";
+    assert!(table.lines().any(|one| one == line), "{table}");
+    assert_eq!(table.matches("1 boot(s)").count(), 2, "{table}");
+    let page = said(&numasim(at, &["report", "r"]));
+    assert!(page.contains("## pair (image ffffffff)") && page.contains("## pair (image 99999999)"), "{page}");
+    let documents = numasim(at, &["merge", "r", "--json"]);
+    assert_eq!(String::from_utf8_lossy(&documents.stderr), format!("numasim: {line}\n"));
+    let first = String::from_utf8_lossy(&documents.stdout).lines().next().map(str::to_owned).unwrap();
+    let first: serde_json::Value = serde_json::from_str(&first).unwrap();
+    assert_eq!((&first["seeds"], &first["sha256"]["image"]), (&json!([1]), &json!("ffffffffffffffff")));
+}
+
+/// The same hashes and seed must give the same figures.
+#[test]
+fn what_does_not_repeat_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    keep(&at.join("here"), &[boot(1, [2.0, 2.0, 1.0], "f")]);
+    keep(&at.join("there"), &[boot(1, [2.0, 2.5, 1.0], "f")]);
+    let merged = numasim(at, &["merge", "here", "there"]);
+    let text = String::from_utf8_lossy(&merged.stdout).into_owned();
+    assert_eq!(merged.status.code(), Some(1));
+    assert!(text.starts_with("pair: seed 1 is there twice with the same hashes and other figures"), "{text}");
+}
+
+/// Against the mover instead of Linux, the ratios are turned round.
+#[test]
+fn another_baseline_can_be_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    keep(&at.join("r"), &[boot(1, [2.0, 2.0, 1.0], "f"), boot(2, [2.0, 2.0, 1.0], "f")]);
+    let table = said(&numasim(at, &["merge", "r", "--compare-with", "mover"]));
+    assert!(table.contains("linux LOSES: 100.0 % later than mover"), "{table}");
+}
+
+#[test]
+fn wrong_input_gets_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    keep(&at.join("r"), &[boot(1, [2.0, 2.0, 1.0], "f")]);
+    std::fs::create_dir(at.join("empty")).unwrap();
+    std::fs::write(at.join("other.csv"), "a,b\n1,2\n").unwrap();
+    let csv = said(&numasim(at, &["merge", "r", "--csv"]));
+    std::fs::write(at.join("bad.csv"), csv.replacen(",4,2,2,", ",four,2,2,", 1)).unwrap();
+    std::fs::write(at.join("bare.csv"), csv.lines().next().unwrap()).unwrap();
+    let cases: [(&[&str], &str); 7] = [
+        (&["merge", "empty"], "numasim: empty: holds no results: `numasim experiment FILE --results DIR` writes them"),
+        (&["merge", "nowhere"], "numasim: nowhere: No such file"),
+        (&["merge", "other.csv"], "numasim: other.csv: has no column `experiment`"),
+        (&["merge", "bad.csv"], "numasim: bad.csv: line 3: `seconds` = \"four\": expected a number"),
+        (&["merge", "bare.csv"], "numasim: bare.csv: has no rows"),
+        (
+            &["merge", "r", "--compare-with", "hurd"],
+            "numasim: --compare-with: no contender is called `hurd`; there are linux; mover",
+        ),
+        (&["merge"], "numasim: the following required arguments were not provided: <DIR|CSV>"),
+    ];
+    for (words, wanted) in cases {
+        let output = numasim(at, words);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text.starts_with(wanted) && text.lines().count() == 1, "{words:?}: {text}");
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+    }
+}
