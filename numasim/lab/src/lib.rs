@@ -29,6 +29,7 @@ pub mod page_trace;
 pub mod place;
 pub mod plan;
 pub mod qemu;
+pub mod recipe;
 pub mod report;
 pub mod scratch;
 pub mod stats;

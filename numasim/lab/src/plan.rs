@@ -99,7 +99,8 @@ fn under(experiment: &Experiment, spec: &Spec, contender: &Contender, options: &
     let mut jobs = Vec::new();
     for program in &experiment.program {
         let hand = hand(contender, &program.name);
-        hand.map(|bind| place::of_node(spec, "contender.bind.cpus_of", bind.cpus_of)).transpose()?;
+        let node = hand.and_then(|bind| bind.cpus_of);
+        node.map(|node| place::of_node(spec, "contender.bind.cpus_of", node)).transpose()?;
         let job = job(spec, program, hand)?;
         let name = |at| if program.instances == 1 { program.name.clone() } else { format!("{}#{at}", program.name) };
         jobs.extend((1..=program.instances).map(|at| Job {
@@ -132,10 +133,7 @@ fn job(spec: &Spec, program: &Program, hand: Option<&Bind>) -> Result<Job, Strin
     let mut command = words(&program.run);
     command.extend(each_on.iter().flat_map(|cpus| ["--each-on".to_owned(), numbers(cpus)]));
     let argv = match hand {
-        Some(Bind { cpus_of, memory_of }) => {
-            let numactl = ["numactl".to_owned(), format!("--cpunodebind={cpus_of}"), format!("--membind={memory_of}")];
-            numactl.into_iter().chain(command).collect()
-        }
+        Some(bind) => ["numactl".to_owned()].into_iter().chain(bind.words()).chain(command).collect(),
         None => command,
     };
     Ok(Job {

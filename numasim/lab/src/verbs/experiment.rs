@@ -9,7 +9,7 @@ use numasim_lab::image::Contents;
 use numasim_lab::plan::{self, Options};
 use numasim_lab::scratch::Scratch;
 use numasim_lab::summary::{Boot, Summary, summary};
-use numasim_lab::{LabError, machine, report};
+use numasim_lab::{LabError, machine, recipe, report};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -88,6 +88,12 @@ fn contents(experiment: &Experiment, args: &ExperimentArgs) -> Contents {
         tools: chosen.iter().any(|one| matches!(one, Contender::Numad { .. } | Contender::Numactl { .. })),
         add: Vec::new(),
         files: experiment.host_files().iter().map(|name| folder.join(name)).collect(),
+        recipes: experiment
+            .program
+            .iter()
+            .filter_map(|program| recipe::named_by(&program.run))
+            .map(str::to_owned)
+            .collect(),
     }
 }
 
