@@ -265,12 +265,17 @@ impl Experiment {
 
     fn check_contender(&self, contender: &Contender) -> Result<(), String> {
         match contender {
-            Contender::Numactl { bind, .. } => {
+            Contender::Numactl { bind, bind_each, .. } => {
                 bind.iter().try_for_each(|(program, bind)| bind.check(program))?;
-                let unknown = bind.keys().find(|name| !self.program.iter().any(|program| program.name == **name));
+                bind_each.iter().try_for_each(|(program, all)| all.iter().try_for_each(|bind| bind.check(program)))?;
+                let known = |name: &&String| self.program.iter().any(|program| program.name == **name);
                 let names = || self.program.iter().map(|program| program.name.as_str()).collect::<Vec<_>>().join(", ");
-                unknown.map_or(Ok(()), |name| {
-                    Err(format!("contender.bind: no program is called `{name}`; there are {}", names()))
+                if let Some(name) = bind.keys().chain(bind_each.keys()).find(|name| !known(name)) {
+                    return Err(format!("contender.bind: no program is called `{name}`; there are {}", names()));
+                }
+                let twice = bind_each.iter().find(|(name, all)| bind.contains_key(*name) || all.is_empty());
+                twice.map_or(Ok(()), |(name, _)| {
+                    Err(format!("contender.bind_each of `{name}`: write a list of places, and no `bind` of it"))
                 })
             }
             Contender::Daemon { name, run, .. } if run.split_whitespace().next().is_none() => {

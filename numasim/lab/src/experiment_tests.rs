@@ -115,6 +115,6 @@ fn numactl_takes_nodes_or_its_own_options() {
     assert_eq!(words("cpus_of = 1, memory_of = 0"), ["--cpunodebind=1", "--membind=0"]);
     assert_eq!(words("options = \"--physcpubind=0-1 --interleave=all\""), ["--physcpubind=0-1", "--interleave=all"]);
     for wrong in ["", "options = \"\"", "options = \"chase\""] {
-        assert!(with(wrong).unwrap_err().to_string().contains("contender.bind.a: expected"), "{wrong}");
+        assert!(with(wrong).unwrap_err().to_string().contains("contender.bind of `a`: expected"), "{wrong}");
     }
 }

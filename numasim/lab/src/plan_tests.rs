@@ -77,6 +77,19 @@ fn jobs_have_the_places_that_were_asked_for() {
 }
 
 #[test]
+fn instances_have_places_of_their_own() {
+    let bind = "bind = { chase = { cpus_of = 1, memory_of = 0 } }";
+    let each = "bind_each = { chase = [{ cpus_of = 1 }, { options = \"--interleave=all\" }] }";
+    let experiment = Experiment::parse(&TEXT.replace(bind, each), "t.toml").unwrap();
+    let order = order(&experiment, &spec(), 0, &Options::default()).unwrap();
+    let option = |at: usize| order.runs[2].jobs[at].argv[1].as_str();
+    assert_eq!((option(0), option(1)), ("--cpunodebind=1", "--interleave=all"));
+    let refused = |each: &str| Experiment::parse(&TEXT.replace(bind, each), "t.toml").unwrap_err().to_string();
+    assert!(refused("bind_each = { chase = [] }").contains("bind_each of `chase`"));
+    assert!(refused("bind_each = { hurd = [{ cpus_of = 1 }] }").contains("no program is called `hurd`"));
+}
+
+#[test]
 fn a_daemon_gets_its_command_and_the_files_for_the_case() {
     let experiment = Experiment::parse(TEXT, "t.toml").unwrap();
     let daemon = |plain| {

@@ -38,8 +38,12 @@ pub enum Contender {
         /// What tables call it.
         #[serde(default)]
         name: Option<String>,
-        /// Program name to its place.
+        /// Program name to its place, for each of its instances.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         bind: BTreeMap<String, Bind>,
+        /// Program name to places, one for each instance in turn.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        bind_each: BTreeMap<String, Vec<Bind>>,
     },
     /// Any program that runs beside the jobs: started before them, ended after them with SIGTERM.
     Daemon {
@@ -61,8 +65,7 @@ pub enum Contender {
     },
 }
 
-/// Where numactl puts a program: on CPUs and memory of nodes, or by whatever options it has; each
-/// of several instances goes there.
+/// Where numactl puts a program: on CPUs and memory of nodes, or by whatever options it has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bind {
@@ -93,7 +96,7 @@ impl Bind {
         let right = !words.is_empty() && words.iter().all(option);
         right.then_some(()).ok_or_else(|| {
             format!(
-                "contender.bind.{program}: expected cpus_of, memory_of, or options that begin with --, such as \
+                "contender.bind of `{program}`: expected cpus_of, memory_of, or options that begin with --, such as \
                  \"--interleave=all\""
             )
         })
