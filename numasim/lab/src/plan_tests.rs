@@ -1,5 +1,6 @@
 use super::*;
 use crate::experiment::Scale;
+use crate::recipe::{Recipe, named_by};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -160,6 +161,10 @@ fn experiments_that_ship_can_be_planned() {
         for program in &experiment.program {
             let name = program.run.split(' ').next().unwrap().rsplit('/').next().unwrap();
             assert!(Path::new(&format!("{numasim}/programs/{name}.c")).exists(), "{file}: no program is called {name}");
+            if let Some(recipe) = named_by(&program.run) {
+                let recipe = Recipe::read(recipe).unwrap_or_else(|error| panic!("{file}: {error}"));
+                assert!(recipe.sources.iter().all(|source| source.exists()), "{recipe:?}");
+            }
         }
         let commands: BTreeSet<&str> = experiment.program.iter().flat_map(|program| program.commands()).collect();
         for (at, text) in experiment.files.iter().chain(&experiment.plain_files) {
