@@ -14,7 +14,7 @@ setup)
         for (f = 0; f < functions; f++) {
             printf "static unsigned f%d(unsigned a, unsigned *v) {\n    unsigned s = %d;\n", f, f
             for (i = 0; i < 8; i++)
-                printf "    for (unsigned i = 0; i < a; i++) { s += v[i] * %du; if (s & %d) v[i] ^= s >> %d; }\n", f * 31 + i + 3, 2 ^ (i % 5), i + 1
+                printf "    for (unsigned i = 0; i < a; i++) { s += v[i] * %du; if (s & %d) v[i] ^= s >> %d; }\n", f * 31 + i + 3, i % 5 + 1, i + 1
             print "    return s;\n}"
         }
         print "unsigned all(unsigned a, unsigned *v) {\n    unsigned s = 0;"
@@ -23,7 +23,7 @@ setup)
     }' > input.c ;;
 run)
     ./cc1 -quiet -O2 input.c -o output.s || exit
-    cksum < output.s ;;
+    md5sum < output.s ;;
 end) ;;
 *) echo "usage: cc1.sh setup|run|end" >&2; exit 2 ;;
 esac

@@ -26,7 +26,7 @@ setup)
     for each in $(seq $((kib / 256))); do cat part; done > text ;;
 run)
     ./pigz -c -n -p "$threads" -"$level" text > text.gz || exit
-    cksum < text.gz ;;
+    md5sum < text.gz ;;
 end) ;;
 *) echo "usage: pigz.sh setup|run|end" >&2; exit 2 ;;
 esac
