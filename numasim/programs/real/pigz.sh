@@ -4,7 +4,7 @@
 # packages: pigz
 # programs: /usr/bin/pigz
 #
-# kib=2048       the file, a multiple of 256
+# kib=2048       the file, a multiple of 64
 # threads=2
 # level=1
 
@@ -13,7 +13,7 @@ case $1 in
 setup)
     cp /bin/pigz .
     # Words that compress as text does; a part, again and again, since awk is slow.
-    awk -v bytes=$((256 * 1024)) 'BEGIN {
+    awk -v bytes=$((64 * 1024)) 'BEGIN {
         for (seed = 1; written < bytes; written += length(line) + 1) {
             line = ""
             for (word = 0; word < 12; word++) {
@@ -23,7 +23,7 @@ setup)
             print line
         }
     }' > part
-    for each in $(seq $((kib / 256))); do cat part; done > text ;;
+    for each in $(seq $((kib / 64))); do cat part; done > text ;;
 run)
     ./pigz -c -n -p "$threads" -"$level" text > text.gz || exit
     md5sum < text.gz ;;
