@@ -20,9 +20,9 @@ setup)
         print "unsigned all(unsigned a, unsigned *v) {\n    unsigned s = 0;"
         for (f = 0; f < functions; f++) printf "    s += f%d(a + %d, v);\n", f, f
         print "    return s;\n}"
-    }' > input.c ;;
+    }' > input.i ;;
 run)
-    ./cc1 -quiet -O2 input.c -o output.s || exit
+    ./cc1 -quiet -fpreprocessed -O2 input.i -o output.s || exit
     md5sum < output.s ;;
 end) ;;
 *) echo "usage: cc1.sh setup|run|end" >&2; exit 2 ;;
