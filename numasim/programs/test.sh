@@ -244,6 +244,39 @@ daemon_missing() {
     [ $code = 127 ]
 }
 
+# A recipe is set up, run and ended; what it prints is its checksum, its figures are in the line.
+test_real() {
+    local recipe=$work/recipe line pid
+    cat > "$recipe" <<'END'
+case $1 in
+setup) echo "$word" > made; [ "$word" != unready ] || exit 3 ;;
+run) cat made; echo "p99_us 7" > figures; [ "$word" != grows ] || echo more >> made; [ "$word" != fails ] || exit 4; sleep 0.05 ;;
+end) echo ended > "$mark" ;;
+esac
+END
+    line=$(quickly "$bin/real" "$recipe" word=a "mark=$work/mark")
+    ok "real prints one line" one_line "$line"
+    ok "real prints JSON" valid_json "$line"
+    ok "real took time" above "$(member "$line" seconds)" 0.04
+    ok "real prints the figures of its recipe" is "$line" p99_us 7.000000
+    ok "real ends its recipe" test -e "$work/mark"
+    ok "the same words, the same checksum" is "$(quickly "$bin/real" "$recipe" word=a mark=/dev/null)" checksum "$(member "$line" checksum)"
+    ok "other words, another checksum" test "$(member "$(quickly "$bin/real" "$recipe" word=b mark=/dev/null)" checksum)" != "$(member "$line" checksum)"
+    ok "a set-up that fails is noticed" fails "setup: exit status 3" "$bin/real" "$recipe" word=unready mark=/dev/null
+    ok "a run that fails is noticed" fails "run: exit status 4" "$bin/real" "$recipe" word=fails mark=/dev/null
+    ok "a run that prints other words is noticed" fails "pass 2 printed other words" "$bin/real" "$recipe" word=grows mark=/dev/null --repeat
+    ok "real refuses an unknown option" refuses real "$recipe" --threads
+    ok "real refuses a recipe that is not there" refuses real none
+    "$bin/real" "$recipe" word=a mark=/dev/null --repeat --ready-file "$work/real.ready" >"$work/real.out" &
+    pid=$!
+    started+=("$pid")
+    ok "real --repeat gets ready" appears "$work/real.ready"
+    sleep 0.4
+    kill -TERM "$pid"
+    ok "real --repeat ends well" wait "$pid"
+    ok "real --repeat did several passes" above "$(member "$(cat "$work/real.out")" passes_done)" 1
+}
+
 # Options that one program has.
 test_options() {
     local whole tiled name count
@@ -276,6 +309,7 @@ main() {
     done
     test_unfinished
     test_daemon
+    test_real
     test_options
     test_colours
     test_faults

@@ -2,6 +2,7 @@
 //! machines' CPUs (plan.rs asks those) and to run anything.
 
 mod contender;
+mod field;
 
 use crate::error::LabError;
 pub use contender::{Bind, Contender};
@@ -60,6 +61,10 @@ pub struct Experiment {
     /// trace of a program; `{program}` stands for every program's name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_files: Vec<String>,
+    /// A file beside this one that has contenders, and files for daemons, which several experiments
+    /// share (experiment/field.rs).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
     /// What runs.
     pub program: Vec<Program>,
     /// Files that daemons read: path in the guest to content.
@@ -68,7 +73,8 @@ pub struct Experiment {
     /// Files in place of those of the same path where nothing is modelled (`--plain`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub plain_files: BTreeMap<String, String>,
-    /// Under what.
+    /// Under what, beside the contenders of `field`.
+    #[serde(default)]
     pub contender: Vec<Contender>,
 }
 
@@ -119,6 +125,10 @@ pub struct Program {
     /// it, and it is not run alone on the first node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each_thread_on: Option<String>,
+    /// The names of its processes, by which daemons know them, where they are not the command's:
+    /// of a script.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
     /// Whether it only keeps the machine busy, and is not measured.
     #[serde(default)]
     pub background: bool,
@@ -157,12 +167,16 @@ const fn half_an_hour() -> u32 {
 }
 
 impl Experiment {
-    /// Reads and checks an experiment; `file` is what messages call it.
+    /// Reads and checks an experiment; `file` is what messages call it, and where its `field` is
+    /// looked for.
     ///
     /// # Errors
     /// One line with the file, the line or key, and the remedy.
     pub fn parse(text: &str, file: &str) -> Result<Self, LabError> {
-        let experiment: Self = toml::from_str(text).map_err(|error| LabError::toml(file, text, &error))?;
+        let mut experiment: Self = toml::from_str(text).map_err(|error| LabError::toml(file, text, &error))?;
+        if let Some(field) = experiment.field.take() {
+            experiment.enter(&field, file)?;
+        }
         experiment.check().map_err(|problem| LabError::input(file, problem))?;
         Ok(experiment)
     }
@@ -251,11 +265,17 @@ impl Experiment {
 
     fn check_contender(&self, contender: &Contender) -> Result<(), String> {
         match contender {
-            Contender::Numactl { bind, .. } => {
-                let unknown = bind.keys().find(|name| !self.program.iter().any(|program| program.name == **name));
+            Contender::Numactl { bind, bind_each, .. } => {
+                bind.iter().try_for_each(|(program, bind)| bind.check(program))?;
+                bind_each.iter().try_for_each(|(program, all)| all.iter().try_for_each(|bind| bind.check(program)))?;
+                let known = |name: &&String| self.program.iter().any(|program| program.name == **name);
                 let names = || self.program.iter().map(|program| program.name.as_str()).collect::<Vec<_>>().join(", ");
-                unknown.map_or(Ok(()), |name| {
-                    Err(format!("contender.bind: no program is called `{name}`; there are {}", names()))
+                if let Some(name) = bind.keys().chain(bind_each.keys()).find(|name| !known(name)) {
+                    return Err(format!("contender.bind: no program is called `{name}`; there are {}", names()));
+                }
+                let twice = bind_each.iter().find(|(name, all)| bind.contains_key(*name) || all.is_empty());
+                twice.map_or(Ok(()), |(name, _)| {
+                    Err(format!("contender.bind_each of `{name}`: write a list of places, and no `bind` of it"))
                 })
             }
             Contender::Daemon { name, run, .. } if run.split_whitespace().next().is_none() => {
@@ -274,6 +294,17 @@ impl Experiment {
 }
 
 impl Program {
+    /// The names of its processes: as they are listed, else its command's.
+    #[must_use]
+    pub fn commands(&self) -> Vec<&str> {
+        let command = self.run.split_whitespace().next().and_then(|path| path.rsplit('/').next());
+        if self.commands.is_empty() {
+            command.into_iter().collect()
+        } else {
+            self.commands.iter().map(String::as_str).collect()
+        }
+    }
+
     fn check(&self) -> Result<(), String> {
         counted("program.instances", self.instances, 1, 64)?;
         if self.run.split_whitespace().next().is_none() {

@@ -79,3 +79,42 @@ fn bad_experiments_get_one_line() {
     );
     assert!(bad("name = \"a\"", "name = \"a#1\"").contains("without / #"));
 }
+
+#[test]
+fn contenders_and_files_of_a_field_join_those_of_the_experiment() {
+    let folder = tempfile::tempdir().unwrap();
+    let field = "[files]\n\"/etc/a\" = \"only = [{commands}]\"\n\"/etc/b\" = \"b\"\n[[contender]]\nkind = \
+                 \"numad\"\n";
+    std::fs::write(folder.path().join("field.toml"), field).unwrap();
+    let file = folder.path().join("t.toml").display().to_string();
+    let text = format!(
+        "field = \"field.toml\"\n{TEXT}[[program]]\nname = \"b\"\nrun = \"real x\"\ncommands = \
+                        [\"server\", \"load\"]\n[files]\n\"/etc/b\" = \"own\"\n"
+    );
+    let got = Experiment::parse(&text, &file).unwrap();
+    assert_eq!(got.contender.iter().map(Contender::name).collect::<Vec<_>>(), ["linux", "dino", "numad"]);
+    assert_eq!(got.files["/etc/a"], "only = [\"chase\", \"load\", \"server\"]");
+    assert_eq!((got.files["/etc/b"].as_str(), &got.field), ("own", &None));
+    let bad = |text: &str| Experiment::parse(text, &file).unwrap_err().to_string();
+    assert!(bad(&text.replace("field.toml", "none.toml")).contains("t.toml: field: "));
+    std::fs::write(folder.path().join("field.toml"), "[[contender]]\nkind = \"numad\"\nspeed = 1\n").unwrap();
+    assert!(bad(&text).contains("field.toml: ") && bad(&text).contains("speed"), "{}", bad(&text));
+}
+
+#[test]
+fn numactl_takes_nodes_or_its_own_options() {
+    let with = |bind: &str| {
+        let daemon = "kind = \"daemon\"\nname = \"dino\"\nrun = \"mover\"";
+        let numactl = format!("kind = \"numactl\"\nbind = {{ a = {{ {bind} }} }}");
+        Experiment::parse(&TEXT.replace(daemon, &numactl), "t.toml")
+    };
+    let words = |bind: &str| match &with(bind).unwrap().contender[1] {
+        Contender::Numactl { bind, .. } => bind["a"].words(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(words("cpus_of = 1, memory_of = 0"), ["--cpunodebind=1", "--membind=0"]);
+    assert_eq!(words("options = \"--physcpubind=0-1 --interleave=all\""), ["--physcpubind=0-1", "--interleave=all"]);
+    for wrong in ["", "options = \"\"", "options = \"chase\""] {
+        assert!(with(wrong).unwrap_err().to_string().contains("contender.bind of `a`: expected"), "{wrong}");
+    }
+}

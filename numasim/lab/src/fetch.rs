@@ -169,6 +169,19 @@ pub fn tools() -> Result<PathBuf, LabError> {
     Ok(folder.join("root"))
 }
 
+/// The folder that Debian packages are unpacked in, with all that they depend on but the C library;
+/// fetched once for each name.
+///
+/// # Errors
+/// They cannot be had, and why.
+pub fn packages(name: &str, packages: &[String]) -> Result<PathBuf, LabError> {
+    let folder = cache().join("packages").join(name);
+    let mut words = vec!["packages"];
+    words.extend(packages.iter().map(String::as_str));
+    fetch_all(&words, &folder).map_err(|why| LabError::missing(&packages.join(" and "), why))?;
+    Ok(folder.join("root"))
+}
+
 /// A program of this machine.
 ///
 /// # Errors
@@ -180,8 +193,15 @@ pub fn program(name: &str, package: &str) -> Result<PathBuf, LabError> {
 }
 
 fn fetch(what: &str, folder: &Path) -> Result<(), String> {
+    fetch_all(&[what], folder)
+}
+
+/// `fetch.sh WHAT FOLDER PACKAGE ...`.
+fn fetch_all(words: &[&str], folder: &Path) -> Result<(), String> {
     let script = workspace().join("numasim/lab/fetch.sh");
-    let output = Command::new("bash").arg(&script).arg(what).arg(folder).stdin(Stdio::null()).output();
+    let (what, packages) = words.split_at(words.len().min(1));
+    let mut command = Command::new("bash");
+    let output = command.arg(&script).args(what).arg(folder).args(packages).stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("bash {}: {error}", script.display()))?;
     if output.status.success() {
         return Ok(());

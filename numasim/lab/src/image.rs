@@ -5,6 +5,7 @@
 
 use crate::error::LabError;
 use crate::fetch::{self, named};
+use crate::recipe::Recipe;
 use crate::scratch::Scratch;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -23,6 +24,8 @@ pub struct Contents {
     pub add: Vec<PathBuf>,
     /// Files of this machine that lie in `/host` of the guest.
     pub files: Vec<PathBuf>,
+    /// Programs of Debian's, by their recipes.
+    pub recipes: BTreeSet<String>,
 }
 
 /// What was built.
@@ -48,22 +51,24 @@ pub fn build(contents: &Contents, plain: bool) -> Result<Image, LabError> {
     for name in ["bin", "etc", "proc", "sys", "dev", "tmp", "run", "var/run", "var/log", "lib64", "root"] {
         std::fs::create_dir_all(root.join(name)).map_err(|error| LabError::io(&root, error))?;
     }
+    let bin = root.join("bin");
     busybox(&root)?;
     let built = binaries(contents, plain)?;
     for (name, program) in &built.programs {
-        install(program, name, &root, &[])?;
+        install(program, &bin.join(name), &root, &[])?;
     }
     for program in &contents.add {
-        install(program, &program.file_name().unwrap_or_default().to_string_lossy(), &root, &[])?;
+        install(program, &bin.join(program.file_name().unwrap_or_default()), &root, &[])?;
     }
     host_files(&contents.files, &root.join("host"))?;
-    c_programs(&root.join("bin"))?;
+    c_programs(&bin)?;
+    contents.recipes.iter().try_for_each(|name| recipe(&Recipe::read(name)?, &root))?;
     if contents.tools {
         let tools = fetch::tools()?;
         let libraries = tools.join("usr/lib/x86_64-linux-gnu");
         ["numactl", "numad"]
             .iter()
-            .try_for_each(|name| install(&tools.join("usr/bin").join(name), name, &root, &[&libraries]))?;
+            .try_for_each(|name| install(&tools.join("usr/bin").join(name), &bin.join(name), &root, &[&libraries]))?;
     }
     executable(&fetch::workspace().join("numasim/guest/init"), &root.join("init"))?;
     let archive = folder.path().join("guest.cpio");
@@ -246,14 +251,51 @@ fn busybox(root: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-/// A program under its name in the guest, and its libraries; one of busybox's of the same name
-/// gives way.
-fn install(program: &Path, name: &str, root: &Path, search: &[&Path]) -> Result<(), LabError> {
-    let to = root.join("bin").join(name);
-    let _ = std::fs::remove_file(&to);
-    let stripped = Command::new("strip").arg("-o").arg(&to).arg(program).stderr(Stdio::null()).status();
-    if !stripped.is_ok_and(|status| status.success()) {
-        copy(program, &to)?;
+/// What a recipe needs: its script, and the programs and libraries of its packages.
+fn recipe(recipe: &Recipe, root: &Path) -> Result<(), LabError> {
+    let (bin, scripts) = (root.join("bin"), root.join("lib/real"));
+    std::fs::create_dir_all(&scripts).map_err(|error| LabError::io(&scripts, error))?;
+    copy(&recipe.script, &scripts.join(&recipe.name))?;
+    for source in &recipe.sources {
+        let to = bin.join(source.file_stem().unwrap_or_default());
+        checked(
+            &format!("cc {}", source.display()),
+            Command::new("cc").args(["-O2", "-o"]).arg(&to).arg(source).arg("-ldl"),
+        )?;
+        install(&to, &to, root, &[])?;
+    }
+    if recipe.packages.is_empty() {
+        return Ok(());
+    }
+    let packages = fetch::packages(&recipe.name, &recipe.packages)?;
+    let folders = ["usr/lib", "lib"].map(|lib| packages.join(lib).join("x86_64-linux-gnu"));
+    let search: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
+    let there = |path: &String| {
+        let at = packages.join(path.trim_start_matches('/'));
+        let missing = || LabError::missing(path, format!("{} have no such file", recipe.packages.join(" and ")));
+        at.exists().then_some(at).ok_or_else(missing)
+    };
+    for program in &recipe.programs {
+        let from = there(program)?;
+        install(&from, &bin.join(from.file_name().unwrap_or_default()), root, &search)?;
+    }
+    for library in &recipe.libraries {
+        let from = there(library)?;
+        install(&from, &root.join("lib/x86_64-linux-gnu").join(from.file_name().unwrap_or_default()), root, &search)?;
+    }
+    Ok(())
+}
+
+/// A program or library where it lies in the guest, and what it is linked with; one of busybox's of
+/// the same name gives way.
+fn install(program: &Path, to: &Path, root: &Path, search: &[&Path]) -> Result<(), LabError> {
+    if program != to {
+        to.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(|error| LabError::io(to, error))?;
+        let _ = std::fs::remove_file(to);
+        let stripped = Command::new("strip").arg("-o").arg(to).arg(program).stderr(Stdio::null()).status();
+        if !stripped.is_ok_and(|status| status.success()) {
+            copy(program, to)?;
+        }
     }
     for library in libraries(program, search) {
         // A library of an unpacked package goes where the guest's loader looks.

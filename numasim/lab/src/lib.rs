@@ -33,6 +33,7 @@ pub mod place;
 pub mod plan;
 pub mod qemu;
 pub mod records;
+pub mod recipe;
 pub mod report;
 pub mod scratch;
 pub mod sets;

@@ -98,15 +98,14 @@ fn alone(experiment: &Experiment, spec: &Spec, program: &Program) -> Result<Run,
 fn under(experiment: &Experiment, spec: &Spec, contender: &Contender, options: &Options) -> Result<Run, String> {
     let mut jobs = Vec::new();
     for program in &experiment.program {
-        let hand = hand(contender, &program.name);
-        hand.map(|bind| place::of_node(spec, "contender.bind.cpus_of", bind.cpus_of)).transpose()?;
-        let job = job(spec, program, hand)?;
-        let name = |at| if program.instances == 1 { program.name.clone() } else { format!("{}#{at}", program.name) };
-        jobs.extend((1..=program.instances).map(|at| Job {
-            name: name(at),
-            begin_cpus: begin(program, &job, at),
-            ..job.clone()
-        }));
+        for at in 1..=program.instances {
+            let hand = hand(contender, &program.name, at);
+            let node = hand.and_then(|bind| bind.cpus_of);
+            node.map(|node| place::of_node(spec, "contender.bind.cpus_of", node)).transpose()?;
+            let job = job(spec, program, hand)?;
+            let name = if program.instances == 1 { program.name.clone() } else { format!("{}#{at}", program.name) };
+            jobs.push(Job { name, begin_cpus: begin(program, &job, at), ..job });
+        }
     }
     let regime = Regime { no_huge_pages: !experiment.huge_pages, ..regime(experiment, contender, options) };
     Ok(Run { id: under_id(&contender.name()), regime, ways: Vec::new(), jobs })
@@ -119,9 +118,12 @@ fn begin(program: &Program, job: &Job, instance: u32) -> Option<Vec<u32>> {
     if program.instances == 1 { Some(all) } else { all.get(turn).map(|cpu| vec![*cpu]) }
 }
 
-/// Where numactl puts a program by hand.
-fn hand<'a>(contender: &'a Contender, program: &str) -> Option<&'a Bind> {
-    if let Contender::Numactl { bind, .. } = contender { bind.get(program) } else { None }
+/// Where numactl puts an instance (from 1) of a program by hand.
+fn hand<'a>(contender: &'a Contender, program: &str, instance: u32) -> Option<&'a Bind> {
+    let Contender::Numactl { bind, bind_each, .. } = contender else { return None };
+    let turn = num::index(instance.saturating_sub(1));
+    let each = bind_each.get(program).and_then(|each| each.get(turn % each.len().max(1)));
+    each.or_else(|| bind.get(program))
 }
 
 fn job(spec: &Spec, program: &Program, hand: Option<&Bind>) -> Result<Job, String> {
@@ -132,10 +134,7 @@ fn job(spec: &Spec, program: &Program, hand: Option<&Bind>) -> Result<Job, Strin
     let mut command = words(&program.run);
     command.extend(each_on.iter().flat_map(|cpus| ["--each-on".to_owned(), numbers(cpus)]));
     let argv = match hand {
-        Some(Bind { cpus_of, memory_of }) => {
-            let numactl = ["numactl".to_owned(), format!("--cpunodebind={cpus_of}"), format!("--membind={memory_of}")];
-            numactl.into_iter().chain(command).collect()
-        }
+        Some(bind) => ["numactl".to_owned()].into_iter().chain(bind.words()).chain(command).collect(),
         None => command,
     };
     Ok(Job {

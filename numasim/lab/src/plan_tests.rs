@@ -1,7 +1,8 @@
 use super::*;
 use crate::experiment::Scale;
+use crate::recipe::{Recipe, named_by};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const TEXT: &str = r#"
 name = "t"
@@ -77,6 +78,19 @@ fn jobs_have_the_places_that_were_asked_for() {
 }
 
 #[test]
+fn instances_have_places_of_their_own() {
+    let bind = "bind = { chase = { cpus_of = 1, memory_of = 0 } }";
+    let each = "bind_each = { chase = [{ cpus_of = 1 }, { options = \"--interleave=all\" }] }";
+    let experiment = Experiment::parse(&TEXT.replace(bind, each), "t.toml").unwrap();
+    let order = order(&experiment, &spec(), 0, &Options::default()).unwrap();
+    let option = |at: usize| order.runs[2].jobs[at].argv[1].as_str();
+    assert_eq!((option(0), option(1)), ("--cpunodebind=1", "--interleave=all"));
+    let refused = |each: &str| Experiment::parse(&TEXT.replace(bind, each), "t.toml").unwrap_err().to_string();
+    assert!(refused("bind_each = { chase = [] }").contains("bind_each of `chase`"));
+    assert!(refused("bind_each = { hurd = [{ cpus_of = 1 }] }").contains("no program is called `hurd`"));
+}
+
+#[test]
 fn a_daemon_gets_its_command_and_the_files_for_the_case() {
     let experiment = Experiment::parse(TEXT, "t.toml").unwrap();
     let daemon = |plain| {
@@ -131,24 +145,32 @@ fn places_that_the_machine_lacks_are_refused() {
 #[test]
 fn experiments_that_ship_can_be_planned() {
     let numasim = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    let mut seen = 0;
-    for entry in std::fs::read_dir(format!("{numasim}/experiments")).unwrap() {
-        let path = entry.unwrap().path();
+    let files = |folder: &str| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(format!("{numasim}/{folder}")).unwrap().map(|entry| entry.unwrap().path());
+        entries
+            .filter(|path| path.extension().is_some_and(|end| end == "toml") && !path.ends_with("field.toml"))
+            .collect()
+    };
+    let (few, tournament) = (files("experiments"), files("experiments/tournament"));
+    assert!(few.len() >= 5 && !tournament.is_empty());
+    for path in few.into_iter().chain(tournament) {
         let file = path.display();
         let experiment = Experiment::parse(&std::fs::read_to_string(&path).unwrap(), &file.to_string()).unwrap();
         let spec = crate::machine::scaled(&experiment.machine, experiment.scale).unwrap();
         order(&experiment, &spec, 0, &Options::default()).unwrap_or_else(|error| panic!("{file}: {error}"));
-        let commands = experiment.program.iter().map(|program| program.run.split(' ').next().unwrap());
-        let commands: BTreeSet<&str> = commands.map(|path| path.rsplit('/').next().unwrap()).collect();
-        for name in &commands {
+        for program in &experiment.program {
+            let name = program.run.split(' ').next().unwrap().rsplit('/').next().unwrap();
             assert!(Path::new(&format!("{numasim}/programs/{name}.c")).exists(), "{file}: no program is called {name}");
+            if let Some(recipe) = named_by(&program.run) {
+                let recipe = Recipe::read(recipe).unwrap_or_else(|error| panic!("{file}: {error}"));
+                assert!(recipe.sources.iter().all(|source| source.exists()), "{recipe:?}");
+            }
         }
+        let commands: BTreeSet<&str> = experiment.program.iter().flat_map(|program| program.commands()).collect();
         for (at, text) in experiment.files.iter().chain(&experiment.plain_files) {
             let settings: toml::Table = toml::from_str(text).unwrap();
             let only = settings["manage"]["only"].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
             assert_eq!(only.collect::<BTreeSet<_>>(), commands, "{file}: `only` of {at}");
         }
-        seen += 1;
     }
-    assert!(seen >= 5);
 }

@@ -38,8 +38,12 @@ pub enum Contender {
         /// What tables call it.
         #[serde(default)]
         name: Option<String>,
-        /// Program name to its place.
+        /// Program name to its place, for each of its instances.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         bind: BTreeMap<String, Bind>,
+        /// Program name to places, one for each instance in turn.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        bind_each: BTreeMap<String, Vec<Bind>>,
     },
     /// Any program that runs beside the jobs: started before them, ended after them with SIGTERM.
     Daemon {
@@ -61,14 +65,42 @@ pub enum Contender {
     },
 }
 
-/// Where numactl puts a program; of several instances each goes there.
+/// Where numactl puts a program: on CPUs and memory of nodes, or by whatever options it has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bind {
     /// `--cpunodebind`.
-    pub cpus_of: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus_of: Option<u32>,
     /// `--membind`.
-    pub memory_of: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_of: Option<u32>,
+    /// Options of numactl as they are, such as `--physcpubind=0-1 --interleave=all`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options: Option<String>,
+}
+
+impl Bind {
+    /// The words that numactl gets.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        let cpus = self.cpus_of.map(|node| format!("--cpunodebind={node}"));
+        let memory = self.memory_of.map(|node| format!("--membind={node}"));
+        let options = self.options.iter().flat_map(|options| options.split_whitespace()).map(str::to_owned);
+        cpus.into_iter().chain(memory).chain(options).collect()
+    }
+
+    pub(super) fn check(&self, program: &str) -> Result<(), String> {
+        let words = self.words();
+        let option = |word: &String| word.starts_with("--");
+        let right = !words.is_empty() && words.iter().all(option);
+        right.then_some(()).ok_or_else(|| {
+            format!(
+                "contender.bind of `{program}`: expected cpus_of, memory_of, or options that begin with --, such as \
+                 \"--interleave=all\""
+            )
+        })
+    }
 }
 
 const fn numad_interval() -> u32 {

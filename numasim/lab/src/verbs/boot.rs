@@ -9,7 +9,7 @@ use numasim_lab::ending::Ending;
 use numasim_lab::image::Contents;
 use numasim_lab::metrics::remote_share;
 use numasim_lab::scratch::Scratch;
-use numasim_lab::{LabError, machine, page_trace};
+use numasim_lab::{LabError, machine, page_trace, recipe};
 use numasim_model::num;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -21,7 +21,8 @@ pub fn run(args: &BootArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
         return Err(LabError::input("the command", "is empty: write it behind --, such as `-- chase --size-kib 256`"));
     }
     let packages = args.package.iter().cloned().collect();
-    let contents = Contents { packages, tools: true, add: args.add.clone(), ..Contents::default() };
+    let recipes = recipe::named_by(&args.command.join(" ")).map(str::to_owned).into_iter().collect();
+    let contents = Contents { packages, tools: true, add: args.add.clone(), recipes, ..Contents::default() };
     let machine = machine::named(&args.machine, args.scale.into())?;
     let host = Host::new(machine, &contents, args.plain, args.seconds)?.keeping(args.keep.is_some());
     let host = host.kernel_scaled(args.scaled_kernel);

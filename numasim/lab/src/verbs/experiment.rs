@@ -14,7 +14,7 @@ use numasim_lab::scratch::Scratch;
 use numasim_lab::stopping::{MOST_BOOTS, Rule, Stop};
 use numasim_lab::stored::slug;
 use numasim_lab::summary::Summary;
-use numasim_lab::{LabError, report};
+use numasim_lab::{LabError, recipe, report};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -210,5 +210,11 @@ fn contents(experiment: &Experiment, file: &Path, args: &ExperimentArgs) -> Cont
         tools: chosen.iter().any(|one| matches!(one, Contender::Numad { .. } | Contender::Numactl { .. })),
         add: Vec::new(),
         files: experiment.host_files().iter().map(|name| folder.join(name)).collect(),
+        recipes: experiment
+            .program
+            .iter()
+            .filter_map(|program| recipe::named_by(&program.run))
+            .map(str::to_owned)
+            .collect(),
     }
 }
