@@ -82,7 +82,7 @@ pub struct ExperimentArgs {
     /// mean, in per cent of it: at least 3 boots, at most --repeats (100)
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub until: Option<f64>,
-    /// Begin no boot that would end after so many minutes of the host, if it took as long as earlier
+    /// Begin no boot that would end after so many minutes of the host if it took as long as earlier
     /// ones; several experiments take turns
     #[arg(long, value_name = "MINUTES", value_parser = minutes)]
     pub budget: Option<f64>,

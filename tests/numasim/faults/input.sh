@@ -55,6 +55,13 @@ input_faults() {
     wrong "an experiment that is none" 'small-2x2.toml: line [0-9]+: unknown field' numasim experiment "$machine"
     wrong "a contender that does not exist" '--only: no contender.s name contains `nobody`; there are ' numasim experiment numasim/experiments/ci.toml --only nobody
     wrong "a program that is not measured" '--program: no program is called `nobody`' numasim experiment numasim/experiments/ci.toml --program nobody
+    wrong "a shard that is none" "invalid value '3/2' for '--shard.*expected I/N with I from 1 to N" numasim experiment numasim/experiments/ci.toml --results "$work/results" --shard 3/2
+    wrong "a shard with a width" "'--shard <I/N>' cannot be used with '--until|'--until <PERCENT>' cannot be used with '--shard" numasim experiment numasim/experiments/ci.toml --results "$work/results" --shard 1/2 --until 2
+    wrong "a shard without results" 'required arguments.*--results' numasim experiment numasim/experiments/ci.toml --shard 1/2
+    wrong "a width of nothing" "invalid value '0' for '--until" numasim experiment numasim/experiments/ci.toml --until 0
+    wrong "a kernel to compare that does not exist" '/nowhere: is no file: name a kernel image' numasim kernels "$work/nowhere" "$kernel"
+    mkdir -p "$work/no-results"
+    wrong "results that are none" 'holds no results: .numasim experiment FILE --results DIR. writes them' numasim merge "$work/no-results"
     wrong "a law that does not exist" '--only: no law is called `gravity`' numasim laws --only gravity
 }
 
