@@ -95,8 +95,8 @@ impl Reuse {
 
     /// The best that may be hoped of it, a standard error from what is likely: less space costs no
     /// more than this, more space saves as much. With more space than was ever read the hope is no
-    /// less than at first: a program that space did not help has a working set that did not fit yet,
-    /// or none.
+    /// less than at first: a program that space did not help may have a working set that did not
+    /// fit yet.
     #[must_use]
     pub fn hoped(&self) -> Beyond {
         let error = |variance: f64| variance.sqrt();

@@ -1,8 +1,8 @@
 //! Resident pages by node of each process. Reading `numa_maps` walks every page table entry of the
-//! process, so it is done only for busy processes, and for large ones only in one sample of several;
-//! in between the last reading stands. What is cheap to read is read in every sample, since the
-//! kernel's NUMA balancing may move pages at any time: who decides on pages that have moved since
-//! moves nothing, and waits to see what came of it.
+//! process, so it is done only for busy processes, and for large ones only in one sample of
+//! several; in between the last reading stands. What is cheap to read is read in every sample,
+//! since the kernel's NUMA balancing may move pages at any time, and a decision on pages that have
+//! moved since moves nothing.
 
 use crate::kernel::numa_maps::{parse, total};
 use crate::kernel::proc_fs::{ProcDir, Until};
