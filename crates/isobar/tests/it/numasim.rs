@@ -100,28 +100,31 @@ fn without_a_page_it_is_bad_input_with_the_remedy() {
 #[test]
 fn the_commands_of_numasims_experiments_are_isobars() {
     let folder = tempfile::tempdir().unwrap();
-    let (config, none) = (folder.path().join("isobar.toml"), folder.path().join("none"));
+    let none = folder.path().join("none");
     let experiments = concat!(env!("CARGO_MANIFEST_DIR"), "/../../numasim/experiments");
-    for path in std::fs::read_dir(experiments).unwrap().map(|entry| entry.unwrap().path()) {
-        let experiment: toml::Table = toml::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let own = std::fs::read_dir(experiments).unwrap().map(|entry| entry.unwrap().path());
+    // The mixes of the tournament have their contenders, and the files of these, in one file.
+    let field = Path::new(experiments).join("tournament/field.toml");
+    for path in own.filter(|path| path.is_file()).chain([field]) {
+        let text = std::fs::read_to_string(&path).unwrap().replace("{commands}", "\"chase\"");
+        let experiment: toml::Table = toml::from_str(&text).unwrap();
+        let files = experiment.get("files").and_then(toml::Value::as_table).cloned().unwrap_or_default();
         let contenders = experiment["contender"].as_array().unwrap();
-        let runs = contenders.iter().filter_map(|contender| contender.get("run")?.as_str());
         // Page mappings are compared without a manager, and so without its settings.
-        let Some(text) = experiment.get("files").and_then(|files| files.get("/etc/isobar.toml")?.as_str()) else {
-            assert_eq!(runs.count(), 0, "{}: a manager without settings", path.display());
-            continue;
-        };
-        std::fs::write(&config, text).unwrap();
-        let by_the_page = text.contains("counters = \"numasim\"");
-        for run in runs {
+        for run in contenders.iter().filter_map(|contender| contender.get("run")?.as_str()) {
+            let (name, settings) = files.iter().find(|(name, _)| run.contains(name.as_str())).unwrap_or_else(|| {
+                panic!("{}: a manager without settings: {run}", path.display());
+            });
+            let (config, settings) = (folder.path().join("config.toml"), settings.as_str().unwrap());
+            std::fs::write(&config, settings).unwrap();
             // A guest starts without recordings.
             let kept = folder.path().join("run.isobar");
             let _ = std::fs::remove_file(&kept);
-            let run = run.replace("/etc/isobar.toml", config.to_str().unwrap());
+            let run = run.replace(name.as_str(), config.to_str().unwrap());
             let run = run.replace("/tmp/run.isobar", kept.to_str().unwrap());
             let args: Vec<&str> = run.split_whitespace().skip(1).chain(["--dry-run", "--for", "1"]).collect();
             let said = said(&command(&args).env("ISOBAR_NUMASIM_PAGE", &none).output().unwrap());
-            if by_the_page {
+            if settings.contains("counters = \"numasim\"") {
                 said.refused(&["manage.counters = \"numasim\" works only in a numasim guest"]);
             } else {
                 assert_eq!(said.code, Some(0), "{}", said.err);

@@ -141,10 +141,12 @@ fn caches_of_programs_that_are_not_known_yet_are_left_as_they_are() {
         }
         let mut moved = 0;
         for epoch in 0..30u32 {
-            // Twice the misses, then half of them, every fourth second: never three readings alike.
-            let misses = if changing && epoch / 2 % 2 == 0 { 2.0 } else { 1.0 };
+            // Twice the misses, then half of them, every fourth second: never three readings alike. It
+            // waits for them.
+            let (misses, cpi) = if changing && epoch / 2 % 2 == 0 { (2.0, 7.0) } else { (1.0, 4.0) };
             let one = &mut seen.processes[3].threads[0];
-            one.llc_misses = Some(num::round(2.5e9 / 4.0 * 0.025 * misses));
+            *one = stream(4, 3, cpi);
+            one.llc_misses = one.llc_misses.map(|known| num::round(num::float(known) * misses));
             let plan = run(policy.as_mut(), &mut seen, 1).remove(0);
             moved += plan.actions.iter().filter(|action| matches!(action, Action::MoveThread { .. })).count();
         }
@@ -186,7 +188,7 @@ fn what_space_is_worth_is_learnt_by_a_division() {
         .collect()
     };
     let (mut policy, mut seen) = (policy(&ENTRY, ""), alone(["a", "b", "c", "d"]));
-    let divided = ways(&run(policy.as_mut(), &mut seen, 8));
+    let divided = ways(&run(policy.as_mut(), &mut seen, 3));
     assert_eq!(divided.len(), 2, "{divided:?}");
     assert!(
         divided[0].0 == 2 && divided[0].1.contains(&Tid(4)),
