@@ -15,6 +15,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -35,12 +36,19 @@ static char script[PATH_MOST], folder[PATH_MOST];
 static bool repeat;
 static volatile sig_atomic_t asked_to_end;
 
+static bool set_up;  // what was begun must be ended, however we leave
+static int step(const char *what, const char *out);
+
 __attribute__((noreturn, format(printf, 2, 3))) static void end_with(int status, const char *format, ...) {
     va_list values;
     va_start(values, format);
     fputs("real: ", stderr);
     vfprintf(stderr, format, values);
     fputc('\n', stderr);
+    if (set_up) {
+        set_up = false;  // if this fails as well, it is not tried again
+        step("end", "end.out");
+    }
     exit(status);
 }
 
@@ -72,8 +80,22 @@ static void read_arguments(char **argument) {
     free(whole);
 }
 
+// A path that stays the same when we go to a folder of our own; the file need not exist.
+static const char *absolute(const char *path) {
+    static char both[2][PATH_MOST];
+    static int used;
+    char here[PATH_MOST];
+    if (*path == '/') return path;
+    if (!getcwd(here, sizeof here)) end_with(1, "the working directory: %s", strerror(errno));
+    char *whole = both[used++];
+    if (snprintf(whole, PATH_MOST, "%s/%s", here, path) >= PATH_MOST) end_with(2, "%s: too long a path", path);
+    return whole;
+}
+
 // A folder of its own: beside the ready file, where the director keeps what a run leaves.
 static void take_folder(void) {
+    if (ready_file) ready_file = absolute(ready_file);
+    if (start_file) start_file = absolute(start_file);
     if (ready_file) {
         snprintf(folder, sizeof folder, "%s.folder", ready_file);
         if (mkdir(folder, 0755) != 0) end_with(1, "%s: %s", folder, strerror(errno));
@@ -122,7 +144,7 @@ static void print_figures(void) {
     double number;
     if (!file) return;  // a recipe need not have any
     while (fscanf(file, "%63s %lf", word, &number) == 2)
-        if (!strpbrk(word, "\"\\")) printf(",\"%s\":%.6f", word, number);
+        if (!strpbrk(word, "\"\\") && isfinite(number)) printf(",\"%s\":%.6f", word, number);
     fclose(file);
 }
 
@@ -144,14 +166,13 @@ static void tell_ready_and_wait(void) {
 int main(int argc, char **argv) {
     (void)argc;
     read_arguments(argv);
-    if (repeat) {
-        struct sigaction action = {.sa_handler = note_end};
-        sigaction(SIGTERM, &action, NULL);
-    }
+    struct sigaction action = {.sa_handler = note_end};
+    sigaction(SIGTERM, &action, NULL);
     double began = now(), seconds = 0, unfinished = 0, passes[PASSES_KEPT];
     long done = 0;
     uint64_t sum = 0;
     take_folder();
+    set_up = true;
     must("setup", step("setup", "setup.out"));
     double setup = now() - began;
     tell_ready_and_wait();
@@ -171,8 +192,11 @@ int main(int argc, char **argv) {
         done++;
         seconds += took;
     }
+    set_up = false;
     int ended = step("end", "end.out");
     if (!asked_to_end) must("end", ended);
+    // Without --repeat a signal leaves nothing to report.
+    if (asked_to_end && !repeat) end_with(1, "ended by SIGTERM");
     printf("{\"program\":\"%s\",\"seconds\":%.9f,\"setup_seconds\":%.9f,\"work\":%ld,\"unit\":\"passes\",\"checksum\":", name,
            seconds, setup, done);
     if (done) printf("%llu", (unsigned long long)sum);

@@ -108,6 +108,9 @@ pub struct Block {
     changes: Vec<(u8, Needs)>,
 }
 
+// Generated code reads the number where a block begins.
+const _: () = assert!(std::mem::offset_of!(Block, count) == 0);
+
 impl Block {
     /// Its instructions, one after another: their bytes and where they are.
     #[must_use]

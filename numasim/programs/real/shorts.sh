@@ -6,14 +6,20 @@
 # kib=2048
 
 rounds=${rounds:-4} kib=${kib:-2048}
-checksum() { sed 's/.*"checksum":\([0-9]*\).*/\1/'; }
+# The checksum of a program, which must have one.
+checksum() {
+    line=$("$@") || exit
+    sum=$(echo "$line" | sed -n 's/.*"checksum":\([0-9][0-9]*\).*/\1/p')
+    [ -n "$sum" ] || { echo "$1 printed no checksum" >&2; exit 1; }
+    echo "$sum"
+}
 case $1 in
 setup) ;;
 run)
     for round in $(seq "$rounds"); do
-        /bin/chase --size-kib "$kib" --work 150000 --seed "$round" | checksum || exit
-        /bin/stream --size-kib "$kib" --rounds 15 --seed "$round" | checksum || exit
-        /bin/sort --size-kib "$kib" --seed "$round" | checksum || exit
+        checksum /bin/chase --size-kib "$kib" --work 150000 --seed "$round"
+        checksum /bin/stream --size-kib "$kib" --rounds 15 --seed "$round"
+        checksum /bin/sort --size-kib "$kib" --seed "$round"
     done ;;
 end) ;;
 *) echo "usage: shorts.sh setup|run|end" >&2; exit 2 ;;

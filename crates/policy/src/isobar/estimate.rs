@@ -94,15 +94,15 @@ impl Reuse {
     }
 
     /// The best that may be hoped of it, a standard error from what is likely: less space costs no
-    /// more than this, more space saves as much. With more space than was ever read the hope is no
-    /// less than at first: a program that space did not help may have a working set that did not
-    /// fit yet.
+    /// more than this, more space saves as much. Of a program that `finds_nothing` in the cache the
+    /// hope is never less than at first, with more space than was ever read: its working set may not
+    /// have fitted yet.
     #[must_use]
-    pub fn hoped(&self) -> Beyond {
-        let error = |variance: f64| variance.sqrt();
-        let first = Self::unknown();
-        let more = (self.elasticity + error(self.variance)).max(first.elasticity + error(first.variance));
-        Beyond { less: (self.elasticity - error(self.variance)).max(0.0), more: more.min(0.9) }
+    pub fn hoped(&self, finds_nothing: bool) -> Beyond {
+        let of = |reuse: &Self| (reuse.elasticity, reuse.variance.sqrt());
+        let ((own, error), (first, doubt)) = (of(self), of(&Self::unknown()));
+        let least = if finds_nothing { first + doubt } else { 0.0 };
+        Beyond { less: (own - error).max(0.0), more: (own + error).max(least).min(0.9) }
     }
 
     /// Takes a reading: how the logarithm of the misses changed with that of the space.
@@ -145,6 +145,15 @@ mod tests {
         cpi.doubt();
         (0..30).for_each(|_| cpi.read(3.0, 5.0));
         assert!((cpi.compute + 5.0 * cpi.wait - 3.0).abs() < 0.05, "{cpi:?}");
+    }
+
+    /// A stream, by its readings, that finds nothing: its working set may be larger than what it had.
+    #[test]
+    fn what_finds_nothing_may_be_hoped_for() {
+        let mut stream = Reuse::unknown();
+        (0..20).for_each(|_| stream.read(0.0, -0.7));
+        assert!(stream.hoped(false).more < 0.1 && (stream.hoped(true).more - 0.5).abs() < 1e-9);
+        assert!(stream.hoped(true).less < 0.01);
     }
 
     #[test]

@@ -147,9 +147,10 @@ impl Isobar {
                     self.conclude(seen, domains, &trial, &verdict, plan);
                 } else {
                     let change = trial.change;
-                    trial.divided.iter().for_each(|llc| self.ways.keep(*llc));
                     let why = "those that were to gain by it ended, or do something else now";
-                    plan.notes.push(format!("change {change} stays unmeasured: {why}"));
+                    let stays = if trial.explores { "is taken back" } else { "stays" };
+                    plan.notes.push(format!("change {change} {stays} unmeasured: {why}"));
+                    self.leave_unmeasured(seen, &trial, plan);
                 }
             }
             Mode::Settling(left) if left > 0 || !self.goals.is_empty() => {
@@ -296,7 +297,7 @@ impl Isobar {
         let rest = Seconds(self.config.rest_seconds);
         if let Some(llc) = trial.divided {
             if undone {
-                self.ways.fail(llc, seen.time.0, rest.0);
+                self.ways.fail(llc, trial.explores, seen.time.0, rest.0);
                 self.ways.take_back(seen, llc, "what was measured fell short of it", &mut plan.actions);
                 self.mode = Mode::Settling(self.config.settle_epochs + self.config.window_epochs);
             } else {
@@ -317,6 +318,17 @@ impl Isobar {
         if undone {
             self.take_back(seen, domains, trial, plan);
             self.mode = Mode::Settling(self.config.settle_epochs + self.config.window_epochs);
+        }
+    }
+
+    /// A division of which no one can say what it did stays, unless it was made to learn from.
+    fn leave_unmeasured(&mut self, seen: &Observation, trial: &Trial, plan: &mut Plan) {
+        match trial.divided {
+            Some(llc) if trial.explores => {
+                self.ways.take_back(seen, llc, "nothing was learnt from it", &mut plan.actions);
+            }
+            Some(llc) => self.ways.keep(llc),
+            None => {}
         }
     }
 

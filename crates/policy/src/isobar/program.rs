@@ -1,6 +1,7 @@
 //! What is known of one program: how fast it was lately, what it is like, since when it has been
 //! like that, and what became of changes to it.
 
+use super::curves::Beyond;
 use super::estimate::{Cpi, Reuse};
 use super::math::{exp, ln};
 use isobar_model::{Cgroup, Pid, Seconds};
@@ -15,6 +16,8 @@ const IN_A_ROW: u32 = 2;
 pub const FEW: f64 = 5e-4;
 /// The same as a part of its time that it waits for them.
 const HARDLY_WAITS: f64 = 0.05;
+/// Part of what a program looks for in a cache below which it finds hardly anything there.
+const HARDLY_FINDS: f64 = 0.1;
 /// Part of a new reading in running means.
 const TAKEN: f64 = 0.3;
 /// Readings of a program's speed that are kept.
@@ -48,6 +51,8 @@ pub struct Reading {
     pub misses: f64,
     /// Cycles of misses an instruction, were they waited for one by one.
     pub exposure: f64,
+    /// The part of what it looks for in the cache that it finds there, where that is counted.
+    pub finds: Option<f64>,
     /// Lines that pass memory for each miss, where bandwidth is measured.
     pub lines: Option<f64>,
     /// Part of its pages that is not on a node where it runs.
@@ -195,6 +200,14 @@ impl Program {
         misses * each * self.cpi.wait / reading.cycles.max(1e-9)
     }
 
+    /// What may be hoped of its use of the cache. One that finds hardly anything there may have a
+    /// working set that did not fit yet.
+    #[must_use]
+    pub fn hoped(&self) -> Beyond {
+        let finds = self.last.and_then(|last| last.finds);
+        self.reuse.hoped(finds.is_some_and(|finds| finds < HARDLY_FINDS))
+    }
+
     /// Whether it waits for misses so little, by its last reading, that what a neighbour does to
     /// its cache does not matter.
     #[must_use]
@@ -278,7 +291,8 @@ mod tests {
     use super::*;
 
     fn reading(misses: f64, remote: f64) -> Reading {
-        Reading { speed: 1e9, cycles: 1.0, misses, exposure: 1.0, lines: None, remote: Some(remote), disturbed: false }
+        let (speed, cycles, exposure) = (1e9, 1.0, 1.0);
+        Reading { speed, cycles, misses, exposure, finds: None, lines: None, remote: Some(remote), disturbed: false }
     }
 
     fn program() -> Program {

@@ -113,6 +113,7 @@ pub fn weights(process: &Process, memory: &Memory) -> Option<Vec<f64>> {
 /// The reading of a process; `None` where it was not measured or executed nothing.
 fn reading(seen: &Observation, process: &Process, domains: &Domains, memory: &Memory, hertz: f64) -> Option<Reading> {
     let (mut instructions, mut all_cycles, mut misses, mut bytes) = (0.0, 0.0, 0.0, Some(0.0));
+    let mut references = Some(0.0);
     let mut on = vec![0.0; memory.nodes.len()];
     for thread in &process.threads {
         let (Some(done), Some(missed)) = (thread.instructions, thread.llc_misses) else { continue };
@@ -120,6 +121,7 @@ fn reading(seen: &Observation, process: &Process, domains: &Domains, memory: &Me
         instructions += done;
         all_cycles += spent;
         misses += num::float(missed);
+        references = references.and_then(|sum: f64| Some(sum + num::float(thread.llc_references?)));
         bytes = bytes.and_then(|sum: f64| Some(sum + thread.bandwidth?.0 * seen.interval.0));
         let node = thread.cpu.and_then(|cpu| domains.seat_of(cpu)).and_then(|seat| domains.node_of(seat));
         if let Some(at) = node.and_then(|node: NodeId| memory.position(node)) {
@@ -147,6 +149,7 @@ fn reading(seen: &Observation, process: &Process, domains: &Domains, memory: &Me
         cycles: all_cycles / instructions,
         misses: rate,
         exposure: rate * latency * hertz,
+        finds: references.filter(|all| *all > 0.0).map(|all| (1.0 - misses / all).clamp(0.0, 1.0)),
         lines: bytes.filter(|_| misses > 1000.0).map(|bytes| bytes / (misses * 64.0)),
         remote,
         disturbed: seen.page_moves.iter().any(|flight| flight.pid == process.pid),

@@ -3,7 +3,6 @@
 
 use super::config::Config;
 use super::curves::Beyond;
-use super::estimate::Reuse;
 use super::idle::{Idle, runs};
 use super::memory::Memory;
 use super::program::{FEW, Program};
@@ -190,7 +189,7 @@ impl Scene {
         let copied = COPIED.min(1.0 / (LINES * nearest.max(1e-12)));
         let mut scene = Self { units, traits, base, free, flows: Vec::new(), copied, watch };
         scene.hold(memory);
-        scene.bend(memory, programs, |reuse| Beyond::both(reuse.elasticity));
+        scene.bend(memory, programs, |program| Beyond::both(program.reuse.elasticity));
         scene.flows = scene.flows(seen, memory, programs);
         scene
     }
@@ -199,7 +198,7 @@ impl Scene {
     #[must_use]
     pub fn hoped(&self, memory: &Memory, programs: &Programs) -> Self {
         let mut scene = self.clone();
-        scene.bend(memory, programs, Reuse::hoped);
+        scene.bend(memory, programs, Program::hoped);
         scene
     }
 
@@ -256,7 +255,7 @@ impl Scene {
     }
 
     /// The miss curves, through the misses at the bytes that each program holds now.
-    fn bend(&mut self, memory: &Memory, programs: &Programs, beyond: impl Fn(&Reuse) -> Beyond) {
+    fn bend(&mut self, memory: &Memory, programs: &Programs, beyond: impl Fn(&Program) -> Beyond) {
         let most = memory.machine.llcs().iter().map(|cache| cache.bytes).fold(0.0, f64::max);
         for at in 0..self.units.len() {
             let unit = &self.units[at];
@@ -264,7 +263,7 @@ impl Scene {
             if program.misses > FEW && own < most {
                 let seen = programs.curves.get(&program.name).cloned().unwrap_or_default();
                 let now = (own, program.misses);
-                self.traits[unit.program].curve = seen.curve(most / unit.threads, now, beyond(&program.reuse));
+                self.traits[unit.program].curve = seen.curve(most / unit.threads, now, beyond(program));
             }
         }
     }

@@ -36,9 +36,12 @@ pub struct Ways {
     rests: BTreeMap<usize, (f64, u32)>,
     /// The cache that was looked at last.
     turn: usize,
-    /// Epochs for which it is not asked what might be learnt: that costs as much as all else, and
-    /// what is not known stays so.
-    wait: u32,
+    /// Epochs for which it is not asked what might be learnt of a cache: that costs as much as all
+    /// else, and what is not known stays so.
+    waits: BTreeMap<usize, u32>,
+    /// Until when nothing is tried on a cache to learn from, and how often that did not help in a
+    /// row.
+    explored: BTreeMap<usize, (f64, u32)>,
 }
 
 impl Ways {
@@ -111,9 +114,11 @@ impl Ways {
         }
     }
 
-    /// A division did not help: its cache is left alone, twice as long each time.
-    pub fn fail(&mut self, llc: usize, now: f64, rest: f64) {
-        let (until, failures) = self.rests.entry(llc).or_default();
+    /// A division did not help: its cache is left alone, twice as long each time. Where it was made
+    /// to learn from, only such are not made again.
+    pub fn fail(&mut self, llc: usize, explored: bool, now: f64, rest: f64) {
+        let rests = if explored { &mut self.explored } else { &mut self.rests };
+        let (until, failures) = rests.entry(llc).or_default();
         *until = now + rest * f64::from(1u32 << (*failures).min(12));
         *failures += 1;
     }
@@ -137,17 +142,37 @@ impl Ways {
         let capacity = Capacity::of(&seen.machine, &llcs[next]).filter(Capacity::is_divisible)?;
         let asked = (next, capacity, margin);
         let likely = best(seen, (scene, None), memory, config, asked);
-        self.wait = self.wait.saturating_sub(1);
-        let may_explore = self.wait == 0 && solutions(config, scene.units.len()) >= EXPLORE_SOLUTIONS;
-        if likely.is_some()
-            || self.divided.contains_key(&next)
-            || !may_explore
-            || !are_unlike(seen, scene, memory, next)
-        {
+        if likely.is_some() || self.divided.contains_key(&next) {
             return likely;
         }
-        self.wait = config.watch_epochs;
+        if !self.may_explore(seen, (scene, memory, config), next) {
+            return None;
+        }
         best(seen, (&scene.hoped(memory, programs), Some(scene)), memory, config, asked)
+    }
+
+    /// Whether to ask now what might be learnt of a cache: not often, not where a single answer
+    /// takes long, and only of programs that are all known and of which some can be parted.
+    fn may_explore(
+        &mut self,
+        seen: &Observation,
+        (scene, memory, config): (&Scene, &Memory, &Config),
+        llc: usize,
+    ) -> bool {
+        let rests = self.explored.get(&llc).is_some_and(|(until, _)| seen.time.0 < *until);
+        let quick = solutions(config, scene.units.len()) >= EXPLORE_SOLUTIONS;
+        if rests || !quick || !are_unlike(seen, scene, memory, llc) {
+            return false;
+        }
+        // A cache has its turn once in as many epochs as there are caches.
+        let turns = u32::try_from(seen.machine.llcs().len()).unwrap_or(u32::MAX);
+        let wait = self.waits.entry(llc).or_default();
+        if *wait > 0 {
+            *wait = wait.saturating_sub(turns);
+            return false;
+        }
+        *wait = config.watch_epochs.saturating_sub(1);
+        true
     }
 
     /// Carries a proposal out.
@@ -169,6 +194,8 @@ impl Ways {
     /// A division stays.
     pub fn keep(&mut self, llc: usize) {
         self.before.remove(&llc);
+        self.rests.remove(&llc);
+        self.explored.remove(&llc);
     }
 
     /// Takes a division back: what it took the place of is there again, once it is followed.
@@ -183,12 +210,14 @@ impl Ways {
     }
 }
 
-/// Whether programs of two names that miss share a cache: only such are parted to learn from.
+/// Whether programs of two names that miss share a cache, all of them known and none that misses
+/// protected: only such are parted to learn from.
 fn are_unlike(seen: &Observation, scene: &Scene, memory: &Memory, llc: usize) -> bool {
     let list = members(seen, scene, memory, llc);
-    let missing = list.iter().filter(|(_, at)| scene.traits[scene.units[*at].program].misses > FEW);
-    let names: BTreeSet<&str> = missing.map(|(_, at)| &*seen.processes[scene.units[*at].program].name).collect();
-    names.len() > 1
+    let traits = |at: usize| &scene.traits[scene.units[at].program];
+    let missing = || list.iter().filter(|(_, at)| traits(*at).misses > FEW);
+    let names: BTreeSet<&str> = missing().map(|(_, at)| &*seen.processes[scene.units[*at].program].name).collect();
+    list.iter().all(|(_, at)| traits(*at).known) && names.len() > 1 && !missing().any(|(_, at)| traits(*at).protected)
 }
 
 /// Asks for a division.

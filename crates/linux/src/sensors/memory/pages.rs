@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 pub struct PageReader {
     every: u64,
     budget: f64,
+    /// The last process that was read though it was not due.
+    last_early: u32,
     min_ticks_a_second: f64,
     /// Whether the kernel has `numa_maps` at all (`CONFIG_NUMA`, `CONFIG_PROC_PAGE_MONITOR`).
     pub supported: bool,
@@ -33,6 +35,7 @@ impl PageReader {
         Self {
             every: u64::from(every.max(1)),
             budget,
+            last_early: 0,
             min_ticks_a_second: min_share * num::float(procfs::ticks_per_second()),
             supported: std::path::Path::new("/proc/self/numa_maps").exists(),
             denied: 0,
@@ -56,14 +59,33 @@ impl PageReader {
             denied += usize::from(!Self::read_one(*pid, process, files, round));
         }
         self.denied = self.denied.max(denied);
-        let mut left =
-            Duration::try_from_secs_f64(self.budget * interval).unwrap_or_default().saturating_sub(began.elapsed());
-        for (pid, process) in processes.iter_mut().filter(|(_, process)| self.is_early(process, round, interval)) {
+        self.read_early(processes, files, (round, interval), began);
+    }
+
+    /// Reads those that are not due as far as the budget goes, those first that come after the one
+    /// that was read so last.
+    fn read_early(
+        &mut self,
+        processes: &mut BTreeMap<u32, ProcessState>,
+        files: &mut ProcDir,
+        (round, interval): (u64, f64),
+        began: Instant,
+    ) {
+        let budget = Duration::try_from_secs_f64(self.budget * interval).unwrap_or_default();
+        if began.elapsed() >= budget {
+            return;
+        }
+        let early = |process: &ProcessState| self.is_early(process, round, interval);
+        let mut pids: Vec<u32> = processes.iter().filter(|(_, one)| early(one)).map(|(pid, _)| *pid).collect();
+        let after = pids.partition_point(|pid| *pid <= self.last_early);
+        pids.rotate_left(after);
+        for pid in pids {
+            let Some(process) = processes.get_mut(&pid) else { continue };
             // What it took the last time is what it will take.
-            let Some(rest) = left.checked_sub(process.pages_took) else { continue };
-            let began = Instant::now();
-            Self::read_one(*pid, process, files, round);
-            left = rest.saturating_sub(began.elapsed().saturating_sub(process.pages_took));
+            if began.elapsed() + process.pages_took <= budget {
+                Self::read_one(pid, process, files, round);
+                self.last_early = pid;
+            }
         }
     }
 
