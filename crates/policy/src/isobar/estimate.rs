@@ -95,8 +95,8 @@ impl Reuse {
 
     /// The best that may be hoped of it, a standard error from what is likely: less space costs no
     /// more than this, more space saves as much. Of a program that `finds_nothing` in the cache the
-    /// hope is never less than at first, with more space than was ever read: its working set may not
-    /// have fitted yet.
+    /// hope is never less than at first, with more space than was ever read: its working set may
+    /// not have fitted yet.
     #[must_use]
     pub fn hoped(&self, finds_nothing: bool) -> Beyond {
         let of = |reuse: &Self| (reuse.elasticity, reuse.variance.sqrt());
@@ -147,7 +147,8 @@ mod tests {
         assert!((cpi.compute + 5.0 * cpi.wait - 3.0).abs() < 0.05, "{cpi:?}");
     }
 
-    /// A stream, by its readings, that finds nothing: its working set may be larger than what it had.
+    /// A stream, by its readings, that finds nothing: its working set may be larger than what it
+    /// had.
     #[test]
     fn what_finds_nothing_may_be_hoped_for() {
         let mut stream = Reuse::unknown();
