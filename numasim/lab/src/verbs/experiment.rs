@@ -15,6 +15,7 @@ use numasim_lab::stopping::{MOST_BOOTS, Rule, Stop};
 use numasim_lab::stored::slug;
 use numasim_lab::summary::Summary;
 use numasim_lab::{LabError, recipe, report};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use std::time::Duration;
 /// Runs experiments. 1 where a boot or a run did not count.
 pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     let read = args.files.iter().map(|file| Read::of(file, args)).collect::<Result<Vec<_>, _>>()?;
+    distinct(&read)?;
     if let Some(folder) = &args.results {
         std::fs::create_dir_all(folder).map_err(|error| LabError::io(folder, error))?;
     }
@@ -127,7 +129,7 @@ pub(super) fn entries(
         Ok(Entry {
             store: store(read, host, &experiment, &commit, args)?,
             label: if several { format!("{}, ", experiment.name) } else { String::new() },
-            folder: if several { folder.join(kept_as(read, &experiment)) } else { folder.to_owned() },
+            folder: if several { folder.join(slug(&experiment.name)) } else { folder.to_owned() },
             rule: Rule { until_percent: args.until, most, budget },
             options: options(args),
             host: host.clone(),
@@ -161,9 +163,22 @@ fn store(
     Ok(Some(Store { folder, identity, command, commit: commit.to_owned() }))
 }
 
-/// The folder of one of several: the program where programs run one at a time, else the experiment.
-fn kept_as(read: &Read, experiment: &Experiment) -> String {
-    if read.whole.one_at_a_time { programs(experiment) } else { slug(&experiment.name) }
+/// Whether each experiment has a name, and so a folder, of its own.
+pub(super) fn distinct(read: &[Read]) -> Result<(), LabError> {
+    let named = |read: &Read| {
+        let file = read.file.display().to_string();
+        apart(read).map(move |one| (slug(&one.name), one.name, file.clone())).collect::<Vec<_>>()
+    };
+    let mut seen: BTreeMap<String, (String, String)> = BTreeMap::new();
+    for (folder, name, file) in read.iter().flat_map(named) {
+        if let Some((other, first)) = seen.get(&folder) {
+            let same = if *other == name { format!("`{name}`") } else { format!("`{name}`, and one there `{other}`") };
+            let problem = format!("name: an experiment is called {same}, as in {first}: give each a name of its own");
+            return Err(LabError::input(&file, problem));
+        }
+        seen.insert(folder, (name, file));
+    }
+    Ok(())
 }
 
 /// Whether each part of a name that is asked for is one of a contender.
@@ -218,3 +233,7 @@ fn contents(experiment: &Experiment, file: &Path, args: &ExperimentArgs) -> Cont
             .collect(),
     }
 }
+
+#[cfg(test)]
+#[path = "experiment_tests.rs"]
+mod tests;

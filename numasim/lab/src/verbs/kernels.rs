@@ -2,7 +2,7 @@
 //! times. Boots of one seed are compared with each other.
 
 use super::campaign::{self, Entry, Outcome};
-use super::experiment::{Parts, Read, entries};
+use super::experiment::{Parts, Read, distinct, entries};
 use super::print;
 use crate::args::{ExperimentArgs, KernelsArgs};
 use numasim_guest::wire::Line;
@@ -20,6 +20,7 @@ pub fn run(args: &KernelsArgs, interrupted: &AtomicBool) -> Result<u8, LabError>
     [&args.a, &args.b].into_iter().try_for_each(|kernel| there(kernel))?;
     let asked = experiments(args);
     let read = asked.files.iter().map(|file| stock(Read::of(file, &asked)?, args)).collect::<Result<Vec<_>, _>>()?;
+    distinct(&read)?;
     if let Some(folder) = &asked.results {
         std::fs::create_dir_all(folder).map_err(|error| LabError::io(folder, error))?;
     }
