@@ -33,8 +33,10 @@ pub struct Contents {
 pub struct Image {
     /// The packed guest, without an order.
     pub archive: PathBuf,
-    /// The plugin.
+    /// The plugin: a copy, for its file may be built anew while boots run.
     pub plugin: Option<PathBuf>,
+    /// The file that it is a copy of.
+    pub plugin_from: Option<PathBuf>,
     /// Folder of scratch files; the archive lies in it.
     folder: std::sync::Arc<Scratch>,
 }
@@ -74,7 +76,27 @@ pub fn build(contents: &Contents, plain: bool) -> Result<Image, LabError> {
     let archive = folder.path().join("guest.cpio");
     pack(&root, &archive)?;
     std::fs::remove_dir_all(&root).map_err(|error| LabError::io(&root, error))?;
-    Ok(Image { archive, plugin: built.plugin, folder: std::sync::Arc::new(folder) })
+    let plugin =
+        built.plugin.as_deref().map(|plugin| preloadable(plugin, &folder.path().join("plugin"))).transpose()?;
+    Ok(Image { archive, plugin, plugin_from: built.plugin, folder: std::sync::Arc::new(folder) })
+}
+
+/// A copy of a file under its own name in a folder, which is made: what is hashed is what boots,
+/// whatever becomes of the file meanwhile.
+///
+/// # Errors
+/// The file or the folder refuses.
+pub fn held(file: &Path, folder: &Path) -> Result<PathBuf, LabError> {
+    std::fs::create_dir_all(folder).map_err(|error| LabError::io(folder, error))?;
+    let to = folder.join(file.file_name().unwrap_or_default());
+    copy(file, &to).map(|()| to)
+}
+
+/// The same of a library that is loaded by `LD_PRELOAD`, which parts paths at blanks and colons:
+/// the file itself where the copy's folder has any.
+fn preloadable(library: &Path, folder: &Path) -> Result<PathBuf, LabError> {
+    let parted = |path: &Path| path.to_string_lossy().contains([' ', ':']);
+    if parted(folder) { Ok(library.to_owned()) } else { held(library, folder) }
 }
 
 impl Image {
@@ -357,4 +379,20 @@ fn checked(what: &str, command: &mut Command) -> Result<(), LabError> {
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     let first = errors.lines().find(|line| line.starts_with("error")).or_else(|| errors.lines().last());
     Err(LabError::Boot(format!("{what}: {}: {}", output.status, first.unwrap_or("no message"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_held_file_stays_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let built = folder.path().join("libnumasim.so");
+        std::fs::write(&built, "first").unwrap();
+        let copy = preloadable(&built, &folder.path().join("held")).unwrap();
+        std::fs::write(&built, "second").unwrap();
+        assert_eq!(std::fs::read_to_string(copy).unwrap(), "first");
+        assert_eq!(preloadable(&built, &folder.path().join("a b")).unwrap(), built, "LD_PRELOAD would part it");
+    }
 }

@@ -29,7 +29,7 @@ pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabErr
     }
     let scratch = Scratch::new()?;
     let folder = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
-    let mut parts = Parts::default();
+    let mut parts = Parts::under(fetch::qemu()?, &fetch::kernel()?, &scratch.path().join("kernel"))?;
     let hosts = read.iter().map(|read| parts.host(read, args)).collect::<Result<Vec<_>, _>>()?;
     let entries = entries(&read, &hosts, &folder, args)?;
     let (outcomes, done) = campaign::run(&entries, args.budget.is_some(), args.jobs, interrupted);
@@ -78,23 +78,21 @@ fn options(args: &ExperimentArgs) -> Options {
 }
 
 /// What is found and built once for all experiments that need the same.
-#[derive(Default)]
 pub(super) struct Parts {
-    found: Option<(Qemu, PathBuf)>,
+    qemu: Qemu,
+    /// A copy of the kernel, and its file.
+    kernel: (PathBuf, PathBuf),
     images: Vec<(Contents, Image)>,
 }
 
 impl Parts {
-    /// With this kernel, whatever others are here.
-    pub(super) fn under(qemu: Qemu, kernel: PathBuf) -> Self {
-        Self { found: Some((qemu, kernel)), images: Vec::new() }
+    /// With this kernel, whatever others are here; it is copied into a folder.
+    pub(super) fn under(qemu: Qemu, kernel: &Path, folder: &Path) -> Result<Self, LabError> {
+        let copy = image::held(kernel, folder)?;
+        Ok(Self { qemu, kernel: (copy, kernel.to_owned()), images: Vec::new() })
     }
 
     pub(super) fn host(&mut self, read: &Read, args: &ExperimentArgs) -> Result<Host, LabError> {
-        let found = match &self.found {
-            Some(found) => found.clone(),
-            None => self.found.insert((fetch::qemu()?, fetch::kernel()?)).clone(),
-        };
         let contents = contents(&read.whole, &read.file, args);
         let image = match self.images.iter().find(|(other, _)| *other == contents) {
             Some((_, image)) => image.clone(),
@@ -104,7 +102,9 @@ impl Parts {
                 built
             }
         };
-        let host = Host::of(read.machine.clone(), found, image, read.whole.boot_limit_seconds);
+        let (kernel, from) = self.kernel.clone();
+        let found = (self.qemu.clone(), from.clone());
+        let host = Host::of(read.machine.clone(), found, image, read.whole.boot_limit_seconds).under(kernel, from);
         Ok(host.keeping(args.keep.is_some()).kernel_scaled(read.whole.scaled_kernel))
     }
 }

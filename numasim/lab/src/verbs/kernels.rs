@@ -11,7 +11,7 @@ use numasim_lab::overview::overview;
 use numasim_lab::plan;
 use numasim_lab::scratch::Scratch;
 use numasim_lab::summary::{Boot, Counted, Head, Summary, counted, together};
-use numasim_lab::{LabError, fetch, report};
+use numasim_lab::{LabError, fetch, image, report};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -25,10 +25,11 @@ pub fn run(args: &KernelsArgs, interrupted: &AtomicBool) -> Result<u8, LabError>
         std::fs::create_dir_all(folder).map_err(|error| LabError::io(folder, error))?;
     }
     let scratch = Scratch::new()?;
-    let mut parts = Parts::under(fetch::qemu()?, args.a.clone());
+    let folder = |kernel: &str| scratch.path().join(format!("kernel-{kernel}"));
+    let mut parts = Parts::under(fetch::qemu()?, &args.a, &folder("A"))?;
     let under_a = read.iter().map(|read| parts.host(read, &asked)).collect::<Result<Vec<_>, _>>()?;
-    let mut under_b = under_a.clone();
-    under_b.iter_mut().for_each(|host| host.kernel.clone_from(&args.b));
+    let b = image::held(&args.b, &folder("B"))?;
+    let under_b: Vec<_> = under_a.iter().map(|host| host.clone().under(b.clone(), args.b.clone())).collect();
     let a = entries(&read, &under_a, &scratch.path().join("A"), &asked)?;
     let b = entries(&read, &under_b, &scratch.path().join("B"), &asked)?;
     let all: Vec<Entry> = a.into_iter().zip(b).flat_map(|(a, b)| [of_kernel(a, "A"), of_kernel(b, "B")]).collect();
