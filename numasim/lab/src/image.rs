@@ -100,6 +100,13 @@ fn preloadable(library: &Path, folder: &Path) -> Result<PathBuf, LabError> {
 }
 
 impl Image {
+    /// One that nothing boots, for tests of what only looks at it.
+    #[cfg(test)]
+    pub(crate) fn nowhere() -> Self {
+        let folder = std::sync::Arc::new(Scratch::new().unwrap());
+        Self { archive: "guest.cpio".into(), plugin: Some("libnumasim.so".into()), plugin_from: None, folder }
+    }
+
     /// The guest with further files laid over it (path in the guest to content), at `to`: archives
     /// may follow one another (see Documentation/driver-api/early-userspace/buffer-format.rst).
     ///
