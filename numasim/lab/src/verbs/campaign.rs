@@ -1,6 +1,7 @@
 //! Boots of one or several experiments, some side by side, until each experiment has enough. A boot
 //! whose result is stored is read instead of run again, and one that ends well is stored.
 
+use super::origin;
 use super::progress::{self, Watched};
 use numasim_lab::LabError;
 use numasim_lab::boot::{self, Host, Task, boot};
@@ -239,6 +240,13 @@ impl Stand {
 }
 
 impl Entry {
+    /// The command that boots one of its boots again names the kernel.
+    pub fn name_kernel(&mut self) {
+        if let Some(store) = &mut self.store {
+            store.command = origin::under(&self.host.kernel_from, &store.command);
+        }
+    }
+
     /// The table of some boots.
     pub fn summary(&self, boots: &[Boot]) -> numasim_lab::summary::Summary {
         let scales = (self.host.spec.time_scale, self.host.spec.cache_scale);

@@ -31,7 +31,10 @@ pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabErr
     let folder = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
     let mut parts = Parts::under(fetch::qemu()?, &fetch::kernel()?, &scratch.path().join("kernel"))?;
     let hosts = read.iter().map(|read| parts.host(read, args)).collect::<Result<Vec<_>, _>>()?;
-    let entries = entries(&read, &hosts, &folder, args)?;
+    let mut entries = entries(&read, &hosts, &folder, args)?;
+    if std::env::var_os(fetch::KERNEL_VARIABLE).is_some_and(|named| !named.is_empty()) {
+        entries.iter_mut().for_each(Entry::name_kernel);
+    }
     let (outcomes, done) = campaign::run(&entries, args.budget.is_some(), args.jobs, interrupted);
     let mut code = 0;
     let ended = outcomes.iter().zip(&entries).filter(|(outcome, _)| done.is_ok() || outcome.stop.is_some());
@@ -49,6 +52,8 @@ pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabErr
 pub(super) struct Read {
     pub(super) file: PathBuf,
     pub(super) whole: Experiment,
+    /// Names of contenders by which `--only` chooses the same as ran; empty: all ran.
+    pub(super) only: Vec<String>,
     machine: Machine,
 }
 
@@ -69,7 +74,7 @@ impl Read {
         for one in whole.apart() {
             plan::order(&one, &machine.spec, 0, &options).map_err(wrong)?;
         }
-        Ok(Self { file: file.to_owned(), whole, machine })
+        Ok(Self { file: file.to_owned(), whole, only: args.only.clone(), machine })
     }
 }
 
@@ -159,7 +164,7 @@ fn store(
     let Some(folder) = args.results.clone() else { return Ok(None) };
     let identity = Identity::of(experiment, &options(args), host)?;
     let program = read.whole.one_at_a_time.then(|| programs(experiment));
-    let command = origin::command(&read.file, args, program.as_deref());
+    let command = origin::command(&read.file, args, &read.only, program.as_deref());
     Ok(Some(Store { folder, identity, command, commit: commit.to_owned() }))
 }
 

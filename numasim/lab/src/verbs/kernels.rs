@@ -44,9 +44,7 @@ pub fn run(args: &KernelsArgs, interrupted: &AtomicBool) -> Result<u8, LabError>
 /// The entry as people and results call it.
 fn of_kernel(mut entry: Entry, kernel: &str) -> Entry {
     entry.label = format!("{}, kernel {kernel}, ", entry.experiment.name);
-    if let Some(store) = &mut entry.store {
-        store.command = store.command.replacen("numasim experiment", "numasim kernels A B", 1);
-    }
+    entry.name_kernel();
     entry
 }
 
@@ -83,6 +81,7 @@ fn stock(mut read: Read, args: &KernelsArgs) -> Result<Read, LabError> {
     if args.only.is_empty() {
         read.whole.compare_with = None;
         read.whole.contender.retain(|one| matches!(one, Contender::Linux { before: None, .. }));
+        read.only = read.whole.contender.iter().map(Contender::name).collect();
     }
     if read.whole.contender.is_empty() {
         let problem = "contender: none is stock Linux (kind = \"linux\"): name what is to run with --only";
