@@ -1,6 +1,6 @@
 //! `numasim experiment`: boots side by side, then the tables.
 
-use super::campaign::{self, Entry, Outcome, Store};
+use super::campaign::{self, Entry, Outcome, Store, Turns};
 use super::{origin, print};
 use crate::args::ExperimentArgs;
 use numasim_lab::boot::Host;
@@ -35,7 +35,8 @@ pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabErr
     if std::env::var_os(fetch::KERNEL_VARIABLE).is_some_and(|named| !named.is_empty()) {
         entries.iter_mut().for_each(Entry::name_kernel);
     }
-    let (outcomes, done) = campaign::run(&entries, args.budget.is_some(), args.jobs, interrupted);
+    let turns = if args.budget.is_some() { Turns::Each } else { Turns::Whole };
+    let (outcomes, done) = campaign::run(&entries, turns, args.jobs, interrupted);
     let mut code = 0;
     let ended = outcomes.iter().zip(&entries).filter(|(outcome, _)| done.is_ok() || outcome.stop.is_some());
     for (Outcome { boots, stop }, entry) in ended {
