@@ -181,16 +181,26 @@ fn remapped() -> Result<OsString, LabError> {
     }
     let folders = [(fetch::workspace(), "/numasim"), (target(), "/numasim/target")];
     let all = folders.into_iter().chain(registries().into_iter().map(|folder| (folder, "/cargo")));
-    let mut flags: Vec<OsString> =
-        std::env::var("RUSTFLAGS").unwrap_or_default().split_whitespace().map(OsString::from).collect();
+    let variable = |name| std::env::var(name).ok();
+    let mut flags = flags(variable("CARGO_ENCODED_RUSTFLAGS").as_deref(), variable("RUSTFLAGS").as_deref());
     for (folder, name) in all {
         let mut flag = OsString::from("--remap-path-prefix=");
         flag.push(folder);
         flag.push(format!("={name}"));
         flags.push(flag);
     }
-    // Parted by the character that CARGO_ENCODED_RUSTFLAGS wants.
-    Ok(flags.join(OsString::from("\u{1f}").as_os_str()))
+    Ok(flags.join(OsString::from(ENCODED).as_os_str()))
+}
+
+/// The character by which `CARGO_ENCODED_RUSTFLAGS` parts flags.
+const ENCODED: &str = "\u{1f}";
+
+/// The caller's own flags: as cargo does, the encoded ones alone where they are set.
+fn flags(encoded: Option<&str>, plain: Option<&str>) -> Vec<OsString> {
+    match encoded {
+        Some(encoded) => encoded.split(ENCODED).filter(|flag| !flag.is_empty()).map(OsString::from).collect(),
+        None => plain.unwrap_or_default().split_whitespace().map(OsString::from).collect(),
+    }
 }
 
 /// What is not named by a variable is built: `NUMASIM_PLUGIN`, and `NUMASIM_` with the name of a
@@ -391,6 +401,13 @@ fn checked(what: &str, command: &mut Command) -> Result<(), LabError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flags_of_the_caller_are_those_that_cargo_would_take() {
+        assert_eq!(flags(None, Some("-C opt-level=1  -g")), ["-C", "opt-level=1", "-g"]);
+        assert_eq!(flags(Some("--cfg\u{1f}name=\"a b\""), Some("-g")), ["--cfg", "name=\"a b\""]);
+        assert_eq!((flags(Some(""), Some("-g")).len(), flags(None, None).len()), (0, 0));
+    }
 
     #[test]
     fn a_held_file_stays_as_it_was() {
