@@ -162,6 +162,18 @@ fn two_folders_become_one_table_and_the_csv_says_the_same() {
     }
 }
 
+/// A folder beside that of the page, whose name has blanks.
+#[test]
+fn figures_are_linked_wherever_they_lie() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    keep(&at.join("r"), &[boot(1, [2.0, 2.0, 1.0], "f")]);
+    std::fs::create_dir(at.join("docs")).unwrap();
+    said(&numasim(at, &["report", "r", "-o", "docs/page.md", "--figures", "my images"]));
+    let page = std::fs::read_to_string(at.join("docs/page.md")).unwrap();
+    assert!(page.contains("](<../my images/overview.svg>)") && at.join("my images/overview.svg").is_file(), "{page}");
+}
+
 /// Two images: two tables, and a line that says so. By seed 1 alone the mover is ahead, by seed 2
 /// behind; an average would hide both.
 #[test]
