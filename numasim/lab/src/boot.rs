@@ -22,8 +22,10 @@ use std::time::Duration;
 pub struct Host {
     /// The emulator.
     pub qemu: Qemu,
-    /// The guest's kernel.
+    /// The guest's kernel: the file that boots.
     pub kernel: PathBuf,
+    /// The file that was named or found, of which the kernel may be a copy.
+    pub kernel_from: PathBuf,
     /// What the guest holds.
     pub image: Image,
     /// The machine.
@@ -54,13 +56,20 @@ impl Host {
     #[must_use]
     pub fn of(machine: Machine, (qemu, kernel): (Qemu, PathBuf), image: Image, limit_seconds: u32) -> Self {
         let (spec, machine) = (machine.spec, machine.text);
-        Self { qemu, kernel, image, spec, machine, limit_seconds, keep: false, scaled_kernel: false }
+        let kernel_from = kernel.clone();
+        Self { qemu, kernel, kernel_from, image, spec, machine, limit_seconds, keep: false, scaled_kernel: false }
     }
 
     /// The same, whose boots leave all that they were made of.
     #[must_use]
     pub fn keeping(self, keep: bool) -> Self {
         Self { keep, ..self }
+    }
+
+    /// The same under another kernel: a copy, and the file that it is a copy of.
+    #[must_use]
+    pub fn under(self, kernel: PathBuf, kernel_from: PathBuf) -> Self {
+        Self { kernel, kernel_from, ..self }
     }
 
     /// The same, whose kernel's constants are scaled as the machine is, or not.
@@ -159,7 +168,7 @@ fn once(host: &Host, task: &Task<'_>, folder: &Path, interrupted: &AtomicBool) -
         out: folder.to_owned(),
     };
     let arguments = command::arguments(&host.spec, &files)?;
-    write(&folder.join(left::COMMAND), &shown(&host.qemu.binary, files.plugin.as_deref(), &arguments))?;
+    write(&folder.join(left::COMMAND), &by_hand(host, &files)?)?;
     let start = qemu::Start {
         binary: &host.qemu.binary,
         arguments: &arguments,
@@ -176,6 +185,15 @@ fn once(host: &Host, task: &Task<'_>, folder: &Path, interrupted: &AtomicBool) -
         brought::write(&remains.lines, folder)?;
     }
     Ok(Booted { ending: judge(stop, &remains), remains })
+}
+
+/// The command line with the files that were named or found: the copies that boot are removed when
+/// numasim ends.
+fn by_hand(host: &Host, files: &Files) -> Result<String, LabError> {
+    let plugin = files.plugin.as_ref().and(host.image.plugin_from.clone());
+    let files = Files { kernel: host.kernel_from.clone(), plugin, ..files.clone() };
+    let arguments = command::arguments(&host.spec, &files)?;
+    Ok(shown(&host.qemu.binary, files.plugin.as_deref(), &arguments))
 }
 
 /// The command line, as a shell reads it: run there again, it leaves the same.

@@ -244,6 +244,9 @@ impl Experiment {
         within("scale.cache", self.scale.cache, 1.0, 1000.0)?;
         counted("scale.node_mib", self.scale.node_mib, 64, 8192)?;
         distinct("program", self.program.iter().map(|program| program.name.clone()))?;
+        if self.contender.is_empty() {
+            return Err("contender: none: write [[contender]] or field = \"FILE\"".to_owned());
+        }
         distinct("contender", self.contender.iter().map(Contender::name))?;
         self.check_baseline()?;
         self.program.iter().try_for_each(Program::check)?;

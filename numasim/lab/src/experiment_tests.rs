@@ -42,6 +42,8 @@ fn bad_experiments_get_one_line() {
         text
     };
     assert!(bad("machine", "machin").contains("machin"));
+    let contenders = &TEXT[TEXT.find("[[contender]]").unwrap()..];
+    assert_eq!(bad(contenders, ""), "t.toml: contender: none: write [[contender]] or field = \"FILE\"");
     assert!(
         bad("machine", "compare_with = \"hurd\"\nmachine")
             .contains("compare_with: no contender is called `hurd`; there are linux")

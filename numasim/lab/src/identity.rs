@@ -3,21 +3,24 @@
 //! files; it runs nothing.
 
 use crate::boot::Host;
+use crate::command::{self, Files};
 use crate::error::LabError;
 use crate::experiment::Experiment;
-use crate::plan::{Options, contenders};
+use crate::kernel;
+use crate::plan::{self, Options, contenders};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// SHA-256 of each thing that a boot depends on, but its seed, in hexadecimal digits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
     /// The experiment as it was read, and which contenders ran; not how many boots, the first seed,
-    /// what it asks, the host's limit of time, or what is compared with what.
+    /// what it asks, the host's limit of time, or what is compared with what. And what it comes to:
+    /// the order of a boot, QEMU's arguments, and the kernel's constants where they are scaled.
     pub experiment: String,
     /// The machine file.
     pub machine: String,
@@ -38,7 +41,7 @@ impl Identity {
     /// A file cannot be read.
     pub fn of(experiment: &Experiment, options: &Options, host: &Host) -> Result<Self, LabError> {
         Ok(Self {
-            experiment: of_text(&settings(experiment, options)?),
+            experiment: of_text(&[settings(experiment, options)?, comes_to(experiment, options, host)?].join("\n")),
             machine: of_text(&host.machine),
             kernel: of_file(&host.kernel)?,
             qemu: of_file(&host.qemu.path())?,
@@ -83,6 +86,31 @@ fn settings(experiment: &Experiment, options: &Options) -> Result<String, LabErr
     serde_json::to_string(&same).map_err(|error| LabError::Boot(error.to_string()))
 }
 
+/// What numasim makes of an experiment, which another numasim may make otherwise: the order that
+/// the seed rotates, QEMU's arguments without folders and seed, and lines of the kernel's constants.
+fn comes_to(experiment: &Experiment, options: &Options, host: &Host) -> Result<String, LabError> {
+    let unrotated = Experiment { seed: 0, ..experiment.clone() };
+    let order = plan::order(&unrotated, &host.spec, 0, options);
+    let order = order.map_err(|problem| LabError::input(&experiment.name, problem))?;
+    let order = serde_json::to_string(&order).map_err(|error| LabError::Boot(error.to_string()))?;
+    let arguments = command::arguments(&host.spec, &nowhere(host.image.plugin.is_some()))?;
+    let constants = if host.scaled_kernel { kernel::lines(&host.spec) } else { String::new() };
+    Ok([order, arguments.join("\n"), constants].join("\n"))
+}
+
+/// Files whose folders are left out.
+fn nowhere(plugin: bool) -> Files {
+    Files {
+        firmware: Vec::new(),
+        kernel: "kernel".into(),
+        initramfs: "initramfs".into(),
+        plugin: plugin.then(|| "plugin".into()),
+        seed: 0,
+        page_trace: false,
+        out: PathBuf::new(),
+    }
+}
+
 /// SHA-256 of a text, in hexadecimal digits.
 #[must_use]
 pub fn of_text(text: &str) -> String {
@@ -107,6 +135,8 @@ pub fn of_file(path: &Path) -> Result<String, LabError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fetch::Qemu;
+    use crate::image::Image;
 
     const TEXT: &str = "name = \"t\"\nmachine = \"small-2x2\"\n[[program]]\nname = \"a\"\nrun = \"chase\"\n\
                         [[contender]]\nkind = \"linux\"\nnuma_balancing = true\n[[contender]]\nkind = \"numad\"\n";
@@ -125,6 +155,29 @@ mod tests {
         assert_ne!(of(TEXT, &[]), of(&TEXT.replacen("chase", "chase --work 5", 1), &[]));
         assert_ne!(of(TEXT, &[]), of(TEXT, &["linux"]), "contenders run one after another in a boot");
         assert_eq!(of(TEXT, &[]), of(TEXT, &["linux", "numad"]));
+    }
+
+    /// The experiment's part for a host without files.
+    fn made_of(text: &str, change: impl FnOnce(&mut Host)) -> String {
+        let experiment = Experiment::parse(text, "t.toml").unwrap();
+        let machine = crate::machine::named("small-2x2", experiment.scale).unwrap();
+        let qemu = Qemu { binary: "qemu".into(), version: "10".into(), firmware: vec!["somewhere".into()] };
+        let mut host = Host::of(machine, (qemu, "vmlinuz".into()), Image::nowhere(), 60);
+        change(&mut host);
+        comes_to(&experiment, &Options::default(), &host).unwrap()
+    }
+
+    #[test]
+    fn what_is_asked_of_guest_emulator_and_kernel_changes_the_hash() {
+        let usual = made_of(TEXT, |_| ());
+        assert_eq!(usual, made_of(&TEXT.replacen("machine", "seed = 8\nmachine", 1), |_| ()), "seeds are apart");
+        assert_eq!(usual, made_of(TEXT, |host| host.qemu.firmware = vec!["elsewhere".into()]));
+        assert_eq!(usual, made_of(TEXT, |host| host.kernel = "elsewhere/vmlinuz".into()));
+        assert!(usual.contains("\"argv\":[\"chase\"") && usual.contains("tcg,thread=single"), "{usual}");
+        assert_ne!(usual, made_of(TEXT, |host| host.spec.node[0].memory_mib += 1), "QEMU's -m");
+        let scaled = made_of(TEXT, |host| host.scaled_kernel = true);
+        assert!(scaled.contains("sched/base_slice_ns") && !usual.contains("base_slice_ns"));
+        assert_ne!(usual, made_of(&TEXT.replacen("chase", "chase --work 5", 1), |_| ()));
     }
 
     /// The digests of the empty text and of "abc" (FIPS 180-2, appendix B.1).

@@ -33,8 +33,10 @@ pub struct Contents {
 pub struct Image {
     /// The packed guest, without an order.
     pub archive: PathBuf,
-    /// The plugin.
+    /// The plugin: a copy, for its file may be built anew while boots run.
     pub plugin: Option<PathBuf>,
+    /// The file that it is a copy of.
+    pub plugin_from: Option<PathBuf>,
     /// Folder of scratch files; the archive lies in it.
     folder: std::sync::Arc<Scratch>,
 }
@@ -74,10 +76,37 @@ pub fn build(contents: &Contents, plain: bool) -> Result<Image, LabError> {
     let archive = folder.path().join("guest.cpio");
     pack(&root, &archive)?;
     std::fs::remove_dir_all(&root).map_err(|error| LabError::io(&root, error))?;
-    Ok(Image { archive, plugin: built.plugin, folder: std::sync::Arc::new(folder) })
+    let plugin =
+        built.plugin.as_deref().map(|plugin| preloadable(plugin, &folder.path().join("plugin"))).transpose()?;
+    Ok(Image { archive, plugin, plugin_from: built.plugin, folder: std::sync::Arc::new(folder) })
+}
+
+/// A copy of a file under its own name in a folder, which is made: what is hashed is what boots,
+/// whatever becomes of the file meanwhile.
+///
+/// # Errors
+/// The file or the folder refuses.
+pub fn held(file: &Path, folder: &Path) -> Result<PathBuf, LabError> {
+    std::fs::create_dir_all(folder).map_err(|error| LabError::io(folder, error))?;
+    let to = folder.join(file.file_name().unwrap_or_default());
+    copy(file, &to).map(|()| to)
+}
+
+/// The same of a library that is loaded by `LD_PRELOAD`, which parts paths at blanks and colons:
+/// the file itself where the copy's folder has any.
+fn preloadable(library: &Path, folder: &Path) -> Result<PathBuf, LabError> {
+    let parted = |path: &Path| path.to_string_lossy().contains([' ', ':']);
+    if parted(folder) { Ok(library.to_owned()) } else { held(library, folder) }
 }
 
 impl Image {
+    /// One that nothing boots, for tests of what only looks at it.
+    #[cfg(test)]
+    pub(crate) fn nowhere() -> Self {
+        let folder = std::sync::Arc::new(Scratch::new().unwrap());
+        Self { archive: "guest.cpio".into(), plugin: Some("libnumasim.so".into()), plugin_from: None, folder }
+    }
+
     /// The guest with further files laid over it (path in the guest to content), at `to`: archives
     /// may follow one another (see Documentation/driver-api/early-userspace/buffer-format.rst).
     ///
@@ -152,16 +181,26 @@ fn remapped() -> Result<OsString, LabError> {
     }
     let folders = [(fetch::workspace(), "/numasim"), (target(), "/numasim/target")];
     let all = folders.into_iter().chain(registries().into_iter().map(|folder| (folder, "/cargo")));
-    let mut flags: Vec<OsString> =
-        std::env::var("RUSTFLAGS").unwrap_or_default().split_whitespace().map(OsString::from).collect();
+    let variable = |name| std::env::var(name).ok();
+    let mut flags = flags(variable("CARGO_ENCODED_RUSTFLAGS").as_deref(), variable("RUSTFLAGS").as_deref());
     for (folder, name) in all {
         let mut flag = OsString::from("--remap-path-prefix=");
         flag.push(folder);
         flag.push(format!("={name}"));
         flags.push(flag);
     }
-    // Parted by the character that CARGO_ENCODED_RUSTFLAGS wants.
-    Ok(flags.join(OsString::from("\u{1f}").as_os_str()))
+    Ok(flags.join(OsString::from(ENCODED).as_os_str()))
+}
+
+/// The character by which `CARGO_ENCODED_RUSTFLAGS` parts flags.
+const ENCODED: &str = "\u{1f}";
+
+/// The caller's own flags: as cargo does, the encoded ones alone where they are set.
+fn flags(encoded: Option<&str>, plain: Option<&str>) -> Vec<OsString> {
+    match encoded {
+        Some(encoded) => encoded.split(ENCODED).filter(|flag| !flag.is_empty()).map(OsString::from).collect(),
+        None => plain.unwrap_or_default().split_whitespace().map(OsString::from).collect(),
+    }
 }
 
 /// What is not named by a variable is built: `NUMASIM_PLUGIN`, and `NUMASIM_` with the name of a
@@ -357,4 +396,27 @@ fn checked(what: &str, command: &mut Command) -> Result<(), LabError> {
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     let first = errors.lines().find(|line| line.starts_with("error")).or_else(|| errors.lines().last());
     Err(LabError::Boot(format!("{what}: {}: {}", output.status, first.unwrap_or("no message"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_of_the_caller_are_those_that_cargo_would_take() {
+        assert_eq!(flags(None, Some("-C opt-level=1  -g")), ["-C", "opt-level=1", "-g"]);
+        assert_eq!(flags(Some("--cfg\u{1f}name=\"a b\""), Some("-g")), ["--cfg", "name=\"a b\""]);
+        assert_eq!((flags(Some(""), Some("-g")).len(), flags(None, None).len()), (0, 0));
+    }
+
+    #[test]
+    fn a_held_file_stays_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let built = folder.path().join("libnumasim.so");
+        std::fs::write(&built, "first").unwrap();
+        let copy = preloadable(&built, &folder.path().join("held")).unwrap();
+        std::fs::write(&built, "second").unwrap();
+        assert_eq!(std::fs::read_to_string(copy).unwrap(), "first");
+        assert_eq!(preloadable(&built, &folder.path().join("a b")).unwrap(), built, "LD_PRELOAD would part it");
+    }
 }

@@ -239,8 +239,15 @@ fn again(text: &mut String, set: &Set) {
 fn figure(page: &mut Page, folder: &str, name: &str, title: &str, draw: impl FnOnce(&str) -> String) {
     let stem = slug(name.trim_end_matches(".svg"));
     let slash = if folder.is_empty() { "" } else { "/" };
-    let _ = writeln!(page.text, "\n![{}]({folder}{slash}{stem}.svg)", cell(title));
+    let _ = writeln!(page.text, "\n![{}]({})", cell(title), target(&format!("{folder}{slash}{stem}.svg")));
     page.figures.push((format!("{stem}.svg"), draw(title)));
+}
+
+/// The target of a link: between angle brackets where it would end too soon without.
+fn target(path: &str) -> String {
+    let ends = |c: char| c.is_whitespace() || "()<>".contains(c);
+    let escaped = || path.replace('<', "\\<").replace('>', "\\>");
+    if path.contains(ends) { format!("<{}>", escaped()) } else { path.to_owned() }
 }
 
 fn row(text: &mut String, cells: &[String]) {

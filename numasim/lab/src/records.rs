@@ -4,7 +4,7 @@
 use crate::error::LabError;
 use crate::identity::Identity;
 use crate::metrics::Measures;
-use crate::plan::program_of;
+use crate::plan::{program_of, under_id};
 use crate::sets::{Set, Taken};
 use crate::stats::fairness;
 use crate::summary::{Counted, Head, overall};
@@ -62,9 +62,7 @@ pub fn write(sets: &[Set]) -> String {
     let _ = csv.write_record(columns);
     for (set, boot) in sets.iter().flat_map(|set| set.boots.iter().map(move |boot| (set, boot))) {
         let of = |cells: &Cells| row(set, boot, cells, &latencies);
-        jobs(set, boot).iter().for_each(|cells| _ = csv.write_record(of(cells)));
-        let problem = |why: &String| Cells { problem: why.clone(), ..Cells::default() };
-        boot.counted.problems.iter().map(problem).for_each(|cells| _ = csv.write_record(of(&cells)));
+        rows(set, boot).iter().for_each(|cells| _ = csv.write_record(of(cells)));
     }
     csv.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }
@@ -79,14 +77,29 @@ struct Cells {
     problem: String,
 }
 
-/// The jobs of a boot, contender after contender.
-fn jobs(set: &Set, boot: &Taken) -> Vec<Cells> {
+/// The jobs of a boot, contender after contender, or why a contender's run did not count; then what
+/// else did not.
+fn rows(set: &Set, boot: &Taken) -> Vec<Cells> {
     let base = boot.counted.runs.get(&set.head.baseline);
-    let runs = set.head.contenders.iter().filter_map(|name| Some((name, boot.counted.runs.get(name)?)));
-    runs.flat_map(|(name, run)| {
-        run.seconds.iter().map(move |(job, seconds)| cells(boot, base, (name, run), (job, *seconds)))
-    })
-    .collect()
+    let problems = &boot.counted.problems;
+    let whose =
+        |why: &String| set.head.contenders.iter().find(|name| why.starts_with(&format!("{}: ", under_id(name))));
+    let of = |name: Option<&String>| -> Vec<Cells> {
+        let problem = |why: &String| Cells {
+            contender: name.cloned().unwrap_or_default(),
+            problem: why.clone(),
+            ..Cells::default()
+        };
+        problems.iter().filter(|why| whose(why) == name).map(problem).collect()
+    };
+    let jobs = |name: &String| -> Vec<Cells> {
+        let jobs = |run: &Measures| {
+            run.seconds.iter().map(|(job, seconds)| cells(boot, base, (name, run), (job, *seconds))).collect()
+        };
+        boot.counted.runs.get(name).map_or_else(Vec::new, jobs)
+    };
+    let contenders = set.head.contenders.iter().flat_map(|name| jobs(name).into_iter().chain(of(Some(name))));
+    contenders.chain(of(None)).collect()
 }
 
 fn cells(

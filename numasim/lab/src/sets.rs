@@ -3,6 +3,7 @@
 //! is not alike. Pure.
 
 use crate::identity::Identity;
+use crate::metrics::Measures;
 use crate::stored::Stored;
 use crate::summary::{Counted, Head, Summary, counted, together};
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,10 +73,9 @@ pub fn merge(sets: Vec<Set>) -> (Vec<Set>, Vec<String>) {
 }
 
 fn add(set: &mut Set, boot: Taken, notes: &mut Vec<String>) {
-    let figures = |boot: &Taken| (boot.counted.alone.clone(), boot.counted.runs.clone());
     match set.boots.iter().find(|other| other.seed == boot.seed) {
         None => set.boots.push(boot),
-        Some(other) if figures(other) == figures(&boot) => {}
+        Some(other) if alike(&other.counted, &boot.counted) => {}
         Some(_) => notes.push(format!(
             "{}: seed {} is there twice with the same hashes and other figures; the first is taken",
             set.head.experiment, boot.seed
@@ -83,12 +83,41 @@ fn add(set: &mut Set, boot: Taken, notes: &mut Vec<String>) {
     }
 }
 
-/// Numbers the boots by seed, and calls them by it.
+/// Whether two boots have the same figures, as far as a CSV holds them (records.rs): one of both may
+/// be from there.
+fn alike(one: &Counted, other: &Counted) -> bool {
+    let held = |counted: &Counted| -> BTreeMap<String, Measures> {
+        counted.runs.iter().filter_map(|(name, run)| Some((name.clone(), held(run)?))).collect()
+    };
+    let alone = one.alone.iter().all(|(name, seconds)| other.alone.get(name).is_none_or(|there| there == seconds));
+    alone && held(one) == held(other)
+}
+
+/// What a CSV holds of a run; nothing of one without jobs.
+fn held(run: &Measures) -> Option<Measures> {
+    let Measures { seconds, slowdowns, latencies_us, .. } = run.clone();
+    let Measures { summary, remote_share, pages_migrated, thread_migrations, daemon_cpu_seconds, .. } = *run;
+    (!seconds.is_empty()).then(|| Measures {
+        seconds,
+        slowdowns,
+        summary,
+        latencies_us,
+        remote_share,
+        pages_migrated,
+        thread_migrations,
+        daemon_cpu_seconds,
+        ..Measures::default()
+    })
+}
+
+/// Numbers the boots by seed, and calls them by it; their problems have one order, wherever they
+/// are from.
 fn number(set: &mut Set) {
     set.boots.sort_by_key(|boot| boot.seed);
     for (repeat, boot) in (0..).zip(&mut set.boots) {
         boot.counted.repeat = repeat;
         boot.counted.label = format!("seed {}", boot.seed);
+        boot.counted.problems.sort();
     }
     set.head.seed = set.boots.first().map_or(1, |boot| boot.seed);
 }

@@ -4,7 +4,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use numasim_guest::wire::{JobRan, Line, Ran};
+use numasim_guest::counters::{Counters, Cpu, Node};
+use numasim_guest::wire::{BeforeRan, DaemonRan, JobRan, Line, Ran};
 use numasim_lab::experiment::Experiment;
 use numasim_lab::identity::Identity;
 use numasim_lab::machine;
@@ -44,17 +45,28 @@ fn job(name: &str, seconds: f64) -> JobRan {
     JobRan { name: name.into(), background: false, line: Some(line), problem: None, migrations: Some(2), pages: None }
 }
 
+/// What the machine, the kernel, the daemon and the command before report, of which a CSV holds a
+/// part.
+fn counters() -> Counters {
+    let cpu = |node| Cpu { node, misses_by_node: vec![30, 10], ..Cpu::default() };
+    let node = || Node { bytes_read: 6000, bytes_written: 2000, ..Node::default() };
+    Counters { time_ns: 4_000_000_000, cpus: vec![cpu(0), cpu(1)], nodes: vec![node(), node()], links: Vec::new() }
+}
+
 fn ran(id: &str, jobs: Vec<JobRan>) -> Line {
-    let vmstat = BTreeMap::from([("pgmigrate_success".to_owned(), 40)]);
+    let vmstat = BTreeMap::from([("pgmigrate_success".to_owned(), 30), ("numa_pages_migrated".to_owned(), 7)]);
+    let log = r#"{"summary": {"threads_moved": 3, "pages_moved": 400, "epochs": 9}}"#.to_owned();
+    let daemon = DaemonRan { problem: None, log, errors: String::new(), cpu_seconds: Some(0.25) };
+    let said = BTreeMap::from([("kv".to_owned(), "{\"moved\": 10}".to_owned())]);
     Line::Run(Box::new(Ran {
         id: id.into(),
         jobs,
         seconds: 5.0,
         problem: None,
-        counters: None,
+        counters: Some(counters()),
         vmstat,
-        daemon: None,
-        before: None,
+        daemon: Some(daemon),
+        before: Some(BeforeRan { pages_moved: 10, said }),
     }))
 }
 
@@ -135,6 +147,7 @@ fn two_folders_become_one_table_and_the_csv_says_the_same() {
     std::fs::write(at.join("all.csv"), &csv).unwrap();
     assert_eq!(said(&numasim(at, &["merge", "all.csv"])), table);
     assert_eq!(said(&numasim(at, &["merge", "all.csv", "here", "--csv"])), csv);
+    assert_eq!(said(&numasim(at, &["merge", "here", "there", "all.csv", "--csv"])), csv);
 
     let page = said(&numasim(at, &["report", "all.csv"]));
     assert_eq!(said(&numasim(at, &["report", "here", "there"])), page);
@@ -147,6 +160,18 @@ fn two_folders_become_one_table_and_the_csv_says_the_same() {
     for figure in ["images/overview.svg", "images/pair-ratios.svg"] {
         assert!(linked.contains(&format!("]({figure})")) && at.join("docs").join(figure).is_file(), "{linked}");
     }
+}
+
+/// A folder beside that of the page, whose name has blanks.
+#[test]
+fn figures_are_linked_wherever_they_lie() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    keep(&at.join("r"), &[boot(1, [2.0, 2.0, 1.0], "f")]);
+    std::fs::create_dir(at.join("docs")).unwrap();
+    said(&numasim(at, &["report", "r", "-o", "docs/page.md", "--figures", "my images"]));
+    let page = std::fs::read_to_string(at.join("docs/page.md")).unwrap();
+    assert!(page.contains("](<../my images/overview.svg>)") && at.join("my images/overview.svg").is_file(), "{page}");
 }
 
 /// Two images: two tables, and a line that says so. By seed 1 alone the mover is ahead, by seed 2
@@ -180,6 +205,45 @@ fn what_does_not_repeat_is_named() {
     let text = String::from_utf8_lossy(&merged.stdout).into_owned();
     assert_eq!(merged.status.code(), Some(1));
     assert!(text.starts_with("pair: seed 1 is there twice with the same hashes and other figures"), "{text}");
+}
+
+/// A CSV holds fewer figures than a folder: other ones in what it holds are named all the same.
+#[test]
+fn what_does_not_repeat_is_named_beside_a_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    keep(&at.join("here"), &[boot(1, [2.0, 2.0, 1.0], "f")]);
+    let csv = said(&numasim(at, &["merge", "here", "--csv"]));
+    std::fs::write(at.join("other.csv"), csv.replace(",0.25,", ",0.75,")).unwrap();
+    let merged = numasim(at, &["merge", "here", "other.csv"]);
+    assert_eq!(merged.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&merged.stdout).contains("other figures"), "{csv}");
+}
+
+/// A contender that failed everywhere keeps its row and its place, by way of a CSV, too.
+#[test]
+fn a_contender_without_a_run_that_counts_is_not_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let failed = |seed| {
+        let mut one = boot(seed, [2.0, 2.0, 1.0], "f");
+        for line in &mut one.lines {
+            if let Line::Run(ran) = line
+                && ran.id == "under/linux"
+            {
+                ran.problem = Some("took too long".into());
+            }
+        }
+        one
+    };
+    keep(&at.join("r"), &[failed(1), failed(2)]);
+    let words = |results| numasim(at, &["merge", results]).stdout;
+    let table = words("r");
+    let csv = numasim(at, &["merge", "r", "--csv"]).stdout;
+    std::fs::write(at.join("all.csv"), &csv).unwrap();
+    let text = String::from_utf8_lossy(&table).into_owned();
+    assert!(text.lines().any(|line| line.starts_with("linux ")) && text.contains("took too long"), "{text}");
+    assert_eq!(String::from_utf8_lossy(&words("all.csv")), text);
 }
 
 /// Against the mover instead of Linux, the ratios are turned round.

@@ -1,6 +1,7 @@
 //! Boots of one or several experiments, some side by side, until each experiment has enough. A boot
 //! whose result is stored is read instead of run again, and one that ends well is stored.
 
+use super::origin;
 use super::progress::{self, Watched};
 use numasim_lab::LabError;
 use numasim_lab::boot::{self, Host, Task, boot};
@@ -11,6 +12,7 @@ use numasim_lab::plan::{self, Options};
 use numasim_lab::stopping::{self, Progress, Rule, Stop};
 use numasim_lab::stored::{self, Stored};
 use numasim_lab::summary::{Boot, summary};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -57,17 +59,51 @@ pub struct Outcome {
     pub stop: Option<Stop>,
 }
 
-/// Runs all entries: one after another, or boot by boot in turn where `in_turn`, so that each has
-/// its share of a budget. What was done is there also where something went wrong.
+/// Which entry's boot is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turns {
+    /// All boots of an entry, then those of the next.
+    Whole,
+    /// A boot of each in turn, so that each has its share of a budget.
+    Each,
+    /// The same of pairs of entries, whose boots of one seed are compared: both are run, or none.
+    Pairs,
+}
+
+impl Turns {
+    /// How many entries belong together.
+    const fn together(self) -> usize {
+        match self {
+            Self::Whole | Self::Each => 1,
+            Self::Pairs => 2,
+        }
+    }
+
+    /// The entry whose turn it is, of all that have not ended.
+    fn next(self, stands: &[Stand]) -> Option<usize> {
+        let open = stands.iter().enumerate().filter(|(_, stand)| stand.stop.is_none());
+        let mut open = open.map(|(at, stand)| (stand.begun, at));
+        let next = if self == Self::Whole { open.next() } else { open.min() };
+        next.map(|(_, at)| at)
+    }
+
+    /// The entries that belong together with one, itself among them.
+    fn group(self, at: usize, count: usize) -> Range<usize> {
+        let first = at - at % self.together();
+        first..count.min(first + self.together())
+    }
+}
+
+/// Runs all entries. What was done is there also where something went wrong.
 pub fn run(
     entries: &[Entry],
-    in_turn: bool,
+    turns: Turns,
     jobs: u32,
     interrupted: &AtomicBool,
 ) -> (Vec<Outcome>, Result<(), LabError>) {
     let stands = entries.iter().map(|_| Stand::default()).collect();
     let state = Mutex::new(State { began: Instant::now(), stands, failed: None });
-    let campaign = Campaign { entries, in_turn, state, watched: Mutex::default(), interrupted };
+    let campaign = Campaign { entries, turns, jobs, state, watched: Mutex::default(), interrupted };
     let all_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| progress::tell(&campaign.watched, &all_done));
@@ -85,7 +121,8 @@ pub fn run(
 
 struct Campaign<'a> {
     entries: &'a [Entry],
-    in_turn: bool,
+    turns: Turns,
+    jobs: u32,
     state: Mutex<State>,
     watched: Mutex<Vec<Watched>>,
     interrupted: &'a AtomicBool,
@@ -132,18 +169,21 @@ impl Campaign<'_> {
     fn take(&self) -> Option<(usize, u32)> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let open = |(at, stand): (usize, &Stand)| stand.stop.is_none().then_some((at, stand.begun));
-            let mut open = state.stands.iter().enumerate().filter_map(open);
-            let next = if self.in_turn { open.min_by_key(|(at, begun)| (*begun, *at)) } else { open.next() };
-            let (at, _) = next.filter(|_| state.failed.is_none())?;
+            let at = self.turns.next(&state.stands).filter(|_| state.failed.is_none())?;
             let (entry, spent) = (&self.entries[at], state.began.elapsed());
-            let stand = &mut state.stands[at];
-            stand.stop = stopping::next(&entry.rule, &stand.progress(entry, spent));
-            if stand.stop.is_none() {
-                let repeat = *entry.repeats.get(stand.begun)?;
-                stand.begun += 1;
-                return Some((at, repeat));
+            let group = self.turns.group(at, state.stands.len());
+            let begun = state.stands[at].begun;
+            // One whose partner has begun the boot of this seed owes its own, whatever it costs.
+            let owed = state.stands[group.clone()].iter().any(|other| other.begun > begun);
+            let boot = expected(&state.stands, group.clone(), self.jobs);
+            let stop = stopping::next(&entry.rule, &state.stands[at].progress(entry, (spent, boot)));
+            if let Some(stop) = stop.filter(|_| !owed) {
+                state.stands[group].iter_mut().for_each(|stand| stand.stop = Some(stop));
+                continue;
             }
+            let repeat = *entry.repeats.get(begun)?;
+            state.stands[at].begun += 1;
+            return Some((at, repeat));
         }
     }
 
@@ -186,6 +226,16 @@ impl Campaign<'_> {
     }
 }
 
+/// What the next boot of each of a group takes, with so many jobs: as long as the longest of its own
+/// did; before one has ended, as the longest of the campaign. `None`: none has.
+fn expected(stands: &[Stand], group: Range<usize>, jobs: u32) -> Option<Duration> {
+    let longest = |of: fn(&Stand) -> Option<Duration>| stands.iter().filter_map(of).max();
+    let any = longest(|stand| stand.longest).or_else(|| longest(|stand| stand.longest_stored));
+    let each = stands[group.clone()].iter().filter_map(|stand| stand.longest.or(stand.longest_stored).or(any));
+    let side_by_side = usize::try_from(jobs).unwrap_or(usize::MAX) >= group.len();
+    any.map(|_| if side_by_side { each.max().unwrap_or_default() } else { each.sum() })
+}
+
 /// A stored boot, if it is of the same things.
 fn found_again(found: Stored, store: &Store, path: &Path, repeat: u32) -> Result<Booted, LabError> {
     if found.identity != store.identity {
@@ -225,20 +275,21 @@ impl Stand {
         self.boots.sort_by_key(|boot| boot.repeat);
     }
 
-    fn progress(&self, entry: &Entry, spent: Duration) -> Progress {
+    fn progress(&self, entry: &Entry, (spent, boot): (Duration, Option<Duration>)) -> Progress {
         let count = |count| u32::try_from(count).unwrap_or(u32::MAX);
         let half_widths = || stopping::half_widths(&entry.summary(&self.boots));
-        Progress {
-            begun: count(self.begun),
-            ended: count(self.boots.len()),
-            half_widths: half_widths(),
-            spent,
-            boot: self.longest.or(self.longest_stored),
-        }
+        Progress { begun: count(self.begun), ended: count(self.boots.len()), half_widths: half_widths(), spent, boot }
     }
 }
 
 impl Entry {
+    /// The command that boots one of its boots again names the kernel.
+    pub fn name_kernel(&mut self) {
+        if let Some(store) = &mut self.store {
+            store.command = origin::under(&self.host.kernel_from, &store.command);
+        }
+    }
+
     /// The table of some boots.
     pub fn summary(&self, boots: &[Boot]) -> numasim_lab::summary::Summary {
         let scales = (self.host.spec.time_scale, self.host.spec.cache_scale);
@@ -252,3 +303,7 @@ impl State {
         (self.stands.into_iter().map(one).collect(), self.failed.map_or(Ok(()), Err))
     }
 }
+
+#[cfg(test)]
+#[path = "campaign_tests.rs"]
+mod tests;

@@ -1,6 +1,6 @@
 //! `numasim experiment`: boots side by side, then the tables.
 
-use super::campaign::{self, Entry, Outcome, Store};
+use super::campaign::{self, Entry, Outcome, Store, Turns};
 use super::{origin, print};
 use crate::args::ExperimentArgs;
 use numasim_lab::boot::Host;
@@ -15,6 +15,7 @@ use numasim_lab::stopping::{MOST_BOOTS, Rule, Stop};
 use numasim_lab::stored::slug;
 use numasim_lab::summary::Summary;
 use numasim_lab::{LabError, recipe, report};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -22,15 +23,20 @@ use std::time::Duration;
 /// Runs experiments. 1 where a boot or a run did not count.
 pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     let read = args.files.iter().map(|file| Read::of(file, args)).collect::<Result<Vec<_>, _>>()?;
+    distinct(&read)?;
     if let Some(folder) = &args.results {
         std::fs::create_dir_all(folder).map_err(|error| LabError::io(folder, error))?;
     }
     let scratch = Scratch::new()?;
     let folder = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
-    let mut parts = Parts::default();
+    let mut parts = Parts::under(fetch::qemu()?, &fetch::kernel()?, &scratch.path().join("kernel"))?;
     let hosts = read.iter().map(|read| parts.host(read, args)).collect::<Result<Vec<_>, _>>()?;
-    let entries = entries(&read, &hosts, &folder, args)?;
-    let (outcomes, done) = campaign::run(&entries, args.budget.is_some(), args.jobs, interrupted);
+    let mut entries = entries(&read, &hosts, &folder, args)?;
+    if std::env::var_os(fetch::KERNEL_VARIABLE).is_some_and(|named| !named.is_empty()) {
+        entries.iter_mut().for_each(Entry::name_kernel);
+    }
+    let turns = if args.budget.is_some() { Turns::Each } else { Turns::Whole };
+    let (outcomes, done) = campaign::run(&entries, turns, args.jobs, interrupted);
     let mut code = 0;
     let ended = outcomes.iter().zip(&entries).filter(|(outcome, _)| done.is_ok() || outcome.stop.is_some());
     for (Outcome { boots, stop }, entry) in ended {
@@ -47,6 +53,8 @@ pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabErr
 pub(super) struct Read {
     pub(super) file: PathBuf,
     pub(super) whole: Experiment,
+    /// Names of contenders by which `--only` chooses the same as ran; empty: all ran.
+    pub(super) only: Vec<String>,
     machine: Machine,
 }
 
@@ -67,7 +75,7 @@ impl Read {
         for one in whole.apart() {
             plan::order(&one, &machine.spec, 0, &options).map_err(wrong)?;
         }
-        Ok(Self { file: file.to_owned(), whole, machine })
+        Ok(Self { file: file.to_owned(), whole, only: args.only.clone(), machine })
     }
 }
 
@@ -76,23 +84,21 @@ fn options(args: &ExperimentArgs) -> Options {
 }
 
 /// What is found and built once for all experiments that need the same.
-#[derive(Default)]
 pub(super) struct Parts {
-    found: Option<(Qemu, PathBuf)>,
+    qemu: Qemu,
+    /// A copy of the kernel, and its file.
+    kernel: (PathBuf, PathBuf),
     images: Vec<(Contents, Image)>,
 }
 
 impl Parts {
-    /// With this kernel, whatever others are here.
-    pub(super) fn under(qemu: Qemu, kernel: PathBuf) -> Self {
-        Self { found: Some((qemu, kernel)), images: Vec::new() }
+    /// With this kernel, whatever others are here; it is copied into a folder.
+    pub(super) fn under(qemu: Qemu, kernel: &Path, folder: &Path) -> Result<Self, LabError> {
+        let copy = image::held(kernel, folder)?;
+        Ok(Self { qemu, kernel: (copy, kernel.to_owned()), images: Vec::new() })
     }
 
     pub(super) fn host(&mut self, read: &Read, args: &ExperimentArgs) -> Result<Host, LabError> {
-        let found = match &self.found {
-            Some(found) => found.clone(),
-            None => self.found.insert((fetch::qemu()?, fetch::kernel()?)).clone(),
-        };
         let contents = contents(&read.whole, &read.file, args);
         let image = match self.images.iter().find(|(other, _)| *other == contents) {
             Some((_, image)) => image.clone(),
@@ -102,7 +108,9 @@ impl Parts {
                 built
             }
         };
-        let host = Host::of(read.machine.clone(), found, image, read.whole.boot_limit_seconds);
+        let (kernel, from) = self.kernel.clone();
+        let found = (self.qemu.clone(), from.clone());
+        let host = Host::of(read.machine.clone(), found, image, read.whole.boot_limit_seconds).under(kernel, from);
         Ok(host.keeping(args.keep.is_some()).kernel_scaled(read.whole.scaled_kernel))
     }
 }
@@ -127,7 +135,7 @@ pub(super) fn entries(
         Ok(Entry {
             store: store(read, host, &experiment, &commit, args)?,
             label: if several { format!("{}, ", experiment.name) } else { String::new() },
-            folder: if several { folder.join(kept_as(read, &experiment)) } else { folder.to_owned() },
+            folder: if several { folder.join(slug(&experiment.name)) } else { folder.to_owned() },
             rule: Rule { until_percent: args.until, most, budget },
             options: options(args),
             host: host.clone(),
@@ -157,13 +165,26 @@ fn store(
     let Some(folder) = args.results.clone() else { return Ok(None) };
     let identity = Identity::of(experiment, &options(args), host)?;
     let program = read.whole.one_at_a_time.then(|| programs(experiment));
-    let command = origin::command(&read.file, args, program.as_deref());
+    let command = origin::command(&read.file, args, &read.only, program.as_deref());
     Ok(Some(Store { folder, identity, command, commit: commit.to_owned() }))
 }
 
-/// The folder of one of several: the program where programs run one at a time, else the experiment.
-fn kept_as(read: &Read, experiment: &Experiment) -> String {
-    if read.whole.one_at_a_time { programs(experiment) } else { slug(&experiment.name) }
+/// Whether each experiment has a name, and so a folder, of its own.
+pub(super) fn distinct(read: &[Read]) -> Result<(), LabError> {
+    let named = |read: &Read| {
+        let file = read.file.display().to_string();
+        apart(read).map(move |one| (slug(&one.name), one.name, file.clone())).collect::<Vec<_>>()
+    };
+    let mut seen: BTreeMap<String, (String, String)> = BTreeMap::new();
+    for (folder, name, file) in read.iter().flat_map(named) {
+        if let Some((other, first)) = seen.get(&folder) {
+            let same = if *other == name { format!("`{name}`") } else { format!("`{name}`, and one there `{other}`") };
+            let problem = format!("name: an experiment is called {same}, as in {first}: give each a name of its own");
+            return Err(LabError::input(&file, problem));
+        }
+        seen.insert(folder, (name, file));
+    }
+    Ok(())
 }
 
 /// Whether each part of a name that is asked for is one of a contender.
@@ -218,3 +239,7 @@ fn contents(experiment: &Experiment, file: &Path, args: &ExperimentArgs) -> Cont
             .collect(),
     }
 }
+
+#[cfg(test)]
+#[path = "experiment_tests.rs"]
+mod tests;

@@ -1,8 +1,8 @@
 //! `numasim kernels A B`: the same boots under two kernels, and what the second does to completion
 //! times. Boots of one seed are compared with each other.
 
-use super::campaign::{self, Entry, Outcome};
-use super::experiment::{Parts, Read, entries};
+use super::campaign::{self, Entry, Outcome, Turns};
+use super::experiment::{Parts, Read, distinct, entries};
 use super::print;
 use crate::args::{ExperimentArgs, KernelsArgs};
 use numasim_guest::wire::Line;
@@ -11,7 +11,7 @@ use numasim_lab::overview::overview;
 use numasim_lab::plan;
 use numasim_lab::scratch::Scratch;
 use numasim_lab::summary::{Boot, Counted, Head, Summary, counted, together};
-use numasim_lab::{LabError, fetch, report};
+use numasim_lab::{LabError, fetch, image, report};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -20,18 +20,20 @@ pub fn run(args: &KernelsArgs, interrupted: &AtomicBool) -> Result<u8, LabError>
     [&args.a, &args.b].into_iter().try_for_each(|kernel| there(kernel))?;
     let asked = experiments(args);
     let read = asked.files.iter().map(|file| stock(Read::of(file, &asked)?, args)).collect::<Result<Vec<_>, _>>()?;
+    distinct(&read)?;
     if let Some(folder) = &asked.results {
         std::fs::create_dir_all(folder).map_err(|error| LabError::io(folder, error))?;
     }
     let scratch = Scratch::new()?;
-    let mut parts = Parts::under(fetch::qemu()?, args.a.clone());
+    let folder = |kernel: &str| scratch.path().join(format!("kernel-{kernel}"));
+    let mut parts = Parts::under(fetch::qemu()?, &args.a, &folder("A"))?;
     let under_a = read.iter().map(|read| parts.host(read, &asked)).collect::<Result<Vec<_>, _>>()?;
-    let mut under_b = under_a.clone();
-    under_b.iter_mut().for_each(|host| host.kernel.clone_from(&args.b));
+    let b = image::held(&args.b, &folder("B"))?;
+    let under_b: Vec<_> = under_a.iter().map(|host| host.clone().under(b.clone(), args.b.clone())).collect();
     let a = entries(&read, &under_a, &scratch.path().join("A"), &asked)?;
     let b = entries(&read, &under_b, &scratch.path().join("B"), &asked)?;
     let all: Vec<Entry> = a.into_iter().zip(b).flat_map(|(a, b)| [of_kernel(a, "A"), of_kernel(b, "B")]).collect();
-    let (outcomes, done) = campaign::run(&all, true, args.jobs, interrupted);
+    let (outcomes, done) = campaign::run(&all, Turns::Pairs, args.jobs, interrupted);
     done?;
     let tables: Vec<Summary> =
         all.chunks(2).zip(outcomes.chunks(2)).flat_map(|(entries, outcomes)| compared(&entries[0], outcomes)).collect();
@@ -42,9 +44,7 @@ pub fn run(args: &KernelsArgs, interrupted: &AtomicBool) -> Result<u8, LabError>
 /// The entry as people and results call it.
 fn of_kernel(mut entry: Entry, kernel: &str) -> Entry {
     entry.label = format!("{}, kernel {kernel}, ", entry.experiment.name);
-    if let Some(store) = &mut entry.store {
-        store.command = store.command.replacen("numasim experiment", "numasim kernels A B", 1);
-    }
+    entry.name_kernel();
     entry
 }
 
@@ -81,6 +81,7 @@ fn stock(mut read: Read, args: &KernelsArgs) -> Result<Read, LabError> {
     if args.only.is_empty() {
         read.whole.compare_with = None;
         read.whole.contender.retain(|one| matches!(one, Contender::Linux { before: None, .. }));
+        read.only = read.whole.contender.iter().map(Contender::name).collect();
     }
     if read.whole.contender.is_empty() {
         let problem = "contender: none is stock Linux (kind = \"linux\"): name what is to run with --only";

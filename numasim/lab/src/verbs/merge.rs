@@ -8,7 +8,8 @@ use numasim_lab::summary::Summary;
 use numasim_lab::{LabError, page, records, report, stored};
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
 
 /// Prints what came of all results. 1 where a run did not count, or boots of one name differ.
 pub fn run(args: &MergeArgs) -> Result<u8, LabError> {
@@ -36,7 +37,8 @@ pub fn report(args: &ReportArgs) -> Result<u8, LabError> {
     let (sets, notes) = read(&args.results)?;
     known(&sets, args.compare_with.as_deref())?;
     notes.iter().for_each(|line| eprintln!("numasim: {line}"));
-    let figures = args.figures.as_deref().map(|folder| from(folder, args.output.as_deref()));
+    let here = std::env::current_dir().map_err(|error| LabError::io(Path::new("."), error))?;
+    let figures = args.figures.as_deref().map(|folder| from(&here, folder, args.output.as_deref()));
     let page = page::page(&args.title, &sets, args.compare_with.as_deref(), figures.as_deref());
     match &args.output {
         Some(path) => std::fs::write(path, &page.text).map_err(|error| LabError::io(path, error))?,
@@ -46,10 +48,28 @@ pub fn report(args: &ReportArgs) -> Result<u8, LabError> {
     figures.unwrap_or(Ok(())).map(|()| u8::from(!notes.is_empty()))
 }
 
-/// The folder of figures as the page links it: from its own folder, if it lies within.
-fn from(figures: &Path, page: Option<&Path>) -> String {
+/// The folder of figures as the page links it: the way there from the folder of the page, which is
+/// `here` where it is printed. Symbolic links count as
+/// folders.
+fn from(here: &Path, figures: &Path, page: Option<&Path>) -> String {
     let folder = page.and_then(Path::parent).unwrap_or(Path::new(""));
-    figures.strip_prefix(folder).unwrap_or(figures).display().to_string()
+    let (from, to) = (plain(&here.join(folder)), plain(&here.join(figures)));
+    let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    let way = std::iter::repeat_n(OsString::from(".."), from.len() - common).chain(to[common..].iter().cloned());
+    way.collect::<PathBuf>().display().to_string()
+}
+
+/// The parts of a path without `.` and `..`.
+fn plain(path: &Path) -> Vec<OsString> {
+    let mut parts = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => _ = parts.pop(),
+            part => parts.push(part.as_os_str().to_owned()),
+        }
+    }
+    parts
 }
 
 /// Folders of results and files of CSV, in order; what is there twice counts once.
@@ -104,4 +124,22 @@ fn json(set: &Set, summary: &Summary) -> String {
         sha256: &set.identity,
     };
     serde_json::to_string(&merged).unwrap_or_default() + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_links_the_folder_of_figures_from_its_own() {
+        let way = |figures: &str, page: Option<&str>| from(Path::new("/w/x"), Path::new(figures), page.map(Path::new));
+        assert_eq!(way("docs/images", Some("docs/page.md")), "images");
+        assert_eq!(way("./docs//images/", Some("docs/./page.md")), "images");
+        assert_eq!(way("images", Some("docs/page.md")), "../images");
+        assert_eq!(way("docs/a b", Some("docs/deep/page.md")), "../a b");
+        assert_eq!(way("/w/x/docs/images", Some("docs/page.md")), "images");
+        assert_eq!(way("images", Some("/w/docs/page.md")), "../x/images");
+        assert_eq!(way("../images", Some("page.md")), "../images");
+        assert_eq!((way("docs", Some("docs/page.md")), way("images", None)), (String::new(), "images".to_owned()));
+    }
 }

@@ -18,16 +18,22 @@ pub fn commit() -> String {
     format!("{head}{}", if changed { "+changes" } else { "" })
 }
 
-/// The command that makes a boot of an experiment again, but for its seed; `program`: the one that
-/// is measured alone.
-pub fn command(file: &Path, args: &ExperimentArgs, program: Option<&str>) -> String {
+/// The command that makes a boot of an experiment again, but for its seed; `only`: the contenders,
+/// if not all; `program`: the one that is measured alone.
+pub fn command(file: &Path, args: &ExperimentArgs, only: &[String], program: Option<&str>) -> String {
     let mut words = vec!["numasim".to_owned(), "experiment".to_owned(), quoted(&within(file))];
-    words.extend(args.only.iter().flat_map(|name| ["--only".to_owned(), quoted(name)]));
+    words.extend(only.iter().flat_map(|name| ["--only".to_owned(), quoted(name)]));
     let programs: Vec<&str> =
         program.map_or_else(|| args.program.iter().map(String::as_str).collect(), |one| vec![one]);
     words.extend(programs.into_iter().flat_map(|name| ["--program".to_owned(), quoted(name)]));
+    words.extend(args.host_files.iter().flat_map(|folder| ["--host-files".to_owned(), quoted(&within(folder))]));
     words.extend(args.plain.then(|| "--plain".to_owned()));
     words.join(" ")
+}
+
+/// The same under a kernel of one's own, which has its name alone, as files elsewhere have.
+pub fn under(kernel: &Path, command: &str) -> String {
+    format!("{}={} {command}", fetch::KERNEL_VARIABLE, quoted(&within(kernel)))
 }
 
 /// A file as it is called from the root of the sources; else its name alone, for folders of this
@@ -55,8 +61,14 @@ mod tests {
         let words = "numasim experiment x.toml --only n-mass --until 3 --results r --plain".split_whitespace();
         let Verb::Experiment(args) = Args::parse_from(words).verb else { panic!("another verb") };
         let file = fetch::workspace().join("numasim/experiments/mix.toml");
-        let got = command(&file, &args, Some("two words"));
+        let got = command(&file, &args, &args.only, Some("two words"));
         assert_eq!(got, "numasim experiment numasim/experiments/mix.toml --only n-mass --program 'two words' --plain");
+        let words = "numasim experiment x.toml --host-files /tmp/some/traces".split_whitespace();
+        let Verb::Experiment(args) = Args::parse_from(words).verb else { panic!("another verb") };
+        let got = under(Path::new("/boot/vmlinuz-6.12"), &command(&file, &args, &["linux".to_owned()], None));
+        let wanted = "NUMASIM_KERNEL=vmlinuz-6.12 numasim experiment numasim/experiments/mix.toml --only linux \
+                      --host-files traces";
+        assert_eq!(got, wanted);
         assert_eq!(within(Path::new("/tmp/elsewhere/a.toml")), "a.toml");
     }
 }
