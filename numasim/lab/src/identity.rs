@@ -87,7 +87,8 @@ fn settings(experiment: &Experiment, options: &Options) -> Result<String, LabErr
 }
 
 /// What numasim makes of an experiment, which another numasim may make otherwise: the order that
-/// the seed rotates, QEMU's arguments without folders and seed, and lines of the kernel's constants.
+/// the seed rotates, QEMU's arguments without folders and seed, and the lines of the kernel's
+/// constants.
 fn comes_to(experiment: &Experiment, options: &Options, host: &Host) -> Result<String, LabError> {
     let unrotated = Experiment { seed: 0, ..experiment.clone() };
     let order = plan::order(&unrotated, &host.spec, 0, options);

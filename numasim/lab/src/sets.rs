@@ -83,8 +83,8 @@ fn add(set: &mut Set, boot: Taken, notes: &mut Vec<String>) {
     }
 }
 
-/// Whether two boots have the same figures, as far as a CSV holds them (records.rs): one of both may
-/// be from there.
+/// Whether two boots have the same figures, as far as a CSV holds them (records.rs): one of both
+/// may be from there.
 fn alike(one: &Counted, other: &Counted) -> bool {
     let held = |counted: &Counted| -> BTreeMap<String, Measures> {
         counted.runs.iter().filter_map(|(name, run)| Some((name.clone(), held(run)?))).collect()

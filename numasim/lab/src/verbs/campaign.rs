@@ -226,8 +226,8 @@ impl Campaign<'_> {
     }
 }
 
-/// What the next boot of each of a group takes, with so many jobs: as long as the longest of its own
-/// did; before one has ended, as the longest of the campaign. `None`: none has.
+/// What the next boot of each of a group takes, with so many jobs: as long as the longest of its
+/// own did; before one has ended, as the longest of the campaign. `None`: none has.
 fn expected(stands: &[Stand], group: Range<usize>, jobs: u32) -> Option<Duration> {
     let longest = |of: fn(&Stand) -> Option<Duration>| stands.iter().filter_map(of).max();
     let any = longest(|stand| stand.longest).or_else(|| longest(|stand| stand.longest_stored));
