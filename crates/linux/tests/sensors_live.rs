@@ -9,7 +9,7 @@ mod sensors_child;
 
 use isobar_linux::sensors::counters::available::software_opens;
 use isobar_linux::sensors::{CounterSource, Sampled, Sensing, SensorOptions, Sensors};
-use isobar_model::{Observation, Sensor};
+use isobar_model::{Observation, Pid, Sensor};
 use sensors_child::{Observed, machine, process, thread_of};
 use std::thread::sleep;
 use std::time::Duration;
@@ -189,6 +189,13 @@ fn pages_of_an_idle_process_are_read_only_when_asked_for() {
     assert!(known || missing, "pages are missing without a reason");
 }
 
+/// The pages of a process in the next sample.
+fn pages(sensors: &mut Sensors, pid: Pid) -> Option<u64> {
+    sleep(Duration::from_millis(500));
+    let sample = sensors.sample().unwrap();
+    process(&sample, pid).pages.as_ref().map(|pages| pages.values().map(|pages| pages.0).sum())
+}
+
 #[test]
 fn pages_that_were_moved_are_read_anew_at_once() {
     let mut child = Observed::start();
@@ -196,18 +203,13 @@ fn pages_that_were_moved_are_read_anew_at_once() {
     let mut sensors =
         Sensors::open(SensorOptions { pages_every: 1000, pages_budget: 0.0, ..software() }, machine()).unwrap();
     let pid = child.pid();
-    let pages = |sensors: &mut Sensors| {
-        sleep(Duration::from_millis(500));
-        let sample = sensors.sample().unwrap();
-        process(&sample, pid).pages.as_ref().map(|pages| pages.values().map(|pages| pages.0).sum::<u64>())
-    };
-    pages(&mut sensors);
-    let Some(first) = pages(&mut sensors) else { return eprintln!("SKIPPED: pages by node are not known here") };
+    pages(&mut sensors, pid);
+    let Some(first) = pages(&mut sensors, pid) else { return eprintln!("SKIPPED: pages by node are not known here") };
     // Another area of 16 MiB; 64 KiB is the largest base page in use.
     child.threads("touch", 1);
-    assert_eq!(pages(&mut sensors), Some(first), "the last reading stands");
+    assert_eq!(pages(&mut sensors, pid), Some(first), "the last reading stands");
     sensors.pages_moved(pid);
-    let fresh = pages(&mut sensors).unwrap();
+    let fresh = pages(&mut sensors, pid).unwrap();
     assert!(fresh >= first + (16 << 20) / (64 << 10) / 2, "{fresh} pages after {first}");
 }
 
@@ -218,15 +220,10 @@ fn pages_that_are_cheap_to_read_are_read_in_every_sample() {
     let options = SensorOptions { pages_every: 1000, pages_budget: 0.2, ..software() };
     let mut sensors = Sensors::open(options, machine()).unwrap();
     let pid = child.pid();
-    let pages = |sensors: &mut Sensors| {
-        sleep(Duration::from_millis(500));
-        let sample = sensors.sample().unwrap();
-        process(&sample, pid).pages.as_ref().map(|pages| pages.values().map(|pages| pages.0).sum::<u64>())
-    };
-    pages(&mut sensors);
-    let Some(first) = pages(&mut sensors) else { return eprintln!("SKIPPED: pages by node are not known here") };
+    pages(&mut sensors, pid);
+    let Some(first) = pages(&mut sensors, pid) else { return eprintln!("SKIPPED: pages by node are not known here") };
     child.threads("touch", 1);
-    let fresh = pages(&mut sensors).unwrap();
+    let fresh = pages(&mut sensors, pid).unwrap();
     assert!(fresh >= first + (16 << 20) / (64 << 10) / 2, "{fresh} pages after {first}");
 }
 

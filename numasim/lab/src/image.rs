@@ -1,14 +1,13 @@
 //! What the guest holds: busybox, the director, the programs, those that read and write the
 //! machine's page (numasim-counters, numasim-ways), numactl and numad, what else is asked for, and
-//! the libraries that these are linked with. Built by cargo and cc where it is not named; packed
-//! once, the order of each boot is laid over it.
+//! the libraries that these are linked with. Packed once; the order of each boot is laid over it.
 
+use crate::build::{self, checked};
 use crate::error::LabError;
-use crate::fetch::{self, named};
+use crate::fetch;
 use crate::recipe::Recipe;
 use crate::scratch::Scratch;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -55,7 +54,7 @@ pub fn build(contents: &Contents, plain: bool) -> Result<Image, LabError> {
     }
     let bin = root.join("bin");
     busybox(&root)?;
-    let built = binaries(contents, plain)?;
+    let built = build::binaries(&contents.packages, plain)?;
     for (name, program) in &built.programs {
         install(program, &bin.join(name), &root, &[])?;
     }
@@ -130,126 +129,6 @@ impl Image {
     }
 }
 
-/// What cargo built.
-struct Built {
-    /// By the name that they have in the guest.
-    programs: Vec<(String, PathBuf)>,
-    plugin: Option<PathBuf>,
-}
-
-/// The profile of [`cargo`]: `$NUMASIM_PROFILE`, else release.
-fn profile() -> String {
-    std::env::var("NUMASIM_PROFILE").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "release".to_owned())
-}
-
-/// Where [`cargo`] leaves what it built.
-#[must_use]
-pub fn built() -> PathBuf {
-    let profile = profile();
-    // Cargo's own exception: the folder of the profile `dev`.
-    let folder = if profile == "dev" { "debug" } else { &profile };
-    target().join(folder)
-}
-
-/// The folder of cargo's builds. Those that are the same in every folder have one of their own,
-/// for they have flags of their own: in one folder with others each would undo the other's.
-fn target() -> PathBuf {
-    let ordinary = named("CARGO_TARGET_DIR").unwrap_or_else(|| fetch::workspace().join("target"));
-    if reproducible() { ordinary.join("numasim") } else { ordinary }
-}
-
-/// Whether what is built is to be the same bytes wherever it is built. Where a profile is named, or
-/// the whole workspace is built, as in tests, it shares what others have built.
-fn reproducible() -> bool {
-    named("NUMASIM_PROFILE").is_none() && named("BUILD_WORKSPACE").is_none()
-}
-
-/// Flags by which no folder of this machine gets into a program: panics name source files. The last
-/// that fits counts.
-fn remapped() -> Result<OsString, LabError> {
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cargo");
-    let sources = named("CARGO_HOME").unwrap_or_else(home).join("registry/src");
-    let registries = || -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(&sources).into_iter().flatten();
-        let mut all: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-        all.sort();
-        all
-    };
-    if registries().is_empty() {
-        let mut fetch = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        checked("cargo fetch", fetch.args(["fetch", "--locked"]).current_dir(fetch::workspace()))?;
-    }
-    let folders = [(fetch::workspace(), "/numasim"), (target(), "/numasim/target")];
-    let all = folders.into_iter().chain(registries().into_iter().map(|folder| (folder, "/cargo")));
-    let variable = |name| std::env::var(name).ok();
-    let mut flags = flags(variable("CARGO_ENCODED_RUSTFLAGS").as_deref(), variable("RUSTFLAGS").as_deref());
-    for (folder, name) in all {
-        let mut flag = OsString::from("--remap-path-prefix=");
-        flag.push(folder);
-        flag.push(format!("={name}"));
-        flags.push(flag);
-    }
-    Ok(flags.join(OsString::from(ENCODED).as_os_str()))
-}
-
-/// The character by which `CARGO_ENCODED_RUSTFLAGS` parts flags.
-const ENCODED: &str = "\u{1f}";
-
-/// The caller's own flags: as cargo does, the encoded ones alone where they are set.
-fn flags(encoded: Option<&str>, plain: Option<&str>) -> Vec<OsString> {
-    match encoded {
-        Some(encoded) => encoded.split(ENCODED).filter(|flag| !flag.is_empty()).map(OsString::from).collect(),
-        None => plain.unwrap_or_default().split_whitespace().map(OsString::from).collect(),
-    }
-}
-
-/// What is not named by a variable is built: `NUMASIM_PLUGIN`, and `NUMASIM_` with the name of a
-/// package in capitals.
-fn binaries(contents: &Contents, plain: bool) -> Result<Built, LabError> {
-    let yours = |package: &str| named(&format!("NUMASIM_{}", package.to_uppercase()));
-    let plugin = named("NUMASIM_PLUGIN");
-    // One after another: cargo builds a package with the features that all packages it is given
-    // with it want of their dependencies. Together, the director would be another program for each
-    // set of packages.
-    cargo(&["numasim-guest", "numasim-page"])?;
-    if !plain && plugin.is_none() {
-        cargo(&["numasim-plugin"])?;
-    }
-    let packages = contents.packages.iter().map(String::as_str).filter(|package| yours(package).is_none());
-    packages.into_iter().try_for_each(|package| cargo(&[package]))?;
-    let built = built();
-    let program = |package: &String| (package.clone(), yours(package).unwrap_or_else(|| built.join(package)));
-    let mut programs: Vec<_> = contents.packages.iter().map(program).collect();
-    let always = ["director", "numasim-counters", "numasim-ways"];
-    programs.extend(always.map(|name| (name.to_owned(), built.join(name))));
-    let plugin = (!plain).then(|| plugin.unwrap_or_else(|| built.join("libnumasim.so")));
-    match &plugin {
-        Some(path) if !path.is_file() => {
-            Err(LabError::missing("the plugin", format!("{} is not there", path.display())))
-        }
-        _ => Ok(Built { programs, plugin: plugin.map(|path| path.canonicalize().unwrap_or(path)) }),
-    }
-}
-
-/// Builds packages of this workspace, or all of it where `BUILD_WORKSPACE` is set; optimised unless
-/// `NUMASIM_PROFILE` says otherwise.
-///
-/// # Errors
-/// The build fails; its first error.
-pub fn cargo(packages: &[&str]) -> Result<(), LabError> {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["build", "--locked", "--profile", &profile()]).current_dir(fetch::workspace());
-    if reproducible() {
-        command.arg("--target-dir").arg(target()).env("CARGO_ENCODED_RUSTFLAGS", remapped()?);
-    }
-    if named("BUILD_WORKSPACE").is_some() {
-        command.args(["--workspace", "--lib", "--bins", "--examples"]);
-    } else {
-        packages.iter().for_each(|package| _ = command.args(["-p", package]));
-    }
-    checked("cargo build", &mut command)
-}
-
 /// Copies of files under their own names.
 fn host_files(files: &[PathBuf], to: &Path) -> Result<(), LabError> {
     if !files.is_empty() {
@@ -258,21 +137,14 @@ fn host_files(files: &[PathBuf], to: &Path) -> Result<(), LabError> {
     files.iter().try_for_each(|file| copy(file, &to.join(file.file_name().unwrap_or_default())))
 }
 
-/// The C programs, which are built once for all images, beside what cargo builds.
+/// The C programs, and what tells the director's end.
 fn c_programs(bin: &Path) -> Result<(), LabError> {
-    let root = fetch::workspace();
-    let (sources, built) = (root.join("numasim/programs"), target().join("numasim-programs"));
-    checked("numasim/programs/build.sh", Command::new("bash").arg(sources.join("build.sh")).arg(&built))?;
-    let list = std::fs::read_dir(&sources).map_err(|error| LabError::io(&sources, error))?;
-    for source in list.filter_map(Result::ok).map(|entry| entry.path()) {
-        if source.extension().is_some_and(|ending| ending == "c") {
-            let name = source.file_stem().unwrap_or_default();
-            let to = bin.join(name);
-            let _ = std::fs::remove_file(&to); // one of busybox's of the same name
-            copy(&built.join(name), &to)?;
-        }
+    for (name, program) in build::c_programs()? {
+        let to = bin.join(name);
+        let _ = std::fs::remove_file(&to); // one of busybox's of the same name
+        copy(&program, &to)?;
     }
-    let source = root.join("tests/vm/programs/verdict.c");
+    let source = fetch::workspace().join("tests/vm/programs/verdict.c");
     checked("cc verdict.c", Command::new("cc").args(["-O1", "-static", "-o"]).arg(bin.join("verdict")).arg(source))
 }
 
@@ -385,29 +257,9 @@ fn pack(root: &Path, to: &Path) -> Result<(), LabError> {
     checked("cpio", &mut command)
 }
 
-/// Runs a command; its words are shown only where it fails.
-fn checked(what: &str, command: &mut Command) -> Result<(), LabError> {
-    let output = command.stdin(Stdio::null()).output();
-    let output = output
-        .map_err(|error| LabError::missing(what, format!("{}: {error}", command.get_program().to_string_lossy())))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    let first = errors.lines().find(|line| line.starts_with("error")).or_else(|| errors.lines().last());
-    Err(LabError::Boot(format!("{what}: {}: {}", output.status, first.unwrap_or("no message"))))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn flags_of_the_caller_are_those_that_cargo_would_take() {
-        assert_eq!(flags(None, Some("-C opt-level=1  -g")), ["-C", "opt-level=1", "-g"]);
-        assert_eq!(flags(Some("--cfg\u{1f}name=\"a b\""), Some("-g")), ["--cfg", "name=\"a b\""]);
-        assert_eq!((flags(Some(""), Some("-g")).len(), flags(None, None).len()), (0, 0));
-    }
 
     #[test]
     fn a_held_file_stays_as_it_was() {

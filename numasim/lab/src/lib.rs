@@ -5,15 +5,16 @@
 //! in which order), [`machine`] (a real machine scaled down), [`cores`] (what its cores have
 //! outstanding), [`kernel`] (its kernel's constants), [`command`] (QEMU's command line), [`ending`]
 //! (what went wrong, named as what it is), [`metrics`], [`stats`] and [`report`]. The rest does:
-//! [`fetch`] (QEMU, kernel, tools), [`image`] (what the guest holds), [`qemu`] (a process that
-//! never outlives us), [`scratch`] (a folder that does not, either), [`boot`] (a guest from its
-//! order to its lines), [`brought`] (files that daemons wrote there), [`page_trace`] (which CPU
-//! accessed which page of a command).
+//! [`fetch`] (QEMU, kernel, tools), [`build`] (programs and plugin by cargo and cc), [`image`]
+//! (what the guest holds), [`qemu`] (a process that never outlives us), [`scratch`] (a folder that
+//! does not, either), [`boot`] (a guest from its order to its lines), [`brought`] (files that
+//! daemons wrote there), [`page_trace`] (which CPU accessed which page of a command).
 
 #![forbid(unsafe_code)]
 
 pub mod boot;
 pub mod brought;
+pub mod build;
 pub mod command;
 pub mod cores;
 pub mod ending;

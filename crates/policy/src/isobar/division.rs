@@ -95,8 +95,8 @@ pub fn best(
         return None;
     }
     // What is hoped for is what more space would save, else who would lose least by less is parted.
-    let most = memory.machine.llcs()[llc].bytes;
-    let worth = |at: usize| if likely.is_some() { hope(scene, at, most) } else { need(scene, at) };
+    let whole = memory.machine.llcs()[llc].bytes;
+    let worth = |at: usize| if likely.is_some() { hope(scene, at, whole) } else { need(scene, at) };
     let mut order: Vec<(f64, usize)> = members.iter().map(|(_, at)| (worth(*at), *at)).collect();
     // What hardly misses belongs to the rest: it takes no space from it.
     order.retain(|(_, at)| traits(*at).misses > FEW);
@@ -212,10 +212,10 @@ impl Asked<'_> {
 
 /// What a program would make of a whole cache, were its curve as good as may be hoped: the part of
 /// its time that it would save.
-fn hope(scene: &Scene, at: usize, most: f64) -> f64 {
+fn hope(scene: &Scene, at: usize, whole: f64) -> f64 {
     let unit = &scene.units[at];
     let one = &scene.traits[unit.program];
-    let (now, all) = (one.curve.0.misses(unit.space / unit.threads), one.curve.0.misses(most / unit.threads));
+    let (now, all) = (one.curve.0.misses(unit.space / unit.threads), one.curve.0.misses(whole / unit.threads));
     let waits = (1.0 - one.compute / one.seconds.max(1e-12)).max(0.0);
     unit.threads * waits * (1.0 - all / now.max(1e-12))
 }

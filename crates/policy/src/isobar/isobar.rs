@@ -25,12 +25,12 @@ use super::programs::{Programs, weights};
 use super::scene::Scene;
 use super::search::Decision;
 use super::tell::{self, percent};
-use super::trial::{Touched, Trial, Verdict};
+use super::trial::{Touched, Trial};
 use super::ways::Ways;
 use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::kit::domains::{CachedDomains, Domains};
 use crate::kit::refused::{Asked, Refused, refused_of};
-use isobar_model::{Action, Observation, Outcome, Pid, Plan, Policy, Prediction, Seconds, Sensor, Topology, num};
+use isobar_model::{Action, Observation, Outcome, Pid, Plan, Policy, Prediction, Sensor, Topology, num};
 use std::sync::Arc;
 
 /// Canonical name.
@@ -46,8 +46,6 @@ pub const ENTRY: Entry = Entry {
     make: &Of { defaults: Config::default, new: Isobar::new },
 };
 
-/// Part of a new error that is taken over in the running mean.
-const TAKEN: f64 = 0.3;
 /// Error of predictions before any was checked: 2 % of the speed of a program.
 const FIRST_ERROR: f64 = 0.02;
 
@@ -86,7 +84,7 @@ pub struct Isobar {
     /// The time of the last observation.
     pub(super) now: f64,
     /// Mean error of predictions, as a part of the speed of a program that was moved.
-    error: f64,
+    pub(super) error: f64,
 }
 
 impl Isobar {
@@ -112,7 +110,7 @@ impl Isobar {
         }
     }
 
-    fn seats<'a>(&self, seen: &'a Observation, domains: &'a Domains) -> Seats<'a> {
+    pub(super) fn seats<'a>(&self, seen: &'a Observation, domains: &'a Domains) -> Seats<'a> {
         Seats::new(seen, domains, &self.idle, self.config.watch_epochs)
     }
 
@@ -280,82 +278,6 @@ impl Isobar {
         }
         why
     }
-
-    /// Keeps a change or takes it back.
-    fn conclude(&mut self, seen: &Observation, domains: &Domains, trial: &Trial, verdict: &Verdict, plan: &mut Plan) {
-        if !verdict.disturbed && !verdict.jumped && !trial.explores {
-            self.error += TAKEN * (verdict.wrong() - self.error);
-        }
-        // To take a division back costs nothing, so that no gain is reason enough.
-        let idle = trial.divided.is_some() && verdict.measured < 0.0;
-        let harmed = idle || verdict.harmed(self.config.max_loss_percent / 100.0);
-        let undone = harmed && self.config.guard;
-        plan.effects.push(tell::effect(trial.change, verdict, !undone));
-        if !undone {
-            self.book(verdict);
-        }
-        let rest = Seconds(self.config.rest_seconds);
-        if let Some(llc) = trial.divided {
-            if undone {
-                self.ways.fail(llc, trial.explores, seen.time.0, rest.0);
-                self.ways.take_back(seen, llc, "what was measured fell short of it", &mut plan.actions);
-                self.mode = Mode::Settling(self.config.settle_epochs + self.config.window_epochs);
-            } else {
-                self.ways.keep(llc);
-            }
-            return;
-        }
-        for touched in &trial.touched {
-            let Some(program) = self.programs.list.iter_mut().find(|program| program.pid == touched.pid) else {
-                continue;
-            };
-            if harmed {
-                program.fail(seen.time.0, rest);
-            } else {
-                program.failures = 0;
-            }
-        }
-        if undone {
-            self.take_back(seen, domains, trial, plan);
-            self.mode = Mode::Settling(self.config.settle_epochs + self.config.window_epochs);
-        }
-    }
-
-    /// A division of which no one can say what it did stays, unless it was made to learn from.
-    fn leave_unmeasured(&mut self, seen: &Observation, trial: &Trial, plan: &mut Plan) {
-        match trial.divided {
-            Some(llc) if trial.explores => {
-                self.ways.take_back(seen, llc, "nothing was learnt from it", &mut plan.actions);
-            }
-            Some(llc) => self.ways.keep(llc),
-            None => {}
-        }
-    }
-
-    /// What a change that stays did to each program.
-    fn book(&mut self, verdict: &Verdict) {
-        for (pid, effect) in verdict.effects() {
-            self.programs.list.iter_mut().filter(|one| one.pid == pid).for_each(|one| one.balance += effect);
-        }
-    }
-
-    fn take_back(&mut self, seen: &Observation, domains: &Domains, trial: &Trial, plan: &mut Plan) {
-        let all: Vec<Carried> = trial.touched.iter().flat_map(|one| one.carried.iter().copied()).collect();
-        let why = plan.effects.last().map(tell::taken_back).unwrap_or_default();
-        let back = self.seats(seen, domains).take_back(&all);
-        plan.actions.extend(back.iter().map(|one| to_cpu(domains, one, &why)));
-        for program in &mut self.programs.list {
-            if back.iter().any(|one| one.pid == program.pid) {
-                program.moves.push(seen.time.0);
-            }
-        }
-        for touched in &trial.touched {
-            if let Some(was) = touched.pages.clone() {
-                self.goals.retain(|goal| goal.pid != touched.pid);
-                self.goals.push(Goal::new(touched.pid, was, why.clone()));
-            }
-        }
-    }
 }
 
 impl Policy for Isobar {
@@ -412,7 +334,7 @@ impl Policy for Isobar {
     }
 }
 
-fn to_cpu(domains: &Domains, one: &Carried, why: &str) -> Action {
+pub(super) fn to_cpu(domains: &Domains, one: &Carried, why: &str) -> Action {
     let place = domains.seat_of(one.to).map(|seat| domains.describe(domains.seat(seat).domain)).unwrap_or_default();
     Action::MoveThread { pid: one.pid, tid: one.tid, cpu: one.to, reason: format!("to {place}: {why}") }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::test_kit::{carry_out, observation, policy, process, thread, with_pages};
-use isobar_model::{Bytes, Thread, Tid};
+use isobar_model::{Bytes, Seconds, Thread, Tid};
 
 /// Two nodes of four cores. Four streams with all of their pages on node 0, of which two run on
 /// node 1; each thread executes what a machine of `seconds` for an instruction lets it.

@@ -14,7 +14,7 @@
 //! | what a change would do: at first sight for all, roughly for many, exactly for a few | [`prices`], [`rough`], [`predict`] |
 //! | which changes there are, and which pays | [`step`], [`search`], [`passed`], [`ways`], [`division`] |
 //! | where the kernel would put a program | [`balance`] |
-//! | what was tried, what it brought, what is taken back | [`trial`], [`carry`] |
+//! | what was tried, what it brought, what is taken back | [`trial`], `conclude`, [`carry`] |
 //! | what a person took back | `undone` |
 //! | whose gain weighs how much, who may not lose | [`targets`] |
 //! | what others are told of a change | [`tell`] |
@@ -29,6 +29,7 @@ pub mod balance;
 pub mod blind;
 pub mod calm;
 pub mod carry;
+mod conclude;
 pub mod config;
 pub mod curves;
 pub mod division;

@@ -178,7 +178,7 @@ impl Program {
     /// either. What the kernel moves to a cold cache misses for a moment, and is the same program.
     fn watch_phase(&mut self, reading: &Reading, now: f64) {
         let misses = reading.misses;
-        let few = misses.max(self.misses) < FEW || self.waits(reading, misses.max(self.misses)) < HARDLY_WAITS;
+        let few = misses.max(self.misses) < FEW || self.hardly_waits_in(reading);
         let ratio = ln(misses.max(1e-9) / self.misses.max(1e-9)).abs();
         self.unlike = if few || ratio < OTHER_PHASE { 0 } else { self.unlike + 1 };
         if self.unlike >= IN_A_ROW {
@@ -193,11 +193,12 @@ impl Program {
         }
     }
 
-    /// The part of its time that it would wait at some misses an instruction, each as long as those
-    /// of a reading.
-    fn waits(&self, reading: &Reading, misses: f64) -> f64 {
+    /// Whether it would hardly wait at the misses of a reading or of late, whichever are more, each
+    /// as long as those of the reading.
+    fn hardly_waits_in(&self, reading: &Reading) -> bool {
         let each = reading.exposure / reading.misses.max(1e-12);
-        misses * each * self.cpi.wait / reading.cycles.max(1e-9)
+        let waits = reading.misses.max(self.misses) * each * self.cpi.wait;
+        waits / reading.cycles.max(1e-9) < HARDLY_WAITS
     }
 
     /// What may be hoped of its use of the cache. One that finds hardly anything there may have a
@@ -212,7 +213,7 @@ impl Program {
     /// its cache does not matter.
     #[must_use]
     pub fn hardly_waits(&self) -> bool {
-        self.last.is_some_and(|last| self.waits(&last, last.misses.max(self.misses)) < HARDLY_WAITS)
+        self.last.is_some_and(|last| self.hardly_waits_in(&last))
     }
 
     /// Pages that are remote and become fewer by themselves follow; such that stay do not.

@@ -24,9 +24,7 @@ use std::time::Duration;
 pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     let read = args.files.iter().map(|file| Read::of(file, args)).collect::<Result<Vec<_>, _>>()?;
     distinct(&read)?;
-    if let Some(folder) = &args.results {
-        std::fs::create_dir_all(folder).map_err(|error| LabError::io(folder, error))?;
-    }
+    results_folder(args)?;
     let scratch = Scratch::new()?;
     let folder = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
     let mut parts = Parts::under(fetch::qemu()?, &fetch::kernel()?, &scratch.path().join("kernel"))?;
@@ -47,6 +45,12 @@ pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabErr
         show(args, &result, (entries.len() > 1).then(|| slug(&entry.experiment.name)))?;
     }
     done.map(|()| code)
+}
+
+/// Makes the folder of results, before anything boots.
+pub(super) fn results_folder(args: &ExperimentArgs) -> Result<(), LabError> {
+    let Some(folder) = &args.results else { return Ok(()) };
+    std::fs::create_dir_all(folder).map_err(|error| LabError::io(folder, error))
 }
 
 /// An experiment as it was read.

@@ -2,7 +2,7 @@
 //! times. Boots of one seed are compared with each other.
 
 use super::campaign::{self, Entry, Outcome, Turns};
-use super::experiment::{Parts, Read, distinct, entries};
+use super::experiment::{Parts, Read, distinct, entries, results_folder};
 use super::print;
 use crate::args::{ExperimentArgs, KernelsArgs};
 use numasim_guest::wire::Line;
@@ -21,9 +21,7 @@ pub fn run(args: &KernelsArgs, interrupted: &AtomicBool) -> Result<u8, LabError>
     let asked = experiments(args);
     let read = asked.files.iter().map(|file| stock(Read::of(file, &asked)?, args)).collect::<Result<Vec<_>, _>>()?;
     distinct(&read)?;
-    if let Some(folder) = &asked.results {
-        std::fs::create_dir_all(folder).map_err(|error| LabError::io(folder, error))?;
-    }
+    results_folder(&asked)?;
     let scratch = Scratch::new()?;
     let folder = |kernel: &str| scratch.path().join(format!("kernel-{kernel}"));
     let mut parts = Parts::under(fetch::qemu()?, &args.a, &folder("A"))?;
