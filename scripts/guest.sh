@@ -62,13 +62,17 @@ run_machine() {
     echo $code > "$work/$name/code"
 }
 
-# run_machines TEST: all guests side by side, then what each of them said; ends the script with the
-# verdict.
+# run_machines TEST: the guests in their order, as many side by side as this machine has CPUs, then
+# what each of them said; ends the script with the verdict.
 run_machines() {
-    local name pids=() code failed=0
+    local name code failed=0
+    pids=()
     for name in "${machines[@]}"; do rm -rf "$work/$name.first"; done
-    for name in "${machines[@]}"; do run_machine "$name" & pids+=($!); done
-    trap 'kill '"${pids[*]}"' 2>/dev/null || true' EXIT
+    trap 'kill "${pids[@]}" 2>/dev/null || true' EXIT
+    for name in "${machines[@]}"; do
+        while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n || true; done
+        run_machine "$name" & pids+=($!)
+    done
     wait "${pids[@]}"
     for name in "${machines[@]}"; do
         code=$(cat "$work/$name/code")

@@ -1,4 +1,9 @@
 # The guests, as QEMU arguments. Sourced by run.sh; each function fills the array `machine`.
+#
+# With `-icount shift=N,sleep=off` an instruction takes 2^N ns of the guest's time, on whichever CPU,
+# and an idle guest jumps to its next timer: deadlines in the guest do not depend on what else the
+# host computes, and waiting costs little. With a larger N the programs of the guest are slower and
+# its waits shorter, for the host.
 
 # Adds a node: ID MEMORY_MIB INITIATOR (the node whose CPUs are nearest; HMAT wants one for every
 # node).
@@ -17,6 +22,21 @@ hmat() {
 
 # Four sockets of two cores in a ring, 512 MiB a node: distances 10, 21, 31.
 machine_regular() {
+    ring
+    machine+=(-icount shift=2,sleep=off)
+}
+
+# The same machine, beside it, for the soak test alone, by the host's clock: its processes come and
+# go as fast as they can, and isobar is to find the time to bind them.
+machine_ends() { ring; }
+
+# The same machine, beside it, for the conformance suite alone.
+machine_conformance() {
+    ring
+    machine+=(-icount shift=3,sleep=off)
+}
+
+ring() {
     local i j hops
     machine=(-m 2048M -smp 8,sockets=4,cores=2,threads=1)
     for i in 0 1 2 3; do node $i 512 $i; done
@@ -30,14 +50,11 @@ machine_regular() {
     done
 }
 
-# The same machine, beside it, for the conformance suite alone.
-machine_conformance() { machine_regular; }
-
 # Two sockets of two dies of one core of two threads; unequal nodes, node 4 has memory and no CPU,
 # distances differ by direction.
 machine_awkward() {
     local i j s d t same
-    machine=(-m 1920M -smp 8,sockets=2,dies=2,cores=1,threads=2)
+    machine=(-m 1920M -smp 8,sockets=2,dies=2,cores=1,threads=2 -icount shift=2,sleep=off)
     local memory=(512 384 448 256 320)
     for i in 0 1 2 3; do node $i "${memory[i]}" $i; done
     node 4 "${memory[4]}" 1

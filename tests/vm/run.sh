@@ -3,13 +3,12 @@
 # check isobar's results against the kernel. Installs what it needs; skips, with the reason, where
 # that cannot be fetched (ISOBAR_VM_REQUIRED=1 makes that a failure).
 #
-#   tests/vm/run.sh [regular|conformance|awkward] [PART,...]
+#   tests/vm/run.sh [regular|ends|conformance|awkward] [PART,...]
 #
 # PART,... chooses the checks whose names have one of the parts, `_` for a blank.
 #
 # ISOBAR_VM_CACHE   where the kernel is kept (default: isobar-vm in $XDG_CACHE_HOME or ~/.cache)
-# ISOBAR_VM_SOAK    ends of the soak test in the guest `regular` (default: 12; 300 take half an
-#                   hour)
+# ISOBAR_VM_SOAK    ends of the soak test in the guest `ends` (default: 12; 300 take half an hour)
 # ISOBAR_VM_KERNEL  a kernel of your own (bzImage with NUMA, virtio-pci, virtio-console and FUSE
 #                   built in)
 set -euo pipefail
@@ -21,8 +20,8 @@ cd "$(dirname "$0")/../.."
 . tests/vm/kernel.sh
 . tests/vm/machines.sh
 
-machines=(regular conformance awkward)
-case "${1:-}" in regular | conformance | awkward) machines=("$1"); shift ;; esac
+machines=(regular ends conformance awkward)
+case "${1:-}" in regular | ends | conformance | awkward) machines=("$1"); shift ;; esac
 only=${1:-}
 target=${CARGO_TARGET_DIR:-target}
 work=${ISOBAR_VM_WORK:-$target/vm}

@@ -26,6 +26,7 @@ fn main() -> ExitCode {
     let mut suite = suite::Suite::new(&words.next().unwrap_or_default());
     match machine.as_str() {
         "regular" => checks::regular(&mut suite),
+        "ends" => checks::ends(&mut suite),
         "conformance" => checks::conformance_alone(&mut suite),
         "awkward" => checks::awkward(&mut suite),
         "arm-one" => checks::arm_one(&mut suite),

@@ -42,6 +42,11 @@ pub fn regular(suite: &mut Suite) {
     daemon::checks(suite);
     policies::checks(suite);
     storm::checks(suite);
+}
+
+/// The soak test, which takes a quarter of the time of all the rest, on the same machine.
+pub fn ends(suite: &mut Suite) {
+    quiet(suite);
     soak::checks(suite);
 }
 
