@@ -1,9 +1,9 @@
 # The guests, as QEMU arguments. Sourced by run.sh; each function fills the array `machine`.
 #
-# With `-icount shift=N,sleep=off` an instruction takes 2^N ns of the guest's time, on whichever CPU,
-# and an idle guest jumps to its next timer: deadlines in the guest do not depend on what else the
-# host computes, and waiting costs little. With a larger N the programs of the guest are slower and
-# its waits shorter, for the host.
+# With `-icount shift=N,sleep=off` an instruction takes 2^N ns of the guest's time, on any CPU, and
+# an idle guest jumps to its next timer: deadlines in the guest do not depend on what else the host
+# computes, and waiting costs little. With a larger N the programs of the guest are slower and its
+# waits shorter, for the host.
 
 # Adds a node: ID MEMORY_MIB INITIATOR (the node whose CPUs are nearest; HMAT wants one for every
 # node).
