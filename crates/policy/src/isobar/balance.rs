@@ -8,22 +8,59 @@ use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
 use super::step::domain_of;
 
-/// Whether the kernel, asked anew, might start a program on another domain than its own: there are
-/// no more threads for each CPU than its own place would have without it.
-#[must_use]
-pub fn might_start(scene: &Scene, memory: &Memory, at: &Arrangement, program: usize, to: usize) -> bool {
-    let here = domain_of(scene, at, program);
-    let place = |domain: usize| memory.places[domain];
-    let across = place(here).node != place(to).node;
-    let group = |domain: usize| if across { place(domain).node } else { place(domain).llc };
-    let load = |wanted: usize| {
-        let inside = |domain: &usize| group(*domain) == group(wanted);
-        let others = scene.units.iter().zip(&at.domains).filter(|(unit, on)| unit.program != program && inside(on));
-        let threads: f64 = others.map(|(unit, _)| unit.threads).sum();
-        let cpus: f64 = (0..memory.places.len()).filter(inside).map(|domain| memory.cpus[domain]).sum();
-        threads / cpus.max(1.0)
-    };
-    load(to) <= load(here)
+/// How many threads run on each node and each cache in an arrangement, and how many CPUs it has.
+#[derive(Debug)]
+pub struct Crowds<'a> {
+    scene: &'a Scene,
+    memory: &'a Memory,
+    at: &'a Arrangement,
+    nodes: Vec<Crowd>,
+    llcs: Vec<Crowd>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Crowd {
+    threads: f64,
+    cpus: f64,
+}
+
+impl<'a> Crowds<'a> {
+    /// In an arrangement.
+    #[must_use]
+    pub fn of(scene: &'a Scene, memory: &'a Memory, at: &'a Arrangement) -> Self {
+        let mut nodes = vec![Crowd::default(); memory.nodes.len()];
+        let mut llcs = vec![Crowd::default(); memory.machine.llcs().len()];
+        for (place, cpus) in memory.places.iter().zip(&memory.cpus) {
+            nodes[place.node].cpus += cpus;
+            llcs[place.llc].cpus += cpus;
+        }
+        for (unit, on) in scene.units.iter().zip(&at.domains) {
+            let place = memory.places[*on];
+            nodes[place.node].threads += unit.threads;
+            llcs[place.llc].threads += unit.threads;
+        }
+        Self { scene, memory, at, nodes, llcs }
+    }
+
+    /// Whether the kernel, asked anew, might start a program on another domain than its own: there
+    /// are no more threads for each CPU than its own place would have without it.
+    #[must_use]
+    pub fn might_start(&self, program: usize, to: usize) -> bool {
+        let place = |domain: usize| self.memory.places[domain];
+        let (here, to) = (place(domain_of(self.scene, self.at, program)), place(to));
+        let first = self.scene.units.partition_point(|unit| unit.program < program);
+        let own = || {
+            let units = self.scene.units[first..].iter().zip(&self.at.domains[first..]);
+            units.take_while(|(unit, _)| unit.program == program).map(|(unit, on)| (place(*on), unit.threads))
+        };
+        let load = |crowd: Crowd, own: f64| (crowd.threads - own) / crowd.cpus.max(1.0);
+        let by_node = |node: usize| {
+            load(self.nodes[node], own().filter(|(on, _)| on.node == node).map(|(_, threads)| threads).sum())
+        };
+        let by_llc =
+            |llc: usize| load(self.llcs[llc], own().filter(|(on, _)| on.llc == llc).map(|(_, threads)| threads).sum());
+        if here.node == to.node { by_llc(to.llc) <= by_llc(here.llc) } else { by_node(to.node) <= by_node(here.node) }
+    }
 }
 
 #[cfg(test)]
@@ -49,7 +86,8 @@ mod tests {
         let domain = |cpu| domains.seat(domains.seat_of(isobar_model::CpuId(cpu)).unwrap()).domain.0;
         let count = u32::try_from(domains.domains.len()).unwrap();
         let size = u32::try_from(domains.seats.len()).unwrap() / count;
-        (0..count).map(|at| might_start(&scene, &memory, &scene.base, 0, domain(at * size))).collect()
+        let crowds = Crowds::of(&scene, &memory, &scene.base);
+        (0..count).map(|at| crowds.might_start(0, domain(at * size))).collect()
     }
 
     /// Nodes first: with two beside two it stays, with two beside one it might go. Then caches: the

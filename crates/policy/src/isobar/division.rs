@@ -4,7 +4,7 @@
 use super::config::Config;
 use super::math::ln;
 use super::memory::Memory;
-use super::predict::{Predictor, solutions};
+use super::predict::{Predictor, Predictors, solutions};
 use super::program::FEW;
 use super::scene::Scene;
 use crate::divide_content::capacity::Capacity;
@@ -57,12 +57,13 @@ impl Division {
     }
 
     /// Whether those that are known would be faster without it.
-    pub fn is_useless(&self, scene: &Scene, memory: &Memory, now: &[(Pid, usize)]) -> bool {
+    pub fn is_useless(&self, predictors: &Predictors<'_>, now: &[(Pid, usize)]) -> bool {
+        let scene = predictors.scene;
         let (mut with, mut without) = (scene.base.clone(), scene.base.clone());
         for ((_, unit), (_, mask)) in now.iter().zip(&self.members) {
             (with.masks[*unit], without.masks[*unit]) = (*mask, u64::MAX);
         }
-        let mut predictor = Predictor::new(scene, memory);
+        let mut predictor = predictors.one();
         let (Some(with), Some(without)) = (predictor.gains(&with), predictor.gains(&without)) else { return true };
         with.iter().zip(&without).map(|(with, without)| ln(*with / *without)).sum::<f64>() <= 0.0
     }
@@ -83,11 +84,11 @@ pub fn members(seen: &Observation, scene: &Scene, memory: &Memory, llc: usize) -
 /// program. Where the scene is what may be hoped, the one that is likely is there as well.
 pub fn best(
     seen: &Observation,
-    (scene, likely): (&Scene, Option<&Scene>),
-    memory: &Memory,
+    (predictors, likely): (&Predictors<'_>, Option<&Predictors<'_>>),
     config: &Config,
     (llc, capacity, margin): (usize, Capacity, f64),
 ) -> Option<Proposal> {
+    let (scene, memory) = (predictors.scene, predictors.memory);
     let members = members(seen, scene, memory, llc);
     let traits = |at: usize| &scene.traits[scene.units[at].program];
     let ready = members.iter().all(|(_, at)| traits(*at).known);
@@ -104,8 +105,7 @@ pub fn best(
     order.sort_by(|a, b| a.0.total_cmp(&b.0).then(space(b.1).total_cmp(&space(a.1))).then(a.1.cmp(&b.1)));
     // Where it is to learn from, each is solved twice.
     let most = (solutions(config, scene.units.len()) + 2) / if likely.is_some() { 2 } else { 1 };
-    let likely = likely.map(|likely| Predictor::new(likely, memory));
-    let predictor = Predictor::new(scene, memory);
+    let (predictor, likely) = (predictors.one(), likely.map(Predictors::one));
     let wanted = members.iter().map(|(_, unit)| scene.wanted(scene.units[*unit].program, margin));
     let wanted = wanted.fold(0.0, f64::max);
     let mut asked = Asked { seen, scene, predictor, likely, most, members, order, llc, capacity, wanted };

@@ -21,6 +21,7 @@ use super::idle::Idle;
 use super::memory::Memory;
 use super::pages::{self, Goal};
 use super::passed::Passed;
+use super::predict::Predictors;
 use super::programs::{Programs, weights};
 use super::scene::Scene;
 use super::search::Decision;
@@ -124,13 +125,14 @@ impl Isobar {
     /// Decides with what counters tell.
     fn manage(&mut self, seen: &Observation, domains: &Domains, memory: &Memory, scene: &Scene, plan: &mut Plan) {
         let window = num::index(self.config.window_epochs);
+        let predictors = Predictors::of(scene, memory);
         let calm = self.calm.pass(&self.programs, self.config.window_epochs, PATIENCE);
         match std::mem::replace(&mut self.mode, Mode::Watching) {
             Mode::Watching if !calm => {}
             Mode::Watching => {
-                let decision = self.passed.search(scene, memory, &self.config, self.error, &self.programs.list);
+                let decision = self.passed.search(&predictors, &self.config, self.error, &self.programs.list);
                 if decision.steps.is_empty() {
-                    self.try_ways(seen, domains, memory, scene, plan);
+                    self.try_ways(seen, domains, &predictors, plan);
                 } else {
                     self.try_out(seen, domains, memory, scene, &decision, plan);
                 }
@@ -156,7 +158,7 @@ impl Isobar {
             }
             Mode::Settling(_) => {}
         }
-        self.ways.follow(seen, domains, scene, memory, &mut plan.actions);
+        self.ways.follow(seen, domains, &predictors, &mut plan.actions);
         let before = plan.actions.len();
         pages::ask(&mut self.goals, seen, memory, &scene.free, &mut plan.actions);
         self.name_pages(before, plan);
@@ -239,12 +241,13 @@ impl Isobar {
     }
 
     /// Divides the ways of a cache where that pays, and begins to watch what comes of it.
-    fn try_ways(&mut self, seen: &Observation, domains: &Domains, memory: &Memory, scene: &Scene, plan: &mut Plan) {
+    fn try_ways(&mut self, seen: &Observation, domains: &Domains, predictors: &Predictors<'_>, plan: &mut Plan) {
+        let (scene, memory) = (predictors.scene, predictors.memory);
         if !self.config.ways {
             return;
         }
         let margin = (self.config.min_gain_percent / 100.0).max(self.config.error_weight * self.error);
-        let Some(proposal) = self.ways.propose(seen, (scene, &self.programs), memory, &self.config, margin) else {
+        let Some(proposal) = self.ways.propose(seen, (predictors, &self.programs), &self.config, margin) else {
             return;
         };
         let asked = Asked::Ways(seen.machine.llcs()[proposal.llc].id);

@@ -18,7 +18,7 @@ use super::config::Config;
 use super::idle::Idle;
 use super::memory::Memory;
 use super::passed::Passed;
-use super::predict::Predictor;
+use super::predict::Predictors;
 use super::programs::Programs;
 use super::scene::{Arrangement, Scene};
 use super::step::Step;
@@ -165,17 +165,19 @@ impl Outlook {
         if scene.units.is_empty() {
             return Ok(Standing { controllers, links, ..Standing::default() });
         }
-        let programs = self.suffering(scene, memory).ok_or(Unknown::NoAnswer)?;
+        let predictors = Predictors::of(scene, memory);
+        let programs = self.suffering(&predictors).ok_or(Unknown::NoAnswer)?;
         let movable = scene.traits.iter().any(|one| one.movable || one.pages_movable);
-        let proposal = movable.then(|| self.proposal(scene, memory, domains));
+        let proposal = movable.then(|| self.proposal(&predictors, domains));
         Ok(Standing { controllers, links, programs, proposal })
     }
 
     /// What the search finds now, else what it found lately and nothing has changed since.
-    fn proposal(&mut self, scene: &Scene, memory: &Memory, domains: &Domains) -> Proposal {
+    fn proposal(&mut self, predictors: &Predictors<'_>, domains: &Domains) -> Proposal {
+        let scene = predictors.scene;
         let places: Vec<_> =
             self.programs.list.iter().zip(&scene.traits).map(|(one, traits)| (one.pid, traits.alone)).collect();
-        let fresh = self.propose(scene, memory, domains);
+        let fresh = self.propose(predictors, domains);
         let before = self.found.take().filter(|found| found.places == places && found.left > 0);
         self.found = match before {
             Some(found) if fresh.moves.is_empty() => Some(Found { left: found.left - 1, ..found }),
@@ -185,8 +187,9 @@ impl Outlook {
         self.found.as_ref().map(|found| found.proposal.clone()).unwrap_or_default()
     }
 
-    fn propose(&mut self, scene: &Scene, memory: &Memory, domains: &Domains) -> Proposal {
-        let decision = self.passed.search(scene, memory, &self.config, 0.0, &self.programs.list);
+    fn propose(&mut self, predictors: &Predictors<'_>, domains: &Domains) -> Proposal {
+        let (scene, memory) = (predictors.scene, predictors.memory);
+        let decision = self.passed.search(predictors, &self.config, 0.0, &self.programs.list);
         let pid = |at: usize| self.programs.list[at].pid;
         let mut moves = Vec::new();
         for (step, _) in &decision.steps {
@@ -201,8 +204,9 @@ impl Outlook {
         Proposal { moves, gains }
     }
 
-    fn suffering(&self, scene: &Scene, memory: &Memory) -> Option<Vec<Suffering>> {
-        let mut predictor = Predictor::new(scene, memory);
+    fn suffering(&self, predictors: &Predictors<'_>) -> Option<Vec<Suffering>> {
+        let (scene, memory) = (predictors.scene, predictors.memory);
+        let mut predictor = predictors.one();
         let now = predictor.speeds_among(&scene.base, |_| true)?;
         let known: Vec<usize> =
             (0..scene.traits.len()).filter(|at| scene.traits[*at].known && now[*at] > 0.0).collect();

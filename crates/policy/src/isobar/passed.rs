@@ -2,9 +2,8 @@
 //! asks the equations about others.
 
 use super::config::Config;
-use super::memory::Memory;
+use super::predict::Predictors;
 use super::program::Program;
-use super::scene::Scene;
 use super::search::{Decision, search};
 use super::step::Step;
 use isobar_model::Pid;
@@ -23,14 +22,7 @@ pub struct Passed(BTreeMap<Key, u32>);
 impl Passed {
     /// Looks for changes that pay, among those that are not passed over. `error` is what
     /// predictions were wrong by lately, `list` the programs by position.
-    pub fn search(
-        &mut self,
-        scene: &Scene,
-        memory: &Memory,
-        config: &Config,
-        error: f64,
-        list: &[Program],
-    ) -> Decision {
+    pub fn search(&mut self, predictors: &Predictors<'_>, config: &Config, error: f64, list: &[Program]) -> Decision {
         let key = |step: &Step| {
             let pid = |program: usize| list[program].pid;
             (pid(step.program), step.to, step.partner.map(pid), step.pages, step.partner_pages)
@@ -39,7 +31,7 @@ impl Passed {
             *left -= 1;
             *left > 0
         });
-        let decision = search(scene, memory, config, error, |step| self.0.contains_key(&key(step)));
+        let decision = search(predictors, config, error, |step| self.0.contains_key(&key(step)));
         self.0.extend(decision.refused.iter().map(|step| (key(step), PASSED)));
         decision
     }

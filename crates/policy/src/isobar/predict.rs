@@ -7,6 +7,7 @@ use super::memory::Memory;
 use super::scene::{Arrangement, Scene, WRITE_BACK};
 use isobar_contention::{Budget, Demand, Question, Solver};
 use isobar_model::num;
+use std::cell::OnceCell;
 
 /// Evaluations that one arrangement may take: ordinary ones take 3 to 20.
 const BUDGET: Budget = Budget(120);
@@ -18,8 +19,33 @@ pub fn solutions(config: &Config, units: usize) -> u32 {
     part.max(2)
 }
 
-/// Answers about one scene.
+/// Predictors of one scene. How fast everyone is as it is, which each must know first, is solved
+/// once, when the first of them is asked for.
 #[derive(Debug)]
+pub struct Predictors<'a> {
+    /// The scene that they answer about.
+    pub scene: &'a Scene,
+    /// The machine that they answer about.
+    pub memory: &'a Memory,
+    first: OnceCell<Predictor<'a>>,
+}
+
+impl<'a> Predictors<'a> {
+    /// Of a scene.
+    #[must_use]
+    pub const fn of(scene: &'a Scene, memory: &'a Memory) -> Self {
+        Self { scene, memory, first: OnceCell::new() }
+    }
+
+    /// One that has solved nothing but how it is.
+    #[must_use]
+    pub fn one(&self) -> Predictor<'a> {
+        self.first.get_or_init(|| Predictor::new(self.scene, self.memory)).clone()
+    }
+}
+
+/// Answers about one scene.
+#[derive(Clone, Debug)]
 pub struct Predictor<'a> {
     scene: &'a Scene,
     memory: &'a Memory,

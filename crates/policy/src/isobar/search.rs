@@ -3,11 +3,11 @@
 //! what each would bring, the best is taken if it pays, and the next is looked for from there.
 //! Deterministic, and bounded in what it costs.
 
-use super::balance::might_start;
+use super::balance::Crowds;
 use super::config::Config;
 use super::math::ln;
 use super::memory::Memory;
-use super::predict::{Predictor, solutions};
+use super::predict::{Predictor, Predictors, solutions};
 use super::prices::Prices;
 use super::rough::Rough;
 use super::scene::{Arrangement, Scene};
@@ -47,13 +47,14 @@ pub struct Decision {
 /// The changes that pay; `error` is what predictions were wrong by lately, as a part of the speed
 /// of a program that was moved.
 #[must_use]
-pub fn search(scene: &Scene, memory: &Memory, config: &Config, error: f64, passed: impl Fn(&Step) -> bool) -> Decision {
+pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: impl Fn(&Step) -> bool) -> Decision {
+    let (scene, memory) = (predictors.scene, predictors.memory);
     let movers = movers(scene);
     if movers.is_empty() {
         return Decision::default();
     }
     let mut rough = Rough::new(scene, memory);
-    let mut predictor = Predictor::new(scene, memory);
+    let mut predictor = predictors.one();
     let margin = (config.min_gain_percent / 100.0).max(config.error_weight * error);
     let most = solutions(config, scene.units.len());
     let mut at = scene.base.clone();
@@ -202,8 +203,10 @@ fn promising(
 fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], free: &[f64]) -> Vec<Step> {
     let mut steps = Vec::new();
     // What a change of its cache does to a program of which too little is known, no one can say.
-    let fresh = |domain: usize| scene.on(memory, memory.places[domain].llc).any(|one| scene.traits[one].fresh);
-    let fresh: Vec<bool> = (0..memory.places.len()).map(fresh).collect();
+    let fresh: Vec<bool> =
+        (0..memory.machine.llcs().len()).map(|llc| scene.on(memory, llc).any(|one| scene.traits[one].fresh)).collect();
+    let fresh = |domain: usize| fresh[memory.places[domain].llc];
+    let crowds = Crowds::of(scene, memory, at);
     let mut by_domain: Vec<Vec<usize>> = vec![Vec::new(); memory.places.len()];
     for program in open.iter().copied().filter(|program| scene.traits[*program].movable) {
         by_domain[domain_of(scene, at, program)].push(program);
@@ -223,10 +226,10 @@ fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], 
                 partner_pages: None,
             }));
         }
-        if !one.movable || fresh[here] {
+        if !one.movable || fresh(here) {
             continue;
         }
-        for to in (0..memory.places.len()).filter(|to| *to != here && !fresh[*to]) {
+        for to in (0..memory.places.len()).filter(|to| *to != here && !fresh(*to)) {
             let node = memory.places[to].node;
             if one.follows && !room(program, node) {
                 continue;
@@ -234,7 +237,7 @@ fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], 
             let own = [fits(program, node).then_some(node), None];
             // Where the kernel moves pages after threads, they come in any case.
             let own = if one.follows || own[0].is_none() { &own[..1] } else { &own[..] };
-            if at.idle_cores[to] >= one.threads && might_start(scene, memory, at, program, to) {
+            if at.idle_cores[to] >= one.threads && crowds.might_start(program, to) {
                 steps.extend(own.iter().map(|pages| Step {
                     program,
                     to,

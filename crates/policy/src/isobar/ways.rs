@@ -8,7 +8,7 @@
 use super::config::Config;
 use super::division::{Division, Proposal, best, members};
 use super::memory::Memory;
-use super::predict::solutions;
+use super::predict::{Predictors, solutions};
 use super::program::FEW;
 use super::programs::Programs;
 use super::scene::Scene;
@@ -59,10 +59,10 @@ impl Ways {
         &mut self,
         seen: &Observation,
         domains: &Domains,
-        scene: &Scene,
-        memory: &Memory,
+        predictors: &Predictors<'_>,
         actions: &mut Vec<Action>,
     ) {
+        let (scene, memory) = (predictors.scene, predictors.memory);
         let llcs: Vec<usize> = self.divided.keys().copied().collect();
         let again = self.again.take();
         for llc in llcs {
@@ -74,7 +74,7 @@ impl Ways {
             }
             division.take(seen, scene, &now);
             let part = |part: &u64| division.members.iter().any(|(_, mask)| mask == part);
-            if !division.masks.iter().all(part) || division.is_useless(scene, memory, &now) {
+            if !division.masks.iter().all(part) || division.is_useless(predictors, &now) {
                 self.remove(seen, llc, "other programs run on it now", actions);
             } else {
                 let division = division.clone();
@@ -128,11 +128,11 @@ impl Ways {
     pub fn propose(
         &mut self,
         seen: &Observation,
-        (scene, programs): (&Scene, &Programs),
-        memory: &Memory,
+        (predictors, programs): (&Predictors<'_>, &Programs),
         config: &Config,
         margin: f64,
     ) -> Option<Proposal> {
+        let (scene, memory) = (predictors.scene, predictors.memory);
         let llcs = seen.machine.llcs();
         let next = (0..llcs.len()).map(|k| (self.turn + 1 + k) % llcs.len()).find(|llc| {
             let rests = self.rests.get(llc).is_some_and(|(until, _)| seen.time.0 < *until);
@@ -141,14 +141,15 @@ impl Ways {
         self.turn = next;
         let capacity = Capacity::of(&seen.machine, &llcs[next]).filter(Capacity::is_divisible)?;
         let asked = (next, capacity, margin);
-        let likely = best(seen, (scene, None), memory, config, asked);
+        let likely = best(seen, (predictors, None), config, asked);
         if likely.is_some() || self.divided.contains_key(&next) {
             return likely;
         }
         if !self.may_explore(seen, (scene, memory, config), next) {
             return None;
         }
-        best(seen, (&scene.hoped(memory, programs), Some(scene)), memory, config, asked)
+        let hoped = scene.hoped(memory, programs);
+        best(seen, (&Predictors::of(&hoped, memory), Some(predictors)), config, asked)
     }
 
     /// Whether to ask now what might be learnt of a cache: not often, not where a single answer
