@@ -37,4 +37,5 @@ mod sweep;
 mod top;
 mod topo;
 mod tutorial;
+mod unchanged;
 mod verb_pages;
