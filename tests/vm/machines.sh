@@ -20,22 +20,22 @@ hmat() {
     machine+=(-numa "$pair,data-type=access-latency,latency=$3" -numa "$pair,data-type=access-bandwidth,bandwidth=$4G")
 }
 
-# Four sockets of two cores in a ring, 512 MiB a node: distances 10, 21, 31.
 machine_regular() {
     ring
     machine+=(-icount shift=2,sleep=off)
 }
 
-# The same machine, beside it, for the soak test alone, by the host's clock: its processes come and
-# go as fast as they can, and isobar is to find the time to bind them.
+# For the soak test alone, by the host's clock: its processes come and go as fast as they can, and
+# isobar is to find the time to bind them.
 machine_ends() { ring; }
 
-# The same machine, beside it, for the conformance suite alone.
+# For the conformance suite alone.
 machine_conformance() {
     ring
     machine+=(-icount shift=3,sleep=off)
 }
 
+# Four sockets of two cores in a ring, 512 MiB a node: distances 10, 21, 31.
 ring() {
     local i j hops
     machine=(-m 2048M -smp 8,sockets=4,cores=2,threads=1)

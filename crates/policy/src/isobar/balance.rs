@@ -6,7 +6,6 @@
 
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
-use super::step::domain_of;
 
 /// How many threads run on each node and each cache in an arrangement, and how many CPUs it has.
 #[derive(Debug)]
@@ -42,24 +41,19 @@ impl<'a> Crowds<'a> {
         Self { scene, memory, at, nodes, llcs }
     }
 
-    /// Whether the kernel, asked anew, might start a program on another domain than its own: there
+    /// Whether the kernel, asked anew, might start a program that is on one domain on another: there
     /// are no more threads for each CPU than its own place would have without it.
     #[must_use]
     pub fn might_start(&self, program: usize, to: usize) -> bool {
-        let place = |domain: usize| self.memory.places[domain];
-        let (here, to) = (place(domain_of(self.scene, self.at, program)), place(to));
-        let first = self.scene.units.partition_point(|unit| unit.program < program);
-        let own = || {
-            let units = self.scene.units[first..].iter().zip(&self.at.domains[first..]);
-            units.take_while(|(unit, _)| unit.program == program).map(|(unit, on)| (place(*on), unit.threads))
+        let unit = self.scene.units.partition_point(|unit| unit.program < program);
+        let [here, to] = [self.at.domains[unit], to].map(|domain| self.memory.places[domain]);
+        let (crowds, here, to) =
+            if here.node == to.node { (&self.llcs, here.llc, to.llc) } else { (&self.nodes, here.node, to.node) };
+        let load = |at: usize| {
+            let own = if at == here { self.scene.units[unit].threads } else { 0.0 };
+            (crowds[at].threads - own) / crowds[at].cpus.max(1.0)
         };
-        let load = |crowd: Crowd, own: f64| (crowd.threads - own) / crowd.cpus.max(1.0);
-        let by_node = |node: usize| {
-            load(self.nodes[node], own().filter(|(on, _)| on.node == node).map(|(_, threads)| threads).sum())
-        };
-        let by_llc =
-            |llc: usize| load(self.llcs[llc], own().filter(|(on, _)| on.llc == llc).map(|(_, threads)| threads).sum());
-        if here.node == to.node { by_llc(to.llc) <= by_llc(here.llc) } else { by_node(to.node) <= by_node(here.node) }
+        load(to) <= load(here)
     }
 }
 
