@@ -41,8 +41,8 @@ impl<'a> Crowds<'a> {
         Self { scene, memory, at, nodes, llcs }
     }
 
-    /// Whether the kernel, asked anew, might start a program that is on one domain on another: there
-    /// are no more threads for each CPU than its own place would have without it.
+    /// Whether the kernel, asked anew, might start a program that is on one domain on another:
+    /// there are no more threads for each CPU than its own place would have without it.
     #[must_use]
     pub fn might_start(&self, program: usize, to: usize) -> bool {
         let unit = self.scene.units.partition_point(|unit| unit.program < program);

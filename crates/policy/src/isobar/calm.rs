@@ -2,8 +2,10 @@
 //! the one that starts after it the machine is another one: what would be decided then would hold
 //! for a second, and what was measured before it is no measure of what comes after.
 
+use super::program::Program;
 use super::programs::Programs;
 use isobar_model::Pid;
+use std::sync::Arc;
 
 /// The programs that run, and since when they are the same.
 #[derive(Clone, Debug, Default)]
@@ -14,37 +16,53 @@ pub struct Calm {
     same: u32,
     /// Epochs since they were last the same for long enough.
     waited: u32,
+    /// The names of those that were, in order.
+    names: Vec<Arc<str>>,
 }
 
 /// The programs that run.
 #[must_use]
 pub fn there(programs: &Programs) -> Vec<Pid> {
-    programs.list.iter().filter(|program| program.last.is_some()).map(|program| program.pid).collect()
+    running(programs).map(|program| program.pid).collect()
+}
+
+fn running(programs: &Programs) -> impl Iterator<Item = &Program> {
+    programs.list.iter().filter(|program| program.last.is_some())
 }
 
 impl Calm {
     /// Takes an epoch; whether changes may be looked for: the same programs ran through a whole
-    /// window, or that did not happen for `patience` epochs.
+    /// window, or those that came are of the names of those that went, or neither happened for
+    /// `patience` epochs.
     pub fn pass(&mut self, programs: &Programs, window: u32, patience: u32) -> bool {
         let now = there(programs);
-        // Before the first epoch nothing is known to have changed.
-        let stays = self.there.as_ref().is_none_or(|before| *before == now);
-        self.same = if stays { self.same.saturating_add(1) } else { 0 };
+        self.same = match &self.there {
+            // Before the first epoch nothing is known to have changed.
+            None => window,
+            Some(before) if *before == now => self.same.saturating_add(1),
+            Some(_) => 0,
+        };
         self.there = Some(now);
-        self.waited = if self.same >= window { 0 } else { self.waited.saturating_add(1) };
-        self.same >= window || self.waited > patience
+        let mut names: Vec<Arc<str>> = running(programs).map(|program| Arc::clone(&program.name)).collect();
+        names.sort_unstable();
+        let calm = self.same >= window || names == self.names;
+        if self.same >= window {
+            self.names = names;
+        }
+        self.waited = if calm { 0 } else { self.waited.saturating_add(1) };
+        calm || self.waited > patience
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isobar::program::{Program, Reading};
-    use std::sync::Arc;
+    use crate::isobar::program::Reading;
 
+    /// Programs by pid; a name stands for tens of them.
     fn running(pids: &[u32]) -> Programs {
         let one = |pid: &u32| {
-            let mut program = Program::new(Pid(*pid), &Arc::from("p"), 0.0, None);
+            let mut program = Program::new(Pid(*pid), &Arc::from(format!("p{}", pid % 10)), 0.0, None);
             program.last = Some(Reading::default());
             program
         };
@@ -58,9 +76,17 @@ mod tests {
     fn a_change_of_programs_is_waited_for_but_not_for_ever() {
         let mut calm = Calm::default();
         let mut pass = |pids: &[u32]| calm.pass(&running(pids), 2, 4);
-        assert_eq!([pass(&[1, 2]), pass(&[1, 2]), pass(&[1, 2])], [false, true, true]);
+        assert_eq!([pass(&[1, 2]), pass(&[1, 2]), pass(&[1, 2])], [true, true, true]);
         assert_eq!([pass(&[1]), pass(&[1, 3]), pass(&[1, 3]), pass(&[1, 3])], [false, false, false, true]);
         let restless = [pass(&[1]), pass(&[1]), pass(&[2]), pass(&[2]), pass(&[3]), pass(&[3])];
         assert_eq!(restless, [false, false, false, false, true, true]);
+    }
+
+    /// Program 12 comes after program 2, of the same name: the machine is what it was.
+    #[test]
+    fn another_of_the_same_name_is_not_waited_for() {
+        let mut calm = Calm::default();
+        let mut pass = |pids: &[u32]| calm.pass(&running(pids), 2, 4);
+        assert_eq!([pass(&[1, 2]), pass(&[1]), pass(&[1, 12])], [true, false, true]);
     }
 }

@@ -18,6 +18,9 @@ use super::curves::Beyond;
 /// Part of a reading that is chance: counters of a second, and what a program does differently from
 /// second to second.
 const NOISE: f64 = 0.03;
+/// Logarithm of the ratio by which a change of the space that a program holds may be wrong: it is
+/// worked out, not read.
+const SPACE_ERROR: f64 = 0.2;
 /// What variances grow by in an epoch, as parts of those known at first: a program that changes
 /// slowly is followed within some minutes.
 const DRIFT: f64 = 0.003;
@@ -107,7 +110,8 @@ impl Reuse {
 
     /// Takes a reading: how the logarithm of the misses changed with that of the space.
     pub fn read(&mut self, misses: f64, space: f64) {
-        let noise = 2.0 * NOISE * NOISE;
+        let held = SPACE_ERROR * self.elasticity;
+        let noise = 2.0 * NOISE * NOISE + held * held;
         let gain = self.variance * space / (space * space * self.variance + noise);
         self.elasticity = (self.elasticity + gain * (-misses - self.elasticity * space)).clamp(0.0, 0.9);
         self.variance = (self.variance * (1.0 - gain * space)).max(1e-4);

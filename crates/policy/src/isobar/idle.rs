@@ -1,10 +1,12 @@
 //! Cores on which no thread runs, and for how long. A core is idle for a moment between a program
 //! that ends and the one that starts after it: where that one finds its core taken, it starts on
-//! another cache, and what was predicted does not come. So an idle core counts as free only once
-//! it has been idle for some epochs.
+//! another cache, and what was predicted does not come. So a core whose thread has ended, or
+//! sleeps, counts as free only once it has been idle for some epochs. One that no thread was seen
+//! on, or whose thread runs elsewhere now, is kept for no one.
 
 use crate::kit::domains::Domains;
-use isobar_model::{Observation, Thread};
+use isobar_model::{Observation, Thread, Tid};
+use std::collections::BTreeSet;
 
 /// Part of an interval from which on a thread holds its CPU.
 const BUSY: f64 = 0.05;
@@ -20,28 +22,45 @@ pub fn runs(thread: &Thread, interval: f64) -> bool {
 
 /// The cores of a machine.
 #[derive(Clone, Debug, Default)]
-pub struct Idle {
-    /// Epochs at whose end each was idle, one after another, by position; in the first of them a
-    /// thread may have run.
-    epochs: Vec<u32>,
+pub struct Idle(Vec<Core>);
+
+/// A core.
+#[derive(Clone, Debug, Default)]
+struct Core {
+    /// Epochs at whose end it was idle, one after another; in the first of them a thread may have
+    /// run.
+    idle: u32,
+    /// The threads that ran on it last and that may come back: they have ended, or sleep.
+    last: Vec<Tid>,
 }
 
 impl Idle {
     /// Takes an epoch.
     pub fn pass(&mut self, seen: &Observation, domains: &Domains) {
-        self.epochs.resize(domains.core_count(), 1);
-        self.epochs.iter_mut().for_each(|idle| *idle = idle.saturating_add(1));
+        self.0.resize(domains.core_count(), Core { idle: 1, last: Vec::new() });
+        let mut on: Vec<Vec<Tid>> = vec![Vec::new(); self.0.len()];
+        let mut running = BTreeSet::new();
         for (_, thread) in seen.threads().filter(|(_, thread)| runs(thread, seen.interval.0)) {
             if let Some(seat) = thread.cpu.and_then(|cpu| domains.seat_of(cpu)) {
-                self.epochs[domains.seat(seat).core] = 0;
+                on[domains.seat(seat).core].push(thread.tid);
+                running.insert(thread.tid);
+            }
+        }
+        for (core, threads) in self.0.iter_mut().zip(on) {
+            if threads.is_empty() {
+                core.idle = core.idle.saturating_add(1);
+                core.last.retain(|tid| !running.contains(tid));
+            } else {
+                *core = Core { idle: 0, last: threads };
             }
         }
     }
 
-    /// Whether a core has been idle for some whole epochs.
+    /// Whether a core has been idle for some whole epochs, or for one where no thread may come back
+    /// to it.
     #[must_use]
     pub fn is_free(&self, core: usize, epochs: u32) -> bool {
-        self.epochs.get(core).is_some_and(|idle| *idle > epochs)
+        self.0.get(core).is_some_and(|core| core.idle > if core.last.is_empty() { 1 } else { epochs })
     }
 
     /// How many cores of each domain are free.
@@ -77,5 +96,23 @@ mod tests {
             free.push(idle.by_domain(&domains, 5)[0]);
         }
         assert_eq!(free, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]);
+    }
+
+    /// Three cores: nothing ever ran on the third, and the thread of the first goes to the second
+    /// at 3 s.
+    #[test]
+    fn a_core_that_no_one_comes_back_to_is_free_at_once() {
+        let mut idle = Idle::default();
+        let mut free = Vec::new();
+        for now in 1u8..=5 {
+            let cpu = if now < 3 { 0 } else { 1 };
+            let mut seen = observation("node:1 core:3", vec![process(1, vec![thread(1, cpu, 1.0)])]);
+            seen.time.0 = f64::from(now);
+            let domains = Domains::of(&seen.machine);
+            idle.pass(&seen, &domains);
+            free.push([0, 1, 2].map(|core| idle.is_free(core, 5)));
+        }
+        assert_eq!(free[1], [false, true, true]);
+        assert_eq!(free[2..], [[false, false, true], [true, false, true], [true, false, true]]);
     }
 }

@@ -22,6 +22,7 @@ use super::memory::Memory;
 use super::pages::{self, Goal};
 use super::passed::Passed;
 use super::predict::Predictors;
+use super::program::Program;
 use super::programs::{Programs, weights};
 use super::scene::Scene;
 use super::search::Decision;
@@ -124,7 +125,6 @@ impl Isobar {
 
     /// Decides with what counters tell.
     fn manage(&mut self, seen: &Observation, domains: &Domains, memory: &Memory, scene: &Scene, plan: &mut Plan) {
-        let window = num::index(self.config.window_epochs);
         let predictors = Predictors::of(scene, memory);
         let calm = self.calm.pass(&self.programs, self.config.window_epochs, PATIENCE);
         match std::mem::replace(&mut self.mode, Mode::Watching) {
@@ -137,22 +137,7 @@ impl Isobar {
                     self.try_out(seen, domains, memory, scene, &decision, plan);
                 }
             }
-            Mode::Trying(mut trial) => {
-                trial.pass(seen, !self.goals.is_empty());
-                if !trial.is_over(self.config.settle_epochs, self.config.window_epochs) {
-                    self.mode = Mode::Trying(trial);
-                } else if let Some(verdict) = trial.judge(&self.programs, window, |program| {
-                    self.config.protects(&program.name, program.cgroup.as_deref())
-                }) {
-                    self.conclude(seen, domains, &trial, &verdict, plan);
-                } else {
-                    let change = trial.change;
-                    let why = "those that were to gain by it ended, or do something else now";
-                    let stays = if trial.explores { "is taken back" } else { "stays" };
-                    plan.notes.push(format!("change {change} {stays} unmeasured: {why}"));
-                    self.leave_unmeasured(seen, &trial, plan);
-                }
-            }
+            Mode::Trying(trial) => self.watch(seen, domains, trial, plan),
             Mode::Settling(left) if left > 0 || !self.goals.is_empty() => {
                 self.mode = Mode::Settling(if self.goals.is_empty() { left - 1 } else { left });
             }
@@ -162,6 +147,33 @@ impl Isobar {
         let before = plan.actions.len();
         pages::ask(&mut self.goals, seen, memory, &scene.free, &mut plan.actions);
         self.name_pages(before, plan);
+    }
+
+    /// Judges a change once it can be: when a whole window has passed, or before where it has
+    /// clearly brought what was promised.
+    fn watch(&mut self, seen: &Observation, domains: &Domains, mut trial: Trial, plan: &mut Plan) {
+        let Config { settle_epochs, window_epochs, max_loss_percent, .. } = self.config;
+        trial.pass(seen, !self.goals.is_empty());
+        let protected = |program: &Program| self.config.protects(&program.name, program.cgroup.as_deref());
+        let readings = trial.readings(settle_epochs).min(window_epochs);
+        let verdict = match readings {
+            0 => None,
+            some => trial.judge(&self.programs, num::index(some), protected),
+        };
+        let over = readings == window_epochs || trial.is_moot(&self.programs);
+        match verdict {
+            Some(verdict) if over || verdict.is_clear(max_loss_percent / 100.0) => {
+                self.conclude(seen, domains, &trial, &verdict, plan);
+            }
+            None if over => {
+                let change = trial.change;
+                let why = "those that were to gain by it ended, or do something else now";
+                let stays = if trial.explores { "is taken back" } else { "stays" };
+                plan.notes.push(format!("change {change} {stays} unmeasured: {why}"));
+                self.leave_unmeasured(seen, &trial, plan);
+            }
+            _ => self.mode = Mode::Trying(trial),
+        }
     }
 
     /// The pages that a change of this epoch begins to move are among its actions.

@@ -12,7 +12,7 @@
 //! | what programs are like | [`estimate`], [`curves`], [`program`], [`programs`] |
 //! | who runs where now, which cores are free, whether it is about to change | [`scene`], [`idle`], [`calm`] |
 //! | what a change would do: at first sight for all, roughly for many, exactly for a few | [`prices`], [`rough`], [`predict`] |
-//! | which changes there are, and which pays | [`step`], [`search`], [`passed`], [`ways`], [`division`] |
+//! | which changes there are, and which pays | [`step`], [`search`], [`likes`], [`passed`], [`ways`], [`division`] |
 //! | where the kernel would put a program | [`balance`] |
 //! | what was tried, what it brought, what is taken back | [`trial`], `conclude`, [`carry`] |
 //! | what a person took back | `undone` |
@@ -37,6 +37,7 @@ pub mod estimate;
 pub mod idle;
 #[allow(clippy::module_inception)] // The folder and its policy share a name.
 pub mod isobar;
+pub mod likes;
 pub mod math;
 pub mod memory;
 pub mod outlook;

@@ -32,6 +32,10 @@ impl Passed {
             *left > 0
         });
         let decision = search(predictors, config, error, |step| self.0.contains_key(&key(step)));
+        // A change that is made makes the others different ones.
+        if !decision.steps.is_empty() {
+            self.0.clear();
+        }
         self.0.extend(decision.refused.iter().map(|step| (key(step), PASSED)));
         decision
     }

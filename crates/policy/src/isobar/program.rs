@@ -22,6 +22,13 @@ const HARDLY_FINDS: f64 = 0.1;
 const TAKEN: f64 = 0.3;
 /// Readings of a program's speed that are kept.
 const KEPT: usize = 16;
+/// Seconds ahead that count in how long a young program is expected to go on.
+const AHEAD: f64 = 60.0;
+/// Logarithm of the ratio up to which two readings agree: what counters of a second leave to
+/// chance.
+const AGREE: f64 = 0.05;
+/// Standard error of a speed of which there are few readings.
+const OF_FEW: f64 = 0.02;
 /// Part of its pages that is remote and stays, in epochs in a row, of a program whose pages the
 /// kernel leaves where they are.
 const STAYING: u32 = 8;
@@ -38,6 +45,8 @@ pub struct Known {
     pub reuse: Reuse,
     /// Seconds that they ran, the running mean.
     pub life: f64,
+    /// Misses an instruction.
+    pub misses: f64,
 }
 
 /// A reading of an epoch, summed over the threads.
@@ -98,6 +107,8 @@ pub struct Program {
     pub life: Option<f64>,
     /// Logarithm of what changes that were kept did to its speed, all together.
     pub balance: f64,
+    /// Misses an instruction of programs of its name, where some have ended.
+    expected: Option<f64>,
     unlike: u32,
     /// Changes of phase so far.
     changes: u32,
@@ -128,6 +139,7 @@ impl Program {
             failures: 0,
             life: before.map(|known| known.life),
             balance: 0.0,
+            expected: before.map(|known| known.misses),
             unlike: 0,
             changes: 0,
             staying: 0,
@@ -233,14 +245,17 @@ impl Program {
         }
     }
 
-    /// How long its present state can be expected to last: as long as it has lasted. One that
-    /// changes again and again is expected to do so when it usually does.
+    /// How long its present state can be expected to last. One that changes again and again is
+    /// expected to do so when it usually does.
     #[must_use]
     pub fn horizon(&self, now: f64) -> f64 {
         let lasted = now - self.since.max(self.phase);
         let usual = (now - self.since) / f64::from(self.changes + 1);
-        let lasts =
-            if self.changes < 2 || lasted > 1.5 * usual { lasted } else { lasted.min((usual - lasted).max(0.0)) };
+        let lasts = if self.changes < 2 || lasted > 1.5 * usual {
+            expected(lasted)
+        } else {
+            lasted.min((usual - lasted).max(0.0))
+        };
         // Where programs of its name have ended, it is expected to end when they did.
         let left = self.life.map(|life| life - (now - self.since)).filter(|left| *left > 0.0);
         match left {
@@ -257,11 +272,24 @@ impl Program {
         ((1.0 - most) / exp(self.balance.min(0.0))).min(HARDLY)
     }
 
-    /// Mean of the last speeds, and its standard error; `None` before there are enough.
+    /// Mean of the last speeds, and its standard error; `None` before there are enough: a window of
+    /// readings, or two that agree of one that did nothing else before, or one of a program that
+    /// does what others of its name did.
     #[must_use]
     pub fn pace(&self, window: usize) -> Option<(f64, f64)> {
-        let last = self.speeds.len().checked_sub(window)?;
-        Some(mean_and_error(&self.speeds[last..]))
+        if let Some(first) = self.speeds.len().checked_sub(window) {
+            return Some(mean_and_error(&self.speeds[first..]));
+        }
+        let enough = match self.speeds[..] {
+            [] => false,
+            [_] => self.is_as_expected(),
+            [.., before, last] => self.changes == 0 && (last - before).abs() < AGREE,
+        };
+        enough.then(|| mean_and_error(&self.speeds))
+    }
+
+    fn is_as_expected(&self) -> bool {
+        self.expected.is_some_and(|misses| ln(self.misses.max(FEW) / misses.max(FEW)).abs() < AGREE)
     }
 
     /// Whether threads of it may be moved once more; with `guard`, and back.
@@ -278,13 +306,22 @@ impl Program {
     }
 }
 
-/// Mean and standard error; half a per cent at least, which counters of a second do not tell apart.
+/// Seconds that something goes on that has lasted for some: of processes that ran for a second half
+/// run for two, and half of those for four, and so on (Harchol-Balter and Downey, 1997), so that
+/// the median is as long again. The mean is longer; what comes after a minute is left out of it.
+fn expected(lasted: f64) -> f64 {
+    let mean = lasted * ln(1.0 + AHEAD / lasted.max(1e-9));
+    mean.max(lasted)
+}
+
+/// Mean and standard error; half a per cent at least, which counters of a second do not tell apart,
+/// and more where values are too few to tell.
 #[must_use]
 pub fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let count = isobar_model::num::float_len(values.len()).max(1.0);
     let mean = values.iter().sum::<f64>() / count;
     let spread = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (count - 1.0).max(1.0);
-    (mean, (spread / count).sqrt().max(0.005))
+    (mean, (spread / count).sqrt().max(if values.len() < 3 { OF_FEW } else { 0.005 }))
 }
 
 #[cfg(test)]
@@ -296,11 +333,16 @@ mod tests {
         Reading { speed, cycles, misses, exposure, finds: None, lines: None, remote: Some(remote), disturbed: false }
     }
 
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() < 0.01
+    }
+
     fn program() -> Program {
         Program::new(Pid(1), &Arc::from("p"), 0.0, None)
     }
 
-    /// Misses a thousand instructions: 10 10 10 40 10 10 40 40 40. One reading is no phase.
+    /// Misses a thousand instructions: 10 10 10 40 10 10 40 40 40. One reading is no phase. What
+    /// has lasted for a second goes on for `ln 61` on the mean, a minute ahead.
     #[test]
     fn two_unlike_readings_in_a_row_are_a_phase() {
         let mut program = program();
@@ -312,7 +354,8 @@ mod tests {
                 program.horizon(f64::from(now))
             })
             .collect();
-        assert_eq!(horizons, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 0.0, 1.0]);
+        assert!(horizons.iter().zip(&horizons[1..7]).all(|(before, after)| before < after), "{horizons:?}");
+        assert!(near(horizons[0], 4.11) && horizons[7] == 0.0 && near(horizons[8], 4.11), "{horizons:?}");
     }
 
     /// Ten seconds of 10 and ten of 40 misses, in turn: at 5 s of a phase another 5 are expected,

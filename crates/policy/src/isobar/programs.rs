@@ -80,7 +80,7 @@ fn remember(names: &mut BTreeMap<Arc<str>, Known>, gone: &Program, now: f64) {
         cpi.doubt(); // the next one may have another input
         let (age, before) = (now - gone.since, names.get(&gone.name).map(|known| known.life));
         let life = before.map_or(age, |life| life + LIFE_TAKEN * (age - life));
-        names.insert(Arc::clone(&gone.name), Known { cpi, reuse: gone.reuse, life });
+        names.insert(Arc::clone(&gone.name), Known { cpi, reuse: gone.reuse, life, misses: gone.misses });
     }
 }
 

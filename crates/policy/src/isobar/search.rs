@@ -5,6 +5,7 @@
 
 use super::balance::Crowds;
 use super::config::Config;
+use super::likes;
 use super::math::ln;
 use super::memory::Memory;
 use super::predict::{Predictor, Predictors, solutions};
@@ -12,6 +13,7 @@ use super::prices::Prices;
 use super::rough::Rough;
 use super::scene::{Arrangement, Scene};
 use super::step::{Step, domain_of};
+use isobar_model::num;
 
 /// Programs, of those that wait most, whose changes are looked at in an epoch.
 const MOVERS: usize = 24;
@@ -28,8 +30,11 @@ const ROUGH: usize = 6_000;
 const AT_PRICES: usize = 2;
 /// Changes that are looked at at prices in an epoch, at most.
 const PRICED: usize = 4_000;
-/// The most changes made at once: more could not be told apart when they are judged.
+/// The most changes made at once: more could not be told apart when they are judged. Those of
+/// programs that are alike count as one.
 const STEPS: usize = 16;
+/// The most of programs that are alike at once.
+const LIKES: usize = 64;
 
 /// What was decided.
 #[derive(Clone, Debug, Default)]
@@ -61,7 +66,10 @@ pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: 
     let mut decision = Decision { gains: vec![1.0; scene.traits.len()], ..Decision::default() };
     let mut value = 0.0;
     let mut free = scene.free.clone();
-    while decision.steps.len() < STEPS && predictor.solved < most && rough.spent < ROUGH {
+    for _ in 0..STEPS {
+        if predictor.solved >= most || rough.spent >= ROUGH {
+            break;
+        }
         let taken = |program: usize| decision.steps.iter().any(|(step, _)| step.programs().any(|one| one == program));
         let open: Vec<usize> = movers.iter().copied().filter(|program| !taken(*program)).collect();
         let steps = candidates(scene, memory, &at, &open, &free);
@@ -72,9 +80,15 @@ pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: 
         }
         let Some(best) = found else { break };
         decision.steps.push((best.step, best.value - value));
+        let likes = likes::like(scene, &at, &best.step, &open);
         best.step.apply(scene, memory, &mut at);
         book(scene, &best.step, &mut free);
         (value, decision.gains) = (best.value, best.gains);
+        if best.step.partner.is_none() {
+            let round = Round { passed: &passed, taken: &[], value, margin, most };
+            repeat(&best.step, likes, &round, (&mut at, &mut free), &mut predictor, config, &mut decision);
+            value = worth(scene, &decision.gains);
+        }
     }
     decision.looked = (rough.spent, predictor.solved);
     decision
@@ -94,6 +108,11 @@ fn movers(scene: &Scene) -> Vec<usize> {
         .collect();
     list.sort_by(|a, b| waits(b).total_cmp(&waits(a)).then(a.cmp(b)));
     list
+}
+
+/// What speed-ups are worth, over all programs and their horizons.
+fn worth(scene: &Scene, gains: &[f64]) -> f64 {
+    scene.traits.iter().zip(gains).map(|(one, gain)| one.stake() * ln(*gain)).sum()
 }
 
 struct Best {
@@ -128,7 +147,6 @@ fn best(
     let Round { passed, taken, value, margin, most } = *round;
     let (scene, memory) = (predictor.scene(), predictor.memory());
     let cost = |step: &Step| if config.cost { step.cost(scene, &scene.base) } else { 0.0 };
-    let stake = |step: &Step| step.programs().map(|program| scene.wanted(program, margin)).sum::<f64>();
     let mut trial = at.clone();
     let before = rough.value(at);
     let mut ranked: Vec<(f64, Step)> = Vec::with_capacity(LOOKED);
@@ -138,7 +156,6 @@ fn best(
         ranked.push((rough.value(&trial) - before - cost(&step), step));
     }
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let copied: f64 = taken.iter().map(|(step, _)| step.copied(scene, &scene.base)).sum();
     let mut best: Option<(f64, Best)> = None;
     let mut refused = Vec::new();
     // Of changes that look the same, such as those of equal programs, one is enough.
@@ -154,20 +171,73 @@ fn best(
         if scene.harms(&gains) {
             continue;
         }
-        let worth = |(one, gain): (&super::scene::Traits, &f64)| one.stake() * ln(*gain);
-        let total: f64 = scene.traits.iter().zip(&gains).map(worth).sum();
-        // What comes late, after the pages that were asked for before, helps for less long.
-        let late = if config.cost { (copied + step.copied(scene, &scene.base)) / scene.copied } else { 0.0 };
-        let lasts = step.programs().map(|program| scene.traits[program].horizon).fold(0.0, f64::max);
-        let net = (total - value) * (1.0 - late / lasts.max(1e-9)).max(0.0) - cost(&step);
-        if net > stake(&step) && best.as_ref().is_none_or(|(score, _)| net > *score) {
-            best = Some((net, Best { step, gains, value: total }));
+        let total = worth(scene, &gains);
+        let net = total - value - loss(&[step], taken, total - value, scene, config);
+        if net <= wanted(&[step], scene, margin) {
+            continue;
         }
-        if net > stake(&step) {
-            refused.pop();
+        refused.pop();
+        if best.as_ref().is_none_or(|(score, _)| net > *score) {
+            best = Some((net, Best { step, gains, value: total }));
         }
     }
     (best.map(|(_, best)| best), refused)
+}
+
+/// Makes a change that pays for others that are alike as well: for more and more of them at once
+/// while that pays, then for fewer.
+fn repeat(
+    step: &Step,
+    mut likes: Vec<usize>,
+    round: &Round<'_>,
+    (at, free): (&mut Arrangement, &mut Vec<f64>),
+    predictor: &mut Predictor<'_>,
+    config: &Config,
+    decision: &mut Decision,
+) {
+    let (scene, memory) = (predictor.scene(), predictor.memory());
+    let (mut value, mut batch, mut grows) = (round.value, 1, true);
+    while batch > 0 && predictor.solved < round.most {
+        let room = LIKES.saturating_sub(decision.steps.len());
+        let (mut trial, mut left) = (at.clone(), free.clone());
+        let steps = likes::same(scene, memory, step, (&likes, batch.min(room)), &mut trial, &mut left);
+        if steps.is_empty() {
+            return;
+        }
+        let net = predictor.gains(&trial).filter(|gains| !scene.harms(gains)).map(|gains| {
+            let total = worth(scene, &gains);
+            let gain = total - value;
+            (gain - loss(&steps, &decision.steps, gain, scene, config), total, gains)
+        });
+        if let Some((_, total, gains)) = net.filter(|(net, ..)| *net > wanted(&steps, scene, round.margin)) {
+            likes.retain(|program| steps.iter().all(|step| step.program != *program));
+            let each = (total - value) / num::float_len(steps.len());
+            decision.steps.extend(steps.into_iter().map(|step| (step, each)));
+            (value, decision.gains, *at, *free) = (total, gains, trial, left);
+            batch = if grows { 2 * batch } else { batch / 2 };
+        } else {
+            (batch, grows) = (steps.len() / 2, false);
+        }
+    }
+}
+
+/// The least that changes must bring.
+fn wanted(steps: &[Step], scene: &Scene, margin: f64) -> f64 {
+    steps.iter().flat_map(Step::programs).map(|program| scene.wanted(program, margin)).sum()
+}
+
+/// What copying costs, and what comes late because of it.
+fn loss(steps: &[Step], taken: &[(Step, f64)], gain: f64, scene: &Scene, config: &Config) -> f64 {
+    if !config.cost {
+        return 0.0;
+    }
+    let copied = |step: &Step| step.copied(scene, &scene.base);
+    let late = taken.iter().map(|(step, _)| step).chain(steps).map(copied).sum::<f64>() / scene.copied;
+    let programs = steps.iter().flat_map(Step::programs);
+    let lasts = programs.map(|program| scene.traits[program].horizon).fold(0.0, f64::max);
+    // What comes late, after the pages that were asked for before, helps for less long.
+    let missed = gain * (late / lasts.max(1e-9)).min(1.0);
+    missed + steps.iter().map(|step| step.cost(scene, &scene.base)).sum::<f64>()
 }
 
 /// The changes that are worth a rough look: those that bring most at prices. Of such that look the

@@ -23,6 +23,9 @@ const HARDLY: f64 = 0.005;
 /// Readings after a change by which a program is judged that looks like another since then.
 const FEWEST: usize = 2;
 
+/// Standard errors from which on a gain is clear before the window is over.
+const CLEARLY: f64 = 4.0;
+
 /// The part of the predicted gain that those who are left to judge by must have been promised.
 const PROMISED: f64 = 0.5;
 
@@ -124,6 +127,14 @@ impl Verdict {
         self.measured < -self.error || (self.worst > 2.0 * most && its_doing) || self.broken
     }
 
+    /// Whether a few readings are enough to keep the change: the gain is as promised and far beyond
+    /// chance, and no one lost.
+    #[must_use]
+    pub fn is_clear(&self, most: f64) -> bool {
+        let whole = !self.jumped && !self.broken;
+        whole && self.measured > CLEARLY * self.error && self.measured > 0.5 * self.predicted && self.worst < most
+    }
+
     /// By how much the prediction was wrong for each program that was moved.
     #[must_use]
     pub fn wrong(&self) -> f64 {
@@ -174,10 +185,17 @@ impl Trial {
         self.quiet = if waits { 0 } else { self.quiet + 1 };
     }
 
-    /// Whether there is a whole window to judge by.
+    /// Readings since everything has been in its place and caches are warm.
     #[must_use]
-    pub fn is_over(&self, settle: u32, window: u32) -> bool {
-        self.quiet > settle + window
+    pub fn readings(&self, settle: u32) -> u32 {
+        self.quiet.saturating_sub(settle + 1)
+    }
+
+    /// Whether all programs that were changed have ended.
+    #[must_use]
+    pub fn is_moot(&self, programs: &Programs) -> bool {
+        let runs = |one: &Touched| programs.list.iter().any(|program| program.pid == one.pid);
+        !self.touched.iter().any(runs)
     }
 
     /// The speed of a witness now, where it still is one.
@@ -270,6 +288,17 @@ mod tests {
         assert_eq!(judged(&[Pid(1), Pid(2)], 13.0), (true, true));
         assert_eq!(judged(&[Pid(1), Pid(2)], 16.0), (false, false));
         assert_eq!(judged(&[Pid(1)], 13.0), (false, false));
+    }
+
+    /// A gain is clear beyond four errors, where it is half of what was promised and no one lost.
+    #[test]
+    fn what_is_clear_needs_no_whole_window() {
+        let gained = Verdict { predicted: 0.5, measured: 0.4, error: 0.05, ..Verdict::default() };
+        assert!(gained.is_clear(0.05));
+        assert!(!Verdict { error: 0.11, ..gained.clone() }.is_clear(0.05));
+        assert!(!Verdict { predicted: 0.9, ..gained.clone() }.is_clear(0.05));
+        assert!(!Verdict { worst: 0.06, ..gained.clone() }.is_clear(0.05));
+        assert!(!Verdict { jumped: true, ..gained }.is_clear(0.05));
     }
 
     /// All gain 10 %; what one loses ends the trial beyond twice what it may, or where it is

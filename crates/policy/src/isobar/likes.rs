@@ -1,0 +1,104 @@
+//! What is right for a program is often right for others like it: copies of one program that crowd
+//! a node, or whose pages are all on another. One by one each would cost an answer of the equations
+//! and most would wait for the next trial. So the same change is asked for more and more of them at
+//! once, for as long as that pays.
+
+use super::balance::Crowds;
+use super::math::ln;
+use super::memory::Memory;
+use super::scene::{Arrangement, Scene};
+use super::step::{Step, domain_of};
+
+/// Logarithm of the ratio of two programs' misses, or times of an instruction, up to which they are
+/// alike.
+const ALIKE: f64 = 0.2;
+
+/// The programs, of some, that are like the one of a change and where it was: they run as many
+/// threads on the same domain, miss as much, and their pages are where its pages were.
+#[must_use]
+pub fn like(scene: &Scene, at: &Arrangement, step: &Step, of: &[usize]) -> Vec<usize> {
+    let (one, own) = (&scene.traits[step.program], &at.weights[step.program]);
+    let near = |a: f64, b: f64| ln(a.max(1e-12) / b.max(1e-12)).abs() < ALIKE;
+    let here = domain_of(scene, at, step.program);
+    let is_like = |program: &usize| {
+        let other = &scene.traits[*program];
+        *program != step.program
+            && domain_of(scene, at, *program) == here
+            && (other.threads, other.movable, other.pages_movable, other.follows)
+                == (one.threads, one.movable, one.pages_movable, one.follows)
+            && near(other.misses, one.misses)
+            && near(other.seconds, one.seconds)
+            && at.weights[*program].iter().zip(own).all(|(a, b)| (a - b).abs() < 0.1)
+    };
+    of.iter().copied().filter(is_like).collect()
+}
+
+/// The same change for the first of some programs, at most so many, each where there is still room
+/// for it after those before; `at` and `free` are changed with them.
+pub fn same(
+    scene: &Scene,
+    memory: &Memory,
+    step: &Step,
+    (likes, most): (&[usize], usize),
+    at: &mut Arrangement,
+    free: &mut [f64],
+) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for program in likes.iter().copied() {
+        if steps.len() == most {
+            break;
+        }
+        let own = Step { program, ..*step };
+        let here = domain_of(scene, at, program);
+        let seat = here == step.to
+            || (at.idle_cores[step.to] >= scene.traits[program].threads
+                && Crowds::of(scene, memory, at).might_start(program, step.to));
+        let brings = scene.traits[program].follows.then(|| memory.places[step.to].node).or(step.pages);
+        let room = |node: usize| scene.traits[program].pages * (1.0 - at.weights[program][node]).max(0.0);
+        if !seat || brings.is_some_and(|node| room(node) > free[node]) {
+            continue;
+        }
+        if let Some(node) = brings {
+            free[node] -= room(node);
+        }
+        own.apply(scene, memory, at);
+        steps.push(own);
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isobar::config::Config;
+    use crate::isobar::idle::Idle;
+    use crate::isobar::programs::Programs;
+    use crate::kit::domains::Domains;
+    use crate::test_kit::{observation, process, thread, with_pages};
+
+    /// Six programs on a node of eight cores, with all of their pages there; the sixth has its
+    /// pages on the other node. Of the four that are like the first only so many go as leave no
+    /// more threads there than here.
+    #[test]
+    fn as_many_go_as_there_is_room_for() {
+        let six = (1..=6).map(|pid| process(pid, vec![thread(pid, pid - 1, 1.0)]));
+        let mut seen = observation("node:2 core:8", six.collect());
+        (1..=6).for_each(|pid| with_pages(&mut seen, pid, if pid == 6 { &[0, 1000] } else { &[1000, 0] }));
+        let domains = Domains::of(&seen.machine);
+        let memory = Memory::of(&seen, &domains).unwrap();
+        let (mut programs, mut idle) = (Programs::default(), Idle::default());
+        programs.read(&seen, &domains, &memory);
+        idle.pass(&seen, &domains);
+        let every = |_, _| u64::MAX;
+        let scene = Scene::of(&seen, &programs, &memory, &domains, &Config::default(), &idle, every);
+        let step = Step { program: 0, to: 1, partner: None, pages: Some(1), partner_pages: None };
+        let likes = like(&scene, &scene.base, &step, &[0, 1, 2, 3, 4, 5]);
+        assert_eq!(likes, [1, 2, 3, 4]);
+        let went = |most: usize, room: f64| {
+            let (mut at, mut free) = (scene.base.clone(), vec![room; 2]);
+            step.apply(&scene, &memory, &mut at);
+            same(&scene, &memory, &step, (&likes, most), &mut at, &mut free).len()
+        };
+        assert_eq!([went(1, 1e6), went(4, 1e6), went(4, 1500.0), went(4, 0.0)], [1, 2, 1, 0]);
+    }
+}
