@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # What must hold before a release and takes too long, or installs too much, for every change
 # (.ci/run): the Debian package, metrics under a real Prometheus, the Python module, the DaemonSet
-# and its image, a real Slurm, the site, numasim's image built in two folders, and a hundred kills.
+# and its image, a real Slurm, the site, numasim's image built in two folders, isobar on the resctrl
+# of a guest, and a hundred kills.
 # Every part is run, whatever the others do; the table at the end says how each ended. Needs root;
 # about an hour and a half on 2 cores.
 #
-#   tests/release.sh [PART ...]     package metrics python kubernetes image sweep site images kills
-#                                   (all)
+#   tests/release.sh [PART ...]     package metrics python kubernetes image sweep site images
+#                                   resctrl kills (all)
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,13 +19,14 @@ image() { bash tests/kubernetes/image.sh; }
 sweep() { bash tests/sweep/run.sh; }
 site() { bash scripts/site.sh; }
 images() { bash tests/numasim/images.sh isobar; }
+resctrl() { NUMASIM_REQUIRED=1 bash tests/numasim/run.sh resctrl-isobar; }
 kills() { bash tests/soak/run.sh 100 --only kill; }
 
-parts=(package metrics python kubernetes image sweep site images kills)
+parts=(package metrics python kubernetes image sweep site images resctrl kills)
 [ $# = 0 ] || parts=("$@")
 for part in "${parts[@]}"; do
     case $part in
-        package | metrics | python | kubernetes | image | sweep | site | images | kills) ;;
+        package | metrics | python | kubernetes | image | sweep | site | images | resctrl | kills) ;;
         *) echo "no part is called $part"; exit 2 ;;
     esac
 done

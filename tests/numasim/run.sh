@@ -4,7 +4,8 @@
 # QEMU 10 cannot be had (NUMASIM_REQUIRED=1 makes that a failure). Under 8 minutes on 2 cores.
 #
 #   tests/numasim/run.sh [PART ...]    programs, plugin, guest, command, input, docs, laws,
-#                                      experiment, probe, pages (all)
+#                                      experiment, probe, pages, resctrl (all); and, only where it
+#                                      is named, resctrl-isobar
 #
 # NUMASIM_QEMU, NUMASIM_KERNEL: a QEMU and a kernel of your own; else they are fetched
 # (numasim/lab/fetch.sh) into $NUMASIM_CACHE.
@@ -14,6 +15,7 @@ cd "$(dirname "$0")/../.."
 . scripts/emulator.sh
 . tests/numasim/lib.sh
 . tests/numasim/pages.sh
+. tests/numasim/resctrl.sh
 for part in plugin guest command input docs; do . "tests/numasim/faults/$part.sh"; done
 
 skip() {
@@ -91,6 +93,8 @@ measurements() {
     part experiment run_experiment
     part probe run_probe barcelona-4x4
     part pages run_pages
+    part resctrl run_resctrl files
+    part resctrl-isobar run_resctrl isobar
 }
 
 # lane NAME: in a folder of its own.
@@ -104,16 +108,16 @@ lane() {
 # The release's QEMU is too old, but brings the libraries of the newer one.
 install_emulator strip=binutils
 # shellcheck disable=SC2046 # several arguments
-cargo build --locked $(selected -p numasim-plugin -p numasim-page -p numasim-guest -p numasim -p numasim-trace -p numasim-xval -p isobar)
+cargo build --locked $(selected -p numasim-plugin -p numasim-page -p numasim-guest -p numasim -p numasim-resctrl -p numasim-trace -p numasim-xval -p isobar)
 bin=$(cd "${CARGO_TARGET_DIR:-target}/debug" && pwd)
 plugin=$bin/libnumasim.so
 find_machine
-export NUMASIM_PLUGIN=$plugin NUMASIM_ISOBAR=$bin/isobar NUMASIM_PROFILE=dev
+export NUMASIM_PLUGIN=$plugin NUMASIM_ISOBAR=$bin/isobar NUMASIM_NUMASIM_RESCTRL=$bin/numasim-resctrl NUMASIM_PROFILE=dev
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-parts=${*:-programs plugin guest command input docs laws experiment probe pages}
+parts=${*:-programs plugin guest command input docs laws experiment probe pages resctrl}
 for part in $parts; do
-    [[ " programs plugin guest command input docs laws experiment probe pages " == *" $part "* ]] || { echo "no part is called $part"; exit 2; }
+    [[ " programs plugin guest command input docs laws experiment probe pages resctrl resctrl-isobar " == *" $part "* ]] || { echo "no part is called $part"; exit 2; }
 done
 pack_guest
 SECONDS=0

@@ -1,6 +1,6 @@
 //! The FUSE face: turns the kernel's requests into operations on [`Resctrl`]. Knows inodes and open
-//! files, and what kernfs does where resctrl has no rule (fs/kernfs: sizes are 0, a read-only file
-//! cannot be opened for writing even by root, nothing but groups can be made). Nothing is cached by
+//! files, and what kernfs does where resctrl has no rule (fs/kernfs: a read-only file cannot be
+//! opened for writing even by root, nothing but groups can be made). Nothing is cached by
 //! the kernel, and locks are left to it (`flock` works between processes as on any local file
 //! system).
 
@@ -21,6 +21,10 @@ use crate::resctrl::{Node, Resctrl};
 
 /// How long the kernel may cache an answer: not at all.
 const NOT_KEPT: Duration = Duration::ZERO;
+
+/// Bytes that every file claims to have. kernfs says 0 and gives what there is to sendfile(2), by
+/// which busybox's `cat` reads; of a FUSE file sendfile gives no more than this.
+const SHOWN_SIZE: u64 = 4096;
 
 /// What both the mount and the tests hold.
 pub(crate) type Shared = Arc<Mutex<Resctrl>>;
@@ -102,7 +106,7 @@ impl Face {
         let folder = node.is_folder();
         FileAttr {
             ino: INodeNo(self.table().number(node)),
-            size: 0,
+            size: if folder { 0 } else { SHOWN_SIZE },
             blocks: 0,
             atime: UNIX_EPOCH,
             mtime: UNIX_EPOCH,

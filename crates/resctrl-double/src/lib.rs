@@ -7,12 +7,13 @@
 //! `Documentation/filesystems/resctrl.rst` and from what fs/resctrl of Linux does; every rule names
 //! the function that it repeats. Where it differs:
 //!
-//! - It has the files that isobar reads and writes, and no others: no `cpus`, `cpus_list`, `size`,
-//!   `bit_usage` and `max_threshold_occupancy`. Of the events it counts `mbm_total_bytes`.
+//! - It has no `size` and `bit_usage`, `max_threshold_occupancy` is only read, and `cpus` and
+//!   `cpus_list` are there where the machine names its CPUs.
 //! - A monitor group cannot be renamed or moved. There is no pseudo-locking, as on a kernel without
 //!   `CONFIG_RESCTRL_FS_PSEUDO_LOCK`.
 //! - The RMID of a removed group is clean at once.
 //! - It does not ask whose task is moved: only root can write to its files.
+//! - Its groups do nothing, unless a [`Hardware`] is attached that carries them out.
 //! - It sees no forks; see `resctrl/tasks.rs` for how a new task's group is found, and when that is
 //!   wrong.
 //! - A write of no bytes never reaches a FUSE file system, where the kernel's resctrl answers
@@ -23,6 +24,7 @@
 
 mod faults;
 mod fuse;
+mod hardware;
 mod machine;
 mod mounted;
 mod numbers;
@@ -31,7 +33,8 @@ mod resctrl;
 mod threads;
 
 pub use faults::{Entry, Fault, Mishap, Operation};
-pub use machine::Machine;
+pub use hardware::{Allocation, Hardware, Owner};
+pub use machine::{Event, Machine};
 pub use mounted::{MountError, Mounted, can_mount};
 pub use refusal::Answer;
 pub use resctrl::{GroupFile, GroupId, Node, Resctrl};

@@ -1,12 +1,9 @@
-//! The machine that the double pretends to be: L3 domains whose 11 ways can be allocated, perhaps
+//! The machine that the double pretends to be: L3 domains whose ways can be allocated, perhaps
 //! memory-bandwidth allocation, and monitoring, on Linux 6.12. It knows what hardware differs in
 //! (`Documentation/filesystems/resctrl.rst`, "Info directory") and nothing of groups, tasks or
 //! files.
 
 use std::collections::BTreeSet;
-
-/// Every way of a domain (`cbm_mask`): 11 bits.
-pub const ALL_WAYS: u32 = 0x7ff;
 
 /// The least share of the memory bandwidth in per cent, and its step (`min_bandwidth`,
 /// `bandwidth_gran`).
@@ -20,6 +17,11 @@ pub const BANDWIDTH_CLOSIDS: u32 = 8;
 pub struct Machine {
     /// Ids of the domains; they may have gaps.
     pub domains: BTreeSet<u32>,
+    /// Ways of each domain, from 1 to 32.
+    pub ways: u32,
+    /// CPUs that are online and that groups can have (`cpus`, `cpus_list`); without any there are
+    /// no such files.
+    pub cpus: BTreeSet<u32>,
     /// CLOSIDs of the caches; `cdp` halves them.
     pub closids: u32,
     /// Whether code and data have masks of their own (mount option `cdp`): `L3CODE` and `L3DATA`
@@ -29,14 +31,54 @@ pub struct Machine {
     pub bandwidth: bool,
     /// RMIDs, the default group's included (`num_rmids`).
     pub rmids: u32,
+    /// What is counted for each RMID (`mon_features`).
+    pub events: BTreeSet<Event>,
+}
+
+/// A monitoring event, in the order in which the kernel lists them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Event {
+    /// Bytes that are in the cache.
+    Occupancy,
+    /// Bytes that came from memory.
+    TotalBytes,
+    /// Those of them that came from memory of the domain's own node.
+    LocalBytes,
+}
+
+impl Event {
+    /// The name of its file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Occupancy => "llc_occupancy",
+            Self::TotalBytes => "mbm_total_bytes",
+            Self::LocalBytes => "mbm_local_bytes",
+        }
+    }
 }
 
 impl Machine {
-    /// A machine with these domains, 16 CLOSIDs, 64 RMIDs, and nothing else. Change the fields for
-    /// anything else.
+    /// A machine with these domains of 11 ways, 16 CLOSIDs, 64 RMIDs that count bytes, and nothing
+    /// else. Change the fields for anything else.
     #[must_use]
     pub fn with_domains(domains: impl IntoIterator<Item = u32>) -> Self {
-        Self { domains: domains.into_iter().collect(), closids: 16, cdp: false, bandwidth: false, rmids: 64 }
+        Self {
+            domains: domains.into_iter().collect(),
+            ways: 11,
+            cpus: BTreeSet::new(),
+            closids: 16,
+            cdp: false,
+            bandwidth: false,
+            rmids: 64,
+            events: BTreeSet::from([Event::TotalBytes]),
+        }
+    }
+
+    /// Every way of a domain (`cbm_mask`).
+    #[must_use]
+    pub fn all_ways(&self) -> u32 {
+        u32::MAX >> 32_u32.saturating_sub(self.ways).min(31)
     }
 
     /// `num_closids` of the caches: half of the hardware's with CDP (`schemata_list_add`).

@@ -14,6 +14,7 @@ mod job;
 mod page;
 mod port;
 mod procfs;
+mod resctrl;
 mod run;
 mod traced;
 
@@ -21,8 +22,11 @@ use anyhow::Context;
 use numasim_guest::counters::Counters;
 use numasim_guest::wire::{
     JobRan, Line, ORDER_FILE, OUTPUT_PORT, Order, PAGE_TRACE, RESULTS_PORT, Ran, VERDICT_DONE, VERDICT_FAILED,
+    WITH_RESCTRL,
 };
 use port::Port;
+use resctrl::Resctrl;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
@@ -73,18 +77,14 @@ fn hello() -> anyhow::Result<Line> {
 
 /// Runs a command; what it prints goes out as it is, then what the machine counted meanwhile.
 fn boot(port: &mut Port, command: &[String]) -> anyhow::Result<()> {
-    let (modelled, command) = match command.split_first() {
-        Some((word, rest)) if word == "--plain" => (false, rest),
-        _ => (true, command),
-    };
-    let (traced, command) = match command.split_first() {
-        Some((word, rest)) if word == PAGE_TRACE => (true, rest),
-        _ => (false, command),
-    };
+    let (plain, command) = without(command, "--plain");
+    let (traced, command) = without(command, PAGE_TRACE);
+    let (with_resctrl, command) = without(command, WITH_RESCTRL);
     let (program, arguments) = command.split_first().context("director boot: no command")?;
     port.tell(&hello()?)?;
     let output = Port::open(OUTPUT_PORT)?;
-    let machine = page::Machine::begin(modelled)?;
+    let machine = page::Machine::begin(!plain)?;
+    let resctrl = Resctrl::begin(with_resctrl, Path::new("/tmp")).map_err(anyhow::Error::msg)?;
     let (before, clock) = (machine.counters()?, procfs::now());
     let mut child = Command::new(program);
     child.args(arguments).stdout(output.file()?).stderr(output.file()?);
@@ -99,18 +99,27 @@ fn boot(port: &mut Port, command: &[String]) -> anyhow::Result<()> {
     };
     let seconds = procfs::now() - clock;
     let counters = delta(before, machine.counters()?);
+    let trouble = resctrl.and_then(Resctrl::end);
     let ran = Ran {
         id: command.join(" "),
         // Of the time between both readings of the counters, else CPUs would be busy for longer.
         seconds: counters.as_ref().map_or(seconds, |counted| Duration::from_nanos(counted.time_ns).as_secs_f64()),
         counters,
-        problem: (status != Some(0)).then(|| format!("{program}: {}", how(status))),
+        problem: (status != Some(0)).then(|| format!("{program}: {}", how(status))).or(trouble),
         jobs: Vec::<JobRan>::new(),
         vmstat: procfs::vmstat()?,
         daemon: None,
         before: None,
     };
     port.tell(&Line::Run(Box::new(ran)))
+}
+
+/// Whether a list of words begins with this one, and what is behind it.
+fn without<'a>(words: &'a [String], first: &str) -> (bool, &'a [String]) {
+    match words.split_first() {
+        Some((word, rest)) if word == first => (true, rest),
+        _ => (false, words),
+    }
 }
 
 fn how(status: Option<i32>) -> String {

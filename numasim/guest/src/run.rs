@@ -4,6 +4,7 @@ use crate::before;
 use crate::daemon;
 use crate::job::Running;
 use crate::page::Machine;
+use crate::resctrl::Resctrl;
 use crate::{delta, procfs};
 use anyhow::Context;
 use numasim_guest::counters::Counters;
@@ -48,6 +49,10 @@ pub fn run(asked: &Run, limit_seconds: f64, machine: &Machine) -> anyhow::Result
         problem = problem.or(job.set_up(until, nodes).err());
         jobs.push(job);
     }
+    let resctrl = Resctrl::begin(asked.regime.resctrl, folder).unwrap_or_else(|why| {
+        problem = problem.take().or(Some(why));
+        None
+    });
     let before = prepare(asked, &mut jobs, folder, until, nodes, &mut problem);
     let pids: Vec<u32> = jobs.iter().map(|job| job.child.pid()).collect();
     let daemon = match asked.regime.daemon.as_ref().map(|daemon| daemon::start(daemon, &pids, folder)).transpose() {
@@ -62,7 +67,9 @@ pub fn run(asked: &Run, limit_seconds: f64, machine: &Machine) -> anyhow::Result
     }
 
     machine.empty()?;
-    machine.ways(&asked.ways)?;
+    if resctrl.is_none() {
+        machine.ways(&asked.ways)?;
+    }
     let begun = Before { counters: machine.counters()?, vmstat: procfs::vmstat()?, clock: procfs::now() };
     std::fs::write(&start_file, "").context("start file")?;
     std::thread::sleep(LET_GO_AFTER);
@@ -74,6 +81,7 @@ pub fn run(asked: &Run, limit_seconds: f64, machine: &Machine) -> anyhow::Result
     let (counters, vmstat) = (delta(begun.counters, machine.counters()?), since(&begun.vmstat, &procfs::vmstat()?));
 
     let daemon = daemon.map(daemon::Running::end);
+    let problem = problem.or(resctrl.and_then(Resctrl::end));
     let jobs = jobs.into_iter().map(Running::finish).collect();
     Ok(Ran { id: asked.id.clone(), jobs, seconds, problem, counters, vmstat, daemon, before })
 }

@@ -56,6 +56,10 @@ pub struct Regime {
     /// else they are as the kernel has them.
     #[serde(default)]
     pub no_huge_pages: bool,
+    /// resctrl is mounted on `/sys/fs/resctrl` while the run lasts, and its groups have the
+    /// machine's ways ([`RESCTRL`]).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resctrl: bool,
     /// A program that moves threads, pages or ways beside the jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daemon: Option<Daemon>,
@@ -264,6 +268,11 @@ pub struct DaemonRan {
 
 /// What precedes the command of a boot whose page trace is wanted.
 pub const PAGE_TRACE: &str = "--page-trace";
+
+/// What precedes the command of a boot that is to have resctrl.
+pub const WITH_RESCTRL: &str = "--resctrl";
+/// The package, and the program in the guest, that mounts resctrl.
+pub const RESCTRL: &str = "numasim-resctrl";
 
 /// As much of a log is handed out.
 pub const MOST_LOG: usize = 1 << 20;

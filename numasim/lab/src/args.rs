@@ -297,6 +297,9 @@ pub struct BootArgs {
     /// trace of isobar out of it
     #[arg(long, value_name = "FILE", conflicts_with = "plain")]
     pub page_trace: Option<PathBuf>,
+    /// Mount resctrl on /sys/fs/resctrl: its groups have the machine's ways
+    #[arg(long, conflicts_with = "plain")]
+    pub resctrl: bool,
     /// Without the plugin: nothing is modelled
     #[arg(long)]
     pub plain: bool,

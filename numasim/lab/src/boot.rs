@@ -10,7 +10,7 @@ use crate::fetch::{self, Qemu};
 use crate::image::{self, Contents, Image};
 use crate::machine::Machine;
 use crate::{kernel, qemu};
-use numasim_guest::wire::{Line, ORDER_FILE, Order, PAGE_TRACE};
+use numasim_guest::wire::{Line, ORDER_FILE, Order, PAGE_TRACE, WITH_RESCTRL};
 use numasim_model::Spec;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -105,6 +105,8 @@ pub enum Task<'a> {
         seed: u64,
         /// Whether its page trace is wanted.
         page_trace: bool,
+        /// Whether it has resctrl.
+        resctrl: bool,
     },
 }
 
@@ -112,6 +114,13 @@ impl Task<'_> {
     const fn seed(&self) -> u64 {
         match self {
             Self::Order { seed, .. } | Self::Command { seed, .. } => *seed,
+        }
+    }
+
+    fn has_resctrl(&self) -> bool {
+        match self {
+            Self::Order { order, .. } => order.runs.iter().any(|run| run.regime.resctrl),
+            Self::Command { resctrl, .. } => *resctrl,
         }
     }
 
@@ -123,11 +132,12 @@ impl Task<'_> {
                 let text = serde_json::to_string(order).map_err(|error| LabError::Boot(error.to_string()))?;
                 vec![(ARGUMENTS, "run\n".to_owned()), (ORDER_FILE, text)]
             }
-            Self::Command { words, modelled, page_trace, .. } => {
+            Self::Command { words, modelled, page_trace, resctrl, .. } => {
                 let plain = if *modelled { "" } else { " --plain" };
                 let traced = if *page_trace { format!(" {PAGE_TRACE}") } else { String::new() };
+                let with = if *resctrl { format!(" {WITH_RESCTRL}") } else { String::new() };
                 let quoted: String = words.iter().map(|word| format!(" {}", quote(word))).collect();
-                vec![(ARGUMENTS, format!("boot{plain}{traced}{quoted}\n"))]
+                vec![(ARGUMENTS, format!("boot{plain}{traced}{with}{quoted}\n"))]
             }
         })
     }
@@ -165,6 +175,7 @@ fn once(host: &Host, task: &Task<'_>, folder: &Path, interrupted: &AtomicBool) -
         plugin: host.image.plugin.clone(),
         seed: task.seed(),
         page_trace: matches!(task, Task::Command { page_trace: true, .. }),
+        resctrl: task.has_resctrl(),
         out: folder.to_owned(),
     };
     let arguments = command::arguments(&host.spec, &files)?;

@@ -83,12 +83,13 @@ fn flags(encoded: Option<&str>, plain: Option<&str>) -> Vec<OsString> {
 }
 
 /// The director, what always is in a guest, packages and the plugin. What is not named by a
-/// variable is built: `NUMASIM_PLUGIN`, and `NUMASIM_` with the name of a package in capitals.
+/// variable is built: `NUMASIM_PLUGIN`, and `NUMASIM_` with the name of a package in capitals, `_`
+/// for `-`.
 ///
 /// # Errors
 /// What does not build, or a plugin that is not there.
 pub fn binaries(wanted: &BTreeSet<String>, plain: bool) -> Result<Built, LabError> {
-    let yours = |package: &str| named(&format!("NUMASIM_{}", package.to_uppercase()));
+    let yours = |package: &str| named(&format!("NUMASIM_{}", package.to_uppercase().replace('-', "_")));
     let plugin = named("NUMASIM_PLUGIN");
     // One after another: cargo builds a package with the features that all packages it is given
     // with it want of their dependencies. Together, the director would be another program for each

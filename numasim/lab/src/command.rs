@@ -21,6 +21,8 @@ pub struct Files {
     pub seed: u64,
     /// Whether the plugin is to leave a page trace.
     pub page_trace: bool,
+    /// Whether the guest has resctrl, so that its caches are shown as programs for it want them.
+    pub resctrl: bool,
     /// A folder of its own for what the boot leaves.
     pub out: PathBuf,
 }
@@ -94,9 +96,10 @@ pub fn arguments(spec: &Spec, files: &Files) -> Result<Vec<String>, LabError> {
     if let Some(plugin) = &files.plugin {
         let at = |name| option(&files.out.join(name));
         let trace = if files.page_trace { format!(",trace={}", at(left::TRACE)) } else { String::new() };
+        let l1 = if files.resctrl { ",l1=on" } else { "" };
         words.pair(
             "-plugin",
-            format!("{},machine={},page={}{trace}", option(plugin), at(left::MACHINE), at(left::PAGE)),
+            format!("{},machine={},page={}{trace}{l1}", option(plugin), at(left::MACHINE), at(left::PAGE)),
         );
     }
     Ok(words.0)

@@ -5,6 +5,7 @@ use crate::machine::scaled;
 fn files() -> Files {
     Files {
         page_trace: false,
+        resctrl: false,
         firmware: vec!["fw".into()],
         kernel: "vmlinuz".into(),
         initramfs: "out/initramfs".into(),
@@ -28,6 +29,13 @@ fn without_the_plugin_there_is_no_page() {
     let spec = scaled("nehalem-2x4", Scale::default()).unwrap();
     let got = arguments(&spec, &Files { plugin: None, ..files() }).unwrap().join(" ");
     assert!(!got.contains("ivshmem") && !got.contains("-plugin"), "{got}");
+}
+
+#[test]
+fn a_guest_with_resctrl_sees_an_l1() {
+    let spec = scaled("nehalem-2x4", Scale::default()).unwrap();
+    let got = arguments(&spec, &Files { resctrl: true, ..files() }).unwrap().join(" ");
+    assert!(got.contains("/page,l1=on"), "{got}");
 }
 
 #[test]

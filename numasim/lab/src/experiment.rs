@@ -54,6 +54,11 @@ pub struct Experiment {
     /// seconds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub scaled_kernel: bool,
+    /// Whether resctrl is mounted on `/sys/fs/resctrl` of the guest, anew for each contender: its
+    /// groups have the machine's ways and are counted, so that programs made for it can be used as
+    /// they are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resctrl: bool,
     /// Each program has boots and a table of its own, without the others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_at_a_time: bool,

@@ -108,6 +108,7 @@ fn nowhere(plugin: bool) -> Files {
         plugin: plugin.then(|| "plugin".into()),
         seed: 0,
         page_trace: false,
+        resctrl: false, // the order says so
         out: PathBuf::new(),
     }
 }

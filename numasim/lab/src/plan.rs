@@ -107,7 +107,11 @@ fn under(experiment: &Experiment, spec: &Spec, contender: &Contender, options: &
             jobs.push(Job { name, begin_cpus: begin(program, &job, at), ..job });
         }
     }
-    let regime = Regime { no_huge_pages: !experiment.huge_pages, ..regime(experiment, contender, options) };
+    let regime = Regime {
+        no_huge_pages: !experiment.huge_pages,
+        resctrl: experiment.resctrl && !options.plain,
+        ..regime(experiment, contender, options)
+    };
     Ok(Run { id: under_id(&contender.name()), regime, ways: Vec::new(), jobs })
 }
 

@@ -174,3 +174,14 @@ fn experiments_that_ship_can_be_planned() {
         }
     }
 }
+
+#[test]
+fn resctrl_is_there_under_every_contender_of_a_machine_that_is_modelled() {
+    let experiment = Experiment::parse(&format!("resctrl = true\n{TEXT}"), "t.toml").unwrap();
+    let with = |plain| {
+        let order = order(&experiment, &spec(), 0, &Options { plain, ..Options::default() }).unwrap();
+        order.runs.into_iter().filter(|run| run.regime.resctrl).map(|run| run.id).collect::<Vec<_>>()
+    };
+    let under = experiment.contender.iter().map(|contender| under_id(&contender.name())).collect::<Vec<_>>();
+    assert_eq!((with(false), with(true)), (under, Vec::new()));
+}

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// `machine=FILE,page=FILE,trace=FILE`.
+/// `machine=FILE,page=FILE,trace=FILE,l1=on`.
 pub struct Arguments {
     /// The machine, as TOML.
     pub machine: PathBuf,
@@ -10,15 +10,17 @@ pub struct Arguments {
     pub page: Option<PathBuf>,
     /// Where a page trace goes, if the guest may ask for one.
     pub trace: Option<PathBuf>,
+    /// Whether the guest also sees an L1, which is the private cache once more.
+    pub l1: bool,
 }
 
-const KNOWN: &str = "known are machine=FILE, page=FILE and trace=FILE";
+const KNOWN: &str = "known are machine=FILE, page=FILE, trace=FILE and l1=on";
 
 impl Arguments {
     /// # Errors
     /// An unknown word, or no machine, in one line.
     pub fn parse(words: impl Iterator<Item = String>) -> Result<Self, String> {
-        let (mut machine, mut page, mut trace) = (None, None, None);
+        let (mut machine, mut page, mut trace, mut l1) = (None, None, None, false);
         for word in words {
             let (key, value) =
                 word.split_once('=').ok_or_else(|| format!("plugin argument '{word}' has no value; {KNOWN}"))?;
@@ -26,10 +28,11 @@ impl Arguments {
                 "machine" => machine = Some(PathBuf::from(value)),
                 "page" => page = Some(PathBuf::from(value)),
                 "trace" => trace = Some(PathBuf::from(value)),
+                "l1" if value == "on" => l1 = true,
                 _ => return Err(format!("plugin argument '{key}' is unknown; {KNOWN}")),
             }
         }
         let machine = machine.ok_or_else(|| format!("plugin argument 'machine' is missing; {KNOWN}"))?;
-        Ok(Self { machine, page, trace })
+        Ok(Self { machine, page, trace, l1 })
     }
 }

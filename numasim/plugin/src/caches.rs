@@ -1,7 +1,9 @@
 //! The cache sizes that the guest reads (CPUID leaf 4). QEMU 10.0 has options for who shares a
 //! cache, none for its size: CPUs without a model of their own show one table of sizes, in QEMU's
 //! memory. Before any CPU exists that table is overwritten with the two levels of the machine file:
-//! the private cache as L2, the last-level cache as L3. The table's L3 itself stays as it is: leaf
+//! the private cache as L2, the last-level cache as L3; where that is asked for the private cache
+//! is shown as L1, too, which programs that read leaf 4 themselves insist on (libpqos). The table's
+//! L3 itself stays as it is: leaf
 //! 0x80000006 encodes it as well, in units of 512 KiB.
 
 use crate::error::note;
@@ -70,12 +72,17 @@ impl Entry {
     }
 }
 
-/// Shows the guest the caches of the machine; says so where this QEMU's table is not as expected.
-pub fn show(spec: &Spec) {
+/// Shows the guest the caches of the machine, with an L1 where `l1` says so; says where this QEMU's
+/// table is not as expected.
+pub fn show(spec: &Spec, l1: bool) {
     let Some(llc) = spec.llc.first() else { return };
-    let private = FIRST.cache(2, spec.private.size_kib, spec.private.ways, CORE);
-    let changes =
-        [(FIRST, private), (SECOND, SECOND.cache(3, llc.size_kib, llc.ways, DIE)), (THIRD, Entry { kind: 3, ..THIRD })];
+    let private = |level| FIRST.cache(level, spec.private.size_kib, spec.private.ways, CORE);
+    let last = SECOND.cache(3, llc.size_kib, llc.ways, DIE);
+    let changes = if l1 {
+        [(FIRST, Entry { kind: 0, ..private(1) }), (SECOND, private(2)), (THIRD, last)]
+    } else {
+        [(FIRST, private(2)), (SECOND, last), (THIRD, Entry { kind: 3, ..THIRD })]
+    };
     let possible = changes.iter().all(|(_, to)| to.kind == 3 || u32::from(to.ways) < to.sets);
     match possible.then(|| replace(&changes)) {
         Some(Ok(true)) => {}

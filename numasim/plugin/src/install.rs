@@ -51,7 +51,7 @@ pub fn install(id: Id, info: &Info, arguments: &Arguments) -> Result<(), String>
     if control.is_null() {
         return Err("another plugin controls time".to_owned());
     }
-    caches::show(&spec);
+    caches::show(&spec, arguments.l1);
     tsc::rate(&spec);
     world::put(World::new(spec, arguments, control)?);
     ID.store(id, Relaxed);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Which crates of ours each crate may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 40] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 41] = [
     ("isobar-model", &[]),
     ("isobar-allocation", &[]),
     ("isobar-groups", &[]),
@@ -63,6 +63,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 40] = [
     ("numasim", &["isobar-plot", "numasim-guest", "numasim-model"]),
     // What joins the two.
     ("numasim-bridge", &["isobar-linux", "isobar-model", "numasim-page"]),
+    ("numasim-resctrl", &["isobar-resctrl-double", "numasim-page"]),
     ("numasim-trace", &["isobar-pages", "numasim-guest"]),
     ("numasim-xval", &["isobar-model", "isobar-sim", "numasim", "numasim-guest", "numasim-model"]),
     (
@@ -102,6 +103,7 @@ pub fn folder(name: &str) -> PathBuf {
         Some(("isobar", name @ ("vm" | "soak" | "tree"))) => root().join("tests").join(name),
         Some(("isobar", name)) => root().join("crates").join(name),
         Some(("numasim", "xval")) => root().join("numasim/bridge/xval"),
+        Some(("numasim", "resctrl")) => root().join("numasim/bridge/resctrl"),
         Some(("numasim", "trace")) => root().join("numasim/bridge/trace"),
         Some((family, name)) => root().join(family).join(name),
         None if name == "numasim" => root().join("numasim/lab"),

@@ -4,25 +4,23 @@
 
 use rustix::io::Errno;
 
-use super::Resctrl;
-use crate::machine::{ALL_WAYS, Machine};
+use super::{GroupId, Resctrl};
+use crate::hardware::{Allocation, Owner};
+use crate::machine::Machine;
 use crate::refusal::Refusal;
 
 /// A line of `schemata`.
 #[derive(Debug, Clone)]
 pub(super) struct Schema {
     pub name: &'static str,
+    /// What a CLOSID starts with (`resctrl_get_default_ctrl`).
+    pub full: u32,
 }
 
 impl Schema {
     /// Whether its values are masks of ways, and not per cent of the bandwidth.
     pub fn is_cache(&self) -> bool {
         self.name != "MB"
-    }
-
-    /// What a CLOSID starts with (`resctrl_get_default_ctrl`).
-    pub fn full(&self) -> u32 {
-        if self.is_cache() { ALL_WAYS } else { 100 }
     }
 
     /// The schema of the same cache that CDP split off: their masks share the hardware.
@@ -39,8 +37,8 @@ impl Schema {
 /// (`schemata_list_add`).
 pub(super) fn schemas(machine: &Machine) -> Vec<Schema> {
     let caches: &[&str] = if machine.cdp { &["L3DATA", "L3CODE"] } else { &["L3"] };
-    let names = machine.bandwidth.then_some("MB").into_iter().chain(caches.iter().copied());
-    names.map(|name| Schema { name }).collect()
+    let caches = caches.iter().map(|name| Schema { name, full: machine.all_ways() });
+    machine.bandwidth.then_some(Schema { name: "MB", full: 100 }).into_iter().chain(caches).collect()
 }
 
 impl Resctrl {
@@ -52,7 +50,7 @@ impl Resctrl {
     pub(super) fn open_all(&mut self, closid: u32) {
         for (index, schema) in self.schemas.iter().enumerate() {
             let domains = self.machine.domains.iter();
-            self.controls.extend(domains.map(|domain| ((index, *domain, closid), schema.full())));
+            self.controls.extend(domains.map(|domain| ((index, *domain, closid), schema.full)));
         }
     }
 
@@ -63,12 +61,30 @@ impl Resctrl {
         for (index, schema) in self.schemas.iter().enumerate() {
             for domain in &self.machine.domains {
                 let cache = schema.is_cache();
-                let value = if cache { self.usable_ways(index, *domain, closid)? } else { schema.full() };
+                let value = if cache { self.usable_ways(index, *domain, closid)? } else { schema.full };
                 fresh.push(((index, *domain, closid), value));
             }
         }
         self.controls.extend(fresh);
         Ok(())
+    }
+
+    /// What is in force now, for the hardware.
+    pub(super) fn allocation(&self) -> Allocation {
+        let Some(index) = self.schemas.iter().position(Schema::is_cache) else { return Allocation::default() };
+        let domains = |rmid: u32, closid: u32| {
+            self.machine.domains.iter().map(move |domain| ((rmid, *domain), self.ways_of(index, *domain, closid)))
+        };
+        let members = self.members.iter().filter(|(_, member)| member.group != GroupId::DEFAULT);
+        let owner = |(tid, member): (&u32, &super::Member)| {
+            let rmid = self.groups.get(&member.group)?.rmid;
+            Some((*tid, Owner { leader: member.leader, rmid }))
+        };
+        Allocation {
+            masks: self.groups.values().flat_map(|group| domains(group.rmid, group.closid)).collect(),
+            tasks: members.filter_map(owner).collect(),
+            cpus: self.rmids_of_cpus().filter(|(_, rmid)| *rmid != 0).collect(),
+        }
     }
 
     /// `__init_one_rdt_domain`: the first run of ways that no exclusive group has.
@@ -79,7 +95,7 @@ impl Resctrl {
             used |= ways;
             shared |= if group.exclusive { 0 } else { ways };
         }
-        match first_run(shared | (ALL_WAYS & !used)) {
+        match first_run(shared | (self.machine.all_ways() & !used)) {
             0 => Err(Refusal::new(Errno::NOSPC, format!("No space on {}:{domain}", self.schemas[index].name))),
             ways => Ok(ways),
         }

@@ -75,6 +75,7 @@ impl Resctrl {
         let family = self.groups.iter().filter(|(other, group)| **other == id || group.parent == Some(id));
         for group in family.map(|(id, _)| *id).collect::<Vec<_>>() {
             self.move_members(group, heir);
+            self.leave_cpus(group);
             let removed = self.groups.remove(&group);
             removed.into_iter().for_each(|group| self.rmids.give_back(group.rmid));
         }

@@ -2,7 +2,7 @@
 //! functions of fs/resctrl/rdtgroup.c). Hardware does not change, so apart from `last_cmd_status`
 //! it is a table.
 
-use crate::machine::{ALL_WAYS, BANDWIDTH_CLOSIDS, BANDWIDTH_STEP, Machine};
+use crate::machine::{BANDWIDTH_CLOSIDS, BANDWIDTH_STEP, Event, Machine};
 
 /// A folder in `info`, with its files and their texts.
 pub(super) struct Folder {
@@ -14,15 +14,21 @@ pub(super) fn folders(machine: &Machine) -> Vec<Folder> {
     let caches: &[&str] = if machine.cdp { &["L3CODE", "L3DATA"] } else { &["L3"] };
     let cache = |name: &&'static str| Folder { name, files: of_cache(machine) };
     let bandwidth = machine.bandwidth.then(|| Folder { name: "MB", files: of_bandwidth() });
-    let monitoring = vec![("mon_features", "mbm_total_bytes\n".to_owned()), ("num_rmids", line(machine.rmids))];
-    let monitoring = Folder { name: "L3_MON", files: monitoring };
+    let monitoring = Folder { name: "L3_MON", files: of_monitoring(machine) };
     caches.iter().map(cache).chain(bandwidth).chain([monitoring]).collect()
+}
+
+/// RMIDs are clean at once, so no bytes of a removed group are waited for.
+fn of_monitoring(machine: &Machine) -> Vec<(&'static str, String)> {
+    let features = machine.events.iter().map(|event| format!("{}\n", event.name())).collect();
+    let limit = machine.events.contains(&Event::Occupancy).then(|| ("max_threshold_occupancy", line(0)));
+    [("mon_features", features), ("num_rmids", line(machine.rmids))].into_iter().chain(limit).collect()
 }
 
 fn of_cache(machine: &Machine) -> Vec<(&'static str, String)> {
     vec![
         ("num_closids", line(machine.cache_closids())),
-        ("cbm_mask", format!("{ALL_WAYS:x}\n")),
+        ("cbm_mask", format!("{:x}\n", machine.all_ways())),
         ("min_cbm_bits", line(1)),
         ("shareable_bits", line(0)),
         ("sparse_masks", line(0)),

@@ -6,6 +6,7 @@
 //! knows tasks only through [`Threads`].
 
 mod allocation;
+mod cpus;
 mod exclusive;
 mod groups;
 mod info;
@@ -19,11 +20,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustix::io::Errno;
 
 use crate::faults::{Entry, Fault, Faults, Mishap, Operation};
+use crate::hardware::Hardware;
 use crate::machine::Machine;
 use crate::refusal::{Answer, Refusal};
 use crate::threads::Threads;
 
 use allocation::Schema;
+use cpus::Seat;
 use info::Folder;
 use monitor::Rmids;
 pub use nodes::{GroupFile, Node};
@@ -59,6 +62,7 @@ pub struct Resctrl {
     /// What each CLOSID may use: by schema, domain and CLOSID.
     controls: BTreeMap<(usize, u32, u32), u32>,
     rmids: Rmids,
+    seats: BTreeMap<u32, Seat>,
     members: BTreeMap<u32, Member>,
     /// Tasks that a fault has killed: id and start.
     gone: BTreeSet<(u32, u64)>,
@@ -67,6 +71,9 @@ pub struct Resctrl {
     faults: Faults,
     journal: Vec<Entry>,
     unmount_due: bool,
+    hardware: Option<Box<dyn Hardware>>,
+    /// With hardware: whether the tasks were looked at since the last [`Resctrl::follow`].
+    looked: bool,
 }
 
 /// The longest write that is handed over whole (`atomic_write_len` is a page, fs/kernfs/file.c).
@@ -88,6 +95,7 @@ impl Resctrl {
             groups: BTreeMap::from([(GroupId::DEFAULT, root)]),
             next_group: 1,
             controls: BTreeMap::new(),
+            seats: machine.cpus.iter().map(|cpu| (*cpu, Seat::DEFAULT)).collect(),
             members: BTreeMap::new(),
             gone: BTreeSet::new(),
             threads,
@@ -95,6 +103,8 @@ impl Resctrl {
             faults: Faults::default(),
             journal: Vec::new(),
             unmount_due: false,
+            hardware: None,
+            looked: false,
             machine,
         };
         new.open_all(0);
@@ -112,7 +122,9 @@ impl Resctrl {
             Node::File(id, GroupFile::Tasks) => Ok(self.show_tasks(id)),
             Node::File(id, GroupFile::Schemata) => Ok(self.show_schemata(id)),
             Node::File(id, GroupFile::Mode) => Ok(self.show_mode(id)),
-            Node::TotalBytes(id, domain) => Ok(self.show_total_bytes(id, domain)),
+            Node::File(id, GroupFile::Cpus) => Ok(self.show_cpus(id)),
+            Node::File(id, GroupFile::CpusList) => Ok(self.show_cpus_list(id)),
+            Node::Count(id, domain, event) => Ok(self.show_count(id, domain, event)),
             Node::LastCmdStatus => Ok(self.last_cmd_status()),
             Node::InfoFile(folder, file) => Ok(self.info[folder].files[file].1.clone()),
             _ => Err(Errno::ISDIR),
@@ -135,6 +147,8 @@ impl Resctrl {
                 Node::File(id, GroupFile::Tasks) => this.write_tasks(id, &text, caller),
                 Node::File(id, GroupFile::Schemata) => this.write_schemata(id, &text),
                 Node::File(id, GroupFile::Mode) => this.write_mode(id, &text),
+                Node::File(id, GroupFile::Cpus) => this.write_cpus(id, &text, cpus::mask),
+                Node::File(id, GroupFile::CpusList) => this.write_cpus(id, &text, cpus::list),
                 _ => Err(Refusal::silent(Errno::INVAL)),
             }
         })
@@ -174,6 +188,31 @@ impl Resctrl {
         std::mem::take(&mut self.unmount_due)
     }
 
+    /// From now on this carries out what is allocated, and counts. Whoever attaches it calls
+    /// [`Self::follow`] again and again: in between, tasks are looked at once, and again only for
+    /// one that is not known. A machine with hardware has work to do beside, and a look at all
+    /// tasks takes long.
+    pub fn attach(&mut self, hardware: Box<dyn Hardware>) {
+        self.hardware = Some(hardware);
+        self.enforce();
+    }
+
+    /// Has the hardware follow the tasks that there are now, where any is in a group.
+    pub fn follow(&mut self) {
+        self.looked = false;
+        if self.members.values().any(|member| member.group != GroupId::DEFAULT) {
+            self.settle();
+            self.enforce();
+        }
+    }
+
+    fn enforce(&mut self) {
+        if let Some(mut hardware) = self.hardware.take() {
+            hardware.allocate(&self.allocation());
+            self.hardware = Some(hardware);
+        }
+    }
+
     /// Text of `info/last_cmd_status` (`rdt_last_cmd_status_show`).
     fn last_cmd_status(&self) -> String {
         if self.status.is_empty() { "ok\n".to_owned() } else { self.status.clone() }
@@ -205,6 +244,8 @@ impl Resctrl {
             }
         };
         let outcome = outcome.map_err(|refusal| self.say(&refusal));
+        // Also after a refusal: of several tasks those before a refused one were moved.
+        self.enforce();
         self.unmount_due |= mishap == Some(Mishap::Unmount);
         let result = outcome.as_ref().map(|_| ()).map_err(|errno| *errno);
         let status = self.last_cmd_status().trim_end().to_owned();

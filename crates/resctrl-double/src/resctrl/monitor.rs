@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::{GroupId, Node, Resctrl};
 use crate::faults::matches;
-use crate::machine::Machine;
+use crate::machine::{Event, Machine};
 use crate::refusal::Refusal;
 
 /// RMIDs and their counts.
@@ -16,14 +16,17 @@ use crate::refusal::Refusal;
 pub(super) struct Rmids {
     /// The next one to be allocated is at the front (`rmid_free_lru`).
     free: VecDeque<u32>,
+    /// What tests moved, by RMID and domain.
     bytes: BTreeMap<(u32, u32), u64>,
+    /// What the hardware had counted when an RMID was taken.
+    base: BTreeMap<(u32, u32, Event), u64>,
     planned: Vec<(String, String)>,
 }
 
 impl Rmids {
     /// RMID 0 is the default group's.
     pub fn of(machine: &Machine) -> Self {
-        Self { free: (1..machine.rmids).collect(), bytes: BTreeMap::new(), planned: Vec::new() }
+        Self { free: (1..machine.rmids).collect(), bytes: BTreeMap::new(), base: BTreeMap::new(), planned: Vec::new() }
     }
 
     /// `free_rmid`.
@@ -53,17 +56,35 @@ impl Resctrl {
     pub(super) fn take_rmid(&mut self) -> Result<u32, Refusal> {
         let rmid = self.rmids.free.pop_front().ok_or_else(|| Refusal::new(Errno::NOSPC, "Out of RMIDs"))?;
         self.rmids.bytes.retain(|(other, _), _| *other != rmid);
+        for domain in &self.machine.domains {
+            for event in [Event::TotalBytes, Event::LocalBytes] {
+                let now = self.hardware.as_ref().and_then(|hardware| hardware.count(event, rmid, *domain));
+                self.rmids.base.insert((rmid, *domain, event), now.unwrap_or(0));
+            }
+        }
         Ok(rmid)
     }
 
+    /// What an RMID has, since it was taken where that is a sum; `None` where it cannot be had.
+    fn count(&self, event: Event, rmid: u32, domain: u32) -> Option<u64> {
+        match &self.hardware {
+            Some(hardware) => {
+                let base = self.rmids.base.get(&(rmid, domain, event)).copied().unwrap_or(0);
+                Some(hardware.count(event, rmid, domain)?.saturating_sub(base))
+            }
+            None if event == Event::TotalBytes => Some(self.rmids.bytes.get(&(rmid, domain)).copied().unwrap_or(0)),
+            None => Some(0),
+        }
+    }
+
     /// `rdtgroup_mondata_show`: a control group's own count and those of its monitor groups.
-    pub(super) fn show_total_bytes(&self, id: GroupId, domain: u32) -> String {
-        let path = self.path(Node::TotalBytes(id, domain));
+    pub(super) fn show_count(&self, id: GroupId, domain: u32, event: Event) -> String {
+        let path = self.path(Node::Count(id, domain, event));
         if let Some((_, reading)) = self.rmids.planned.iter().find(|(pattern, _)| matches(pattern, &path)) {
             return format!("{reading}\n");
         }
         let family = self.groups.iter().filter(|(other, group)| **other == id || group.parent == Some(id));
-        let count = |rmid| self.rmids.bytes.get(&(rmid, domain)).copied().unwrap_or(0);
-        format!("{}\n", family.map(|(_, group)| count(group.rmid)).sum::<u64>())
+        let sum: Option<u64> = family.map(|(_, group)| self.count(event, group.rmid, domain)).sum();
+        sum.map_or_else(|| "Unavailable\n".to_owned(), |sum| format!("{sum}\n"))
     }
 }

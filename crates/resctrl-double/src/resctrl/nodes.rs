@@ -3,6 +3,7 @@
 //! what exists, never what it holds.
 
 use super::{Group, GroupId, Resctrl};
+use crate::machine::Event;
 
 /// A file or folder. Ids of groups are never used again, so a node of a removed group stays
 /// recognisable as such.
@@ -18,8 +19,8 @@ pub enum Node {
     MonData(GroupId),
     /// `mon_data/mon_L3_NN`.
     MonDomain(GroupId, u32),
-    /// `mon_data/mon_L3_NN/mbm_total_bytes`.
-    TotalBytes(GroupId, u32),
+    /// `mon_data/mon_L3_NN/mbm_total_bytes`, ...
+    Count(GroupId, u32, Event),
     /// `info`.
     Info,
     /// `info/last_cmd_status`.
@@ -39,6 +40,10 @@ pub enum GroupFile {
     Schemata,
     /// `mode`, of a control group.
     Mode,
+    /// `cpus`.
+    Cpus,
+    /// `cpus_list`.
+    CpusList,
 }
 
 impl Node {
@@ -48,7 +53,7 @@ impl Node {
     /// Whether it is a folder.
     #[must_use]
     pub const fn is_folder(self) -> bool {
-        !matches!(self, Self::File(..) | Self::TotalBytes(..) | Self::LastCmdStatus | Self::InfoFile(..))
+        !matches!(self, Self::File(..) | Self::Count(..) | Self::LastCmdStatus | Self::InfoFile(..))
     }
 
     /// The permission bits.
@@ -71,7 +76,7 @@ impl Node {
             | Self::MonGroups(id)
             | Self::MonData(id)
             | Self::MonDomain(id, _)
-            | Self::TotalBytes(id, _) => Some(id),
+            | Self::Count(id, ..) => Some(id),
             _ => None,
         }
     }
@@ -89,7 +94,10 @@ impl Resctrl {
                 let name = |domain: &u32| (format!("mon_L3_{domain:02}"), Node::MonDomain(id, *domain));
                 self.machine.domains.iter().map(name).collect()
             }
-            Node::MonDomain(id, domain) => vec![named(("mbm_total_bytes", Node::TotalBytes(id, domain)))],
+            Node::MonDomain(id, domain) => {
+                let events = self.machine.events.iter();
+                events.map(|event| named((event.name(), Node::Count(id, domain, *event)))).collect()
+            }
             Node::Info => {
                 let folders = self.info.iter().enumerate().map(|(at, folder)| (folder.name, Node::InfoFolder(at)));
                 [("last_cmd_status", Node::LastCmdStatus)].into_iter().chain(folders).map(named).collect()
@@ -104,6 +112,10 @@ impl Resctrl {
 
     fn in_group(&self, id: GroupId, group: &Group) -> Vec<(String, Node)> {
         let mut found = vec![("tasks", Node::File(id, GroupFile::Tasks)), ("mon_data", Node::MonData(id))];
+        if !self.seats.is_empty() {
+            found.push(("cpus", Node::File(id, GroupFile::Cpus)));
+            found.push(("cpus_list", Node::File(id, GroupFile::CpusList)));
+        }
         if group.parent.is_none() {
             found.push(("schemata", Node::File(id, GroupFile::Schemata)));
             found.push(("mode", Node::File(id, GroupFile::Mode)));
@@ -160,7 +172,7 @@ impl Resctrl {
             Node::Group(id) => Some(self.groups.get(&id)?.parent.map_or(Node::ROOT, Node::MonGroups)),
             Node::File(id, _) | Node::MonGroups(id) | Node::MonData(id) => Some(Node::Group(id)),
             Node::MonDomain(id, _) => Some(Node::MonData(id)),
-            Node::TotalBytes(id, domain) => Some(Node::MonDomain(id, domain)),
+            Node::Count(id, domain, _) => Some(Node::MonDomain(id, domain)),
             Node::Info => Some(Node::ROOT),
             Node::LastCmdStatus | Node::InfoFolder(_) => Some(Node::Info),
             Node::InfoFile(folder, _) => Some(Node::InfoFolder(folder)),

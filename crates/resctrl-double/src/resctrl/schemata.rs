@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use rustix::io::Errno;
 
 use super::{GroupId, Resctrl};
-use crate::machine::{ALL_WAYS, BANDWIDTH_STEP};
+use crate::machine::BANDWIDTH_STEP;
 use crate::numbers::unsigned;
 use crate::refusal::{Refusal, invalid};
 
@@ -73,7 +73,7 @@ impl Resctrl {
             return invalid(format!("Duplicate domain {domain}"));
         }
         let value = if self.schemas[index].is_cache() {
-            let mask = parse_mask(value)?;
+            let mask = parse_mask(value, self.machine.all_ways())?;
             self.check_overlaps(index, domain, mask, closid, exclusive)?;
             mask
         } else {
@@ -88,10 +88,12 @@ impl Resctrl {
     pub(super) fn show_schemata(&self, id: GroupId) -> String {
         let Ok(group) = self.group(id) else { return String::new() };
         let mut lines = String::new();
+        let digits = usize::try_from(self.machine.ways.div_ceil(4)).unwrap_or(8);
+        let width = digits.max(if self.machine.bandwidth { 3 } else { 1 });
         for (index, schema) in self.schemas.iter().enumerate() {
             let value = |domain: &u32| match self.control(index, *domain, group.closid) {
-                mask if schema.is_cache() => format!("{domain}={mask:03x}"),
-                percent => format!("{domain}={percent:3}"),
+                mask if schema.is_cache() => format!("{domain}={mask:0width$x}"),
+                percent => format!("{domain}={percent:width$}"),
             };
             let values: Vec<String> = self.machine.domains.iter().map(value).collect();
             lines += &format!("{:>6}:{}\n", schema.name, values.join(";"));
@@ -101,12 +103,12 @@ impl Resctrl {
 }
 
 /// `cbm_validate`, for masks of one bit at least and without gaps.
-fn parse_mask(text: &str) -> Result<u32, Refusal> {
+fn parse_mask(text: &str, all: u32) -> Result<u32, Refusal> {
     let Some(value) = unsigned(text, 16) else {
         return invalid(format!("Non-hex character in the mask {text}"));
     };
     let mask = match u32::try_from(value) {
-        Ok(mask) if mask <= ALL_WAYS && mask != 0 => mask,
+        Ok(mask) if mask <= all && mask != 0 => mask,
         _ => return invalid("Mask out of range"),
     };
     if (mask >> mask.trailing_zeros()).trailing_ones() != mask.count_ones() {

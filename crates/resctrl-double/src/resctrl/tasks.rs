@@ -27,6 +27,10 @@ pub(super) struct Member {
 impl Resctrl {
     /// Looks which tasks there are: the dead leave, the new join their relatives.
     pub(super) fn settle(&mut self) {
+        if self.looked {
+            return;
+        }
+        self.looked = self.hardware.is_some();
         let mut now = (self.threads)();
         now.retain(|tid, task| !self.gone.contains(&(*tid, task.started)));
         self.members.retain(|tid, member| now.get(tid).is_some_and(|task| task.started == member.started));
@@ -86,6 +90,9 @@ impl Resctrl {
     /// `rdtgroup_move_task` and `__rdtgroup_move_task`; 0 is the caller.
     fn move_task(&mut self, id: GroupId, tid: u32, caller: u32) -> Result<(), Refusal> {
         let tid = if tid == 0 { caller } else { tid };
+        if !self.members.contains_key(&tid) && std::mem::take(&mut self.looked) {
+            self.settle();
+        }
         let member = self.members.get(&tid).copied();
         let member = member.ok_or_else(|| Refusal::new(Errno::SRCH, format!("No task {tid}")))?;
         let parent = self.group(id)?.parent;

@@ -4,7 +4,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod cpus;
 mod groups;
+mod hardware;
 mod info;
 mod laws;
 mod modes;

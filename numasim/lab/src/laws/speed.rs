@@ -46,7 +46,7 @@ pub fn speed(hosts: [&Host; 2], words: &[String], folder: &Path, interrupted: &A
     let mut times = [Vec::new(), Vec::new()];
     for turn in 0..TURNS {
         for (at, (host, times)) in hosts.iter().zip(&mut times).enumerate() {
-            let task = Task::Command { words, modelled: at == 1, seed: 1, page_trace: false };
+            let task = Task::Command { words, modelled: at == 1, seed: 1, page_trace: false, resctrl: false };
             match timed(host, &task, &folder.join(format!("speed-{turn}-{at}")), interrupted)? {
                 Ok(seconds) => times.push(seconds),
                 Err(why) => return Ok(Row::fails("speed", WHAT, why)),

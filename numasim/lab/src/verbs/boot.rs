@@ -3,7 +3,7 @@
 use super::print;
 use crate::args::BootArgs;
 use numasim_guest::counters::Counters;
-use numasim_guest::wire::{Line, Ran};
+use numasim_guest::wire::{Line, RESCTRL, Ran};
 use numasim_lab::boot::{Host, Task, boot};
 use numasim_lab::ending::Ending;
 use numasim_lab::image::Contents;
@@ -20,7 +20,7 @@ pub fn run(args: &BootArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     if args.command.first().is_some_and(String::is_empty) {
         return Err(LabError::input("the command", "is empty: write it behind --, such as `-- chase --size-kib 256`"));
     }
-    let packages = args.package.iter().cloned().collect();
+    let packages = args.package.iter().cloned().chain(args.resctrl.then(|| RESCTRL.to_owned())).collect();
     let recipes = recipe::named_by(&args.command.join(" ")).map(str::to_owned).into_iter().collect();
     let contents = Contents { packages, tools: true, add: args.add.clone(), recipes, ..Contents::default() };
     let machine = machine::named(&args.machine, args.scale.into())?;
@@ -29,7 +29,7 @@ pub fn run(args: &BootArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     let scratch = Scratch::new()?;
     let folder: PathBuf = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
     let (modelled, page_trace) = (!args.plain, args.page_trace.is_some());
-    let task = Task::Command { words: &args.command, modelled, seed: args.seed, page_trace };
+    let task = Task::Command { words: &args.command, modelled, seed: args.seed, page_trace, resctrl: args.resctrl };
     let booted = boot(&host, &task, &folder, interrupted)?;
     let output = &booted.remains.output;
     let ran = booted.remains.lines.iter().find_map(Line::ran);

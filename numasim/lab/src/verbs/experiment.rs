@@ -3,6 +3,7 @@
 use super::campaign::{self, Entry, Outcome, Store, Turns};
 use super::{origin, print};
 use crate::args::ExperimentArgs;
+use numasim_guest::wire::RESCTRL;
 use numasim_lab::boot::Host;
 use numasim_lab::experiment::{Contender, Experiment};
 use numasim_lab::fetch::{self, Qemu};
@@ -230,8 +231,9 @@ fn beside(machine: &str, experiment: &Path) -> String {
 fn contents(experiment: &Experiment, file: &Path, args: &ExperimentArgs) -> Contents {
     let chosen = plan::contenders(experiment, &args.only);
     let folder = args.host_files.as_deref().or(file.parent()).unwrap_or(Path::new("."));
+    let packages = chosen.iter().filter_map(|one| one.package()).chain(experiment.resctrl.then_some(RESCTRL));
     Contents {
-        packages: chosen.iter().filter_map(|one| one.package()).map(str::to_owned).collect(),
+        packages: packages.map(str::to_owned).collect(),
         tools: chosen.iter().any(|one| matches!(one, Contender::Numad { .. } | Contender::Numactl { .. })),
         add: Vec::new(),
         files: experiment.host_files().iter().map(|name| folder.join(name)).collect(),

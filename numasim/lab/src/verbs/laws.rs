@@ -91,7 +91,7 @@ fn words(host: &Host, script: &str) -> Vec<String> {
 }
 
 fn one(host: &Host, words: &[String], folder: &Path, interrupted: &AtomicBool) -> Result<Readings, LabError> {
-    let task = Task::Command { words, modelled: true, seed: 1, page_trace: false };
+    let task = Task::Command { words, modelled: true, seed: 1, page_trace: false, resctrl: false };
     let booted = boot(host, &task, folder, interrupted)?;
     let mut readings = Readings::parse(&booted.remains.output);
     if booted.ending != Ending::Done {

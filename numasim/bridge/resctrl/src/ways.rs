@@ -1,0 +1,146 @@
+//! The page as hardware of resctrl: masks of classes, classes of CPUs, and what classes count.
+
+use crate::domains::Domains;
+use crate::place::classes;
+use crate::tasks::Tasks;
+use isobar_resctrl_double::{Allocation, Event, Hardware};
+use numasim_page::{Guest, Mapping, PageError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The plugin applies at the end of a window, a fraction of a millisecond of guest time.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// What the file system and the loop that follows threads both hold.
+#[derive(Clone)]
+pub struct Shared(Arc<Mutex<Ways>>);
+
+/// The page, and what is to be in force on it.
+pub struct Ways {
+    page: Guest<Mapping>,
+    domains: Domains,
+    /// Every way that resctrl shows.
+    all: u32,
+    wanted: Allocation,
+    tasks: Tasks,
+    /// For how long each CPU has been busy, in nanoseconds.
+    busy_ns: Vec<u64>,
+    /// The plugin did not answer, which was said.
+    silent: bool,
+}
+
+impl Ways {
+    /// Nothing is changed yet.
+    pub fn new(page: Guest<Mapping>, domains: Domains, all: u32) -> Self {
+        let (wanted, tasks) = (Allocation::default(), Tasks::default());
+        Self { page, domains, all, wanted, tasks, busy_ns: Vec::new(), silent: false }
+    }
+
+    /// Gives CPUs the class of the threads that run on them now, and classes their ways.
+    fn enforce(&mut self) -> Result<(), PageError> {
+        let masks = self.set_masks()?;
+        let mut changed = masks;
+        for (cpu, class) in self.classes()?.into_iter().enumerate() {
+            if self.page.class(cpu) != class {
+                self.page.set_class(cpu, class)?;
+                changed = true;
+            }
+        }
+        if changed { self.page.wait(self.page.commit(), PATIENCE) } else { Ok(()) }
+    }
+
+    fn set_masks(&self) -> Result<bool, PageError> {
+        let mut changed = false;
+        for (llc, figures) in self.page.header().llcs.iter().enumerate() {
+            let domain = self.domains.ids().find(|id| self.domains.llc(*id) == Some(llc));
+            for class in 0..self.page.header().classes {
+                let rmid = u32::try_from(class).unwrap_or(u32::MAX);
+                let mask = domain.and_then(|domain| self.wanted.masks.get(&(rmid, domain)).copied());
+                // Of a cache with more ways than resctrl shows, "all" is all.
+                let mask = mask.filter(|mask| *mask != self.all).map_or_else(|| figures.full_mask(), u64::from);
+                if self.page.mask(llc, class) != mask {
+                    self.page.set_mask(llc, class, mask)?;
+                    changed = true;
+                }
+            }
+        }
+        Ok(changed)
+    }
+
+    fn classes(&mut self) -> Result<Vec<usize>, PageError> {
+        let cpus = self.page.header().cpus.len();
+        let class = |cpu: usize| {
+            let rmid = u32::try_from(cpu).ok().and_then(|cpu| self.wanted.cpus.get(&cpu).copied());
+            rmid.and_then(|rmid| usize::try_from(rmid).ok()).unwrap_or(0)
+        };
+        let own: Vec<usize> = (0..cpus).map(class).collect();
+        if self.tasks.is_empty() {
+            return Ok(own);
+        }
+        let now: Vec<u64> = self.page.snapshot()?.cpus.iter().map(|cpu| cpu.busy_ps / 1000).collect();
+        let before = std::mem::replace(&mut self.busy_ns, now);
+        let since = |(cpu, now): (usize, &u64)| now.saturating_sub(before.get(cpu).copied().unwrap_or(*now));
+        let busy: Vec<u64> = self.busy_ns.iter().enumerate().map(since).collect();
+        Ok(classes(&own, &busy, &self.tasks.look()))
+    }
+
+    /// Once for each time that the plugin stops answering.
+    fn complain(&mut self, done: Result<(), PageError>) {
+        match done {
+            Ok(()) => self.silent = false,
+            Err(error) if !self.silent => {
+                self.silent = true;
+                eprintln!("numasim-resctrl: groups are not in force: {error}");
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+impl Shared {
+    pub fn new(ways: Ways) -> Self {
+        Self(Arc::new(Mutex::new(ways)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Ways> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// CPUs follow the threads that run on them.
+    pub fn follow(&self) {
+        let mut ways = self.lock();
+        if !ways.tasks.is_empty() {
+            let done = ways.enforce();
+            ways.complain(done);
+        }
+    }
+
+    /// All CPUs in class 0, all classes with all ways.
+    pub fn put_back(&self) -> Result<(), PageError> {
+        let mut ways = self.lock();
+        (ways.wanted, ways.tasks) = (Allocation::default(), Tasks::default());
+        ways.enforce()
+    }
+}
+
+impl Hardware for Shared {
+    fn allocate(&mut self, wanted: &Allocation) {
+        let mut ways = self.lock();
+        ways.tasks.watch(&wanted.tasks);
+        ways.wanted = wanted.clone();
+        let done = ways.enforce();
+        ways.complain(done);
+    }
+
+    fn count(&self, event: Event, rmid: u32, domain: u32) -> Option<u64> {
+        let ways = self.lock();
+        let llc = ways.domains.llc(domain)?;
+        let snapshot = ways.page.snapshot().ok()?;
+        let figures = snapshot.classes.get(llc)?.get(usize::try_from(rmid).ok()?)?;
+        Some(match event {
+            Event::Occupancy => figures.occupancy,
+            Event::TotalBytes => figures.total_bytes,
+            Event::LocalBytes => figures.local_bytes,
+        })
+    }
+}
