@@ -143,7 +143,7 @@ fn caches_of_programs_that_are_not_known_yet_are_left_as_they_are() {
         for epoch in 0..30u32 {
             // Twice the misses, then half of them, every fourth second: never three readings alike.
             // It waits for them.
-            let (misses, cpi) = if changing && (epoch + 1) / 2 % 2 == 0 { (2.0, 7.0) } else { (1.0, 4.0) };
+            let (misses, cpi) = if changing && epoch.div_ceil(2) % 2 == 0 { (2.0, 7.0) } else { (1.0, 4.0) };
             let one = &mut seen.processes[3].threads[0];
             *one = stream(4, 3, cpi);
             one.llc_misses = one.llc_misses.map(|known| num::round(num::float(known) * misses));
