@@ -31,6 +31,9 @@ pub struct Args {
     /// Seconds that isobar may take to end
     #[arg(long, value_name = "S", default_value_t = 30)]
     pub limit: u64,
+    /// Seconds in which isobar may come to bind a thread, before it is ended all the same
+    #[arg(long, value_name = "S", default_value_t = 20)]
+    pub wait: u64,
     /// Keep the folder with the state files and the owners' wishes
     #[arg(long)]
     pub keep: bool,

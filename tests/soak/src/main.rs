@@ -26,7 +26,7 @@ use args::Args;
 use clap::Parser;
 use family::Family;
 use kinds::{Deck, Kind};
-use score::Score;
+use score::{Score, Verdict};
 use setup::Setup;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -37,11 +37,15 @@ const ATTEMPTS: u32 = 8;
 /// Between the attempts.
 const PATIENCE: Duration = Duration::from_secs(4);
 
+/// The exit status of a run in which isobar was seldom at work.
+const PROVES_LITTLE: u8 = 3;
+
 fn main() -> ExitCode {
     let args = Args::parse();
     match soak(&args) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(Verdict::Passed) => ExitCode::SUCCESS,
+        Ok(Verdict::Failed) => ExitCode::FAILURE,
+        Ok(Verdict::ProvesLittle) => ExitCode::from(PROVES_LITTLE),
         Err(error) => {
             eprintln!("isobar-soak: {error:#}");
             ExitCode::from(2)
@@ -49,8 +53,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all ends passed.
-fn soak(args: &Args) -> Result<bool> {
+/// Runs all ends.
+fn soak(args: &Args) -> Result<Verdict> {
     let (begin, mut setup, mut family, mut score) =
         (Instant::now(), Setup::new(args)?, Family::new()?, Score::default());
     setup.folder.disable_cleanup(args.keep);

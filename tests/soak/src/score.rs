@@ -5,6 +5,17 @@ use crate::trial::Outcome;
 use crate::verdict::Class;
 use std::collections::BTreeMap;
 
+/// What a run says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All ends passed.
+    Passed,
+    /// An end failed.
+    Failed,
+    /// No end failed, but threads were seldom bound: this machine was too slow for it.
+    ProvesLittle,
+}
+
 /// Lines of what isobar said that an account shows, from the end.
 const LINES: usize = 14;
 /// Columns of such a line.
@@ -71,8 +82,8 @@ impl Score {
         println!("{number:4} {} ... FAILED: the test itself: {why}", kind.name());
     }
 
-    /// The summary; whether all passed.
-    pub fn close(&self) -> bool {
+    /// The summary, and the verdict.
+    pub fn close(&self) -> Verdict {
         println!("\n{:18}{:>8}{:>8}{:>8}", "kind of end", "passed", "failed", "skipped");
         for (kind, Count { passed, failed, skipped }) in &self.kinds {
             println!("{:18}{passed:>8}{failed:>8}{skipped:>8}", kind.name());
@@ -96,10 +107,14 @@ impl Score {
         );
         let idle = self.bound * 2 < passed + failed;
         if idle {
-            println!("threads were bound at fewer than half of the ends: this run proves little, so it fails");
+            println!("threads were bound at fewer than half of the ends: this run proves little, so it does not pass");
         }
         println!("{passed} passed, {failed} failed");
-        failed == 0 && passed > 0 && !idle
+        match failed {
+            0 if idle => Verdict::ProvesLittle,
+            0 if passed > 0 => Verdict::Passed,
+            _ => Verdict::Failed,
+        }
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Setup {
     pub cpus: Cpus,
     /// How long isobar may take to end.
     pub limit: Duration,
+    /// How long isobar may take to bind a thread, before it is ended all the same.
+    pub wait: Duration,
     name: String,
 }
 
@@ -34,7 +36,15 @@ impl Setup {
         // The kernel cuts names at 15 bytes.
         let name = isobar.file_name().map(|name| name.to_string_lossy().chars().take(15).collect());
         let name = name.context("--isobar names no file")?;
-        Ok(Self { isobar, churn, folder, cpus, limit: Duration::from_secs(args.limit), name })
+        Ok(Self {
+            isobar,
+            churn,
+            folder,
+            cpus,
+            limit: Duration::from_secs(args.limit),
+            wait: Duration::from_secs(args.wait),
+            name,
+        })
     }
 
     /// Whether a process is an isobar.

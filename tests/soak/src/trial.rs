@@ -15,7 +15,6 @@ use rand_chacha::rand_core::Rng;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::Duration;
 
 /// What came of an end.
 pub struct Outcome {
@@ -103,7 +102,7 @@ impl Trial<'_> {
         if any_time {
             sleep(millis(&mut self.random, 0, 300));
         } else {
-            until(Duration::from_secs(8), || {
+            until(setup.wait, || {
                 bound = verdict::is_bound_by_isobar(setup, self.family, subject);
                 bound || manage.is_over(setup, self.family)
             });

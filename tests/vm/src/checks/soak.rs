@@ -9,6 +9,8 @@ use std::process::Command;
 
 /// Ends, unless the kernel's command line says otherwise (`isobar.soak=300` for the long form).
 const ENDS: &str = "12";
+/// The exit status of the soak test where isobar was seldom at work and nothing was left.
+const PROVES_LITTLE: i32 = 3;
 /// Where everything that it said is handed out of the guest.
 const LOG: &str = "/results/soak.log";
 
@@ -19,12 +21,21 @@ pub fn checks(suite: &mut Suite) {
 fn run() -> Result<()> {
     let ends = env::var("soak").ok().filter(|ends| !ends.is_empty()).unwrap_or_else(|| ENDS.to_owned());
     // Emulation is slow: what takes half a minute on a machine may take two here.
-    let output =
-        Command::new("isobar-soak").args(["--ends", &ends, "--limit", "90"]).output().context("isobar-soak")?;
+    let output = Command::new("isobar-soak")
+        .args(["--ends", &ends, "--limit", "90", "--wait", "40"])
+        .output()
+        .context("isobar-soak")?;
     let text = [output.stdout, output.stderr].concat();
     fs::write(LOG, &text)?;
     let text = String::from_utf8_lossy(&text);
     text.lines().for_each(|line| println!("     {line}"));
+    // It is the one check that goes by the host's clock: a host that is busy with other things
+    // leaves isobar too little time to bind threads that come and go. What is left behind fails
+    // all the same.
+    if output.status.code() == Some(PROVES_LITTLE) {
+        println!("     SKIPPED: this machine was too slow for isobar to bind threads before most ends");
+        return Ok(());
+    }
     ensure!(output.status.success(), "isobar-soak: {}: see above, or soak.log", output.status);
     Ok(())
 }
