@@ -49,9 +49,8 @@ impl Machine {
     pub fn ways(&self, asked: &[Ways]) -> anyhow::Result<()> {
         let Some(page) = self.page() else { return Ok(()) };
         for (llc, figures) in page.header().llcs.iter().enumerate() {
-            let all = u64::MAX >> 64u32.saturating_sub(figures.ways).min(63);
             let own = asked.iter().find(|ways| usize::try_from(ways.llc) == Ok(llc));
-            page.set_mask(llc, 0, own.map_or(all, |ways| ways.mask))?;
+            page.set_mask(llc, 0, own.map_or_else(|| figures.full_mask(), |ways| ways.mask))?;
         }
         Ok(page.wait(page.commit(), PATIENCE)?)
     }

@@ -3,8 +3,7 @@
 //! memory. Before any CPU exists that table is overwritten with the two levels of the machine file:
 //! the private cache as L2, the last-level cache as L3; where that is asked for the private cache
 //! is shown as L1, too, which programs that read leaf 4 themselves insist on (libpqos). The table's
-//! L3 itself stays as it is: leaf
-//! 0x80000006 encodes it as well, in units of 512 KiB.
+//! L3 itself stays as it is: leaf 0x80000006 encodes it as well, in units of 512 KiB.
 
 use crate::error::note;
 use numasim_model::Spec;

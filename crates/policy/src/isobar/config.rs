@@ -18,9 +18,10 @@ pub enum Objective {
 settings! {
     /// The settings of `isobar`.
     pub struct Config {
-        /// Epochs for which a core is idle before it counts as free, and for which what a change
-        /// brings should last, so that it can be checked: where a program is not expected to go on
-        /// for as long, since it is young or about to end, more must be gained, in proportion.
+        /// Epochs for which a core whose thread has ended or sleeps is idle before it counts as
+        /// free, and for which what a change brings should last, so that it can be checked: where a
+        /// program is not expected to go on for as long, since it is young or about to end, more
+        /// must be gained, in proportion.
         pub watch_epochs: u32 = 5,
         /// The least predicted gain, in per cent of the speed of each program that is moved: below
         /// it, readings of some seconds cannot tell a gain from chance.

@@ -7,7 +7,7 @@ use super::balance::Crowds;
 use super::math::ln;
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
-use super::step::{Step, domain_of};
+use super::step::{Step, away, domain_of};
 
 /// Logarithm of the ratio of two programs' misses, or times of an instruction, up to which they are
 /// alike.
@@ -48,19 +48,23 @@ pub fn same(
         if steps.len() == most {
             break;
         }
-        let own = Step { program, ..*step };
-        let here = domain_of(scene, at, program);
-        let seat = here == step.to
-            || (at.idle_cores[step.to] >= scene.traits[program].threads
-                && Crowds::of(scene, memory, at).might_start(program, step.to));
         let brings = scene.traits[program].follows.then(|| memory.places[step.to].node).or(step.pages);
-        let room = |node: usize| scene.traits[program].pages * (1.0 - at.weights[program][node]).max(0.0);
-        if !seat || brings.is_some_and(|node| room(node) > free[node]) {
+        let takes = brings.map(|node| (node, away(scene, at, program, node)));
+        if takes.is_some_and(|(node, pages)| pages > free[node]) {
             continue;
         }
-        if let Some(node) = brings {
-            free[node] -= room(node);
+        let seat = domain_of(scene, at, program) == step.to
+            || (at.idle_cores[step.to] >= scene.traits[program].threads
+                && Crowds::of(scene, memory, at).might_start(program, step.to));
+        // Where there is none for one, there is none for the others, which are as many threads of
+        // the same domain.
+        if !seat {
+            break;
         }
+        if let Some((node, pages)) = takes {
+            free[node] -= pages;
+        }
+        let own = Step { program, ..*step };
         own.apply(scene, memory, at);
         steps.push(own);
     }

@@ -12,7 +12,7 @@ use super::predict::{Predictor, Predictors, solutions};
 use super::prices::Prices;
 use super::rough::Rough;
 use super::scene::{Arrangement, Scene};
-use super::step::{Step, domain_of};
+use super::step::{Step, away, domain_of};
 use isobar_model::num;
 
 /// Programs, of those that wait most, whose changes are looked at in an epoch.
@@ -85,9 +85,8 @@ pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: 
         book(scene, &best.step, &mut free);
         (value, decision.gains) = (best.value, best.gains);
         if best.step.partner.is_none() {
-            let round = Round { passed: &passed, taken: &[], value, margin, most };
-            repeat(&best.step, likes, &round, (&mut at, &mut free), &mut predictor, config, &mut decision);
-            value = worth(scene, &decision.gains);
+            let from = (value, margin, most);
+            value = repeat(&best.step, likes, from, (&mut at, &mut free), &mut predictor, config, &mut decision);
         }
     }
     decision.looked = (rough.spent, predictor.solved);
@@ -185,31 +184,32 @@ fn best(
 }
 
 /// Makes a change that pays for others that are alike as well: for more and more of them at once
-/// while that pays, then for fewer.
+/// while that pays, then for fewer. `value`, `margin` and `most` are those of a [`Round`]; what all
+/// changes are worth with these.
 fn repeat(
     step: &Step,
     mut likes: Vec<usize>,
-    round: &Round<'_>,
+    (mut value, margin, most): (f64, f64, u32),
     (at, free): (&mut Arrangement, &mut Vec<f64>),
     predictor: &mut Predictor<'_>,
     config: &Config,
     decision: &mut Decision,
-) {
+) -> f64 {
     let (scene, memory) = (predictor.scene(), predictor.memory());
-    let (mut value, mut batch, mut grows) = (round.value, 1, true);
-    while batch > 0 && predictor.solved < round.most {
+    let (mut batch, mut grows) = (1, true);
+    while batch > 0 && predictor.solved < most {
         let room = LIKES.saturating_sub(decision.steps.len());
         let (mut trial, mut left) = (at.clone(), free.clone());
         let steps = likes::same(scene, memory, step, (&likes, batch.min(room)), &mut trial, &mut left);
         if steps.is_empty() {
-            return;
+            break;
         }
         let net = predictor.gains(&trial).filter(|gains| !scene.harms(gains)).map(|gains| {
             let total = worth(scene, &gains);
             let gain = total - value;
             (gain - loss(&steps, &decision.steps, gain, scene, config), total, gains)
         });
-        if let Some((_, total, gains)) = net.filter(|(net, ..)| *net > wanted(&steps, scene, round.margin)) {
+        if let Some((_, total, gains)) = net.filter(|(net, ..)| *net > wanted(&steps, scene, margin)) {
             likes.retain(|program| steps.iter().all(|step| step.program != *program));
             let each = (total - value) / num::float_len(steps.len());
             decision.steps.extend(steps.into_iter().map(|step| (step, each)));
@@ -219,6 +219,7 @@ fn repeat(
             (batch, grows) = (steps.len() / 2, false);
         }
     }
+    value
 }
 
 /// The least that changes must bring.
@@ -284,7 +285,7 @@ fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], 
     for &program in open.iter().take(MOVERS) {
         let one = &scene.traits[program];
         let here = domain_of(scene, at, program);
-        let room = |who: usize, node: usize| scene.traits[who].pages * (1.0 - at.weights[who][node]) <= free[node];
+        let room = |who: usize, node: usize| away(scene, at, who, node) <= free[node];
         let fits = |who: usize, node: usize| scene.traits[who].pages_movable && room(who, node);
         if one.pages_movable && !one.follows {
             let nodes = (0..memory.nodes.len()).filter(|node| at.weights[program][*node] < 0.9 && fits(program, *node));
@@ -353,8 +354,7 @@ fn partners(there: &[usize], scene: &Scene, threads: usize) -> Vec<usize> {
 fn book(scene: &Scene, step: &Step, free: &mut [f64]) {
     for (program, node) in [(Some(step.program), step.pages), (step.partner, step.partner_pages)] {
         if let (Some(program), Some(node)) = (program, node) {
-            let pages = scene.traits[program].pages * (1.0 - scene.base.weights[program][node]).max(0.0);
-            free[node] = (free[node] - pages).max(0.0);
+            free[node] = (free[node] - away(scene, &scene.base, program, node)).max(0.0);
         }
     }
 }

@@ -64,9 +64,7 @@ impl Step {
     /// Pages that it moves from where they are in an arrangement.
     #[must_use]
     pub fn copied(&self, scene: &Scene, from: &Arrangement) -> f64 {
-        let moved = |program: usize, node: Option<usize>| {
-            node.map_or(0.0, |node| scene.traits[program].pages * (1.0 - from.weights[program][node]).max(0.0))
-        };
+        let moved = |program: usize, node: Option<usize>| node.map_or(0.0, |node| away(scene, from, program, node));
         moved(self.program, self.pages) + self.partner.map_or(0.0, |partner| moved(partner, self.partner_pages))
     }
 
@@ -76,6 +74,12 @@ impl Step {
         let others = OTHERS_LOSS * num::float_len(scene.traits.len());
         self.copied(scene, from) / scene.copied * (OWN_LOSS + others)
     }
+}
+
+/// Pages of a program that are not on a node.
+#[must_use]
+pub fn away(scene: &Scene, arrangement: &Arrangement, program: usize, node: usize) -> f64 {
+    scene.traits[program].pages * (1.0 - arrangement.weights[program][node]).max(0.0)
 }
 
 /// The domain of a program that is on one.
