@@ -18,7 +18,10 @@ kubernetes() { bash tests/kubernetes/run.sh; }
 image() { bash tests/kubernetes/image.sh; }
 sweep() { bash tests/sweep/run.sh; }
 site() { bash scripts/site.sh; }
-images() { bash tests/numasim/images.sh isobar; }
+images() {
+    # Linked as users build it: which of its symbols are weak depends on the profile.
+    cargo build --release --locked -p numasim-plugin && bash tests/numasim/images.sh isobar
+}
 resctrl() { NUMASIM_REQUIRED=1 bash tests/numasim/run.sh resctrl-isobar; }
 kills() { bash tests/soak/run.sh 100 --only kill; }
 

@@ -41,12 +41,17 @@ skip() {
     exit 0
 }
 
-# Everything that runs in the guest, static, under the profile `guest`; in one call, so that every
-# crate is built once.
+# Everything that runs in the guest, static; in one call, so that every crate is built once. What
+# runs here meanwhile (procedural macros, build scripts) is what the tests of this machine were
+# built with, so the profile is theirs, less what is optimised for their sake alone.
 build() {
-    local name program
-    CC_aarch64_unknown_linux_musl=$cache/cc AR_aarch64_unknown_linux_musl=ar cargo build --profile guest --locked --target $triple -p isobar -p isobar-vm -p isobar-conformance \
-        --bin isobar --bin suite --test linux --message-format=json-render-diagnostics > "$work/built.json"
+    local name program plain=()
+    for name in {isobar-{contention,optima,pages,partition,policy,recording,sim},libsqlite3-sys,lz4_flex,numasim-{bridge,page}}; do
+        plain+=(--config "profile.dev.package.$name.opt-level=0")
+    done
+    CC_aarch64_unknown_linux_musl=$cache/cc AR_aarch64_unknown_linux_musl=ar CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUSTFLAGS="-C strip=symbols" \
+        cargo build --locked --target $triple "${plain[@]}" -p isobar -p isobar-vm -p isobar-conformance --bin isobar --bin suite --test linux \
+        --message-format=json-render-diagnostics > "$work/built.json"
     programs=()
     for name in isobar suite linux; do
         program=$(sed -n 's/.*"executable":"\([^"]*\/'$name'\(-[0-9a-f]*\)\?\)".*/\1/p' "$work/built.json" | tail -n 1)

@@ -12,10 +12,10 @@ mod daemon;
 mod evidence;
 mod fixture;
 mod isobar;
+mod setting;
 mod subject;
 mod suite;
 mod talk;
-mod transparent;
 mod worker;
 
 use std::process::ExitCode;

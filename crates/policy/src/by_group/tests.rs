@@ -1,5 +1,5 @@
 //! Worked cases with policies that do what a test says; that no shipped policy acts on what is not
-//! its own is a property test (`tests/properties.rs`).
+//! its own is a property test (`tests/properties`).
 
 use super::*;
 use crate::test_kit::{observation, process, thread};

@@ -1,11 +1,11 @@
 //! A workload as written in TOML. Every reference is resolved and every value checked here, so that
 //! nothing later can fail.
 
-use super::{App, Job, Run, Workload};
+use super::entry::{AppEntry, MOST};
+use super::{Run, Workload};
 use crate::error::{SimError, within};
 use crate::machine::{MachineSpec, find, positive};
-use crate::program::{Library, Program, ProgramFile, SHORTEST_PHASE, shipped};
-use isobar_model::{Cgroup, CpuId, NodeId, NodeWeight};
+use crate::program::{Program, shipped};
 use serde::Deserialize;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -21,40 +21,6 @@ struct File {
     #[serde(default)]
     program: Vec<Program>,
 }
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AppEntry {
-    program: Option<String>,
-    program_file: Option<String>,
-    measured_on: Option<String>,
-    #[serde(default = "one")]
-    count: u32,
-    threads: Option<u32>,
-    cgroup: Option<String>,
-    cgroup_name: Option<String>,
-    start_node: Option<NodeId>,
-    cpu: Option<CpuId>,
-    memory_node: Option<NodeId>,
-    #[serde(default)]
-    spread: Vec<NodeWeight>,
-    touch_share: Option<f64>,
-    #[serde(default)]
-    phase_stagger: f64,
-    job: Option<String>,
-    barrier_billion: Option<f64>,
-}
-
-const fn one() -> u32 {
-    1
-}
-
-/// A million instructions, half a millisecond: barriers nearer than this would make a run of a
-/// minute one of hours.
-const SHORTEST_BARRIER: f64 = 0.001;
-
-/// More processes or threads than this are a mistake in the file.
-const MOST: u32 = 4096;
 
 /// The most threads of a workload for each CPU. What a run takes grows with the square of them: 64
 /// on each of 8 CPUs take seconds, 1000 minutes.
@@ -167,123 +133,11 @@ impl Run {
     }
 }
 
-impl AppEntry {
-    fn validate(&self, file: &str, machine: &MachineSpec) -> Result<(), SimError> {
-        for (key, count) in [("app.count", self.count), ("app.threads", self.threads.unwrap_or(1))] {
-            within(file, key, f64::from(count), 1.0..=f64::from(MOST))?;
-        }
-        let spread = self.spread.iter().map(|to| ("app.spread", Some(to.node)));
-        let nodes = [("app.start_node", self.start_node), ("app.memory_node", self.memory_node)];
-        for (key, node) in nodes.into_iter().chain(spread).filter_map(|(key, node)| Some((key, node?))) {
-            if machine.node_position(node).is_none() {
-                return Err(SimError::value(file, key, format!("is {node}, which the machine lacks")));
-            }
-        }
-        if !self.spread.is_empty() && (self.memory_node.is_some() || self.spread.iter().all(|to| to.weight == 0)) {
-            let problem = "needs a weight above 0, and no `memory_node` beside it";
-            return Err(SimError::value(file, "app.spread", problem));
-        }
-        self.touch_share.map_or(Ok(()), |share| within(file, "app.touch_share", share, 0.0..=1.0))?;
-        let cpu = self.cpu.filter(|cpu| machine.topology.cpu(*cpu).is_none());
-        if let Some(cpu) = cpu {
-            let online = machine.topology.online();
-            return Err(SimError::value(file, "app.cpu", format!("is {cpu}; the machine has {online}")));
-        }
-        if self.cgroup.as_deref().is_some_and(|path| !path.starts_with('/')) {
-            let problem = "must be a path that begins with `/`, such as /system.slice/redis.service";
-            return Err(SimError::value(file, "app.cgroup", problem));
-        }
-        if self.cgroup.is_none() && self.cgroup_name.is_some() {
-            let problem = "is what a pod or container is called; it needs its path as `cgroup`";
-            return Err(SimError::value(file, "app.cgroup_name", problem));
-        }
-        if !self.phase_stagger.is_finite() {
-            return Err(SimError::value(file, "app.phase_stagger", "must be a number"));
-        }
-        Ok(())
-    }
-
-    /// The control group that it runs in.
-    fn cgroup(&self) -> Option<Arc<Cgroup>> {
-        let path = self.cgroup.clone()?;
-        Some(Arc::new(Cgroup { path, name: self.cgroup_name.clone() }))
-    }
-
-    /// The program of its name, or of its file.
-    fn program(
-        &self,
-        file: &str,
-        library: &Library,
-        read: &dyn Fn(&str) -> Result<String, String>,
-    ) -> Result<Arc<Program>, SimError> {
-        let name = self.program.as_deref();
-        if let Some(path) = &self.program_file {
-            let unread = |why: String| SimError::value(file, "app.program_file", format!("names {path}: {why}"));
-            let from = ProgramFile { path, text: &read(path).map_err(unread)? };
-            return from.program(name, self.measured_on.as_deref()).map(Arc::new);
-        }
-        if self.measured_on.is_some() {
-            return Err(SimError::value(
-                file,
-                "app.measured_on",
-                "says where a `program_file` was measured; name that file",
-            ));
-        }
-        let missing = || SimError::value(file, "app.program", "is missing: name a program, or a `program_file`");
-        library.find(file, "app.program", name.ok_or_else(missing)?)
-    }
-
-    /// The program with a footprint that grows as this application's does.
-    fn growing(&self, program: Arc<Program>) -> Arc<Program> {
-        match self.touch_share {
-            Some(touch_share) => Arc::new(Program { touch_share, ..Program::clone(&program) }),
-            None => program,
-        }
-    }
-
-    /// The job that its copies are part of: that of its name, else one of their own.
-    fn job(&self, file: &str, number: usize) -> Result<Option<Job>, SimError> {
-        match (&self.job, self.barrier_billion) {
-            (None, None) => Ok(None),
-            (Some(_), None) => {
-                let problem = "is missing: say after how many billion instructions the processes of the job wait";
-                Err(SimError::value(file, "app.barrier_billion", problem))
-            }
-            (name, Some(barrier_billion)) => {
-                within(file, "app.barrier_billion", barrier_billion, SHORTEST_BARRIER..=1e9)?;
-                let name = name.clone().unwrap_or_else(|| format!("[[app]] {}", number + 1));
-                Ok(Some(Job { name, barrier_billion }))
-            }
-        }
-    }
-
-    fn apps(&self, file: &str, program: &Arc<Program>, run: &Run, job: Option<&Job>) -> Result<Vec<App>, SimError> {
-        let instructions = program.instructions_billion * run.instructions_factor;
-        if instructions < SHORTEST_PHASE {
-            let problem = format!("leaves {instructions} billion of {}; leave at least {SHORTEST_PHASE}", program.name);
-            return Err(SimError::value(file, "run.instructions_factor", problem));
-        }
-        let cgroup = self.cgroup();
-        let app = |copy: u32| App {
-            name: if self.count == 1 { program.name.clone() } else { format!("{}.{}", program.name, copy + 1) },
-            cgroup: cgroup.clone(),
-            threads: self.threads.unwrap_or(program.threads),
-            program: Arc::clone(program),
-            start_node: self.start_node,
-            cpu: self.cpu,
-            memory_node: self.memory_node,
-            spread: self.spread.clone(),
-            phase_offset: (f64::from(copy) * self.phase_stagger).rem_euclid(1.0),
-            seats: None,
-            job: job.cloned(),
-        };
-        Ok((0..self.count).map(app).collect())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::Job;
+    use isobar_model::Cgroup;
 
     fn error(text: &str) -> String {
         let error = Workload::from_toml("w.toml", text).unwrap_err().to_string();

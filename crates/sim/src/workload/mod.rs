@@ -1,6 +1,7 @@
 //! A workload: which programs run together on which machine, how often, and in what steps. file.rs
 //! reads it.
 
+mod entry;
 mod file;
 
 use crate::machine::MachineSpec;

@@ -4,9 +4,9 @@
 
 use crate::evidence;
 use crate::isobar::json;
+use crate::setting::Setting;
 use crate::subject::Subject;
 use crate::suite::{Suite, same};
-use crate::transparent::Transparent;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::process::Command;
@@ -31,7 +31,8 @@ pub fn checks(suite: &mut Suite) {
 
 fn follows() -> Result<()> {
     // Emulation passes no wish for small pages on to the kernel.
-    let _small = Transparent::never()?;
+    let _small = Setting::small_pages()?;
+    let _random = Setting::random_addresses()?;
     let mut command = Command::new("isobar");
     command.args(["trace", "--slice", "100", "-o", FILE, "--", "subject"]);
     let mut traced = Subject::start_under(&mut command)?;

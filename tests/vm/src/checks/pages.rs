@@ -5,9 +5,9 @@
 use crate::evidence;
 use crate::fixture::{PAGE, Trace};
 use crate::isobar::{Manage, Said, run};
+use crate::setting::Setting;
 use crate::subject::Subject;
 use crate::suite::{Suite, same};
-use crate::transparent::Transparent;
 use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -263,7 +263,8 @@ fn resident(pid: u32, (start, end): (u64, u64)) -> Result<Vec<u64>> {
 fn kernel_program() -> Result<()> {
     const SHIFT: u64 = 0x5550_0000_0000;
     // A huge page of several threads goes whole: here every page is to go by itself.
-    let small = Transparent::never()?;
+    let small = Setting::small_pages()?;
+    let _random = Setting::random_addresses()?;
     let kernel = Kernel::start()?;
     drop(small);
     let pid = kernel.0.id();

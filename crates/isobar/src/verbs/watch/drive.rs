@@ -1,0 +1,182 @@
+//! From what is needed to a run: opens the machine, runs the loop, shows and records it.
+
+use super::{Needed, Target};
+use crate::failure::{self, bad_input};
+use crate::machines::{linux, simulated};
+use crate::metrics::{Exposer, Paced};
+use crate::output::Queue;
+use crate::record::Recording;
+use crate::report::{Aftermath, Reporter};
+use crate::signals::StopFlag;
+use crate::text::plural;
+use isobar_model::{Machine, Seconds};
+use isobar_recording::RecordingError;
+use isobar_runtime::{Limits, Loop, Surroundings};
+use isobar_sim::SimMachine;
+use std::time::Duration;
+
+/// Opens the machine and runs the loop.
+///
+/// # Errors
+/// As [`Loop::run`], and where the machine cannot be opened.
+pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> anyhow::Result<()> {
+    // Before anything is opened: a signal must find the loop, which puts back, and not the default
+    // action.
+    let changed = linux::Changed::default();
+    let patience = Duration::from_secs_f64(needed.config.stop_seconds);
+    let left = changed.clone();
+    let stop = StopFlag::install_patient(&linux::stop_signals(), patience, move || left.in_words())?;
+    if needed.can_wait() {
+        let stopped = stop.clone();
+        queue.wait_for_the_reader(move || stopped.is_raised());
+    }
+    let stop = || stop.is_raised();
+    let exposer = needed.expose()?;
+    match needed.target.clone() {
+        Target::Linux => {
+            long_enough(needed.limits)?;
+            let (machine, recovered) = linux::open(&needed.config, needed.limits.dry_run)?;
+            let machine = linux::switched_on(machine, &*needed.policy);
+            changed.watch(&machine, &needed.config);
+            let own_cpu = Some(&linux::own_cpu_time as &dyn Fn() -> Seconds);
+            let surroundings =
+                Surroundings { cgroups: &linux::cgroup_of, stop: &stop, own_cpu, recovered, ..Surroundings::default() };
+            over(machine, needed, surroundings, exposer, queue, reporter, |machine| Aftermath {
+                remarks: linux::put_back_remarks(machine),
+                ..Aftermath::default()
+            })
+        }
+        Target::Recording(file) => Err(bad_input(format!(
+            "--machine {0}: a recording cannot be managed: `isobar replay {0} --policy NAME` asks what a policy would have done, \
+             `isobar top --machine {0}` shows it",
+            file.display()
+        ))),
+        Target::Sim { workload, seed } => {
+            let workload = simulated::read(&workload)?;
+            let machine = SimMachine::new(&workload, seed).probing_for(needed.policy.needs());
+            needed.limits.interval = needed.config.interval_seconds.map_or_else(|| machine.epoch(), Seconds);
+            long_enough(needed.limits)?;
+            // What the simulator costs is not the cost of watching, and would differ from run to
+            // run.
+            let surroundings = Surroundings { stop: &stop, ..Surroundings::default() };
+            over(machine, needed, surroundings, exposer, queue, reporter, |machine| Aftermath {
+                truth: Some(simulated::truth(&workload, machine)),
+                ..Aftermath::default()
+            })
+        }
+    }
+}
+
+/// A run that ends before its first decision would watch in vain.
+fn long_enough(limits: Limits) -> anyhow::Result<()> {
+    let interval = limits.interval.0;
+    match limits.duration.filter(|duration| duration.0 < interval) {
+        Some(Seconds(duration)) => Err(bad_input(format!(
+            "--for {duration}: shorter than the interval of {interval} s, so nothing would be decided: give --for {interval} \
+             or more, or a shorter --interval"
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn over<M: Machine>(
+    machine: M,
+    needed: Needed,
+    surroundings: Surroundings<'_>,
+    mut exposer: Option<Exposer>,
+    queue: &Queue,
+    reporter: &mut dyn Reporter,
+    aftermath: impl Fn(&M) -> Aftermath,
+) -> anyhow::Result<()> {
+    let recording = needed.start_recording()?;
+    let (pace, stop) = (needed.pace(), surroundings.stop);
+    let Needed { policy, rules, limits, profiles, .. } = needed;
+    if let Some(exposer) = &mut exposer {
+        exposer.every(limits.interval);
+        exposer.announce();
+    }
+    let mut run = Loop::new(machine, policy, limits).selecting(rules).within(surroundings);
+    // What shows the run, from the inside out.
+    let dropped = || queue.dropped_lines();
+    let (mut paced, mut exposed);
+    let mut all: &mut dyn Reporter = reporter;
+    if let Some(speed) = pace {
+        paced = Paced::new(all, speed, stop);
+        all = &mut paced;
+    }
+    if let Some(exposer) = &mut exposer {
+        exposed = exposer.beside(all, &dropped);
+        all = &mut exposed;
+    }
+    shown(&mut run, all, recording, aftermath)??;
+    profiles.map_or(Ok(()), |profiles| profiles.write(&run.policy().learnt()))
+}
+
+/// Runs a loop to its end, shows it and records it. Apart: why a recording ended early, which is
+/// no reason for the run to.
+///
+/// # Errors
+/// As [`Loop::run`].
+pub fn shown<M: Machine>(
+    run: &mut Loop<'_, M>,
+    reporter: &mut dyn Reporter,
+    mut recording: Option<Recording>,
+    aftermath: impl Fn(&M) -> Aftermath,
+) -> anyhow::Result<Result<(), RecordingError>> {
+    let ended = match &mut recording {
+        Some(recording) => run.run(&mut recording.beside(reporter)),
+        None => run.run(reporter),
+    };
+    // Whatever ended the run: what was recorded of it is worth keeping.
+    let recorded = recording.map(Recording::finish).transpose();
+    let mut after = aftermath(run.machine());
+    after.recorded = recorded.as_ref().ok().copied().flatten();
+    if ended.is_err() {
+        // The report's end is not written then.
+        after.remarks.iter().for_each(|remark| failure::tell(&format!("remark: {remark}")));
+        let why = recorded.as_ref().err();
+        why.iter().for_each(|why| failure::tell(&format!("remark: the recording ended early: {why}")));
+    }
+    reporter.end(&ended?, &after)?;
+    Ok(recorded.map(drop))
+}
+
+/// How a notice of dropped lines is put, for programs or people.
+pub fn notice(json: bool) -> fn(u64) -> String {
+    if json {
+        |lines| serde_json::json!({ "dropped_lines": lines }).to_string()
+    } else {
+        |lines| format!("isobar: {}", dropped(lines))
+    }
+}
+
+fn dropped(lines: u64) -> String {
+    format!("{} of output dropped: the reader did not keep up", plural(lines, "line"))
+}
+
+/// Writes what is still queued, when everything is put back; a reader that does not read is given
+/// up after a while.
+///
+/// # Errors
+/// What went wrong before, else what went wrong with standard output.
+pub fn finish(done: anyhow::Result<()>, queue: Queue) -> anyhow::Result<()> {
+    let drained = queue.finish();
+    done?;
+    let left = drained?;
+    if left > 0 {
+        failure::tell(&dropped(left));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_is_a_line_for_people_or_a_document_for_programs() {
+        assert_eq!(notice(false)(12), "isobar: 12 lines of output dropped: the reader did not keep up");
+        assert_eq!(notice(false)(1), "isobar: 1 line of output dropped: the reader did not keep up");
+        assert_eq!(notice(true)(12), r#"{"dropped_lines":12}"#);
+    }
+}

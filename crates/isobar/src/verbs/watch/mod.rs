@@ -1,0 +1,207 @@
+//! What `manage`, `explain`, `top` and `doctor` share: from what was typed and configured to what
+//! is needed, and the machine it runs on.
+
+mod drive;
+mod tape;
+mod target;
+
+pub use drive::{drive, finish, notice, shown};
+pub use tape::Tape;
+pub use target::Target;
+
+use super::options::{seed, within};
+use crate::deciders::{self, Place};
+use crate::failure::bad_input;
+use crate::metrics::{self, Exposer};
+use crate::on_purpose;
+use crate::record::{Inputs, Recording};
+use crate::report::{Profiles, WallClock};
+use isobar_model::{Policy, Seconds};
+use isobar_recording::{About, Bounds, about};
+use isobar_runtime::selection::Rules;
+use isobar_runtime::settings::{self, Config, DEFAULT_INTERVAL_SECONDS, INTERVAL_SECONDS, ManageConfig, MetricsConfig};
+use isobar_runtime::{Limits, policies};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// What `manage`, `explain`, `top` and `doctor` share.
+#[derive(Clone, Debug, clap::Args)]
+#[allow(rustdoc::broken_intra_doc_links)] // These comments are the text of --help: [manage] is a section, not a link.
+pub struct WatchArgs {
+    /// The policy (`isobar --help` lists them), unless `policy` in the section [manage] of the
+    /// configuration names it
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<String>,
+    /// Settings as TOML: a section [manage] and one for each policy; the command line wins
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Manage only this process name, process id, group such as unit:redis.service, or cgroup path
+    /// and what is below it, all but ids also as globs; may be repeated
+    #[arg(long, value_name = "NAME|PID|GROUP|CGROUP")]
+    pub only: Vec<String>,
+    /// One setting, such as manage.min_cpu_percent=5 or dino.stray_percent=10; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Seconds from decision to decision, 0.01 to 86400; else 1, or what a simulated workload asks
+    /// for
+    #[arg(long, value_name = "S", value_parser = interval_seconds)]
+    pub interval: Option<f64>,
+    /// A simulated machine instead of this one
+    #[arg(long, value_name = "sim:FILE")]
+    pub machine: Option<String>,
+    /// Seed of the simulated machine
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
+    pub seed: u64,
+    /// Serve metrics for Prometheus at this address (or port of the loopback), as
+    /// http://ADDR/metrics; a simulated machine then keeps time, unless --speed says otherwise
+    #[arg(long, value_name = "ADDR", value_parser = settings::address)]
+    pub metrics: Option<SocketAddr>,
+    /// Print JSON: `manage` one document an epoch and a summary, the others one document
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn interval_seconds(text: &str) -> Result<f64, String> {
+    let (low, high) = (INTERVAL_SECONDS.start(), INTERVAL_SECONDS.end());
+    within(text, INTERVAL_SECONDS, &format!("seconds from {low} to {high}, such as 0.5 or 10"))
+}
+
+/// Everything that the loop needs, checked; nothing is opened yet.
+pub struct Needed {
+    /// What decides.
+    pub policy: Box<dyn Policy>,
+    /// The section `[manage]`, with what was typed.
+    pub config: ManageConfig,
+    /// Everything that was set, as it was read.
+    pub whole: Config,
+    /// The machine to run on.
+    pub target: Target,
+    /// Which threads are managed.
+    pub rules: Rules,
+    /// How long and how.
+    pub limits: Limits,
+    /// Where to what the policy learns of programs is written at the end.
+    pub profiles: Option<Profiles>,
+    /// The recording that is made of the run.
+    pub recording: Option<(PathBuf, Bounds)>,
+    /// Where metrics are served, and for how many groups.
+    pub metrics: Option<(SocketAddr, usize)>,
+    /// Seconds of a simulated machine in a second; `None`: as fast as it can.
+    pub speed: Option<f64>,
+    about: About,
+}
+impl Needed {
+    /// Reads the configuration and builds the policy; the command line wins.
+    ///
+    /// # Errors
+    /// Bad input.
+    pub fn from_args(args: &WatchArgs) -> anyhow::Result<Self> {
+        Self::from_args_or(args, None)
+    }
+
+    /// The same, with the policy where none is named.
+    ///
+    /// # Errors
+    /// Bad input.
+    pub fn from_args_or(args: &WatchArgs, policy: Option<&str>) -> anyhow::Result<Self> {
+        let inputs = Inputs::default();
+        let read = |path: &Path| inputs.read(path);
+        let mut config = Config::load(args.config.as_deref(), &args.set, &read).map_err(bad_input)?;
+        config.manage.interval_seconds = args.interval.or(config.manage.interval_seconds);
+        if !args.only.is_empty() {
+            settings::named("--only", &args.only).map_err(bad_input)?;
+            config.manage.only.clone_from(&args.only);
+        }
+        let named = args.policy.clone().or_else(|| config.manage.policy.clone());
+        let name = named.or_else(|| policy.map(str::to_owned)).ok_or_else(no_policy)?;
+        let target = Target::parse(args.machine.as_deref(), args.seed)?;
+        let interval = config.manage.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS);
+        let policy = deciders::build(&name, &config, &read, Place::AtWork(target.patience(interval)))?;
+        Ok(Self {
+            policy: on_purpose::perhaps(policy),
+            rules: config.manage.rules(target.never_managed()),
+            target,
+            limits: Limits::every(Seconds(config.manage.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS))),
+            config: config.manage.clone(),
+            profiles: None,
+            recording: None,
+            metrics: served(args.metrics, &config.metrics)?,
+            speed: None,
+            about: About { facts: tape::facts(args, &name), inputs: inputs.take() },
+            whole: config,
+        })
+    }
+
+    /// The recording that is made of the run, with the file to be made.
+    ///
+    /// # Errors
+    /// Where it is there already or cannot be made.
+    pub fn start_recording(&self) -> anyhow::Result<Option<Recording>> {
+        let Some((file, bounds)) = &self.recording else { return Ok(None) };
+        self.recording_to(file.clone(), *bounds).map(Some)
+    }
+
+    /// A recording of the run to a file.
+    ///
+    /// # Errors
+    /// As [`Needed::start_recording`].
+    pub fn recording_to(&self, file: PathBuf, bounds: Bounds) -> anyhow::Result<Recording> {
+        self.tape().start_to(file, bounds)
+    }
+
+    /// What recordings of this run are made from.
+    pub fn tape(&self) -> Tape {
+        let mut about = self.about.clone();
+        about.facts.insert(about::INTERVAL.to_owned(), self.limits.interval.0.to_string());
+        about.facts.insert(about::DRY_RUN.to_owned(), self.limits.dry_run.to_string());
+        Tape::new(about, self.target != Target::Linux)
+    }
+
+    /// The metrics that are served of the run, where they are to be.
+    ///
+    /// # Errors
+    /// Bad input where the address cannot be had.
+    pub fn expose(&self) -> anyhow::Result<Option<Exposer>> {
+        let Some((address, most_groups)) = self.metrics else { return Ok(None) };
+        let about = isobar_metrics::About {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            policy: self.policy.name().to_owned(),
+            machine: self.about.facts.get(about::MACHINE).cloned().unwrap_or_default(),
+            interval_seconds: 0.0,
+            most_groups,
+        };
+        let recording = self.recording.as_ref().map(|(file, _)| file.clone());
+        Exposer::start(metrics::Wanted { address, about, recording }).map(Some)
+    }
+
+    /// Seconds of the machine in a second, where it is held to that: a simulated machine of which
+    /// metrics are served would be over before the first scrape.
+    fn pace(&self) -> Option<f64> {
+        let is_simulated = matches!(self.target, Target::Sim { .. });
+        self.speed.or(self.metrics.map(|_| 1.0)).filter(|_| is_simulated)
+    }
+
+    /// Whether the output is worth waiting for: a simulated machine stands still meanwhile, and
+    /// `explain` (which alone counts epochs) has nothing to put back.
+    fn can_wait(&self) -> bool {
+        self.target != Target::Linux || self.limits.epochs.is_some()
+    }
+
+    /// The clock that stamps what is printed; a simulated machine has none.
+    pub fn clock(&self) -> WallClock {
+        match self.target {
+            Target::Linux => WallClock::system(),
+            Target::Sim { .. } | Target::Recording(_) => WallClock::none(),
+        }
+    }
+}
+
+/// Where metrics are served, and for how many groups; what was typed wins.
+fn served(typed: Option<SocketAddr>, config: &MetricsConfig) -> anyhow::Result<Option<(SocketAddr, usize)>> {
+    let address = typed.map_or_else(|| config.address(), |address| Ok(Some(address))).map_err(bad_input)?;
+    Ok(address.map(|address| (address, usize::try_from(config.groups).unwrap_or(usize::MAX))))
+}
+fn no_policy() -> anyhow::Error {
+    let known = policies::names().join(", ");
+    bad_input(format!("no policy: expected --policy NAME, or `policy` in the section [manage]; there are {known}"))
+}
