@@ -117,6 +117,7 @@ impl Needed {
         let target = Target::parse(args.machine.as_deref(), args.seed)?;
         let interval = config.manage.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS);
         let policy = deciders::build(&name, &config, &read, Place::AtWork(target.patience(interval)))?;
+        let facts = tape::facts(&name, args.machine.as_deref(), args.config.as_deref(), &args.set);
         Ok(Self {
             policy: on_purpose::perhaps(policy),
             rules: config.manage.rules(target.never_managed()),
@@ -127,7 +128,7 @@ impl Needed {
             recording: None,
             metrics: served(args.metrics, &config.metrics)?,
             speed: None,
-            about: About { facts: tape::facts(args, &name), inputs: inputs.take() },
+            about: About { facts, inputs: inputs.take() },
             whole: config,
         })
     }

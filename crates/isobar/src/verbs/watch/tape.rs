@@ -1,12 +1,11 @@
 //! What a recording of a run says of the run itself.
 
-use super::WatchArgs;
 use crate::failure::bad_input;
 use crate::record::{self, Recording, Wanted};
 use isobar_recording::{About, Bounds, about};
 use jiff::Zoned;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What recordings of a run are made from, while it goes on.
 #[derive(Clone, Debug)]
@@ -35,15 +34,21 @@ impl Tape {
     }
 }
 
-/// What is known of a run before it begins.
-pub(super) fn facts(args: &WatchArgs, policy: &str) -> BTreeMap<String, String> {
-    let mut facts = if args.machine.is_none() { record::here() } else { BTreeMap::new() };
+/// What is known of a run before it begins: on the machine that was typed, with the settings that
+/// were, from a file and one by one.
+pub(super) fn facts(
+    policy: &str,
+    machine: Option<&str>,
+    config: Option<&Path>,
+    sets: &[String],
+) -> BTreeMap<String, String> {
+    let mut facts = if machine.is_none() { record::here() } else { BTreeMap::new() };
     let mut add = |key: &str, value: String| drop(facts.insert(key.to_owned(), value));
     add(about::ISOBAR, env!("CARGO_PKG_VERSION").to_owned());
     add(about::POLICY, policy.to_owned());
-    add(about::MACHINE, args.machine.clone().unwrap_or_else(|| "this machine".to_owned()));
-    add(about::SETS, serde_json::json!(args.set).to_string());
-    if let Some(config) = &args.config {
+    add(about::MACHINE, machine.unwrap_or("this machine").to_owned());
+    add(about::SETS, serde_json::json!(sets).to_string());
+    if let Some(config) = config {
         add(about::CONFIG, config.display().to_string());
     }
     facts
