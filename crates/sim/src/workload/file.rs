@@ -25,6 +25,7 @@ struct File {
 /// The most threads of a workload for each CPU. What a run takes grows with the square of them: 64
 /// on each of 8 CPUs take seconds, 1000 minutes.
 const MOST_PER_CPU: u32 = 64;
+
 impl Workload {
     /// Reads a workload that needs no other file; `file` is only named in errors. `machine` is the
     /// name of one that ships, or a synthetic one such as `node:2 llc:1 core:4`.

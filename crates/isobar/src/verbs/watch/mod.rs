@@ -90,6 +90,7 @@ pub struct Needed {
     pub speed: Option<f64>,
     about: About,
 }
+
 impl Needed {
     /// Reads the configuration and builds the policy; the command line wins.
     ///
@@ -122,7 +123,7 @@ impl Needed {
             policy: on_purpose::perhaps(policy),
             rules: config.manage.rules(target.never_managed()),
             target,
-            limits: Limits::every(Seconds(config.manage.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS))),
+            limits: Limits::every(Seconds(interval)),
             config: config.manage.clone(),
             profiles: None,
             recording: None,
@@ -202,6 +203,7 @@ fn served(typed: Option<SocketAddr>, config: &MetricsConfig) -> anyhow::Result<O
     let address = typed.map_or_else(|| config.address(), |address| Ok(Some(address))).map_err(bad_input)?;
     Ok(address.map(|address| (address, usize::try_from(config.groups).unwrap_or(usize::MAX))))
 }
+
 fn no_policy() -> anyhow::Error {
     let known = policies::names().join(", ");
     bad_input(format!("no policy: expected --policy NAME, or `policy` in the section [manage]; there are {known}"))

@@ -20,6 +20,7 @@ pub enum Target {
     /// One that was recorded, to be looked at.
     Recording(PathBuf),
 }
+
 /// Seconds between two decisions of a program where nothing hurries.
 const STILL: f64 = 20.0;
 
@@ -46,6 +47,7 @@ impl Target {
         if *self == Self::Linux { BTreeSet::from([Pid(std::process::id())]) } else { BTreeSet::new() }
     }
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;
