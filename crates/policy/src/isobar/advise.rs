@@ -306,9 +306,9 @@ impl Asked<'_> {
         let end = |to: f64| {
             let mut scene = self.scene.clone();
             let one = &mut scene.traits[at];
-            let all = one.compute + (part * last.cycles / self.programs.hertz).max(0.0);
+            let all = one.compute * one.crowding + (part * last.cycles / self.programs.hertz).max(0.0);
             one.wait *= to / part;
-            one.compute = (all * (1.0 - to)).max(1e-12);
+            one.compute = (all * (1.0 - to) / one.crowding).max(1e-12);
             scene
         };
         [part - doubt, part + doubt].into_iter().map(|to| end(to.clamp(0.01 * part, 0.98))).collect()

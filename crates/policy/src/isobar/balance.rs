@@ -29,9 +29,9 @@ impl<'a> Crowds<'a> {
     pub fn of(scene: &'a Scene, memory: &'a Memory, at: &'a Arrangement) -> Self {
         let mut nodes = vec![Crowd::default(); memory.nodes.len()];
         let mut llcs = vec![Crowd::default(); memory.machine.llcs().len()];
-        for (place, cpus) in memory.places.iter().zip(&memory.cpus) {
-            nodes[place.node].cpus += cpus;
-            llcs[place.llc].cpus += cpus;
+        for (place, cores) in memory.places.iter().zip(&memory.cores) {
+            nodes[place.node].cpus += cores.cpus;
+            llcs[place.llc].cpus += cores.cpus;
         }
         for (unit, on) in scene.units.iter().zip(&at.domains) {
             let place = memory.places[*on];

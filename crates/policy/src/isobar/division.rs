@@ -216,7 +216,7 @@ fn hope(scene: &Scene, at: usize, whole: f64) -> f64 {
     let unit = &scene.units[at];
     let one = &scene.traits[unit.program];
     let (now, all) = (one.curve.0.misses(unit.space / unit.threads), one.curve.0.misses(whole / unit.threads));
-    let waits = (1.0 - one.compute / one.seconds.max(1e-12)).max(0.0);
+    let waits = one.waits();
     unit.threads * waits * (1.0 - all / now.max(1e-12))
 }
 
@@ -227,6 +227,6 @@ fn need(scene: &Scene, at: usize) -> f64 {
     let one = &scene.traits[unit.program];
     let own = unit.space / unit.threads;
     let (now, half) = (one.curve.0.misses(own), one.curve.0.misses(own / 2.0));
-    let waits = (1.0 - one.compute / one.seconds.max(1e-12)).max(0.0);
+    let waits = one.waits();
     unit.threads * waits * (half / now.max(1e-12) - 1.0) / unit.space.max(64.0)
 }

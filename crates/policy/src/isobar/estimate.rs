@@ -2,16 +2,17 @@
 //! with its variance. Pure arithmetic; it knows no process and no time.
 //!
 //! ```text
-//! CPI = c + s * x      c  cycles of computing an instruction
+//! CPI = c * k + s * x  c  cycles of computing an instruction
+//!                      k  how much longer they take beside what runs on the same core
 //!                      s  one over the misses in flight together
 //!                      x  misses an instruction * cycles of a miss
 //! misses ~ space^-e    e  how much space saves
 //! ```
 //!
-//! `CPI` and `x` are read each epoch, `c` and `s` are wanted. As long as `x` stays the same one
-//! reading says only how they are related; what they are then comes from what programs are like in
-//! general. When `x` changes (a neighbour, a move) both become known. That is a Kalman filter over
-//! two numbers that hardly change.
+//! `CPI`, `k` and `x` are read each epoch, `c` and `s` are wanted. As long as `x` stays the same
+//! one reading says only how they are related; what they are then comes from what programs are like
+//! in general. When `x` changes (a neighbour, a move) both become known. That is a Kalman filter
+//! over two numbers that hardly change.
 
 use super::curves::Beyond;
 
@@ -51,16 +52,17 @@ impl Cpi {
         Self { compute: compute.0, wait: wait.0, variance: [compute.1 * compute.1, 0.0, wait.1 * wait.1] }
     }
 
-    /// Takes a reading: `cycles` an instruction, with `exposure` cycles of misses an instruction.
-    pub fn read(&mut self, cycles: f64, exposure: f64) {
+    /// Takes a reading: `cycles` an instruction, with `exposure` cycles of misses an instruction,
+    /// where computing took `crowding` times as long as on a core of its own.
+    pub fn read(&mut self, cycles: f64, exposure: f64, crowding: f64) {
         let [mut a, b, mut d] = self.variance;
         a += DRIFT * Self::COMPUTE.1 * Self::COMPUTE.1;
         d += DRIFT * Self::WAIT.1 * Self::WAIT.1;
         // Gains of the filter.
-        let (first, second) = (a + b * exposure, b + d * exposure);
-        let all = first + second * exposure + (NOISE * cycles) * (NOISE * cycles);
+        let (first, second) = (a * crowding + b * exposure, b * crowding + d * exposure);
+        let all = first * crowding + second * exposure + (NOISE * cycles) * (NOISE * cycles);
         let (gain, other) = (first / all, second / all);
-        let error = cycles - (self.compute + self.wait * exposure);
+        let error = cycles - (self.compute * crowding + self.wait * exposure);
         self.compute = (self.compute + gain * error).clamp(0.1, cycles.max(0.1));
         self.wait = (self.wait + other * error).clamp(0.02, 1.2);
         self.variance = [a - gain * first, b - gain * second, d - other * second];
@@ -129,7 +131,7 @@ mod tests {
         let mut cpi = Cpi::unknown();
         for epoch in 0..40 {
             let exposure = if epoch % 10 < 5 { 2.0 } else { 6.0 };
-            cpi.read(0.6 + 0.2 * exposure, exposure);
+            cpi.read(0.6 + 0.2 * exposure, exposure, 1.0);
         }
         assert!((cpi.compute - 0.6).abs() < 0.03 && (cpi.wait - 0.2).abs() < 0.01, "{cpi:?}");
     }
@@ -137,7 +139,7 @@ mod tests {
     #[test]
     fn one_exposure_tells_their_sum_and_leaves_the_rest_open() {
         let mut cpi = Cpi::unknown();
-        (0..20).for_each(|_| cpi.read(2.0, 4.0));
+        (0..20).for_each(|_| cpi.read(2.0, 4.0, 1.0));
         assert!((cpi.compute + 4.0 * cpi.wait - 2.0).abs() < 0.02, "{cpi:?}");
         assert!(cpi.doubtful(2.0, 4.0) > 0.05, "{cpi:?}");
     }
@@ -145,10 +147,22 @@ mod tests {
     #[test]
     fn a_program_that_changes_is_followed_after_a_doubt() {
         let mut cpi = Cpi::unknown();
-        (0..30).for_each(|_| cpi.read(1.0, 1.0));
+        (0..30).for_each(|_| cpi.read(1.0, 1.0, 1.0));
         cpi.doubt();
-        (0..30).for_each(|_| cpi.read(3.0, 5.0));
+        (0..30).for_each(|_| cpi.read(3.0, 5.0, 1.0));
         assert!((cpi.compute + 5.0 * cpi.wait - 3.0).abs() < 0.05, "{cpi:?}");
+    }
+
+    /// A program of 0.6 cycles that waits for a fifth of its misses, alone on its core and beside
+    /// another: that tells computing from waiting as well.
+    #[test]
+    fn a_shared_core_is_not_taken_for_misses() {
+        let mut cpi = Cpi::unknown();
+        for epoch in 0..40 {
+            let crowding = if epoch % 10 < 5 { 1.0 } else { 1.6 };
+            cpi.read(0.6 * crowding + 0.2 * 4.0, 4.0, crowding);
+        }
+        assert!((cpi.compute - 0.6).abs() < 0.03 && (cpi.wait - 0.2).abs() < 0.01, "{cpi:?}");
     }
 
     /// A stream, by its readings, that finds nothing: its working set may be larger than what it

@@ -27,7 +27,7 @@ pub fn like(scene: &Scene, at: &Arrangement, step: &Step, of: &[usize]) -> Vec<u
             && (other.threads, other.movable, other.pages_movable, other.follows)
                 == (one.threads, one.movable, one.pages_movable, one.follows)
             && near(other.misses, one.misses)
-            && near(other.seconds, one.seconds)
+            && near(other.uncrowded(), one.uncrowded())
             && at.weights[*program].iter().zip(own).all(|(a, b)| (a - b).abs() < 0.1)
     };
     of.iter().copied().filter(is_like).collect()

@@ -3,6 +3,7 @@
 //! (links, queues) starts from what is common, and is corrected by what is seen: a wait that was
 //! probed, at a traffic that was counted, says how much there is to carry.
 
+use super::cores::Cores;
 use crate::kit::domains::Domains;
 use isobar_contention::{Cache, Machine, Packets, Parts, Place, Resource};
 use isobar_model::{CpuSet, NodeId, Observation, num};
@@ -36,8 +37,8 @@ pub struct Memory {
     pub nodes: Vec<NodeId>,
     /// Where each domain is, by position of domain.
     pub places: Vec<Place>,
-    /// CPUs of each domain.
-    pub cpus: Vec<f64>,
+    /// Cores and CPUs of each domain.
+    pub cores: Vec<Cores>,
     /// For the equations; rebuilt as figures are corrected.
     pub machine: Machine,
     /// Whether a node's bandwidth was told, by position.
@@ -73,8 +74,7 @@ impl Memory {
         }
         let (places, llcs) = caches(seen, domains, &nodes);
         let machine = Machine::new(Parts { latency, resources, routes, packets: Packets::default(), llcs }).ok()?;
-        let cpus = domains.domains.iter().map(|domain| num::float_len(domain.seats.len())).collect();
-        Some(Self { nodes, places, cpus, machine, told })
+        Some(Self { nodes, places, cores: Cores::of(domains), machine, told })
     }
 
     /// Position of a node.

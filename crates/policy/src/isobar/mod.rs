@@ -8,7 +8,7 @@
 //!
 //! | step | file |
 //! |---|---|
-//! | what the machine is like, as told, probed and seen | [`memory`] |
+//! | what the machine is like, as told, probed and seen | [`memory`], [`cores`] |
 //! | what programs are like | [`estimate`], [`curves`], [`program`], [`programs`] |
 //! | who runs where now, which cores are free, whether it is about to change | [`scene`], [`idle`], [`calm`] |
 //! | what a change would do: at first sight for all, roughly for many, exactly for a few | [`prices`], [`rough`], [`predict`] |
@@ -31,6 +31,7 @@ pub mod calm;
 pub mod carry;
 mod conclude;
 pub mod config;
+pub mod cores;
 pub mod curves;
 pub mod division;
 pub mod estimate;

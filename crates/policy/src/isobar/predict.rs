@@ -102,7 +102,9 @@ impl<'a> Predictor<'a> {
         self.solved += 1;
         let there = |unit: &usize| runs(self.scene.units[*unit].program);
         let units: Vec<usize> = (0..self.scene.units.len()).filter(there).collect();
-        let threads: Vec<Demand> = units.iter().map(|unit| self.demand(*unit, arrangement)).collect();
+        let crowding = self.scene.crowding(self.memory, arrangement, &runs);
+        let demand = |unit: &usize| self.demand(*unit, arrangement, crowding[arrangement.domains[*unit]]);
+        let threads: Vec<Demand> = units.iter().map(demand).collect();
         let question = Question { machine: &self.memory.machine, threads: &threads, copy: None };
         let answer = self.solver.ask(&question, BUDGET).ok()?;
         let mut speeds = vec![0.0; self.scene.traits.len()];
@@ -111,7 +113,7 @@ impl<'a> Predictor<'a> {
     }
 
     /// The threads of a unit as one: equal threads have equal shares of everything.
-    fn demand(&self, at: usize, arrangement: &Arrangement) -> Demand {
+    fn demand(&self, at: usize, arrangement: &Arrangement, crowding: f64) -> Demand {
         let unit = &self.scene.units[at];
         let one = &self.scene.traits[unit.program];
         let stays = arrangement.domains[at] == self.scene.base.domains[at];
@@ -119,7 +121,7 @@ impl<'a> Predictor<'a> {
             share: unit.share.max(1e-3),
             place: self.memory.places[arrangement.domains[at]],
             mask: arrangement.masks[at],
-            compute: one.compute.max(1e-12),
+            compute: (one.compute * crowding).max(1e-12),
             curve: one.curve.0.clone(),
             factor: one.curve.1,
             mlp: 1.0 / one.wait,

@@ -26,6 +26,7 @@ pub struct Prices<'a> {
     latency: Vec<Vec<f64>>,
     resources: Vec<Carried>,
     caches: Vec<Filled>,
+    domains: Vec<Crowded>,
 }
 
 /// What a unit does.
@@ -37,6 +38,8 @@ struct Unit {
     inserted: f64,
     /// What it loses by a cache in which lines stay for a part less.
     worth: f64,
+    /// What it loses by computing that takes a part longer.
+    computes: f64,
 }
 
 /// A controller or a link.
@@ -56,6 +59,17 @@ struct Carried {
 #[derive(Clone, Copy, Debug, Default)]
 struct Filled {
     inserted: f64,
+    worth: f64,
+}
+
+/// The cores of a domain.
+#[derive(Clone, Copy, Debug, Default)]
+struct Crowded {
+    /// CPUs that are kept busy.
+    busy: f64,
+    /// The factor on the time of computing.
+    crowding: f64,
+    /// What all lose by computing that takes a part longer.
     worth: f64,
 }
 
@@ -88,6 +102,7 @@ impl<'a> Prices<'a> {
             latency,
             resources: vec![Carried::default(); memory.machine.resources().len()],
             caches: vec![Filled::default(); memory.machine.llcs().len()],
+            domains: rough.crowding.iter().map(|factor| Crowded { crowding: *factor, ..Crowded::default() }).collect(),
         };
         (0..scene.units.len()).for_each(|unit| prices.add(unit, rough.misses[unit]));
         for (one, resource) in prices.resources.iter_mut().zip(memory.machine.resources()) {
@@ -102,11 +117,13 @@ impl<'a> Prices<'a> {
     fn add(&mut self, at: usize, misses: f64) {
         let unit = &self.scene.units[at];
         let one = &self.scene.traits[unit.program];
-        let place = self.memory.places[self.at.domains[at]];
+        let domain = self.at.domains[at];
+        let place = self.memory.places[domain];
         let weights = &self.at.weights[unit.program];
         let latency: f64 =
             weights.iter().zip(&self.latency[place.node]).map(|(weight, seconds)| weight * seconds).sum();
-        let seconds = (one.compute + misses * one.wait * latency).max(1e-12);
+        let computing = one.compute * self.domains[domain].crowding;
+        let seconds = (computing + misses * one.wait * latency).max(1e-12);
         let rate = unit.share / seconds;
         let horizon = if one.known { one.stake() } else { 0.0 };
         // The part of its time by which it grows for a second of wait, and for all of its waits.
@@ -115,7 +132,10 @@ impl<'a> Prices<'a> {
         let (more, now) = (one.curve.0.misses(own * (1.0 + LITTLE)), one.curve.0.misses(own).max(1e-12));
         let worth = horizon * waits * (1.0 - more / now).max(0.0) / LITTLE;
         let inserted = 64.0 * rate * misses;
-        self.units.push(Unit { seconds, misses, inserted, worth });
+        let computes = horizon * computing / seconds;
+        self.domains[domain].busy += unit.share;
+        self.domains[domain].worth += computes;
+        self.units.push(Unit { seconds, misses, inserted, worth, computes });
         self.caches[place.llc].inserted += inserted;
         self.caches[place.llc].worth += worth;
         let read = inserted * one.read;
@@ -145,7 +165,7 @@ impl<'a> Prices<'a> {
         if first.from != first.to {
             value += [first.from, first.to]
                 .iter()
-                .map(|domain| self.stay(self.memory.places[*domain].llc, &both))
+                .map(|domain| self.stay(self.memory.places[*domain].llc, &both) + self.breathe(*domain, &both))
                 .sum::<f64>();
         }
         value
@@ -175,6 +195,24 @@ impl<'a> Prices<'a> {
         -worth.max(0.0) * ln((before + self.net(llc, both)).max(1.0) / before)
     }
 
+    /// The factor on the time of computing on a domain with a change.
+    fn crowding(&self, domain: usize, both: &[Option<&Moved>]) -> f64 {
+        let one = |moved: &&Moved| {
+            let at = |other: usize| if other == domain { 1.0 } else { 0.0 };
+            self.scene.units[moved.unit].share * (at(moved.to) - at(moved.from))
+        };
+        let busy = self.domains[domain].busy + both.iter().flatten().map(one).sum::<f64>();
+        self.memory.cores[domain].crowding(busy)
+    }
+
+    /// What those that stay on a domain gain or lose by who shares their cores.
+    fn breathe(&self, domain: usize, both: &[Option<&Moved>]) -> f64 {
+        let leaving = both.iter().flatten().filter(|one| one.from == domain);
+        let worth = self.domains[domain].worth - leaving.map(|one| self.units[one.unit].computes).sum::<f64>();
+        let more = self.crowding(domain, both) / self.domains[domain].crowding.max(1.0);
+        -worth.max(0.0) * ln(more)
+    }
+
     /// What one that is moved gains itself; what it demands elsewhere is added to `changed`.
     fn own(&self, moved: &Moved, both: &[Option<&Moved>], changed: &mut [f64]) -> f64 {
         let unit = &self.scene.units[moved.unit];
@@ -187,7 +225,8 @@ impl<'a> Prices<'a> {
             Some(node) => self.latency[is.node][node],
             None => old.iter().zip(&self.latency[is.node]).map(|(weight, seconds)| weight * seconds).sum(),
         };
-        let seconds = (one.compute + misses * one.wait * latency).max(1e-12);
+        let computing = one.compute * self.crowding(moved.to, both);
+        let seconds = (computing + misses * one.wait * latency).max(1e-12);
         let before = now.inserted * one.read;
         let after = 64.0 * unit.share / seconds * misses * one.read;
         passes(self.memory, (was.node, old), |resource, _, bytes| changed[resource] -= before * bytes);

@@ -56,6 +56,8 @@ pub struct Reading {
     pub speed: f64,
     /// Cycles an instruction.
     pub cycles: f64,
+    /// The factor on its computing by what else runs on its cores.
+    pub crowding: f64,
     /// Misses an instruction.
     pub misses: f64,
     /// Cycles of misses an instruction, were they waited for one by one.
@@ -155,7 +157,7 @@ impl Program {
         }
         self.watch_phase(&reading, now);
         if !reading.disturbed {
-            self.cpi.read(reading.cycles, reading.exposure);
+            self.cpi.read(reading.cycles, reading.exposure, reading.crowding);
         }
         // One unlike reading may be the first of another phase: it belongs to neither.
         if self.unlike == 0 {
@@ -329,8 +331,9 @@ mod tests {
     use super::*;
 
     fn reading(misses: f64, remote: f64) -> Reading {
-        let (speed, cycles, exposure) = (1e9, 1.0, 1.0);
-        Reading { speed, cycles, misses, exposure, finds: None, lines: None, remote: Some(remote), disturbed: false }
+        let (speed, cycles, crowding, exposure) = (1e9, 1.0, 1.0, 1.0);
+        let (finds, lines, remote) = (None, None, Some(remote));
+        Reading { speed, cycles, crowding, misses, exposure, finds, lines, remote, disturbed: false }
     }
 
     fn near(a: f64, b: f64) -> bool {

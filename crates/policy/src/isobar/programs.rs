@@ -1,6 +1,7 @@
 //! The programs of a machine, in the order of the observation's processes: those that came, those
 //! that went, and what is remembered by name of the latter.
 
+use super::cores::Busy;
 use super::curves::Curves;
 use super::memory::Memory;
 use super::program::{FEW, Known, Program, Reading};
@@ -34,6 +35,7 @@ impl Programs {
     pub fn read(&mut self, seen: &Observation, domains: &Domains, memory: &Memory) {
         let now = seen.time.0;
         let mut old = std::mem::take(&mut self.list).into_iter().peekable();
+        let busy = Busy::of(seen, domains);
         self.hertz = hertz(seen).unwrap_or(if self.hertz > 0.0 { self.hertz } else { HERTZ });
         for process in &seen.processes {
             while let Some(gone) = old.next_if(|old| old.pid < process.pid) {
@@ -46,7 +48,7 @@ impl Programs {
             });
             program.cgroup.clone_from(&process.cgroup);
             program.moves.retain(|time| now - time < 3600.0);
-            if let Some(reading) = reading(seen, process, domains, memory, self.hertz) {
+            if let Some(reading) = reading(seen, process, (domains, &busy), memory, self.hertz) {
                 program.read(reading, now);
             } else {
                 program.last = None;
@@ -111,9 +113,15 @@ pub fn weights(process: &Process, memory: &Memory) -> Option<Vec<f64>> {
 }
 
 /// The reading of a process; `None` where it was not measured or executed nothing.
-fn reading(seen: &Observation, process: &Process, domains: &Domains, memory: &Memory, hertz: f64) -> Option<Reading> {
+fn reading(
+    seen: &Observation,
+    process: &Process,
+    (domains, busy): (&Domains, &Busy),
+    memory: &Memory,
+    hertz: f64,
+) -> Option<Reading> {
     let (mut instructions, mut all_cycles, mut misses, mut bytes) = (0.0, 0.0, 0.0, Some(0.0));
-    let mut references = Some(0.0);
+    let (mut references, mut crowding) = (Some(0.0), 0.0);
     let mut on = vec![0.0; memory.nodes.len()];
     for thread in &process.threads {
         let (Some(done), Some(missed)) = (thread.instructions, thread.llc_misses) else { continue };
@@ -121,6 +129,7 @@ fn reading(seen: &Observation, process: &Process, domains: &Domains, memory: &Me
         instructions += done;
         all_cycles += spent;
         misses += num::float(missed);
+        crowding += done * busy.crowding(thread, domains);
         references = references.and_then(|sum: f64| Some(sum + num::float(thread.llc_references?)));
         bytes = bytes.and_then(|sum: f64| Some(sum + thread.bandwidth?.0 * seen.interval.0));
         let node = thread.cpu.and_then(|cpu| domains.seat_of(cpu)).and_then(|seat| domains.node_of(seat));
@@ -147,6 +156,7 @@ fn reading(seen: &Observation, process: &Process, domains: &Domains, memory: &Me
     Some(Reading {
         speed: instructions / seen.interval.0,
         cycles: all_cycles / instructions,
+        crowding: crowding / instructions,
         misses: rate,
         exposure: rate * latency * hertz,
         finds: references.filter(|all| *all > 0.0).map(|all| (1.0 - misses / all).clamp(0.0, 1.0)),

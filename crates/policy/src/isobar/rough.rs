@@ -36,6 +36,8 @@ pub struct Rough<'a> {
     pub misses: Vec<f64>,
     /// Seconds that a transfer waits at each resource there.
     pub waits: Vec<f64>,
+    /// The factor on the time of computing on each domain there.
+    pub crowding: Vec<f64>,
     /// Bytes a second inserted into each cache there.
     pub caches: Vec<f64>,
     /// Units looked at so far.
@@ -56,6 +58,7 @@ impl<'a> Rough<'a> {
             now: vec![0.0; units],
             misses: vec![0.0; units],
             waits: Vec::new(),
+            crowding: Vec::new(),
             caches: Vec::new(),
             spent: 0,
         };
@@ -92,6 +95,7 @@ impl<'a> Rough<'a> {
     fn look(&mut self, arrangement: &Arrangement) {
         self.spent += self.scene.units.len();
         self.share_caches(arrangement);
+        self.crowding = self.scene.crowding(self.memory, arrangement, |_| true);
         for round in 0..ROUNDS {
             self.queue(arrangement, round > 0);
             self.progress(arrangement, round > 0);
@@ -159,7 +163,8 @@ impl<'a> Rough<'a> {
                 let links: f64 = memory.machine.route(node, home).iter().map(|link| self.waits[*link]).sum();
                 latency += weight * (memory.machine.latency()[home][node] + self.waits[node] + links);
             }
-            let next = unit.share / (one.compute + self.misses[at] * one.wait * latency).max(1e-12);
+            let computing = one.compute * self.crowding[arrangement.domains[at]];
+            let next = unit.share / (computing + self.misses[at] * one.wait * latency).max(1e-12);
             // Half way: waits answer to speeds, and speeds to waits.
             let before = if again { self.now[at] } else { self.rates[at] };
             self.now[at] = (before + next) / 2.0;

@@ -43,8 +43,10 @@ pub struct Unit {
 pub struct Traits {
     /// Seconds of an instruction, as read.
     pub seconds: f64,
-    /// Seconds of computing an instruction.
+    /// Seconds of computing an instruction, on a core of its own.
     pub compute: f64,
+    /// The factor on them as read, by what else ran on its cores.
+    pub crowding: f64,
     /// The part of a miss's latency that is waited.
     pub wait: f64,
     /// Misses an instruction.
@@ -88,6 +90,18 @@ impl Traits {
     #[must_use]
     pub fn stake(&self) -> f64 {
         self.weight * self.horizon
+    }
+
+    /// The part of its time that it waits for memory, as read.
+    #[must_use]
+    pub fn waits(&self) -> f64 {
+        (1.0 - self.compute * self.crowding / self.seconds.max(1e-12)).max(0.0)
+    }
+
+    /// Seconds of an instruction, had it had its cores to itself.
+    #[must_use]
+    pub fn uncrowded(&self) -> f64 {
+        self.seconds - self.compute * (self.crowding - 1.0)
     }
 
     /// How many times longer an instruction takes than with a local, idle memory of some latency.
@@ -222,6 +236,16 @@ impl Scene {
         caches.iter().flat_map(|cache| self.on(memory, *cache)).map(|program| programs.list[program].pid).collect()
     }
 
+    /// The factor on the time of computing on each domain in an arrangement, where only some
+    /// programs run: see [`super::cores`].
+    #[must_use]
+    pub fn crowding(&self, memory: &Memory, at: &Arrangement, runs: impl Fn(usize) -> bool) -> Vec<f64> {
+        let mut busy = vec![0.0; memory.cores.len()];
+        let units = self.units.iter().zip(&at.domains).filter(|(unit, _)| runs(unit.program));
+        units.for_each(|(unit, domain)| busy[*domain] += unit.share);
+        memory.cores.iter().zip(busy).map(|(cores, busy)| cores.crowding(busy)).collect()
+    }
+
     /// Whether a program would lose more than it may.
     #[must_use]
     pub fn harms(&self, gains: &[f64]) -> bool {
@@ -341,6 +365,7 @@ fn describe(seen: &Observation, process: &Process, program: &Program, programs: 
     Traits {
         seconds: program.last.map_or(0.0, |last| last.cycles / programs.hertz),
         compute: program.cpi.compute / programs.hertz,
+        crowding: program.last.map_or(1.0, |last| last.crowding),
         wait: program.cpi.wait,
         misses: program.misses,
         curve: (MissCurve::parametric(1000.0 * program.misses, 0.0, 1.0), 1.0),

@@ -95,10 +95,7 @@ pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: 
 
 /// Programs that may be moved, those that wait most for memory first.
 fn movers(scene: &Scene) -> Vec<usize> {
-    let waits = |at: &usize| {
-        let one = &scene.traits[*at];
-        (1.0 - one.compute / one.seconds.max(1e-12)).max(0.0)
-    };
+    let waits = |at: &usize| scene.traits[*at].waits();
     let mut list: Vec<usize> = (0..scene.traits.len())
         .filter(|at| {
             let one = &scene.traits[*at];

@@ -120,9 +120,15 @@ impl SimMachine {
         left.first().map_or(CpuId(0), |cpu| cpu.id)
     }
 
-    /// Idle CPUs pull unbound threads from shared ones, the nearest first: the same cache, else the
-    /// same node, else any.
+    /// Idle CPUs pull unbound threads from shared ones, and idle cores from shared cores.
     pub(super) fn balance(&mut self) {
+        self.fill_idle();
+        self.part_siblings();
+    }
+
+    /// Idle CPUs pull from shared ones, the nearest first: the same cache, else the same node, else
+    /// any.
+    fn fill_idle(&mut self) {
         loop {
             let load = self.load();
             let idle: Vec<_> = load.iter().filter(|(_, count)| **count == 0).map(|(cpu, _)| *cpu).collect();

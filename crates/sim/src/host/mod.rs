@@ -14,6 +14,7 @@ mod probes;
 mod process;
 mod rotation;
 mod sensors;
+mod siblings;
 mod step;
 mod strays;
 #[cfg(test)]

@@ -191,6 +191,26 @@ fn siblings_share_a_core() {
     assert!((turns / apart / 2.0 - 1.0).abs() < 0.01 && turns > 2.0 * apart, "{turns} {apart}");
 }
 
+/// Four threads on two cores of a node whose other cores are idle: two of them are parted, unless
+/// they are bound.
+#[test]
+fn threads_that_share_a_core_are_parted_while_a_core_is_idle() {
+    let smt = include_str!("../../../../machines/nehalem-2x4.toml");
+    let smt = format!("smt = {{ threads = 2, throughput = 1.3 }}\n{smt}");
+    let mut all = on_barcelona(&[("povray", "count = 4")]);
+    all.machine = std::sync::Arc::new(crate::MachineSpec::from_toml("m.toml", &smt).unwrap());
+    let mut machine = SimMachine::new(&all, 1);
+    let cores = |machine: &SimMachine| {
+        let topology = &machine.workload.machine.topology;
+        let core = |process: &super::Process| topology.cpu(process.threads[0].cpu).unwrap().core;
+        machine.processes.iter().map(core).collect::<std::collections::BTreeSet<_>>().len()
+    };
+    machine.apply(&plan((0..4).map(|at| to(1000 + at, [0, 8, 1, 9][at as usize])).collect())).unwrap();
+    assert_eq!(cores(&machine), 2);
+    machine.restore().unwrap();
+    assert_eq!(cores(&machine), 4);
+}
+
 #[test]
 fn what_is_not_there_vanished_or_is_refused() {
     let mut machine = SimMachine::new(&on_barcelona(&[("milc", "")]), 1);
