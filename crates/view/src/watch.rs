@@ -79,22 +79,24 @@ fn gain(proposal: &Proposal, pid: Pid) -> f64 {
     proposal.gains.iter().find(|(other, _)| *other == pid).map_or(0.0, |(_, gain)| *gain)
 }
 
-/// `to node 1 with its pages`.
+/// `to node 1 with its pages (3 of its threads)`.
 fn to(planned: &Move, machine: &Topology) -> String {
-    let Move { to, pages, .. } = planned;
+    let Move { threads, to, pages, .. } = planned;
+    let some = threads.map(|count| format!(" ({count} of its threads)")).unwrap_or_default();
     let place = |(node, llc): (Option<isobar_model::NodeId>, Option<isobar_model::LlcId>)| match (node, llc) {
         (Some(node), Some(llc)) if machine.llcs_of_node(node).len() > 1 => format!("to llc {llc} of node {node}"),
         (Some(node), _) => format!("to node {node}"),
         (None, Some(llc)) => format!("to llc {llc}"),
         (None, None) => "elsewhere".to_owned(),
     };
-    match (to, pages) {
+    let where_to = match (to, pages) {
         (Some((node, llc)), Some(pages)) if *node == Some(*pages) => format!("{} with its pages", place((*node, *llc))),
         (Some(to), Some(pages)) => format!("{}, its pages to node {pages}", place(*to)),
         (Some(to), None) => place(*to),
         (None, Some(pages)) => format!("by its pages to node {pages}"),
         (None, None) => "nowhere".to_owned(),
-    }
+    };
+    where_to + &some
 }
 
 #[cfg(test)]

@@ -41,11 +41,10 @@ impl<'a> Crowds<'a> {
         Self { scene, memory, at, nodes, llcs }
     }
 
-    /// Whether the kernel, asked anew, might start a program that is on one domain on another:
+    /// Whether the kernel, asked anew, might start a unit that is on one domain on another:
     /// there are no more threads for each CPU than its own place would have without it.
     #[must_use]
-    pub fn might_start(&self, program: usize, to: usize) -> bool {
-        let unit = self.scene.units.partition_point(|unit| unit.program < program);
+    pub fn might_start(&self, unit: usize, to: usize) -> bool {
         let [here, to] = [self.at.domains[unit], to].map(|domain| self.memory.places[domain]);
         let (crowds, here, to) =
             if here.node == to.node { (&self.llcs, here.llc, to.llc) } else { (&self.nodes, here.node, to.node) };

@@ -5,7 +5,7 @@ use super::idle::{Idle, runs};
 use super::scene::Scene;
 use super::step::Step;
 use crate::kit::domains::{DomainId, Domains};
-use isobar_model::{CpuId, Observation, Pid, Process, Tid};
+use isobar_model::{CpuId, Observation, Pid, Tid};
 use std::collections::BTreeSet;
 
 /// A thread that goes from a CPU to another.
@@ -44,12 +44,12 @@ impl<'a> Seats<'a> {
 
     /// Takes the seats for a change; `None`, and nothing changes, where there are not enough.
     pub fn take(&mut self, scene: &Scene, step: &Step) -> Option<Vec<Carried>> {
-        let process = self.seen.processes.get(step.program)?;
-        let own = self.threads(process);
+        let process = self.seen.processes.get(scene.units[step.unit].program)?;
+        let own = self.threads(scene, step.unit)?;
         let mut carried = Vec::new();
         if let Some(partner) = step.partner {
-            let process_there = self.seen.processes.get(partner)?;
-            let others = self.threads(process_there);
+            let process_there = self.seen.processes.get(scene.units[partner].program)?;
+            let others = self.threads(scene, partner)?;
             if own.len() != others.len() {
                 return None;
             }
@@ -57,7 +57,7 @@ impl<'a> Seats<'a> {
                 carried.push(Carried { pid: process.pid, tid: *tid, from: *from, to: *to });
                 carried.push(Carried { pid: process_there.pid, tid: *other, from: *to, to: *from });
             }
-        } else if scene.traits[step.program].alone.is_some_and(|here| here != step.to) {
+        } else if scene.base.domains[step.unit] != step.to {
             let idle = self.idle(DomainId(step.to), true);
             if idle.len() < own.len() {
                 return None;
@@ -102,10 +102,16 @@ impl<'a> Seats<'a> {
         }
     }
 
-    /// Running threads of a process with their CPUs.
-    fn threads(&self, process: &Process) -> Vec<(Tid, CpuId)> {
+    /// Running threads of a unit with their CPUs.
+    fn threads(&self, scene: &Scene, unit: usize) -> Option<Vec<(Tid, CpuId)>> {
+        let unit = &scene.units[unit];
+        let process = self.seen.processes.get(unit.program)?;
         let own = |tid: Tid| self.held.iter().find(|(_, held)| *held == tid).map(|(cpu, _)| (tid, *cpu));
-        process.threads.iter().filter_map(|thread| own(thread.tid)).collect()
+        let mut tids = process.threads.iter().map(|thread| thread.tid);
+        Some(match unit.thread {
+            Some(tid) => tids.find(|other| *other == tid).and_then(own).into_iter().collect(),
+            None => tids.filter_map(own).collect(),
+        })
     }
 
     /// CPUs of idle cores of a domain; `free`: of those only that may be taken.

@@ -207,17 +207,20 @@ impl Isobar {
         let before = plan.actions.len();
         for (step, _) in &decision.steps {
             let Some(carried) = seats.take(scene, step) else { continue };
-            let both = [(Some(step.program), step.pages), (step.partner, step.partner_pages)];
+            let both = [(Some(step.unit), step.pages), (step.partner, step.partner_pages)];
             if !carried.is_empty() {
                 self.ways.open(seen, memory, scene, step, &mut plan.actions);
             }
-            for (program, node) in both.into_iter().filter_map(|(program, node)| Some((program?, node))) {
+            for (unit, node) in both.into_iter().filter_map(|(unit, node)| Some((unit?, node))) {
+                let program = scene.units[unit].program;
                 let pid = self.programs.list[program].pid;
                 let why = self.why(step.partner.is_some(), decision.gains[program]);
                 let own: Vec<Carried> = carried.iter().filter(|one| one.pid == pid).copied().collect();
                 plan.actions.extend(own.iter().map(|one| to_cpu(domains, one, &why)));
-                if !own.is_empty() {
-                    self.programs.list[program].moves.push(seen.time.0);
+                // However many of its threads go now, it is moved once.
+                let moves = &mut self.programs.list[program].moves;
+                if !own.is_empty() && moves.last() != Some(&seen.time.0) {
+                    moves.push(seen.time.0);
                 }
                 let was = node.and_then(|_| weights(&seen.processes[program], memory));
                 if let (Some(node), Some(_)) = (node, &was) {
@@ -225,7 +228,10 @@ impl Isobar {
                     self.goals.retain(|goal| goal.pid != pid);
                     self.goals.push(Goal::new(pid, aim, format!("pages to node {}: {why}", memory.nodes[node])));
                 }
-                touched.push(Touched { pid, carried: own, pages: was });
+                match touched.iter_mut().find(|one| one.pid == pid) {
+                    Some(one) => one.carried.extend(own),
+                    None => touched.push(Touched { pid, carried: own, pages: was }),
+                }
             }
         }
         if !touched.is_empty() {

@@ -7,34 +7,35 @@ use super::balance::Crowds;
 use super::math::ln;
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
-use super::step::{Step, away, domain_of};
+use super::step::{Step, away};
 
 /// Logarithm of the ratio of two programs' misses, or times of an instruction, up to which they are
 /// alike.
 const ALIKE: f64 = 0.2;
 
-/// The programs, of some, that are like the one of a change and where it was: they run as many
+/// The units, of some, that are like the one of a change and where it was: they run as many
 /// threads on the same domain, miss as much, and their pages are where its pages were.
 #[must_use]
 pub fn like(scene: &Scene, at: &Arrangement, step: &Step, of: &[usize]) -> Vec<usize> {
-    let (one, own) = (&scene.traits[step.program], &at.weights[step.program]);
+    let program = |unit: usize| scene.units[unit].program;
+    let (one, own) = (&scene.traits[program(step.unit)], &at.weights[program(step.unit)]);
     let near = |a: f64, b: f64| ln(a.max(1e-12) / b.max(1e-12)).abs() < ALIKE;
-    let here = domain_of(scene, at, step.program);
-    let is_like = |program: &usize| {
-        let other = &scene.traits[*program];
-        *program != step.program
-            && domain_of(scene, at, *program) == here
-            && (other.threads, other.movable, other.pages_movable, other.follows)
-                == (one.threads, one.movable, one.pages_movable, one.follows)
+    let here = at.domains[step.unit];
+    let is_like = |unit: &usize| {
+        let other = &scene.traits[program(*unit)];
+        *unit != step.unit
+            && at.domains[*unit] == here
+            && scene.count(*unit) == scene.count(step.unit)
+            && (other.movable, other.pages_movable, other.follows) == (one.movable, one.pages_movable, one.follows)
             && near(other.misses, one.misses)
             && near(other.uncrowded(), one.uncrowded())
-            && at.weights[*program].iter().zip(own).all(|(a, b)| (a - b).abs() < 0.1)
+            && at.weights[program(*unit)].iter().zip(own).all(|(a, b)| (a - b).abs() < 0.1)
     };
     of.iter().copied().filter(is_like).collect()
 }
 
-/// The same change for the first of some programs, at most so many, each where there is still room
-/// for it after those before; `at` and `free` are changed with them.
+/// The same change for the first of some units, at most so many, each where there is still room for
+/// it after those before; `at` and `free` are changed with them.
 pub fn same(
     scene: &Scene,
     memory: &Memory,
@@ -44,18 +45,19 @@ pub fn same(
     free: &mut [f64],
 ) -> Vec<Step> {
     let mut steps = Vec::new();
-    for program in likes.iter().copied() {
+    for unit in likes.iter().copied() {
         if steps.len() == most {
             break;
         }
+        let program = scene.units[unit].program;
         let brings = scene.traits[program].follows.then(|| memory.places[step.to].node).or(step.pages);
         let takes = brings.map(|node| (node, away(scene, at, program, node)));
         if takes.is_some_and(|(node, pages)| pages > free[node]) {
             continue;
         }
-        let seat = domain_of(scene, at, program) == step.to
-            || (at.idle_cores[step.to] >= scene.traits[program].threads
-                && Crowds::of(scene, memory, at).might_start(program, step.to));
+        let seat = at.domains[unit] == step.to
+            || (at.idle_cores[step.to] >= scene.count(unit)
+                && Crowds::of(scene, memory, at).might_start(unit, step.to));
         // Where there is none for one, there is none for the others, which are as many threads of
         // the same domain.
         if !seat {
@@ -64,7 +66,7 @@ pub fn same(
         if let Some((node, pages)) = takes {
             free[node] -= pages;
         }
-        let own = Step { program, ..*step };
+        let own = Step { unit, ..*step };
         own.apply(scene, memory, at);
         steps.push(own);
     }
@@ -95,7 +97,7 @@ mod tests {
         idle.pass(&seen, &domains);
         let every = |_, _| u64::MAX;
         let scene = Scene::of(&seen, &programs, &memory, &domains, &Config::default(), &idle, every);
-        let step = Step { program: 0, to: 1, partner: None, pages: Some(1), partner_pages: None };
+        let step = Step { unit: 0, to: 1, partner: None, pages: Some(1), partner_pages: None };
         let likes = like(&scene, &scene.base, &step, &[0, 1, 2, 3, 4, 5]);
         assert_eq!(likes, [1, 2, 3, 4]);
         let went = |most: usize, room: f64| {

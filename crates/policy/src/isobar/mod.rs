@@ -10,9 +10,9 @@
 //! |---|---|
 //! | what the machine is like, as told, probed and seen | [`memory`], [`cores`] |
 //! | what programs are like | [`estimate`], [`curves`], [`program`], [`programs`] |
-//! | who runs where now, which cores are free, whether it is about to change | [`scene`], [`idle`], [`calm`] |
+//! | who runs where now, which cores are free, whether it is about to change | [`scene`], [`traits`], [`idle`], [`calm`] |
 //! | what a change would do: at first sight for all, roughly for many, exactly for a few | [`prices`], [`rough`], [`predict`] |
-//! | which changes there are, and which pays | [`step`], [`search`], [`likes`], [`passed`], [`ways`], [`division`] |
+//! | which changes there are, and which pays | [`step`], [`search`], [`likes`], [`gather`], [`weigh`], [`passed`], [`ways`], [`division`] |
 //! | where the kernel would put a program | [`balance`] |
 //! | what was tried, what it brought, what is taken back | [`trial`], `conclude`, [`carry`] |
 //! | what a person took back | `undone` |
@@ -35,6 +35,7 @@ pub mod cores;
 pub mod curves;
 pub mod division;
 pub mod estimate;
+pub mod gather;
 pub mod idle;
 #[allow(clippy::module_inception)] // The folder and its policy share a name.
 pub mod isobar;
@@ -54,9 +55,11 @@ pub mod search;
 pub mod step;
 pub mod targets;
 pub mod tell;
+pub mod traits;
 pub mod trial;
 mod undone;
 pub mod ways;
+pub mod weigh;
 
 use crate::entry::Entry;
 

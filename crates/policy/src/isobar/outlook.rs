@@ -104,6 +104,8 @@ pub struct Proposal {
 pub struct Move {
     /// The program.
     pub pid: Pid,
+    /// How many of its threads would move, where that is not all.
+    pub threads: Option<usize>,
     /// Where its threads would run, where they would move.
     pub to: Option<(Option<NodeId>, Option<LlcId>)>,
     /// Where its pages would be, where they would move.
@@ -193,10 +195,11 @@ impl Outlook {
         let pid = |at: usize| self.programs.list[at].pid;
         let mut moves = Vec::new();
         for (step, _) in &decision.steps {
-            moves.extend(moved(scene, memory, domains, step).into_iter().map(|(at, to, pages)| {
+            for (unit, to, pages) in moved(scene, memory, domains, step) {
                 let pages = pages.map(|node| memory.nodes[node]);
-                Move { pid: pid(at), to, pages }
-            }));
+                let threads = scene.units[unit].thread.map(|_| 1);
+                add(&mut moves, Move { pid: pid(scene.units[unit].program), threads, to, pages });
+            }
         }
         let felt = |(at, gain): (usize, &f64)| ((gain - 1.0).abs() > FELT).then(|| (pid(at), gain - 1.0));
         let gains =
@@ -253,19 +256,31 @@ fn loads(scene: &Scene, memory: &Memory) -> (Vec<Load>, Vec<(NodeId, NodeId, Loa
     (controllers, links)
 }
 
-/// The programs that a step moves: where to, by node and cache, and the node of their pages.
+/// Adds a move; threads of a program that go to the same place are one.
+fn add(moves: &mut Vec<Move>, new: Move) {
+    match moves.iter_mut().find(|old| (old.pid, old.to) == (new.pid, new.to)) {
+        Some(old) => {
+            old.threads = old.threads.zip(new.threads).map(|(some, more)| some + more);
+            old.pages = old.pages.or(new.pages);
+        }
+        None => moves.push(new),
+    }
+}
+
+/// The units that a step moves: where to, by node and cache, and the node of their pages.
 type Moved = (usize, Option<(Option<NodeId>, Option<LlcId>)>, Option<usize>);
 
 fn moved(scene: &Scene, memory: &Memory, domains: &Domains, step: &Step) -> Vec<Moved> {
     let place = |domain: usize| domains.domains.get(domain).map(|domain| (domain.node, domain.llc));
-    let from = scene.traits[step.program].alone;
-    let goes = |program: usize, to: Option<usize>, pages: Option<usize>| {
-        let to = to.filter(|to| scene.traits[program].alone != Some(*to));
+    let from = scene.base.domains[step.unit];
+    let goes = |unit: usize, to: usize, pages: Option<usize>| {
+        let program = scene.units[unit].program;
+        let to = Some(to).filter(|to| scene.base.domains[unit] != *to);
         // Pages that are all there already do not move.
         let there = |node: usize| scene.base.weights[program].get(node).is_some_and(|weight| *weight > 0.99);
-        (program, to.and_then(place), pages.filter(|node| *node < memory.nodes.len() && !there(*node)))
+        (unit, to.and_then(place), pages.filter(|node| *node < memory.nodes.len() && !there(*node)))
     };
-    let own = goes(step.program, Some(step.to), step.pages);
+    let own = goes(step.unit, step.to, step.pages);
     let partner = step.partner.map(|partner| goes(partner, from, step.partner_pages));
     let acts = |(_, to, pages): &Moved| to.is_some() || pages.is_some();
     std::iter::once(own).chain(partner).filter(acts).collect()

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const PASSED: u32 = 10;
 
 /// A change by the programs that it is about.
-type Key = (Pid, usize, Option<Pid>, Option<usize>, Option<usize>);
+type Key = (Pid, [usize; 2], Option<Pid>, Option<usize>, Option<usize>);
 
 /// The changes that are passed over, and for how many searches.
 #[derive(Clone, Debug, Default)]
@@ -23,9 +23,11 @@ impl Passed {
     /// Looks for changes that pay, among those that are not passed over. `error` is what
     /// predictions were wrong by lately, `list` the programs by position.
     pub fn search(&mut self, predictors: &Predictors<'_>, config: &Config, error: f64, list: &[Program]) -> Decision {
+        let scene = predictors.scene;
         let key = |step: &Step| {
-            let pid = |program: usize| list[program].pid;
-            (pid(step.program), step.to, step.partner.map(pid), step.pages, step.partner_pages)
+            let pid = |unit: usize| list[scene.units[unit].program].pid;
+            let way = [scene.base.domains[step.unit], step.to];
+            (pid(step.unit), way, step.partner.map(pid), step.pages, step.partner_pages)
         };
         self.0.retain(|_, left| {
             *left -= 1;

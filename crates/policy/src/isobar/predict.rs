@@ -4,7 +4,8 @@
 
 use super::config::Config;
 use super::memory::Memory;
-use super::scene::{Arrangement, Scene, WRITE_BACK};
+use super::scene::{Arrangement, Scene};
+use super::traits::WRITE_BACK;
 use isobar_contention::{Budget, Demand, Question, Solver};
 use isobar_model::num;
 use std::cell::OnceCell;

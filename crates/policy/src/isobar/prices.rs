@@ -7,8 +7,9 @@
 use super::math::ln;
 use super::memory::Memory;
 use super::rough::{Rough, waited};
-use super::scene::{Arrangement, Scene, WRITE_BACK};
+use super::scene::{Arrangement, Scene};
 use super::step::Step;
+use super::traits::WRITE_BACK;
 
 /// Part by which bytes and spaces are changed to find how much depends on them.
 const LITTLE: f64 = 0.05;
@@ -19,8 +20,6 @@ pub struct Prices<'a> {
     scene: &'a Scene,
     memory: &'a Memory,
     at: &'a Arrangement,
-    /// The first unit of each program.
-    first: Vec<usize>,
     units: Vec<Unit>,
     /// Seconds of an access, from node to node, as loaded.
     latency: Vec<Vec<f64>>,
@@ -92,12 +91,10 @@ impl<'a> Prices<'a> {
             memory.machine.latency()[home][node] + rough.waits[node] + links
         };
         let latency = (0..nodes).map(|home| (0..nodes).map(|node| loaded(home, node)).collect()).collect();
-        let first = (0..scene.traits.len()).map(|program| scene.units.partition_point(|unit| unit.program < program));
         let mut prices = Self {
             scene,
             memory,
             at,
-            first: first.collect(),
             units: Vec::with_capacity(scene.units.len()),
             latency,
             resources: vec![Carried::default(); memory.machine.resources().len()],
@@ -125,7 +122,7 @@ impl<'a> Prices<'a> {
         let computing = one.compute * self.domains[domain].crowding;
         let seconds = (computing + misses * one.wait * latency).max(1e-12);
         let rate = unit.share / seconds;
-        let horizon = if one.known { one.stake() } else { 0.0 };
+        let horizon = if one.known { one.stake() * self.scene.part(at) } else { 0.0 };
         // The part of its time by which it grows for a second of wait, and for all of its waits.
         let (by_wait, waits) = (misses * one.wait / seconds, misses * one.wait * latency / seconds);
         let own = unit.space / unit.threads;
@@ -150,8 +147,8 @@ impl<'a> Prices<'a> {
     /// What a change brings, over all programs and their horizons, at these prices. `changed` is
     /// reused from change to change.
     pub fn value(&self, step: &Step, changed: &mut Vec<f64>) -> f64 {
-        let Some(first) = self.moved(step.program, step.to, step.pages) else { return 0.0 };
-        let second = step.partner.and_then(|partner| self.moved(partner, first.from, step.partner_pages));
+        let first = self.moved(step.unit, step.to, step.pages);
+        let second = step.partner.map(|partner| self.moved(partner, first.from, step.partner_pages));
         changed.clear();
         changed.resize(self.resources.len(), 0.0);
         let both = [Some(&first), second.as_ref()];
@@ -171,11 +168,10 @@ impl<'a> Prices<'a> {
         value
     }
 
-    fn moved(&self, program: usize, to: usize, pages: Option<usize>) -> Option<Moved> {
-        let unit = *self.first.get(program)?;
-        let from = *self.at.domains.get(unit)?;
-        let follows = self.scene.traits[program].follows;
-        Some(Moved { unit, from, to, pages: pages.or_else(|| follows.then(|| self.memory.places[to].node)) })
+    fn moved(&self, unit: usize, to: usize, pages: Option<usize>) -> Moved {
+        let from = self.at.domains[unit];
+        let follows = self.scene.traits[self.scene.units[unit].program].follows;
+        Moved { unit, from, to, pages: pages.or_else(|| follows.then(|| self.memory.places[to].node)) }
     }
 
     /// Bytes a second that come into a cache with a change.
@@ -236,7 +232,7 @@ impl<'a> Prices<'a> {
             }
             None => passes(self.memory, (is.node, old), |resource, _, bytes| changed[resource] += after * bytes),
         }
-        if one.known { one.stake() * ln(now.seconds / seconds) } else { 0.0 }
+        if one.known { one.stake() * self.scene.part(moved.unit) * ln(now.seconds / seconds) } else { 0.0 }
     }
 
     /// Misses an instruction of one that is moved.

@@ -4,7 +4,8 @@
 
 use super::math::ln;
 use super::memory::Memory;
-use super::scene::{Arrangement, Scene, WRITE_BACK};
+use super::scene::{Arrangement, Scene};
+use super::traits::WRITE_BACK;
 use isobar_contention::Resource;
 
 /// Utilisation beyond which waits grow in proportion: demand above what there is would be cut back

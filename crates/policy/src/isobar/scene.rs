@@ -8,22 +8,20 @@ use super::memory::Memory;
 use super::program::{FEW, Program};
 use super::programs::{Programs, weights};
 use super::targets;
+use super::traits::{PAGE, Traits, WRITE_BACK, describe};
 use crate::kit::domains::Domains;
-use isobar_contention::MissCurve;
-use isobar_model::{Observation, Pid, Process, Thread, num};
+use isobar_model::{Observation, Pid, Process, Tid, num};
 
-const PAGE: f64 = 4096.0;
-/// Lines written back for each line read where nothing tells (a third of what SPEC CPU's
-/// memory-bound programs read is written).
-pub const WRITE_BACK: f64 = 0.3;
 /// Pages that are copied in a second at most (about 600 MB/s, as Goglin and Furmento measured for
 /// `move_pages`, IPDPS workshops 2009).
 const COPIED: f64 = 150_000.0;
 /// Lines of a page, which one CPU copies one after another where memory is slow.
 const LINES: f64 = 64.0;
-/// The longest time that a state is expected to last, in seconds: what was right an hour ago is no
-/// promise for the next.
-const LONGEST: f64 = 600.0;
+/// Threads of a program, up to which they are looked at one by one where they are on several
+/// domains.
+const FEW_THREADS: usize = 16;
+/// Threads of a machine up to which that is done: each makes a decision dearer.
+const SMALL: usize = 128;
 
 /// Threads of a program on a domain.
 #[derive(Clone, Debug)]
@@ -36,78 +34,8 @@ pub struct Unit {
     pub share: f64,
     /// Bytes of the cache that they hold.
     pub space: f64,
-}
-
-/// What a program is like, for a prediction.
-#[derive(Clone, Debug)]
-pub struct Traits {
-    /// Seconds of an instruction, as read.
-    pub seconds: f64,
-    /// Seconds of computing an instruction, on a core of its own.
-    pub compute: f64,
-    /// The factor on them as read, by what else ran on its cores.
-    pub crowding: f64,
-    /// The part of a miss's latency that is waited.
-    pub wait: f64,
-    /// Misses an instruction.
-    pub misses: f64,
-    /// Misses by the bytes that a thread holds, and the factor on them now.
-    pub curve: (MissCurve, f64),
-    /// Lines read for each miss.
-    pub read: f64,
-    /// Bytes that it may use, by thread.
-    pub footprint: f64,
-    /// Its pages.
-    pub pages: f64,
-    /// Seconds for which its state is expected to last.
-    pub horizon: f64,
-    /// How much its gain weighs beside that of others.
-    pub weight: f64,
-    /// Whether it may not lose.
-    pub protected: bool,
-    /// The domain of all its threads, where it is one.
-    pub alone: Option<usize>,
-    /// How many threads run.
-    pub threads: usize,
-    /// Whether its threads may be moved now.
-    pub movable: bool,
-    /// Whether its pages may be moved now.
-    pub pages_movable: bool,
-    /// Whether the kernel brings its pages to it.
-    pub follows: bool,
-    /// Whether enough is known of it to predict its speed.
-    pub known: bool,
-    /// Whether it runs, waits for memory and was read, but too few times since it began what it
-    /// does.
-    pub fresh: bool,
-    /// The least speed-up that a change may bring it.
-    pub least: f64,
-}
-
-impl Traits {
-    /// What a logarithm of its speed-up is worth: its weight, for as long as its state is expected
-    /// to last.
-    #[must_use]
-    pub fn stake(&self) -> f64 {
-        self.weight * self.horizon
-    }
-
-    /// The part of its time that it waits for memory, as read.
-    #[must_use]
-    pub fn waits(&self) -> f64 {
-        (1.0 - self.compute * self.crowding / self.seconds.max(1e-12)).max(0.0)
-    }
-
-    /// Seconds of an instruction, had it had its cores to itself.
-    #[must_use]
-    pub fn uncrowded(&self) -> f64 {
-        self.seconds - self.compute * (self.crowding - 1.0)
-    }
-
-    /// How many times longer an instruction takes than with a local, idle memory of some latency.
-    fn slowdown(&self, latency: f64) -> f64 {
-        self.seconds / (self.compute + self.misses * self.wait * latency).max(1e-12)
-    }
+    /// The thread, where it is one of a program that is on several domains.
+    pub thread: Option<Tid>,
 }
 
 /// Where everything is: what a change changes.
@@ -172,11 +100,13 @@ impl Scene {
     ) -> Self {
         let (mut units, mut at) = (Vec::new(), Vec::new());
         let free = free(seen, memory, config);
+        let running = |process: &Process| process.threads.iter().filter(|one| runs(one, seen.interval.0)).count();
+        let small = seen.processes.iter().map(running).sum::<usize>() <= SMALL;
         let mut traits = Vec::with_capacity(seen.processes.len());
         let mut places = Vec::with_capacity(seen.processes.len());
         for (position, (process, program)) in seen.processes.iter().zip(&programs.list).enumerate() {
             let first = units.len();
-            gather(seen, process, position, domains, &mut units, &mut at);
+            gather(seen, process, (position, small), domains, &mut units, &mut at);
             let alone = (units.len() == first + 1).then(|| at[first]);
             let mut one = describe(seen, process, program, programs, config);
             one.alone = alone;
@@ -230,6 +160,14 @@ impl Scene {
         at.filter(move |(_, domain)| memory.places[**domain].llc == cache).map(|(unit, _)| unit.program)
     }
 
+    /// Whether a program of which too little is known is on each cache: what a change does to it no
+    /// one can say.
+    #[must_use]
+    pub fn fresh(&self, memory: &Memory) -> Vec<bool> {
+        let caches = 0..memory.machine.llcs().len();
+        caches.map(|llc| self.on(memory, llc).any(|program| self.traits[program].fresh)).collect()
+    }
+
     /// The processes of the programs that have threads on some caches.
     #[must_use]
     pub fn pids_on(&self, memory: &Memory, caches: &[usize], programs: &Programs) -> Vec<Pid> {
@@ -244,6 +182,27 @@ impl Scene {
         let units = self.units.iter().zip(&at.domains).filter(|(unit, _)| runs(unit.program));
         units.for_each(|(unit, domain)| busy[*domain] += unit.share);
         memory.cores.iter().zip(busy).map(|(cores, busy)| cores.crowding(busy)).collect()
+    }
+
+    /// How many threads a unit is.
+    #[must_use]
+    pub fn count(&self, unit: usize) -> usize {
+        let unit = &self.units[unit];
+        if unit.thread.is_some() { 1 } else { self.traits[unit.program].threads }
+    }
+
+    /// The part of its program's threads that a unit is.
+    #[must_use]
+    pub fn part(&self, unit: usize) -> f64 {
+        let unit = &self.units[unit];
+        unit.threads / num::float_len(self.traits[unit.program].threads.max(1))
+    }
+
+    /// Whether a unit can be moved: a program that is on one domain, or a thread of one that is on
+    /// several.
+    #[must_use]
+    pub fn is_one(&self, unit: usize) -> bool {
+        self.units[unit].thread.is_some() || self.traits[self.units[unit].program].alone.is_some()
     }
 
     /// Whether a program would lose more than it may.
@@ -327,69 +286,36 @@ fn residence(rates: &[(f64, f64)], bytes: f64) -> f64 {
     low
 }
 
-/// The units of a process: its running threads by domain, ascending.
+/// The units of a process: its running threads by domain, ascending; each by itself where they are
+/// few, on several domains of a machine that does not run many.
 fn gather(
     seen: &Observation,
     process: &Process,
-    position: usize,
+    (program, small): (usize, bool),
     domains: &Domains,
     units: &mut Vec<Unit>,
     at: &mut Vec<usize>,
 ) {
     let interval = seen.interval.0.max(1e-9);
-    let mut found: Vec<(usize, f64)> = Vec::new();
+    let mut found: Vec<(usize, f64, Tid)> = Vec::new();
     for thread in process.threads.iter().filter(|thread| runs(thread, interval)) {
         let Some(seat) = thread.cpu.and_then(|cpu| domains.seat_of(cpu)) else { continue };
         let share = thread.cpu_time.map_or(1.0, |time| (time.0 / interval).clamp(0.01, 1.0));
-        found.push((domains.seat(seat).domain.0, share));
+        found.push((domains.seat(seat).domain.0, share, thread.tid));
     }
-    found.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    found.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+    let several = found.first().map(|one| one.0) != found.last().map(|one| one.0);
+    if several && small && found.len() <= FEW_THREADS {
+        for (domain, share, tid) in found {
+            units.push(Unit { program, threads: 1.0, share, space: 0.0, thread: Some(tid) });
+            at.push(domain);
+        }
+        return;
+    }
     for together in found.chunk_by(|a, b| a.0 == b.0) {
-        let share = together.iter().map(|(_, share)| share).sum();
-        units.push(Unit { program: position, threads: num::float_len(together.len()), share, space: 0.0 });
+        let share = together.iter().map(|(_, share, _)| share).sum();
+        units.push(Unit { program, threads: num::float_len(together.len()), share, space: 0.0, thread: None });
         at.push(together[0].0);
-    }
-}
-
-fn describe(seen: &Observation, process: &Process, program: &Program, programs: &Programs, config: &Config) -> Traits {
-    let now = seen.time.0;
-    let online = seen.machine.online();
-    let running = process.threads.iter().filter(|thread| runs(thread, seen.interval.0)).count();
-    let free =
-        |thread: &Thread| !thread.pinned && thread.allowed_cpus.as_ref().is_none_or(|cpus| online.is_subset(cpus));
-    let pages: u64 = process.pages.as_ref().map_or(0, |pages| pages.values().map(|count| count.0).sum());
-    let window = num::index(config.window_epochs);
-    let known = program.last.is_some() && program.pace(window).is_some();
-    let ready = known && now >= program.rest;
-    let threads = num::float_len(running.max(1));
-    Traits {
-        seconds: program.last.map_or(0.0, |last| last.cycles / programs.hertz),
-        compute: program.cpi.compute / programs.hertz,
-        crowding: program.last.map_or(1.0, |last| last.crowding),
-        wait: program.cpi.wait,
-        misses: program.misses,
-        curve: (MissCurve::parametric(1000.0 * program.misses, 0.0, 1.0), 1.0),
-        read: (program.lines / (1.0 + WRITE_BACK)).max(1.0),
-        footprint: (num::float(pages) * PAGE / threads).max(PAGE),
-        pages: num::float(pages),
-        horizon: program.horizon(now).clamp(0.0, LONGEST),
-        weight: 1.0,
-        protected: config.protects(&process.name, process.cgroup.as_deref()),
-        alone: None,
-        threads: running,
-        movable: ready
-            && config.threads
-            && process.threads.iter().all(free)
-            && program.may_move(now, config.moves_per_hour, config.guard),
-        pages_movable: ready && config.pages && process.threads.iter().all(|thread| !thread.pinned),
-        follows: programs.follows(program),
-        known,
-        fresh: program.last.is_some() && !known && !program.hardly_waits(),
-        least: program.least(if config.protects(&process.name, process.cgroup.as_deref()) {
-            0.0
-        } else {
-            config.max_loss_percent / 100.0
-        }),
     }
 }
 

@@ -5,14 +5,15 @@
 
 use super::balance::Crowds;
 use super::config::Config;
+use super::gather::gathers;
 use super::likes;
-use super::math::ln;
 use super::memory::Memory;
 use super::predict::{Predictor, Predictors, solutions};
 use super::prices::Prices;
 use super::rough::Rough;
 use super::scene::{Arrangement, Scene};
-use super::step::{Step, away, domain_of};
+use super::step::{Step, away};
+use super::weigh::{Found, LOOKED, Round, wanted, worth};
 use isobar_model::num;
 
 /// Programs, of those that wait most, whose changes are looked at in an epoch.
@@ -20,10 +21,6 @@ const MOVERS: usize = 24;
 /// Programs of a domain, of those that wait least and of those that wait most, that each may change
 /// places with.
 const PARTNERS: usize = 3;
-/// Changes that the equations are asked about in each round.
-const ASKED: usize = 5;
-/// Changes that the rough look is asked about in each round.
-const LOOKED: usize = 32;
 /// What looks may cost in an epoch beyond the first round's, in units looked at roughly; a look at
 /// prices counts as [`AT_PRICES`] of them.
 const ROUGH: usize = 6_000;
@@ -54,8 +51,9 @@ pub struct Decision {
 #[must_use]
 pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: impl Fn(&Step) -> bool) -> Decision {
     let (scene, memory) = (predictors.scene, predictors.memory);
-    let movers = movers(scene);
-    if movers.is_empty() {
+    let units = movers(scene);
+    let whole: Vec<usize> = units.iter().copied().filter(|unit| scene.units[*unit].thread.is_none()).collect();
+    if units.is_empty() {
         return Decision::default();
     }
     let mut rough = Rough::new(scene, memory);
@@ -70,65 +68,78 @@ pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: 
         if predictor.solved >= most || rough.spent >= ROUGH {
             break;
         }
-        let taken = |program: usize| decision.steps.iter().any(|(step, _)| step.programs().any(|one| one == program));
-        let open: Vec<usize> = movers.iter().copied().filter(|program| !taken(*program)).collect();
+        let open = decision.open(&whole);
         let steps = candidates(scene, memory, &at, &open, &free);
-        let round = Round { passed: &passed, taken: &decision.steps, value, margin, most };
-        let (found, refused) = best(&steps, &at, &round, &mut rough, &mut predictor, config);
+        let round = Round { passed: &passed, taken: &decision.steps, value, margin, most, config };
+        let (found, refused) = best(&steps, &at, &round, &mut rough, &mut predictor);
         if decision.steps.is_empty() {
             decision.refused = refused;
         }
-        let Some(best) = found else { break };
-        decision.steps.push((best.step, best.value - value));
-        let likes = likes::like(scene, &at, &best.step, &open);
-        best.step.apply(scene, memory, &mut at);
-        book(scene, &best.step, &mut free);
-        (value, decision.gains) = (best.value, best.gains);
-        if best.step.partner.is_none() {
+        let Some(found) = found else { break };
+        let step = found.steps[0];
+        let likes = likes::like(scene, &at, &step, &open);
+        value = decision.take(found, value, scene, memory, (&mut at, &mut free));
+        if step.partner.is_none() {
             let from = (value, margin, most);
-            value = repeat(&best.step, likes, from, (&mut at, &mut free), &mut predictor, config, &mut decision);
+            value = repeat(&step, likes, from, (&mut at, &mut free), &mut predictor, config, &mut decision);
         }
+    }
+    // Programs on several domains, one after another, where nothing else pays.
+    while decision.brings_together(scene) && predictor.solved < most && rough.spent < ROUGH {
+        let ways = gathers(scene, memory, &at, &free, &decision.open(&units));
+        let round = Round { passed: &passed, taken: &decision.steps, value, margin, most, config };
+        let (found, refused) = best_together(ways, &at, &round, &mut rough, &mut predictor);
+        decision.refused.extend(refused);
+        let Some(found) = found else { break };
+        value = decision.take(found, value, scene, memory, (&mut at, &mut free));
     }
     decision.looked = (rough.spent, predictor.solved);
     decision
 }
 
-/// Programs that may be moved, those that wait most for memory first.
+impl Decision {
+    /// Of some units those that no change moves yet.
+    fn open(&self, units: &[usize]) -> Vec<usize> {
+        let taken = |unit: &usize| self.steps.iter().any(|(step, _)| step.units().any(|one| one == *unit));
+        units.iter().copied().filter(|unit| !taken(unit)).collect()
+    }
+
+    /// Whether programs on several domains may be brought together: no other change was made.
+    fn brings_together(&self, scene: &Scene) -> bool {
+        self.steps.len() < STEPS && self.steps.iter().all(|(step, _)| scene.units[step.unit].thread.is_some())
+    }
+
+    /// Takes what was found, after what was worth `before`; what all is worth then.
+    fn take(
+        &mut self,
+        found: Found,
+        before: f64,
+        scene: &Scene,
+        memory: &Memory,
+        (at, free): (&mut Arrangement, &mut [f64]),
+    ) -> f64 {
+        let each = (found.value - before) / num::float_len(found.steps.len());
+        for step in found.steps {
+            step.apply(scene, memory, at);
+            book(scene, &step, free);
+            self.steps.push((step, each));
+        }
+        self.gains = found.gains;
+        found.value
+    }
+}
+
+/// Units that may be moved, those of programs that wait most for memory first.
 fn movers(scene: &Scene) -> Vec<usize> {
-    let waits = |at: &usize| scene.traits[*at].waits();
-    let mut list: Vec<usize> = (0..scene.traits.len())
+    let waits = |at: &usize| scene.traits[scene.units[*at].program].waits();
+    let mut list: Vec<usize> = (0..scene.units.len())
         .filter(|at| {
-            let one = &scene.traits[*at];
-            one.alone.is_some() && one.known && (one.movable || one.pages_movable)
+            let one = &scene.traits[scene.units[*at].program];
+            scene.is_one(*at) && one.known && (one.movable || one.pages_movable)
         })
         .collect();
     list.sort_by(|a, b| waits(b).total_cmp(&waits(a)).then(a.cmp(b)));
     list
-}
-
-/// What speed-ups are worth, over all programs and their horizons.
-fn worth(scene: &Scene, gains: &[f64]) -> f64 {
-    scene.traits.iter().zip(gains).map(|(one, gain)| one.stake() * ln(*gain)).sum()
-}
-
-struct Best {
-    step: Step,
-    gains: Vec<f64>,
-    value: f64,
-}
-
-/// What one change is looked for with.
-struct Round<'a> {
-    /// Changes that are passed over.
-    passed: &'a dyn Fn(&Step) -> bool,
-    /// Those that were taken before.
-    taken: &'a [(Step, f64)],
-    /// What they bring, over all programs and their horizons.
-    value: f64,
-    /// The least gain, as a part of the speed of each program that is moved.
-    margin: f64,
-    /// Arrangements that may be solved.
-    most: u32,
 }
 
 /// The change that pays most, by the equations.
@@ -138,46 +149,47 @@ fn best(
     round: &Round<'_>,
     rough: &mut Rough<'_>,
     predictor: &mut Predictor<'_>,
-    config: &Config,
-) -> (Option<Best>, Vec<Step>) {
-    let Round { passed, taken, value, margin, most } = *round;
+) -> (Option<Found>, Vec<Step>) {
     let (scene, memory) = (predictor.scene(), predictor.memory());
-    let cost = |step: &Step| if config.cost { step.cost(scene, &scene.base) } else { 0.0 };
+    let cost = |step: &Step| if round.config.cost { step.cost(scene, &scene.base) } else { 0.0 };
     let mut trial = at.clone();
     let before = rough.value(at);
     let mut ranked: Vec<(f64, Step)> = Vec::with_capacity(LOOKED);
-    for step in promising(steps, at, passed, rough, predictor, cost) {
+    for step in promising(steps, at, round.passed, rough, predictor, cost) {
         trial.clone_from(at);
         step.apply(scene, memory, &mut trial);
         ranked.push((rough.value(&trial) - before - cost(&step), step));
     }
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut best: Option<(f64, Best)> = None;
-    let mut refused = Vec::new();
     // Of changes that look the same, such as those of equal programs, one is enough.
     ranked.dedup_by(|a, b| (a.0 - b.0).abs() < 1e-9 * b.0.abs().max(1.0));
-    for (_, step) in ranked.into_iter().filter(|(score, _)| *score > 0.0).take(ASKED) {
-        if predictor.solved >= most {
-            break;
-        }
-        trial.clone_from(at);
-        step.apply(scene, memory, &mut trial);
-        refused.push(step);
-        let Some(gains) = predictor.gains(&trial) else { continue };
-        if scene.harms(&gains) {
-            continue;
-        }
-        let total = worth(scene, &gains);
-        let net = total - value - loss(&[step], taken, total - value, scene, config);
-        if net <= wanted(&[step], scene, margin) {
-            continue;
-        }
-        refused.pop();
-        if best.as_ref().is_none_or(|(score, _)| net > *score) {
-            best = Some((net, Best { step, gains, value: total }));
-        }
-    }
-    (best.map(|(_, best)| best), refused)
+    let ranked = ranked.into_iter().filter(|(score, _)| *score > 0.0).map(|(_, step)| vec![step]);
+    round.best(ranked, predictor, |steps| with(steps, at, scene, memory))
+}
+
+/// Of ways to bring programs together the one that pays most, by the equations.
+fn best_together(
+    ways: Vec<Vec<Step>>,
+    at: &Arrangement,
+    round: &Round<'_>,
+    rough: &mut Rough<'_>,
+    predictor: &mut Predictor<'_>,
+) -> (Option<Found>, Vec<Step>) {
+    let (scene, memory) = (predictor.scene(), predictor.memory());
+    let before = rough.value(at);
+    let open = ways.into_iter().filter(|steps| !steps.first().is_none_or(round.passed)).take(LOOKED);
+    let score = |steps: Vec<Step>| (rough.value(&with(&steps, at, scene, memory)) - before, steps);
+    let mut ranked: Vec<(f64, Vec<Step>)> = open.map(score).collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let ranked = ranked.into_iter().filter(|(score, _)| *score > 0.0).map(|(_, steps)| steps);
+    round.best(ranked, predictor, |steps| with(steps, at, scene, memory))
+}
+
+/// An arrangement with changes.
+fn with(steps: &[Step], at: &Arrangement, scene: &Scene, memory: &Memory) -> Arrangement {
+    let mut trial = at.clone();
+    steps.iter().for_each(|step| step.apply(scene, memory, &mut trial));
+    trial
 }
 
 /// Makes a change that pays for others that are alike as well: for more and more of them at once
@@ -201,13 +213,13 @@ fn repeat(
         if steps.is_empty() {
             break;
         }
+        let round = Round { passed: &|_| false, taken: &decision.steps, value, margin, most, config };
         let net = predictor.gains(&trial).filter(|gains| !scene.harms(gains)).map(|gains| {
             let total = worth(scene, &gains);
-            let gain = total - value;
-            (gain - loss(&steps, &decision.steps, gain, scene, config), total, gains)
+            (round.net(&steps, total, scene), total, gains)
         });
         if let Some((_, total, gains)) = net.filter(|(net, ..)| *net > wanted(&steps, scene, margin)) {
-            likes.retain(|program| steps.iter().all(|step| step.program != *program));
+            likes.retain(|unit| steps.iter().all(|step| step.unit != *unit));
             let each = (total - value) / num::float_len(steps.len());
             decision.steps.extend(steps.into_iter().map(|step| (step, each)));
             (value, decision.gains, *at, *free) = (total, gains, trial, left);
@@ -217,25 +229,6 @@ fn repeat(
         }
     }
     value
-}
-
-/// The least that changes must bring.
-fn wanted(steps: &[Step], scene: &Scene, margin: f64) -> f64 {
-    steps.iter().flat_map(Step::programs).map(|program| scene.wanted(program, margin)).sum()
-}
-
-/// What copying costs, and what comes late because of it.
-fn loss(steps: &[Step], taken: &[(Step, f64)], gain: f64, scene: &Scene, config: &Config) -> f64 {
-    if !config.cost {
-        return 0.0;
-    }
-    let copied = |step: &Step| step.copied(scene, &scene.base);
-    let late = taken.iter().map(|(step, _)| step).chain(steps).map(copied).sum::<f64>() / scene.copied;
-    let programs = steps.iter().flat_map(Step::programs);
-    let lasts = programs.map(|program| scene.traits[program].horizon).fold(0.0, f64::max);
-    // What comes late, after the pages that were asked for before, helps for less long.
-    let missed = gain * (late / lasts.max(1e-9)).min(1.0);
-    missed + steps.iter().map(|step| step.cost(scene, &scene.base)).sum::<f64>()
 }
 
 /// The changes that are worth a rough look: those that bring most at prices. Of such that look the
@@ -267,27 +260,27 @@ fn promising(
     scored.iter().take(LOOKED).map(|(_, index)| steps[*index]).collect()
 }
 
-/// Every single change of the programs that are open to it.
+/// Every single change of the units that are open to it.
 fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], free: &[f64]) -> Vec<Step> {
     let mut steps = Vec::new();
-    // What a change of its cache does to a program of which too little is known, no one can say.
-    let fresh: Vec<bool> =
-        (0..memory.machine.llcs().len()).map(|llc| scene.on(memory, llc).any(|one| scene.traits[one].fresh)).collect();
+    let fresh = scene.fresh(memory);
     let fresh = |domain: usize| fresh[memory.places[domain].llc];
     let crowds = Crowds::of(scene, memory, at);
     let mut by_domain: Vec<Vec<usize>> = vec![Vec::new(); memory.places.len()];
-    for program in open.iter().copied().filter(|program| scene.traits[*program].movable) {
-        by_domain[domain_of(scene, at, program)].push(program);
+    let program_of = |unit: usize| scene.units[unit].program;
+    for unit in open.iter().copied().filter(|unit| scene.traits[program_of(*unit)].movable) {
+        by_domain[at.domains[unit]].push(unit);
     }
-    for &program in open.iter().take(MOVERS) {
+    for &unit in open.iter().take(MOVERS) {
+        let program = program_of(unit);
         let one = &scene.traits[program];
-        let here = domain_of(scene, at, program);
+        let here = at.domains[unit];
         let room = |who: usize, node: usize| away(scene, at, who, node) <= free[node];
         let fits = |who: usize, node: usize| scene.traits[who].pages_movable && room(who, node);
         if one.pages_movable && !one.follows {
             let nodes = (0..memory.nodes.len()).filter(|node| at.weights[program][*node] < 0.9 && fits(program, *node));
             steps.extend(nodes.map(|node| Step {
-                program,
+                unit,
                 to: here,
                 partner: None,
                 pages: Some(node),
@@ -305,25 +298,25 @@ fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], 
             let own = [fits(program, node).then_some(node), None];
             // Where the kernel moves pages after threads, they come in any case.
             let own = if one.follows || own[0].is_none() { &own[..1] } else { &own[..] };
-            if at.idle_cores[to] >= one.threads && crowds.might_start(program, to) {
+            if at.idle_cores[to] >= scene.count(unit) && crowds.might_start(unit, to) {
                 steps.extend(own.iter().map(|pages| Step {
-                    program,
+                    unit,
                     to,
                     partner: None,
                     pages: *pages,
                     partner_pages: None,
                 }));
             }
-            for partner in partners(&by_domain[to], scene, one.threads) {
-                let back = memory.places[here].node;
-                if scene.traits[partner].follows && !room(partner, back) {
+            for partner in partners(&by_domain[to], scene, unit) {
+                let (back, who) = (memory.places[here].node, program_of(partner));
+                if scene.traits[who].follows && !room(who, back) {
                     continue;
                 }
-                let other = [fits(partner, back).then_some(back), None];
-                let other = if scene.traits[partner].follows || other[0].is_none() { &other[..1] } else { &other[..] };
+                let other = [fits(who, back).then_some(back), None];
+                let other = if scene.traits[who].follows || other[0].is_none() { &other[..1] } else { &other[..] };
                 for pages in own {
                     steps.extend(other.iter().map(|partner_pages| Step {
-                        program,
+                        unit,
                         to,
                         partner: Some(partner),
                         pages: *pages,
@@ -336,10 +329,11 @@ fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], 
     steps
 }
 
-/// Of the programs of a domain, which are sorted by how much they wait, the first and last that
-/// have as many threads.
-fn partners(there: &[usize], scene: &Scene, threads: usize) -> Vec<usize> {
-    let equal: Vec<usize> = there.iter().copied().filter(|program| scene.traits[*program].threads == threads).collect();
+/// Of the units of a domain, which are sorted by how much they wait, the first and last that are as
+/// many threads.
+fn partners(there: &[usize], scene: &Scene, unit: usize) -> Vec<usize> {
+    let fits = |other: &usize| scene.count(*other) == scene.count(unit);
+    let equal: Vec<usize> = there.iter().copied().filter(fits).collect();
     if equal.len() <= 2 * PARTNERS {
         return equal;
     }
@@ -349,9 +343,10 @@ fn partners(there: &[usize], scene: &Scene, threads: usize) -> Vec<usize> {
 
 /// Books the memory that a change takes.
 fn book(scene: &Scene, step: &Step, free: &mut [f64]) {
-    for (program, node) in [(Some(step.program), step.pages), (step.partner, step.partner_pages)] {
-        if let (Some(program), Some(node)) = (program, node) {
-            free[node] = (free[node] - away(scene, &scene.base, program, node)).max(0.0);
+    for (unit, node) in [(Some(step.unit), step.pages), (step.partner, step.partner_pages)] {
+        if let (Some(unit), Some(node)) = (unit, node) {
+            let pages = away(scene, &scene.base, scene.units[unit].program, node);
+            free[node] = (free[node] - pages).max(0.0);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A change to an arrangement: a program goes to another domain, alone or in exchange for another,
-//! and pages go with them or by themselves. What it does to an arrangement, and what it costs.
+//! and pages go with them or by themselves. Of a program whose threads are on several domains one
+//! thread goes. What it does to an arrangement, and what it costs.
 
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
@@ -14,11 +15,11 @@ const OTHERS_LOSS: f64 = 0.02;
 /// A change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The program, by position.
-    pub program: usize,
-    /// The domain of its threads afterwards.
+    /// The unit: a program that is on one domain, or a thread of one that is on several.
+    pub unit: usize,
+    /// Its domain afterwards.
     pub to: usize,
-    /// The program that takes its place, in exchange.
+    /// The unit that takes its place, in exchange.
     pub partner: Option<usize>,
     /// The node, by position, to which its pages go.
     pub pages: Option<usize>,
@@ -27,14 +28,14 @@ pub struct Step {
 }
 
 impl Step {
-    /// The programs that it moves.
-    pub fn programs(&self) -> impl Iterator<Item = usize> + use<> {
-        std::iter::once(self.program).chain(self.partner)
+    /// The units that it moves.
+    pub fn units(&self) -> impl Iterator<Item = usize> + use<> {
+        std::iter::once(self.unit).chain(self.partner)
     }
 
     /// Changes an arrangement.
     pub fn apply(&self, scene: &Scene, memory: &Memory, to: &mut Arrangement) {
-        let Some(from) = scene.traits[self.program].alone.map(|_| domain_of(scene, to, self.program)) else { return };
+        let from = to.domains[self.unit];
         // A division holds for the programs that it was made for.
         let changed = [memory.places[from].llc, memory.places[self.to].llc];
         for (mask, domain) in to.masks.iter_mut().zip(&to.domains) {
@@ -42,8 +43,8 @@ impl Step {
                 *mask = u64::MAX;
             }
         }
-        place(scene, memory, to, self.program, (self.to, self.pages));
-        let count = scene.traits[self.program].threads;
+        place(scene, memory, to, self.unit, (self.to, self.pages));
+        let count = scene.count(self.unit);
         match self.partner {
             Some(partner) => place(scene, memory, to, partner, (from, self.partner_pages)),
             None if from != self.to => {
@@ -57,15 +58,17 @@ impl Step {
     /// The caches that threads leave and come to, by position.
     #[must_use]
     pub fn caches(&self, scene: &Scene, memory: &Memory) -> Vec<usize> {
-        let from = domain_of(scene, &scene.base, self.program);
+        let from = scene.base.domains[self.unit];
         if from == self.to { Vec::new() } else { vec![memory.places[from].llc, memory.places[self.to].llc] }
     }
 
     /// Pages that it moves from where they are in an arrangement.
     #[must_use]
     pub fn copied(&self, scene: &Scene, from: &Arrangement) -> f64 {
-        let moved = |program: usize, node: Option<usize>| node.map_or(0.0, |node| away(scene, from, program, node));
-        moved(self.program, self.pages) + self.partner.map_or(0.0, |partner| moved(partner, self.partner_pages))
+        let moved = |unit: usize, node: Option<usize>| {
+            node.map_or(0.0, |node| away(scene, from, scene.units[unit].program, node))
+        };
+        moved(self.unit, self.pages) + self.partner.map_or(0.0, |partner| moved(partner, self.partner_pages))
     }
 
     /// Seconds of a program that it costs, over all of them.
@@ -82,21 +85,8 @@ pub fn away(scene: &Scene, arrangement: &Arrangement, program: usize, node: usiz
     scene.traits[program].pages * (1.0 - arrangement.weights[program][node]).max(0.0)
 }
 
-/// The domain of a program that is on one.
-#[must_use]
-pub fn domain_of(scene: &Scene, arrangement: &Arrangement, program: usize) -> usize {
-    let unit = scene.units.partition_point(|unit| unit.program < program);
-    arrangement.domains[unit]
-}
-
-fn place(
-    scene: &Scene,
-    memory: &Memory,
-    to: &mut Arrangement,
-    program: usize,
-    (domain, pages): (usize, Option<usize>),
-) {
-    let unit = scene.units.partition_point(|unit| unit.program < program);
+fn place(scene: &Scene, memory: &Memory, to: &mut Arrangement, unit: usize, (domain, pages): (usize, Option<usize>)) {
+    let program = scene.units[unit].program;
     to.domains[unit] = domain;
     let node = pages.or_else(|| scene.traits[program].follows.then(|| memory.places[domain].node));
     if let Some(node) = node {

@@ -12,7 +12,7 @@ use super::predict::{Predictors, solutions};
 use super::program::FEW;
 use super::programs::Programs;
 use super::scene::Scene;
-use super::step::{Step, domain_of};
+use super::step::Step;
 use crate::divide_content::capacity::Capacity;
 use crate::kit::domains::Domains;
 use isobar_model::{Action, LlcId, Observation, Pid, Tid, Topology};
@@ -85,7 +85,7 @@ impl Ways {
 
     /// Takes away the divisions of the caches between which threads move.
     pub fn open(&mut self, seen: &Observation, memory: &Memory, scene: &Scene, step: &Step, actions: &mut Vec<Action>) {
-        for domain in [domain_of(scene, &scene.base, step.program), step.to] {
+        for domain in [scene.base.domains[step.unit], step.to] {
             self.remove(seen, memory.places[domain].llc, "a program comes or goes", actions);
         }
     }

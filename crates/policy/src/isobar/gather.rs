@@ -1,0 +1,120 @@
+//! A program whose threads and pages are on several nodes: all of them on one, each thread in
+//! exchange for one there or on an idle core, and its pages with them. One by one that is no gain,
+//! since pages can follow only when all have come; so it is looked at as a whole.
+
+use super::balance::Crowds;
+use super::memory::Memory;
+use super::scene::{Arrangement, Scene};
+use super::step::{Step, away};
+
+/// Programs, of those that wait most, whose threads are looked at.
+const PROGRAMS: usize = 8;
+
+/// The ways to bring together the threads of a program, of those that have units of one thread
+/// each, each as changes one after another of which the last brings the pages. `free`: pages that
+/// each node can take.
+#[must_use]
+pub fn gathers(scene: &Scene, memory: &Memory, at: &Arrangement, free: &[f64], open: &[usize]) -> Vec<Vec<Step>> {
+    let mut programs: Vec<usize> = Vec::new();
+    for unit in open.iter().copied().filter(|unit| scene.units[*unit].thread.is_some()) {
+        let program = scene.units[unit].program;
+        let one = &scene.traits[program];
+        if one.movable && one.pages_movable && !programs.contains(&program) {
+            programs.push(program);
+        }
+    }
+    let fresh = scene.fresh(memory);
+    let known = |domain: usize| !fresh[memory.places[domain].llc];
+    let mut found = Vec::new();
+    for program in programs.into_iter().take(PROGRAMS) {
+        let own: Vec<usize> = open.iter().copied().filter(|unit| scene.units[*unit].program == program).collect();
+        // Where another of its threads has been moved just now, it is not whole.
+        if own.len() == scene.traits[program].threads && own.iter().all(|unit| known(at.domains[*unit])) {
+            let places = (0..memory.places.len()).filter(|to| known(*to));
+            found.extend(places.filter_map(|to| gather(scene, memory, at, free, (&own, open), to)));
+        }
+    }
+    found
+}
+
+/// All threads of a program to a domain; `None` where there is no room for them or their pages.
+fn gather(
+    scene: &Scene,
+    memory: &Memory,
+    at: &Arrangement,
+    free: &[f64],
+    (own, open): (&[usize], &[usize]),
+    to: usize,
+) -> Option<Vec<Step>> {
+    let program = scene.units[*own.first()?].program;
+    let node = memory.places[to].node;
+    if away(scene, at, program, node) > free[node] {
+        return None;
+    }
+    // Who makes room: threads of programs that are on several domains first, then those that wait
+    // least for memory.
+    let goes = |unit: &usize| {
+        let other = scene.units[*unit].program;
+        at.domains[*unit] == to && other != program && scene.traits[other].movable && scene.count(*unit) == 1
+    };
+    let mut others: Vec<usize> = open.iter().copied().filter(goes).collect();
+    let order = |unit: &usize| (scene.units[*unit].thread.is_none(), scene.traits[scene.units[*unit].program].waits());
+    others.sort_by(|a, b| order(b).0.cmp(&order(a).0).then(order(b).1.total_cmp(&order(a).1)));
+    let (mut steps, mut now) = (Vec::new(), at.clone());
+    for unit in own.iter().copied().filter(|unit| at.domains[*unit] != to) {
+        let alone = now.idle_cores[to] > 0 && Crowds::of(scene, memory, &now).might_start(unit, to);
+        let partner = if alone { None } else { Some(others.pop()?) };
+        let step = Step { unit, to, partner, pages: None, partner_pages: None };
+        step.apply(scene, memory, &mut now);
+        steps.push(step);
+    }
+    steps.last_mut()?.pages = Some(node);
+    Some(steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isobar::config::Config;
+    use crate::isobar::idle::Idle;
+    use crate::isobar::programs::Programs;
+    use crate::kit::domains::Domains;
+    use crate::test_kit::{observation, process, thread, with_pages};
+
+    /// The program of a thread, that of its partner, where to, and the node of the pages.
+    type Told = (usize, Option<usize>, usize, Option<usize>);
+
+    /// Two programs of two threads each, one on either node of two cores, their pages on both. The
+    /// ways to bring the first together.
+    fn ways(free: f64) -> Vec<Vec<Told>> {
+        let two = |pid: u32, cpus: [u32; 2]| {
+            process(pid, (0..2).map(|at| thread(pid + at, cpus[at as usize], 20.0)).collect())
+        };
+        let mut seen = observation("node:2 core:2", vec![two(10, [0, 2]), two(20, [1, 3])]);
+        [10, 20].iter().for_each(|pid| with_pages(&mut seen, *pid, &[500, 500]));
+        let domains = Domains::of(&seen.machine);
+        let memory = Memory::of(&seen, &domains).unwrap();
+        let mut programs = Programs::default();
+        for _ in 0..4 {
+            programs.read(&seen, &domains, &memory);
+        }
+        let every = |_, _| u64::MAX;
+        let scene = Scene::of(&seen, &programs, &memory, &domains, &Config::default(), &Idle::default(), every);
+        let units: Vec<usize> = (0..scene.units.len()).collect();
+        let first = |steps: &Vec<Step>| scene.units[steps[0].unit].program == 0;
+        let told = |step: &Step| {
+            let program = |unit: usize| scene.units[unit].program;
+            (program(step.unit), step.partner.map(program), step.to, step.pages)
+        };
+        let all = gathers(&scene, &memory, &scene.base, &[free; 2], &units);
+        all.iter().filter(|steps| first(steps)).map(|steps| steps.iter().map(told).collect()).collect()
+    }
+
+    /// On either node: one thread changes places with one of the other program, and all pages come;
+    /// where those do not fit, nothing.
+    #[test]
+    fn a_torn_program_is_brought_together_in_exchange() {
+        assert_eq!(ways(1e6), [[(0, Some(1), 0, Some(0))], [(0, Some(1), 1, Some(1))]]);
+        assert!(ways(100.0).is_empty());
+    }
+}

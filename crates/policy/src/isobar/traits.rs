@@ -1,0 +1,141 @@
+//! What a program is like, as a prediction needs it: from what was read of it, and what its owner
+//! and the settings allow.
+
+use super::config::Config;
+use super::idle::runs;
+use super::program::Program;
+use super::programs::Programs;
+use isobar_contention::MissCurve;
+use isobar_model::{Observation, Process, Thread, num};
+
+/// Bytes of a page.
+pub const PAGE: f64 = 4096.0;
+/// Lines written back for each line read where nothing tells (a third of what SPEC CPU's
+/// memory-bound programs read is written).
+pub const WRITE_BACK: f64 = 0.3;
+/// The longest time that a state is expected to last, in seconds: what was right an hour ago is no
+/// promise for the next.
+const LONGEST: f64 = 600.0;
+
+/// What a program is like, for a prediction.
+#[derive(Clone, Debug)]
+pub struct Traits {
+    /// Seconds of an instruction, as read.
+    pub seconds: f64,
+    /// Seconds of computing an instruction, on a core of its own.
+    pub compute: f64,
+    /// The factor on them as read, by what else ran on its cores.
+    pub crowding: f64,
+    /// The part of a miss's latency that is waited.
+    pub wait: f64,
+    /// Misses an instruction.
+    pub misses: f64,
+    /// Misses by the bytes that a thread holds, and the factor on them now.
+    pub curve: (MissCurve, f64),
+    /// Lines read for each miss.
+    pub read: f64,
+    /// Bytes that it may use, by thread.
+    pub footprint: f64,
+    /// Its pages.
+    pub pages: f64,
+    /// Seconds for which its state is expected to last.
+    pub horizon: f64,
+    /// How much its gain weighs beside that of others.
+    pub weight: f64,
+    /// Whether it may not lose.
+    pub protected: bool,
+    /// The domain of all its threads, where it is one.
+    pub alone: Option<usize>,
+    /// How many threads run.
+    pub threads: usize,
+    /// Whether its threads may be moved now.
+    pub movable: bool,
+    /// Whether its pages may be moved now.
+    pub pages_movable: bool,
+    /// Whether the kernel brings its pages to it.
+    pub follows: bool,
+    /// Whether enough is known of it to predict its speed.
+    pub known: bool,
+    /// Whether it runs, waits for memory and was read, but too few times since it began what it
+    /// does.
+    pub fresh: bool,
+    /// The least speed-up that a change may bring it.
+    pub least: f64,
+}
+
+impl Traits {
+    /// What a logarithm of its speed-up is worth: its weight, for as long as its state is expected
+    /// to last.
+    #[must_use]
+    pub fn stake(&self) -> f64 {
+        self.weight * self.horizon
+    }
+
+    /// The part of its time that it waits for memory, as read.
+    #[must_use]
+    pub fn waits(&self) -> f64 {
+        (1.0 - self.compute * self.crowding / self.seconds.max(1e-12)).max(0.0)
+    }
+
+    /// Seconds of an instruction, had it had its cores to itself.
+    #[must_use]
+    pub fn uncrowded(&self) -> f64 {
+        self.seconds - self.compute * (self.crowding - 1.0)
+    }
+
+    /// How many times longer an instruction takes than with a local, idle memory of some latency.
+    #[must_use]
+    pub fn slowdown(&self, latency: f64) -> f64 {
+        self.seconds / (self.compute + self.misses * self.wait * latency).max(1e-12)
+    }
+}
+
+/// What a program of an observation is like.
+#[must_use]
+pub fn describe(
+    seen: &Observation,
+    process: &Process,
+    program: &Program,
+    programs: &Programs,
+    config: &Config,
+) -> Traits {
+    let now = seen.time.0;
+    let online = seen.machine.online();
+    let running = process.threads.iter().filter(|thread| runs(thread, seen.interval.0)).count();
+    let free =
+        |thread: &Thread| !thread.pinned && thread.allowed_cpus.as_ref().is_none_or(|cpus| online.is_subset(cpus));
+    let pages: u64 = process.pages.as_ref().map_or(0, |pages| pages.values().map(|count| count.0).sum());
+    let window = num::index(config.window_epochs);
+    let known = program.last.is_some() && program.pace(window).is_some();
+    let ready = known && now >= program.rest;
+    let threads = num::float_len(running.max(1));
+    Traits {
+        seconds: program.last.map_or(0.0, |last| last.cycles / programs.hertz),
+        compute: program.cpi.compute / programs.hertz,
+        crowding: program.last.map_or(1.0, |last| last.crowding),
+        wait: program.cpi.wait,
+        misses: program.misses,
+        curve: (MissCurve::parametric(1000.0 * program.misses, 0.0, 1.0), 1.0),
+        read: (program.lines / (1.0 + WRITE_BACK)).max(1.0),
+        footprint: (num::float(pages) * PAGE / threads).max(PAGE),
+        pages: num::float(pages),
+        horizon: program.horizon(now).clamp(0.0, LONGEST),
+        weight: 1.0,
+        protected: config.protects(&process.name, process.cgroup.as_deref()),
+        alone: None,
+        threads: running,
+        movable: ready
+            && config.threads
+            && process.threads.iter().all(free)
+            && program.may_move(now, config.moves_per_hour, config.guard),
+        pages_movable: ready && config.pages && process.threads.iter().all(|thread| !thread.pinned),
+        follows: programs.follows(program),
+        known,
+        fresh: program.last.is_some() && !known && !program.hardly_waits(),
+        least: program.least(if config.protects(&process.name, process.cgroup.as_deref()) {
+            0.0
+        } else {
+            config.max_loss_percent / 100.0
+        }),
+    }
+}
