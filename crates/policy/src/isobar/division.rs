@@ -61,7 +61,8 @@ impl Division {
         let scene = predictors.scene;
         let (mut with, mut without) = (scene.base.clone(), scene.base.clone());
         for ((_, unit), (_, mask)) in now.iter().zip(&self.members) {
-            (with.masks[*unit], without.masks[*unit]) = (*mask, u64::MAX);
+            scene.set_ways(&mut with, *unit, *mask);
+            scene.set_ways(&mut without, *unit, u64::MAX);
         }
         let mut predictor = predictors.one();
         let (Some(with), Some(without)) = (predictor.gains(&with), predictor.gains(&without)) else { return true };
@@ -69,8 +70,8 @@ impl Division {
     }
 }
 
-/// Programs of a cache with their units, ascending by pid; not those of other policies, which keep
-/// every way.
+/// Programs of a cache, each with one of its units there, ascending by pid; not those of other
+/// policies, which keep every way.
 pub fn members(seen: &Observation, scene: &Scene, memory: &Memory, llc: usize) -> Vec<(Pid, usize)> {
     let own = |at: usize| !seen.processes[scene.units[at].program].elsewhere;
     let here = |at: &usize| own(*at) && memory.places[scene.base.domains[*at]].llc == llc;
@@ -184,8 +185,8 @@ impl Asked<'_> {
         let masks = capacity.masks([capacity.ways - few, few]);
         let (rest, own) = (masks[0], masks[1]);
         let mut at = scene.base.clone();
-        self.members.iter().for_each(|(_, unit)| at.masks[*unit] = rest);
-        self.order[..streams].iter().for_each(|(_, unit)| at.masks[*unit] = own);
+        self.members.iter().for_each(|(_, unit)| self.scene.set_ways(&mut at, *unit, rest));
+        self.order[..streams].iter().for_each(|(_, unit)| self.scene.set_ways(&mut at, *unit, own));
         let gains = self.predictor.gains(&at).filter(|gains| !scene.harms(gains))?;
         let worth =
             |gains: &[f64]| -> f64 { scene.traits.iter().zip(gains).map(|(one, gain)| one.stake() * ln(*gain)).sum() };

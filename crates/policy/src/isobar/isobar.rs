@@ -229,7 +229,10 @@ impl Isobar {
                     self.goals.push(Goal::new(pid, aim, format!("pages to node {}: {why}", memory.nodes[node])));
                 }
                 match touched.iter_mut().find(|one| one.pid == pid) {
-                    Some(one) => one.carried.extend(own),
+                    Some(one) => {
+                        one.carried.extend(own);
+                        one.pages = one.pages.take().or(was);
+                    }
                     None => touched.push(Touched { pid, carried: own, pages: was }),
                 }
             }

@@ -129,6 +129,46 @@ fn what_harmed_is_taken_back_and_not_tried_again_soon() {
     assert_eq!(seen.processes.iter().map(|process| process.pages.clone()).collect::<Vec<_>>(), before);
 }
 
+/// Two programs of three threads each, torn over both nodes with their pages: one is brought
+/// together in one change, and where all are slower then, every thread and all pages go back.
+#[test]
+fn a_torn_program_comes_together_and_goes_back_whole() {
+    // A third of what a stream misses, so that one controller can serve a whole program.
+    let torn = |tid: u32, cpu: u32, cpi: f64| {
+        let one = stream(tid, cpu, cpi);
+        Thread { llc_misses: one.llc_misses.map(|count| count / 3), ..one }
+    };
+    let three =
+        |pid: u32, cpus: [u32; 3]| process(pid, (0..).zip(cpus).map(|(at, cpu)| torn(pid + at, cpu, 2.0)).collect());
+    let mut seen = observation("node:2 core:3", vec![three(10, [0, 3, 4]), three(20, [1, 2, 5])]);
+    [10, 20].iter().for_each(|pid| with_pages(&mut seen, *pid, &[50_000, 50_000]));
+    seen.free = seen.machine.nodes().iter().map(|node| (node.id, Bytes(16 << 30))).collect();
+    let before: Vec<_> = seen.threads().map(|(_, thread)| thread.cpu).collect();
+    let mut policy = policy(&ENTRY, "ways = false");
+    let mut plans = Vec::new();
+    while plans.len() < 40 && plans.iter().all(|plan: &Plan| plan.actions.is_empty()) {
+        plans.extend(run(policy.as_mut(), &mut seen, 1));
+    }
+    let moved = |plan: &Plan| plan.actions.iter().filter(|action| matches!(action, Action::MoveThread { .. })).count();
+    let begun = plans.last().unwrap();
+    assert!(moved(begun) >= 2 && begun.predictions.len() == 1, "{begun:?}");
+    let whole = |process: &isobar_model::Process| {
+        let nodes: std::collections::BTreeSet<_> =
+            process.threads.iter().map(|thread| thread.cpu.unwrap().0 / 3).collect();
+        nodes.len() == 1
+    };
+    assert!(seen.processes.iter().any(whole), "{begun:?}");
+    for thread in seen.processes.iter_mut().flat_map(|process| &mut process.threads) {
+        let (cpu, tid) = (thread.cpu.unwrap().0, thread.tid.0);
+        *thread = torn(tid, cpu, 4.0);
+    }
+    let after = run(policy.as_mut(), &mut seen, 12);
+    let undone = after.iter().find(|plan| plan.effects.iter().any(|effect| !effect.kept)).expect("taken back");
+    assert_eq!(moved(undone), moved(begun), "{undone:?}");
+    assert!(undone.actions.iter().any(|action| matches!(action, Action::MigratePages { .. })), "{undone:?}");
+    assert_eq!(seen.threads().map(|(_, thread)| thread.cpu).collect::<Vec<_>>(), before);
+}
+
 /// A light program that has just begun to do something else runs on node 0: what another neighbour
 /// would do to it, no one can say, so that threads stay until it has been read for a window again.
 #[test]

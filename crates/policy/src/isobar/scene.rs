@@ -198,6 +198,13 @@ impl Scene {
         unit.threads / num::float_len(self.traits[unit.program].threads.max(1))
     }
 
+    /// Gives ways to the program of a unit in an arrangement: to all threads that it has there.
+    pub fn set_ways(&self, at: &mut Arrangement, unit: usize, mask: u64) {
+        let of = |other: usize| (self.units[other].program, at.domains[other]);
+        let mates: Vec<usize> = (0..self.units.len()).filter(|other| of(*other) == of(unit)).collect();
+        mates.into_iter().for_each(|mate| at.masks[mate] = mask);
+    }
+
     /// Whether a unit can be moved: a program that is on one domain, or a thread of one that is on
     /// several.
     #[must_use]
