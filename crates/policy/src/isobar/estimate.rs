@@ -22,6 +22,8 @@ const NOISE: f64 = 0.03;
 /// Logarithm of the ratio by which a change of the space that a program holds may be wrong: it is
 /// worked out, not read.
 const SPACE_ERROR: f64 = 0.2;
+/// Standard error of a speed of which there are few readings.
+const OF_FEW: f64 = 0.02;
 /// What variances grow by in an epoch, as parts of those known at first: a program that changes
 /// slowly is followed within some minutes.
 const DRIFT: f64 = 0.003;
@@ -118,6 +120,16 @@ impl Reuse {
         self.elasticity = (self.elasticity + gain * (-misses - self.elasticity * space)).clamp(0.0, 0.9);
         self.variance = (self.variance * (1.0 - gain * space)).max(1e-4);
     }
+}
+
+/// Mean and standard error; half a per cent at least, which counters of a second do not tell apart,
+/// and more where values are too few to tell.
+#[must_use]
+pub fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let count = isobar_model::num::float_len(values.len()).max(1.0);
+    let mean = values.iter().sum::<f64>() / count;
+    let spread = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (count - 1.0).max(1.0);
+    (mean, (spread / count).sqrt().max(if values.len() < 3 { OF_FEW } else { 0.005 }))
 }
 
 #[cfg(test)]

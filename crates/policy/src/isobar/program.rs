@@ -2,7 +2,7 @@
 //! like that, and what became of changes to it.
 
 use super::curves::Beyond;
-use super::estimate::{Cpi, Reuse};
+use super::estimate::{Cpi, Reuse, mean_and_error};
 use super::math::{exp, ln};
 use isobar_model::{Cgroup, Pid, Seconds};
 use std::sync::Arc;
@@ -27,8 +27,6 @@ const AHEAD: f64 = 60.0;
 /// Logarithm of the ratio up to which two readings agree: what counters of a second leave to
 /// chance.
 const AGREE: f64 = 0.05;
-/// Standard error of a speed of which there are few readings.
-const OF_FEW: f64 = 0.02;
 /// Part of its pages that is remote and stays, in epochs in a row, of a program whose pages the
 /// kernel leaves where they are.
 const STAYING: u32 = 8;
@@ -314,16 +312,6 @@ impl Program {
 fn expected(lasted: f64) -> f64 {
     let mean = lasted * ln(1.0 + AHEAD / lasted.max(1e-9));
     mean.max(lasted)
-}
-
-/// Mean and standard error; half a per cent at least, which counters of a second do not tell apart,
-/// and more where values are too few to tell.
-#[must_use]
-pub fn mean_and_error(values: &[f64]) -> (f64, f64) {
-    let count = isobar_model::num::float_len(values.len()).max(1.0);
-    let mean = values.iter().sum::<f64>() / count;
-    let spread = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (count - 1.0).max(1.0);
-    (mean, (spread / count).sqrt().max(if values.len() < 3 { OF_FEW } else { 0.005 }))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::predict::{Predictor, Predictors, solutions};
 use super::prices::Prices;
 use super::rough::Rough;
 use super::scene::{Arrangement, Scene};
-use super::step::{Step, away};
+use super::step::{Step, away, with};
 use super::weigh::{Found, LOOKED, Round, wanted, worth};
 use isobar_model::num;
 
@@ -154,17 +154,16 @@ fn best(
     let cost = |step: &Step| if round.config.cost { step.cost(scene, &scene.base) } else { 0.0 };
     let mut trial = at.clone();
     let before = rough.value(at);
-    let mut ranked: Vec<(f64, Step)> = Vec::with_capacity(LOOKED);
+    let mut ranked: Vec<(f64, Vec<Step>)> = Vec::with_capacity(LOOKED);
     for step in promising(steps, at, round.passed, rough, predictor, cost) {
         trial.clone_from(at);
         step.apply(scene, memory, &mut trial);
-        ranked.push((rough.value(&trial) - before - cost(&step), step));
+        ranked.push((rough.value(&trial) - before - cost(&step), vec![step]));
     }
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     // Of changes that look the same, such as those of equal programs, one is enough.
     ranked.dedup_by(|a, b| (a.0 - b.0).abs() < 1e-9 * b.0.abs().max(1.0));
-    let ranked = ranked.into_iter().filter(|(score, _)| *score > 0.0).map(|(_, step)| vec![step]);
-    round.best(ranked, predictor, |steps| with(steps, at, scene, memory))
+    round.best(ranked, at, predictor)
 }
 
 /// Of ways to bring programs together the one that pays most, by the equations.
@@ -178,18 +177,10 @@ fn best_together(
     let (scene, memory) = (predictor.scene(), predictor.memory());
     let before = rough.value(at);
     let open = ways.into_iter().filter(|steps| !steps.first().is_none_or(round.passed)).take(LOOKED);
-    let score = |steps: Vec<Step>| (rough.value(&with(&steps, at, scene, memory)) - before, steps);
+    let score = |steps: Vec<Step>| (rough.value(&with(&steps, scene, memory, at)) - before, steps);
     let mut ranked: Vec<(f64, Vec<Step>)> = open.map(score).collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let ranked = ranked.into_iter().filter(|(score, _)| *score > 0.0).map(|(_, steps)| steps);
-    round.best(ranked, predictor, |steps| with(steps, at, scene, memory))
-}
-
-/// An arrangement with changes.
-fn with(steps: &[Step], at: &Arrangement, scene: &Scene, memory: &Memory) -> Arrangement {
-    let mut trial = at.clone();
-    steps.iter().for_each(|step| step.apply(scene, memory, &mut trial));
-    trial
+    round.best(ranked, at, predictor)
 }
 
 /// Makes a change that pays for others that are alike as well: for more and more of them at once

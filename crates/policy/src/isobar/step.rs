@@ -79,6 +79,14 @@ impl Step {
     }
 }
 
+/// An arrangement with changes, one after another.
+#[must_use]
+pub fn with(steps: &[Step], scene: &Scene, memory: &Memory, at: &Arrangement) -> Arrangement {
+    let mut changed = at.clone();
+    steps.iter().for_each(|step| step.apply(scene, memory, &mut changed));
+    changed
+}
+
 /// Pages of a program that are not on a node.
 #[must_use]
 pub fn away(scene: &Scene, arrangement: &Arrangement, program: usize, node: usize) -> f64 {

@@ -4,10 +4,10 @@ use super::config::Config;
 use super::math::ln;
 use super::predict::Predictor;
 use super::scene::{Arrangement, Scene};
-use super::step::Step;
+use super::step::{Step, with};
 
 /// Changes that the equations are asked about in each round.
-pub const ASKED: usize = 5;
+const ASKED: usize = 5;
 /// Changes that the rough look is asked about in each round.
 pub const LOOKED: usize = 32;
 
@@ -39,23 +39,27 @@ pub struct Found {
 }
 
 impl Round<'_> {
-    /// The changes, of some that are one or several steps each, that pay most by the equations; and
-    /// the first steps of those that do not pay. `apply` makes the arrangement with them.
+    /// The changes, of some that are one or several steps each, that pay most by the equations from
+    /// an arrangement; and the first steps of those that do not pay. `ranked`: best first, each
+    /// with what a rough look saw in it; of those that look well a few are asked about.
     pub fn best(
         &self,
-        ranked: impl Iterator<Item = Vec<Step>>,
+        ranked: Vec<(f64, Vec<Step>)>,
+        at: &Arrangement,
         predictor: &mut Predictor<'_>,
-        with: impl Fn(&[Step]) -> Arrangement,
     ) -> (Option<Found>, Vec<Step>) {
-        let scene = predictor.scene();
+        let (scene, memory) = (predictor.scene(), predictor.memory());
         let mut best: Option<(f64, Found)> = None;
         let mut refused = Vec::new();
-        for steps in ranked.take(ASKED) {
+        for (_, steps) in ranked.into_iter().filter(|(score, _)| *score > 0.0).take(ASKED) {
             if predictor.solved >= self.most {
                 break;
             }
             refused.extend(steps.first().copied());
-            let Some(gains) = predictor.gains(&with(&steps)).filter(|gains| !scene.harms(gains)) else { continue };
+            let Some(gains) = predictor.gains(&with(&steps, scene, memory, at)).filter(|gains| !scene.harms(gains))
+            else {
+                continue;
+            };
             let value = worth(scene, &gains);
             let net = self.net(&steps, value, scene);
             if net <= wanted(&steps, scene, self.margin) {

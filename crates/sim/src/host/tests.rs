@@ -174,13 +174,19 @@ fn what_resctrl_would_refuse_is_refused_in_words() {
     assert_eq!(outcomes[3], ActionOutcome::Vanished);
 }
 
+/// On two nodes of four cores, of two hardware threads each that together do 1.3 times what one
+/// does.
+fn on_shared_cores(apps: &[(&str, &str)]) -> Workload {
+    let machine = include_str!("../../../../machines/nehalem-2x4.toml");
+    let machine = format!("smt = {{ threads = 2, throughput = 1.3 }}\n{machine}");
+    let machine = std::sync::Arc::new(crate::MachineSpec::from_toml("m.toml", &machine).unwrap());
+    Workload { machine, ..on_barcelona(apps) }
+}
+
 /// Two threads of povray, which hardly misses, on one core: together 1.3 times what one does alone.
 #[test]
 fn siblings_share_a_core() {
-    let smt = include_str!("../../../../machines/nehalem-2x4.toml");
-    let smt = format!("smt = {{ threads = 2, throughput = 1.3 }}\n{smt}");
-    let mut all = on_barcelona(&[("povray", "count = 2")]);
-    all.machine = std::sync::Arc::new(crate::MachineSpec::from_toml("m.toml", &smt).unwrap());
+    let all = on_shared_cores(&[("povray", "count = 2")]);
     let on = |cpus: [u32; 2]| {
         let mut machine = SimMachine::new(&all, 1);
         machine.apply(&plan(vec![to(1000, cpus[0]), to(1001, cpus[1])])).unwrap();
@@ -195,10 +201,7 @@ fn siblings_share_a_core() {
 /// they are bound.
 #[test]
 fn threads_that_share_a_core_are_parted_while_a_core_is_idle() {
-    let smt = include_str!("../../../../machines/nehalem-2x4.toml");
-    let smt = format!("smt = {{ threads = 2, throughput = 1.3 }}\n{smt}");
-    let mut all = on_barcelona(&[("povray", "count = 4")]);
-    all.machine = std::sync::Arc::new(crate::MachineSpec::from_toml("m.toml", &smt).unwrap());
+    let all = on_shared_cores(&[("povray", "count = 4")]);
     let mut machine = SimMachine::new(&all, 1);
     let cores = |machine: &SimMachine| {
         let topology = &machine.workload.machine.topology;
