@@ -28,14 +28,16 @@ fn check_round_trip(ledger: &Ledger) {
 /// A move of a known thread and one of a new thread, then everything is forgotten.
 fn check_moves(ledger: &mut Ledger) {
     let one: CpuSet = [CpuId(1)].into_iter().collect();
+    let some: CpuSet = [CpuId(1), CpuId(3)].into_iter().collect();
     let pids: Vec<(Pid, u64)> = ledger.processes.iter().map(|(pid, process)| (*pid, process.start)).collect();
     for (pid, pid_start) in pids.into_iter().chain([(Pid(7), 70)]) {
         let original = Original { cpus: one.clone(), pinned: false };
-        let entry = Entry { pid, pid_start, tid: Tid(pid.0), tid_start: 3, original, placed: None, cpu: CpuId(1) };
+        let (tid, cpu, mask) = (Tid(pid.0), CpuId(1), if pid.0 % 2 == 0 { one.clone() } else { some.clone() });
+        let entry = Entry { pid, pid_start, tid, tid_start: 3, original, placed: None, cpu, mask };
         ledger.intend(&entry, 9);
-        ledger.done(&entry);
+        ledger.done(&entry, &entry.mask);
         let thread = ledger.thread(pid, entry.tid, 3);
-        assert!(thread.is_some_and(|thread| thread.is_ours(&one)), "a move that was done is not known");
+        assert!(thread.is_some_and(|thread| thread.is_ours(&entry.mask)), "a move that was done is not known");
         ledger.undone(&entry);
         ledger.forget(pid, entry.tid);
         assert!(ledger.thread(pid, entry.tid, 3).is_none(), "a thread that was forgotten is known");

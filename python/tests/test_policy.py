@@ -96,6 +96,7 @@ def test_an_exception_is_reported_with_its_traceback(workloads):
         (lambda seen: [Move(next(seen.threads()), cpu=999, reason="far")], "999"),
         (lambda seen: [Move(next(seen.threads()), cpu=0, reason="")], "reason"),
         (lambda seen: [Move(next(seen.threads()), cpu="0", reason="text")], "actions[0]"),
+        (lambda seen: [Move(next(seen.threads()), cpu=0, reason="beside", cpus=[1, 2])], "lacks cpu 0"),
         (lambda seen: ["move"], "expected actions"),
         (lambda seen: 3, "not iterable"),
         (lambda seen: [Move(thread, cpu=0, reason="twice") for thread in [next(seen.threads())] * 2], "twice"),

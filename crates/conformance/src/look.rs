@@ -132,7 +132,12 @@ pub fn held(pages: &NodeMap<Pages>) -> NodeMap<Pages> {
 
 /// Binds a thread to a CPU.
 pub fn move_thread(pid: Pid, tid: Tid, cpu: CpuId) -> Action {
-    Action::MoveThread { pid, tid, cpu, reason: "conformance".to_owned() }
+    Action::MoveThread { pid, tid, cpu, cpus: None, reason: "conformance".to_owned() }
+}
+
+/// Sends a thread to a CPU, and lets the kernel balance it among some from then on.
+pub fn move_among(pid: Pid, tid: Tid, cpu: CpuId, cpus: &CpuSet) -> Action {
+    Action::MoveThread { pid, tid, cpu, cpus: Some(cpus.clone()), reason: "conformance".to_owned() }
 }
 
 /// Moves any resident pages of a process.

@@ -3,11 +3,11 @@
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
-    act, act_done, affinities, eventually, gives_reason, home, move_thread, next_sample, only, process, sample, thread,
-    two_cpus, wishes, with_one, without_effect,
+    act, act_done, affinities, eventually, gives_reason, home, move_among, move_thread, next_sample, only, process,
+    sample, thread, two_cpus, wishes, with_one, without_effect,
 };
 use crate::verdict::{Assertion, Checked, Stop, ensure};
-use isobar_model::{ActionOutcome, CpuId, Machine, Pid, Tid};
+use isobar_model::{ActionOutcome, CpuId, CpuSet, Machine, Pid, Tid};
 
 pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
     vec![
@@ -17,6 +17,7 @@ pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
         ("move: samples still show what the owner wants, not our mask", owners_wishes_stand),
         ("move: twice to the same CPU is harmless", twice_is_harmless),
         ("move: a thread that was moved can be moved again", moved_again),
+        ("move: a thread may be let run on several CPUs, and stays among them", some_may_be_used),
         ("move: a sleeping thread is bound too", sleepers_are_bound),
         ("move: a thread that its owner pinned is left alone", the_pinned_are_left_alone),
         ("move: a thread or process that never was is left alone", strangers_are_no_error),
@@ -129,6 +130,34 @@ fn moved_again<B: Bench>(bench: &B) -> Checked {
     }
     stage.machine().restore()?;
     ensure!(affinities(&mut stage, &who) == original, "after many moves restore does not find back to {original:?}");
+    Ok(())
+}
+
+fn some_may_be_used<B: Bench>(bench: &B) -> Checked {
+    let (first, last) = two_cpus(bench)?;
+    let both: CpuSet = [first, last].into_iter().collect();
+    let (mut stage, who) = with_one(bench, Subject::busy(2, home(bench)?))?;
+    let tid = who.threads[0];
+    let original = affinities(&mut stage, &who);
+    let before = wishes(&next_sample(&mut stage)?, &who)?;
+    // Among both, alone on one, among both again, and once more.
+    for among in [true, false, true, true] {
+        let action = if among { move_among(who.pid, tid, last, &both) } else { move_thread(who.pid, tid, first) };
+        act_done(&mut stage, action)?;
+        let may = if among { both.clone() } else { only(first) };
+        for _ in 0..2 {
+            let sample = next_sample(&mut stage)?;
+            let seen = thread(&sample, who.pid, tid)?.cpu;
+            ensure!(seen.is_some_and(|cpu| may.contains(cpu)), "thread {tid} may use {may}, the sample shows {seen:?}");
+            let after = wishes(&sample, &who)?;
+            ensure!(after == before, "owners wanted {before:?}, and after our move {after:?}");
+        }
+        let affinity = stage.affinity(who.pid, tid);
+        ensure!(affinity.as_ref().is_none_or(|its| *its == may), "thread {tid} may use {affinity:?} instead of {may}");
+    }
+    stage.machine().restore()?;
+    let restored = affinities(&mut stage, &who);
+    ensure!(restored == original, "it was {original:?} before, and {restored:?} after restore");
     Ok(())
 }
 

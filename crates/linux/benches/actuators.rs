@@ -80,7 +80,7 @@ fn threads(criterion: &mut Criterion) {
 fn request(process: &Kept, cpu: CpuId) -> ThreadMove {
     let (pid, tid) = (Pid(process.0.id()), Tid(process.0.id()));
     let start = identity::process(pid).unwrap().start;
-    ThreadMove { pid, pid_start: start, tid, tid_start: start, cpu, pinned: false }
+    ThreadMove { pid, pid_start: start, tid, tid_start: start, cpu, cpus: None, pinned: false }
 }
 
 fn pages(criterion: &mut Criterion) {

@@ -103,7 +103,7 @@ fn what_may_have_been_missed_is_reported_and_left_alone() {
     stranger.pin(scene.second);
     let report = actuators.restore().unwrap();
     assert_eq!((report.restored, report.inherited, stranger.mask()), (1, 0, only(scene.second)));
-    let named = format!("process {} (sleep) stays bound to a CPU that isobar had given", stranger.pid());
+    let named = format!("process {} (sleep) stays bound to CPUs that isobar had given", stranger.pid());
     assert!(report.remarks.iter().any(|remark| remark.contains(&named)), "{:?}", report.remarks);
 }
 

@@ -79,7 +79,7 @@ fn full(programs: Vec<ProgramView>) -> View {
 fn shown(view: &View) -> Vec<Family> {
     let machine = isobar_model::topology::synthetic::synthetic("node:2 core:4").unwrap();
     let seen = Observation::bare(Arc::new(machine), vec![]);
-    let action = Action::MoveThread { pid: Pid(1), tid: Tid(1), cpu: CpuId(0), reason: "because".into() };
+    let action = Action::MoveThread { pid: Pid(1), tid: Tid(1), cpu: CpuId(0), cpus: None, reason: "because".into() };
     let effect = |kept, measured| Effect { kept, measured, ..Effect::default() };
     let plan = Plan {
         actions: vec![action.clone(), action],

@@ -100,8 +100,8 @@ pub struct Thread {
     /// Whether its owner narrowed its affinity: it is seen, and not moved.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
-    /// Whether a plan bound it to the CPU that it is on; `Some(false)`: the kernel's scheduler may
-    /// move it any time.
+    /// Whether a plan bound it to the CPU that it is on, or to some around it; `Some(false)`: the
+    /// kernel's scheduler may move it any time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<bool>,
     /// Whether it is a virtual CPU: it runs a guest of its process.

@@ -2,6 +2,7 @@
 //! and the report print that reason.
 
 use crate::change::{Effect, Prediction};
+use crate::cpuset::CpuSet;
 use crate::ids::{CpuId, LlcId, NodeId, Pid, Tid};
 use crate::serial;
 use crate::units::Pages;
@@ -99,14 +100,18 @@ const PAUSED: &str = "paused: nothing is decided until `isobar resume`";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Action {
-    /// Let a thread run on one CPU only.
+    /// Let a thread run on one CPU only, or on some among which the kernel may balance it.
     MoveThread {
         /// its process
         pid: Pid,
         /// the thread
         tid: Tid,
-        /// the CPU
+        /// the CPU that it goes to
         cpu: CpuId,
+        /// the CPUs that it may run on from then on, `cpu` among them; `None`: `cpu` alone. One
+        /// that has been given these before stays on that of them where the kernel has put it
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cpus: Option<CpuSet>,
         /// why, in words
         reason: String,
     },
@@ -240,7 +245,7 @@ mod tests {
     use super::*;
 
     fn moved(tid: u32) -> Action {
-        Action::MoveThread { pid: Pid(1), tid: Tid(tid), cpu: CpuId(0), reason: "because".into() }
+        Action::MoveThread { pid: Pid(1), tid: Tid(tid), cpu: CpuId(0), cpus: None, reason: "because".into() }
     }
 
     /// Five actions, of which the second and the fourth go: `0 2 4` become `0 1 2`.

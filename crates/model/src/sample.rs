@@ -91,8 +91,8 @@ pub struct ThreadSample {
     pub allowed: Option<CpuSet>,
     /// Whether its owner narrowed its affinity within its cpuset.
     pub pinned: bool,
-    /// Whether the machine holds it on one CPU since it was moved there, so that the kernel's
-    /// scheduler cannot move it on; `None` where that is not known.
+    /// Whether the machine holds it on the CPU that it was moved to, or on some around it, so that
+    /// the kernel's scheduler cannot move it on; `None` where that is not known.
     pub bound: Option<bool>,
     /// Whether it is a virtual CPU: it runs a guest of its process.
     pub vcpu: bool,

@@ -2,6 +2,7 @@
 //! every policy, and the command checks it again before it acts.
 
 use crate::change::Prediction;
+use crate::cpuset::CpuSet;
 use crate::ids::{CpuId, LlcId, NodeId, Pid, Tid};
 use crate::observation::{Observation, Process};
 use crate::plan::{Action, NodeWeight, Plan, PlanPart};
@@ -28,6 +29,9 @@ pub enum PlanFault {
     /// a CPU that the thread may not use
     #[error("thread {0} may not run on cpu {1}")]
     NotAllowed(Tid, CpuId),
+    /// a CPU that is not among those that the thread may run on afterwards
+    #[error("`cpus` of thread {0} lacks cpu {1}, to which it goes")]
+    Outside(Tid, CpuId),
     /// a thread that its owner pinned
     #[error("thread {0} was pinned by its owner")]
     Pinned(Tid),
@@ -117,7 +121,7 @@ impl<'a> Check<'a> {
             return Err(PlanFault::NoReason(index));
         }
         match action {
-            Action::MoveThread { pid, tid, cpu, .. } => self.thread(*pid, *tid, *cpu),
+            Action::MoveThread { pid, tid, cpu, cpus, .. } => self.thread(*pid, *tid, *cpu, cpus.as_ref()),
             Action::MigratePages { pid, from, to, pages, .. } => self.pages(*pid, *from, *to, pages.0),
             Action::WithdrawPages { pid, from, to, .. } => self.withdrawal(*pid, *from, *to),
             Action::SetWays { llc, way_mask, memory_bandwidth_percent, threads, .. } => {
@@ -133,15 +137,20 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn thread(&mut self, pid: Pid, tid: Tid, cpu: CpuId) -> Result<(), PlanFault> {
+    fn thread(&mut self, pid: Pid, tid: Tid, cpu: CpuId, cpus: Option<&CpuSet>) -> Result<(), PlanFault> {
         let thread = self.seen.thread(pid, tid).ok_or(PlanFault::UnknownThread(pid, tid))?;
         self.own(tid)?;
-        self.seen.machine.cpu(cpu).ok_or(PlanFault::UnknownCpu(cpu))?;
+        let others = || cpus.into_iter().flat_map(CpuSet::iter);
+        let all = || std::iter::once(cpu).chain(others());
+        all().try_for_each(|cpu| self.seen.machine.cpu(cpu).map(|_| ()).ok_or(PlanFault::UnknownCpu(cpu)))?;
         if thread.pinned {
             return Err(PlanFault::Pinned(tid));
         }
-        if !thread.may_run_on(cpu) {
+        if let Some(cpu) = all().find(|cpu| !thread.may_run_on(*cpu)) {
             return Err(PlanFault::NotAllowed(tid, cpu));
+        }
+        if cpus.is_some_and(|cpus| !cpus.contains(cpu)) {
+            return Err(PlanFault::Outside(tid, cpu));
         }
         if self.moved.insert(tid) { Ok(()) } else { Err(PlanFault::MovedTwice(tid)) }
     }
@@ -235,7 +244,13 @@ mod tests {
     }
 
     fn to(tid: u32, cpu: u32) -> Action {
-        Action::MoveThread { pid: Pid(1), tid: Tid(tid), cpu: CpuId(cpu), reason: "because".into() }
+        Action::MoveThread { pid: Pid(1), tid: Tid(tid), cpu: CpuId(cpu), cpus: None, reason: "because".into() }
+    }
+
+    /// Thread 2 to CPU 1, and from then on among some.
+    fn among(cpus: &str) -> Action {
+        let cpus = Some(cpus.parse().unwrap());
+        Action::MoveThread { pid: Pid(1), tid: Tid(2), cpu: CpuId(1), cpus, reason: "because".into() }
     }
 
     fn migrate(to: u32, pages: u64) -> Action {
@@ -304,13 +319,17 @@ mod tests {
         assert_eq!(fault(vec![to(2, 9)]), Some(PlanFault::UnknownCpu(CpuId(9))));
         assert_eq!(fault(vec![to(2, 2)]), Some(PlanFault::NotAllowed(Tid(2), CpuId(2))));
         assert_eq!(fault(vec![to(2, 1), to(2, 0)]), Some(PlanFault::MovedTwice(Tid(2))));
+        assert_eq!(fault(vec![among("0-1")]), None);
+        assert_eq!(fault(vec![among("0")]), Some(PlanFault::Outside(Tid(2), CpuId(1))));
+        assert_eq!(fault(vec![among("1-2")]), Some(PlanFault::NotAllowed(Tid(2), CpuId(2))));
+        assert_eq!(fault(vec![among("1,9")]), Some(PlanFault::UnknownCpu(CpuId(9))));
         assert_eq!(fault(vec![migrate(0, 1)]), Some(PlanFault::EmptyMigration(Pid(1))));
         assert_eq!(fault(vec![migrate(1, 6), migrate(1, 5)]), Some(PlanFault::TooManyPages(Pid(1), NodeId(0), 11)));
         let withdraw = |pid, to| Action::WithdrawPages { pid: Pid(pid), from: None, to, reason: "because".into() };
         assert_eq!(fault(vec![withdraw(1, None)]), None);
         assert_eq!(fault(vec![withdraw(7, None)]), Some(PlanFault::UnknownProcess(Pid(7))));
         assert_eq!(fault(vec![withdraw(1, Some(NodeId(9)))]), Some(PlanFault::UnknownNode(NodeId(9))));
-        let silent = Action::MoveThread { pid: Pid(1), tid: Tid(2), cpu: CpuId(1), reason: " ".into() };
+        let silent = Action::MoveThread { pid: Pid(1), tid: Tid(2), cpu: CpuId(1), cpus: None, reason: " ".into() };
         assert_eq!(fault(vec![silent]), Some(PlanFault::NoReason(0)));
         let slowed = |mask, percent| Action::SetWays {
             llc: LlcId(0),

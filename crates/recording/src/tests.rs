@@ -36,7 +36,7 @@ fn sample(machine: &Arc<Topology>, second: u64, threads: u32) -> Sample {
 }
 
 fn plan(second: u64) -> Plan {
-    let action = Action::MoveThread { pid: Pid(7), tid: Tid(1), cpu: CpuId(0), reason: "because".into() };
+    let action = Action::MoveThread { pid: Pid(7), tid: Tid(1), cpu: CpuId(0), cpus: None, reason: "because".into() };
     let programs = vec![Gain { pid: Pid(7), gain: 0.1 }];
     Plan {
         predictions: vec![Prediction { change: second, actions: vec![0], gain: 0.1, programs: programs.clone() }],

@@ -37,7 +37,7 @@ fn plan(second: u64) -> Plan {
     let mut plan = Plan { notes: vec!["all is well".into()], ..Plan::nothing("isobar") };
     if second == 10 {
         let reason = "it pays".to_owned();
-        plan.actions.push(Action::MoveThread { pid: Pid(7), tid: Tid(7), cpu: CpuId(2), reason });
+        plan.actions.push(Action::MoveThread { pid: Pid(7), tid: Tid(7), cpu: CpuId(2), cpus: None, reason });
         plan.predictions.push(Prediction { change: 1, actions: vec![0], gain: 0.25, programs: programs.clone() });
     }
     if second == 14 {

@@ -210,7 +210,7 @@ mod tests {
     use isobar_model::{Capabilities, Gain, Outcome, PageSelection, Plan, Prediction};
 
     fn to_cpu(tid: u32, cpu: u32) -> Action {
-        Action::MoveThread { pid: Pid(1), tid: Tid(tid), cpu: CpuId(cpu), reason: "room \u{1b}[2J".into() }
+        Action::MoveThread { pid: Pid(1), tid: Tid(tid), cpu: CpuId(cpu), cpus: None, reason: "room \u{1b}[2J".into() }
     }
 
     fn pages(count: u64) -> Action {

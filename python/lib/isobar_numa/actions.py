@@ -20,14 +20,17 @@ class Action:
 
 @dataclass(frozen=True)
 class Move(Action):
-    """Binds a thread to a CPU."""
+    """Binds a thread to a CPU; with `cpus` it goes to `cpu`, which is among them, and the kernel may
+    balance it among them from then on."""
 
     thread: Thread
     cpu: int
     reason: str
+    cpus: Sequence[int] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        where = {"pid": self.thread.pid, "tid": self.thread.tid, "cpu": self.cpu}
+        among = {} if self.cpus is None else {"cpus": list(self.cpus)}
+        where = {"pid": self.thread.pid, "tid": self.thread.tid, "cpu": self.cpu, **among}
         return {"kind": "move_thread", **where, "reason": self.reason}
 
 

@@ -34,7 +34,10 @@ impl Policy for Mover {
             for_thread: None,
             reason: reason(),
         };
-        let actions = vec![Action::MoveThread { pid: Pid(10), tid: Tid(11), cpu: CpuId(2), reason: reason() }, migrate];
+        let actions = vec![
+            Action::MoveThread { pid: Pid(10), tid: Tid(11), cpu: CpuId(2), cpus: None, reason: reason() },
+            migrate,
+        ];
         Plan { actions, notes: vec!["steady".into()], ..Plan::nothing("mover") }
     }
 }

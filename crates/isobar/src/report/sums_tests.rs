@@ -40,7 +40,7 @@ fn said(actions: Vec<Action>, outcomes: Option<Vec<ActionOutcome>>, each: bool) 
 }
 
 fn moved(pid: u32, tid: u32, cpu: u32, reason: &str) -> Action {
-    Action::MoveThread { pid: Pid(pid), tid: Tid(tid), cpu: CpuId(cpu), reason: reason.to_owned() }
+    Action::MoveThread { pid: Pid(pid), tid: Tid(tid), cpu: CpuId(cpu), cpus: None, reason: reason.to_owned() }
 }
 
 #[test]

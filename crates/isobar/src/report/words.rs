@@ -105,8 +105,10 @@ pub(super) fn spread(node: NodeId, weights: &[NodeWeight]) -> String {
 /// An action without its reason: `move thread 12 of process 10 (mysqld) to cpu 3`.
 pub fn action_in_words(action: &Action, seen: &Observation) -> String {
     match action {
-        Action::MoveThread { pid, tid, cpu, .. } => {
-            format!("move {} to cpu {cpu}{}", thread_named(*pid, *tid, seen), place(*cpu, &seen.machine))
+        Action::MoveThread { pid, tid, cpu, cpus, .. } => {
+            let thread = thread_named(*pid, *tid, seen);
+            let among = cpus.as_ref().map(|cpus| format!(" among {cpus}")).unwrap_or_default();
+            format!("move {thread} to cpu {cpu}{among}{}", place(*cpu, &seen.machine))
         }
         Action::MigratePages { pid, from, to, pages, select, .. } => {
             let which = match select {

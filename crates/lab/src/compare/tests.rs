@@ -23,6 +23,7 @@ impl Policy for Spread {
             pid: process.pid,
             tid: thread.tid,
             cpu: if self.far { CpuId(999) } else { cpus[rank % cpus.len()] },
+            cpus: None,
             reason: "by rank".into(),
         });
         Plan { actions: actions.collect(), ..Plan::nothing("spread") }

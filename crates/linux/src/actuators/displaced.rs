@@ -7,6 +7,7 @@
 //! good.
 
 use super::entries::Original;
+use super::given::Given;
 use crate::kernel::affinity::{self, is_pinned};
 use crate::kernel::cgroup::Cpusets;
 use crate::kernel::cpu_model::online_cpus;
@@ -20,6 +21,31 @@ use std::io;
 pub fn is_displaced(pid: Pid, tid: Tid, mask: &CpuSet, ours: &CpuSet) -> bool {
     let outside = mask.intersection(ours).is_empty();
     outside && online_cpus().is_some_and(|online| is_whole(mask, ours, permitted(pid, tid).as_ref(), &online))
+}
+
+/// The mask that was asked for of a thread: of those `given` the one of which CPUs that went
+/// offline and its cpuset have left this mask, where there is one; else this mask.
+#[must_use]
+pub fn asked_for<'a>(pid: Pid, tid: Tid, mask: &CpuSet, given: impl Iterator<Item = &'a Given>) -> CpuSet {
+    let is_wider = |wide: &&CpuSet| mask.is_subset(wide) && mask != *wide && !mask.is_empty();
+    let wider: Vec<&CpuSet> = given.flat_map(Given::several).filter(is_wider).collect();
+    let online = if wider.is_empty() { None } else { online_cpus() };
+    let Some(online) = online else { return mask.clone() };
+    let permitted = permitted(pid, tid);
+    let asked = wider.into_iter().find(|wide| *mask == left_of(wide, permitted.as_ref(), &online));
+    asked.unwrap_or(mask).clone()
+}
+
+/// Whether a thread with this mask has it from us: as we set it, or what is left of it.
+#[must_use]
+pub fn is_given(pid: Pid, tid: Tid, mask: &CpuSet, ours: &Given) -> bool {
+    ours.contains(mask) || ours.contains(&asked_for(pid, tid, mask, std::iter::once(ours)))
+}
+
+/// What the kernel makes of a mask that was asked for.
+fn left_of(given: &CpuSet, permitted: Option<&CpuSet>, online: &CpuSet) -> CpuSet {
+    let online = given.intersection(online);
+    permitted.map_or(online.clone(), |permitted| online.intersection(permitted))
 }
 
 /// Whether its owner narrowed a thread to this mask within its cpuset, as the cpuset is now.
@@ -81,6 +107,20 @@ mod tests {
         assert!(!displaced("0-3", None), "its owner chose CPUs, without any cpuset");
         // CPU 4 went offline, and the cpuset with it.
         assert!(is_whole(&set("0-3,5-7"), &ours, None, &set("0-3,5-7")));
+    }
+
+    #[test]
+    fn of_several_cpus_those_that_are_left_are_ours_still() {
+        let left = |online: &str, permitted: Option<&str>| {
+            left_of(&set("0-3"), permitted.map(set).as_ref(), &set(online)).to_string()
+        };
+        assert_eq!(left("0-7", None), "0-3");
+        assert_eq!(left("0-1,3-7", None), "0-1,3", "CPU 2 went offline");
+        assert_eq!(left("0-7", Some("2-5")), "2-3", "the cpuset left CPUs 0 and 1");
+        let own = identity::own_pid();
+        assert!(is_given(own, Tid(own.0), &set("0-3"), &Given::one(&set("0-3"))));
+        assert!(!is_given(own, Tid(own.0), &set("900"), &Given::one(&set("900-901"))), "CPU 901 went, and 900 stayed?");
+        assert!(!is_given(own, Tid(own.0), &set("0"), &Given::one(&set("1"))));
     }
 
     #[test]

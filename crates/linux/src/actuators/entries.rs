@@ -1,6 +1,7 @@
 //! What the state file records of one process and of one thread, and how their masks are
 //! distinguished from their owners'. Pure.
 
+use super::given::Given;
 use isobar_model::{CpuId, CpuSet, NodeId, Pages, Pid, Tid};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -14,10 +15,9 @@ pub struct ProcessEntry {
     /// When we first changed a thread of it; younger threads and children may have inherited a mask
     /// of ours.
     pub since: u64,
-    /// The CPUs that a task may have inherited from one of its threads: those that we put its
-    /// threads on, until long after.
-    #[serde(with = "cpu_list")]
-    pub history: CpuSet,
+    /// The masks that a task may have inherited from one of its threads: those that we gave its
+    /// threads, until long after.
+    pub history: Given,
     /// What a task gets that inherited a mask of ours: the widest mask among the threads that we
     /// moved.
     pub original: Original,
@@ -31,10 +31,10 @@ pub struct ProcessEntry {
     pub main: CpuSet,
     /// The threads that we moved.
     pub threads: BTreeMap<Tid, ThreadEntry>,
-    /// The CPUs of threads that were put back just now, whose records are gone: what they had made
-    /// until then still has their masks.
+    /// The masks of threads that were put back just now, whose records are gone: what they had made
+    /// until then still has them.
     #[serde(skip)]
-    pub put_back: CpuSet,
+    pub put_back: Given,
 }
 
 /// A thread whose affinity its owner has set.
@@ -55,10 +55,9 @@ pub struct ThreadEntry {
     pub start: u64,
     /// What it had before.
     pub original: Original,
-    /// The CPUs one of which is its whole mask now, if no one else changed it: the one that we set
-    /// last, and while a move is under way also the next.
-    #[serde(with = "cpu_list")]
-    pub ours: CpuSet,
+    /// The masks one of which it has now, if no one else changed it: the one that we set last, and
+    /// while a move is under way also those that are set next.
+    pub ours: Given,
 }
 
 /// An affinity before our change.
@@ -99,10 +98,22 @@ pub struct Entry {
     pub tid_start: u64,
     /// what it had before any change of ours
     pub original: Original,
-    /// the CPU that we put it on earlier, when it is still there
-    pub placed: Option<CpuId>,
+    /// what we gave it earlier, when it still has that
+    pub placed: Option<Given>,
     /// the CPU that we are about to put it on
     pub cpu: CpuId,
+    /// the CPUs that it may run on then, `cpu` among them
+    pub mask: CpuSet,
+}
+
+impl Entry {
+    /// The masks that it has one after another: the CPU alone, so that it is there, then the others
+    /// with it.
+    pub fn masks(&self) -> impl Iterator<Item = CpuSet> + '_ {
+        let only: CpuSet = [self.cpu].into_iter().collect();
+        let all = (self.mask != only).then(|| self.mask.clone());
+        std::iter::once(only).chain(all)
+    }
 }
 
 impl ProcessEntry {
@@ -115,18 +126,16 @@ impl ProcessEntry {
     /// Whether a thread of this process has this mask from us, or had it until we put it back.
     #[must_use]
     pub fn gave(&self, mask: &CpuSet) -> bool {
-        let put_back = mask.len() == 1 && mask.is_subset(&self.put_back);
-        put_back || self.threads.values().any(|thread| thread.is_ours(mask))
+        self.put_back.contains(mask) || self.threads.values().any(|thread| thread.is_ours(mask))
     }
 
     /// Whether a task of this process or of a descendant inherited a mask of ours: it is younger
-    /// than our first change, and may run on a single CPU, one that we put a thread of the process
-    /// on.
+    /// than our first change, and has a mask that we gave a thread of the process.
     ///
-    /// A task that its own program bound to that very CPU after our change looks the same.
+    /// A task that its own program bound to those very CPUs after our change looks the same.
     #[must_use]
     pub fn may_have_inherited(&self, start: u64, mask: &CpuSet) -> bool {
-        start >= self.since && mask.len() == 1 && mask.is_subset(&self.history)
+        start >= self.since && self.history.contains(mask)
     }
 }
 
@@ -134,7 +143,7 @@ impl ThreadEntry {
     /// Whether a mask is the one that we set.
     #[must_use]
     pub fn is_ours(&self, mask: &CpuSet) -> bool {
-        mask.len() == 1 && mask.is_subset(&self.ours)
+        self.ours.contains(mask)
     }
 }
 

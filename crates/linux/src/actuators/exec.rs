@@ -3,6 +3,7 @@
 //! that mask is ours, its record must go with it: the old id looks like that of a thread that has
 //! ended.
 
+use super::displaced;
 use super::entries::{ProcessEntry, ThreadEntry};
 use super::ledger::Ledger;
 use crate::kernel::{affinity, identity};
@@ -20,6 +21,7 @@ pub fn follow(ledger: &mut Ledger) {
         }
         let Ok(mask) = affinity::get(main) else { continue };
         let Some(entry) = ledger.processes.get_mut(&pid) else { continue };
+        let mask = displaced::asked_for(pid, main, &mask, entry.threads.values().map(|thread| &thread.ours));
         if let Some(gone) = taken_over(entry, pid, &mask).and_then(|tid| entry.threads.remove(&tid)) {
             entry.threads.insert(main, ThreadEntry { start, ..gone });
         }

@@ -1,5 +1,5 @@
-//! Inherited masks: threads and child processes that have the single CPU that we gave to the thread
-//! that made them.
+//! Inherited masks: threads and child processes that have the CPUs that we gave to the thread that
+//! made them.
 //!
 //! `clone(2)` copies the affinity mask, so everything that a moved thread makes is bound where we
 //! bound it, although its owner did not ask for that, and nothing else would ever put it back. A
@@ -8,7 +8,7 @@
 //! - it is a thread of a process that we moved threads of, or of one of its descendants by parent
 //!   pid;
 //! - it is younger than our first change of that process;
-//! - its mask is a single CPU, one that we put a thread of that process on;
+//! - its mask is one that we gave a thread of that process;
 //! - it is neither recorded nor bound by its owner ([`Ledger::is_owned`]).
 //!
 //! It then gets the widest mask that the moved threads of its process had before, and is from then
@@ -17,9 +17,10 @@
 //! Parents are exact where the kernel's fork events were followed ([`super::lineage`]). Where they
 //! were not, a daemon whose parents have ended is recognised by likeness: its mask and start time
 //! fit, it is in the cgroups of the process that we moved, and its parent now is not the process
-//! that made it (it is init, or in another session). What fits less is left alone and reported. A
-//! program that binds a task to the very CPU that we had given looks the same where changes of
-//! affinity could not be followed.
+//! that made it (it is init, or in another session). What fits less is left alone and reported, and
+//! so is a mask of several CPUs, which people choose as well (those of a node). A program that
+//! binds a task to the very CPUs that we had given looks the same where changes of affinity could
+//! not be followed.
 
 use super::displaced;
 use super::entries::ProcessEntry;
@@ -40,7 +41,7 @@ pub struct Freed {
     tasks: BTreeSet<(Pid, Tid, u64)>,
     /// Put back by their own records, perhaps to a mask that looks inherited.
     settled: BTreeSet<(Pid, Tid, u64)>,
-    /// Freed by likeness, not by their parents.
+    /// Freed by likeness and not by their parents, or of a mask that their owner may have chosen.
     alike: BTreeSet<Pid>,
     /// Left bound although they may have inherited their mask from us.
     doubtful: BTreeSet<Pid>,
@@ -53,10 +54,15 @@ pub struct Freed {
 /// The entry that a task with this start and mask inherited from; `None` when it did not.
 #[must_use]
 pub fn family<'a>(ledger: &'a Ledger, pid: Pid, tid: Tid, start: u64, mask: &CpuSet) -> Option<&'a ProcessEntry> {
+    let mask = &asked_for(ledger, pid, tid, mask);
     if !suspected(ledger, start, mask) || ledger.is_owned(tid, start) || bound_as_its_owner_bound(ledger, pid, mask) {
         return None;
     }
     ancestor(ledger, pid).filter(|process| process.may_have_inherited(start, mask))
+}
+
+fn asked_for(ledger: &Ledger, pid: Pid, tid: Tid, mask: &CpuSet) -> CpuSet {
+    displaced::asked_for(pid, tid, mask, ledger.processes.values().map(|process| &process.history))
 }
 
 /// Whether a process descends from one in the ledger.
@@ -66,7 +72,7 @@ pub fn descends(ledger: &Ledger, pid: Pid) -> bool {
 }
 
 fn suspected(ledger: &Ledger, start: u64, mask: &CpuSet) -> bool {
-    mask.len() == 1 && ledger.processes.values().any(|process| process.may_have_inherited(start, mask))
+    ledger.processes.values().any(|process| process.may_have_inherited(start, mask))
 }
 
 /// Whether the owner gave this mask to a thread of the process, and we gave it to none: a new
@@ -119,8 +125,8 @@ pub fn free_all(ledger: &mut Ledger, certain: bool, freed: &mut Freed) -> usize 
     let mut fresh = 0;
     for pid in pids {
         if certain || ancestor(ledger, pid).is_some() {
-            fresh +=
-                identity::threads(pid).into_iter().filter(|&tid| free_if_inherited(ledger, pid, tid, freed)).count();
+            let free = |tid: &Tid| free_if_inherited(ledger, pid, *tid, certain, freed);
+            fresh += identity::threads(pid).into_iter().filter(free).count();
         } else {
             fresh += free_if_alike(ledger, pid, freed);
         }
@@ -136,7 +142,7 @@ pub fn look_for_others(ledger: &Ledger, freed: &mut Freed) {
     freed.doubtful.extend(alike);
 }
 
-fn free_if_inherited(ledger: &mut Ledger, pid: Pid, tid: Tid, freed: &mut Freed) -> bool {
+fn free_if_inherited(ledger: &mut Ledger, pid: Pid, tid: Tid, certain: bool, freed: &mut Freed) -> bool {
     let Some(task) = identity::task(pid, tid) else { return false };
     let Ok(mask) = affinity::get(tid) else { return false };
     let one = (pid, tid, task.start);
@@ -145,7 +151,11 @@ fn free_if_inherited(ledger: &mut Ledger, pid: Pid, tid: Tid, freed: &mut Freed)
     }
     let Some(entry) = family(ledger, pid, tid, task.start, &mask).cloned() else { return false };
     match free(ledger, pid, tid, &entry) {
-        Ok(()) => freed.tasks.insert(one),
+        Ok(()) => {
+            // People choose such masks too, and who did was not followed.
+            freed.alike.extend((!certain && mask.len() > 1).then_some(pid));
+            freed.tasks.insert(one)
+        }
         Err(error) => {
             // A thread that has ended needs nothing.
             let refused = error.raw_os_error() != Some(libc::ESRCH);
@@ -166,7 +176,7 @@ fn free_if_alike(ledger: &mut Ledger, pid: Pid, freed: &mut Freed) -> usize {
         Likeness::Inherited(start, entry) => {
             ledger.adopt(pid, start, &entry);
             freed.alike.insert(pid);
-            identity::threads(pid).into_iter().filter(|&tid| free_if_inherited(ledger, pid, tid, freed)).count()
+            identity::threads(pid).into_iter().filter(|&tid| free_if_inherited(ledger, pid, tid, false, freed)).count()
         }
     }
 }
@@ -175,7 +185,7 @@ enum Likeness {
     None,
     Doubtful,
     /// Its start time, and the entry that it inherited from.
-    Inherited(u64, ProcessEntry),
+    Inherited(u64, Box<ProcessEntry>),
 }
 
 fn likeness(ledger: &Ledger, pid: Pid) -> Likeness {
@@ -183,7 +193,7 @@ fn likeness(ledger: &Ledger, pid: Pid) -> Likeness {
     // Any of its threads: the main thread may have ended before the others.
     let bound = |tid: Tid| {
         let task = identity::task(pid, tid)?;
-        let mask = affinity::get(tid).ok()?;
+        let mask = asked_for(ledger, pid, tid, &affinity::get(tid).ok()?);
         let alike = suspected(ledger, task.start, &mask) && !ledger.is_owned(tid, task.start);
         alike.then(|| (task.start, mask, identity::cgroups(pid, tid)))
     };
@@ -191,8 +201,8 @@ fn likeness(ledger: &Ledger, pid: Pid) -> Likeness {
     let mut parents = ledger.processes.values().filter(|entry| entry.may_have_inherited(start, &mask));
     let same_cgroup = parents.find(|entry| !cgroup.is_empty() && entry.cgroup == cgroup);
     match (same_cgroup, is_orphan(&process)) {
-        (Some(entry), true) => Likeness::Inherited(process.start, entry.clone()),
-        (Some(_), false) | (None, true) => Likeness::Doubtful,
+        (Some(entry), true) if mask.len() == 1 => Likeness::Inherited(process.start, Box::new(entry.clone())),
+        (Some(_), _) | (None, true) => Likeness::Doubtful,
         (None, false) => Likeness::None,
     }
 }
@@ -231,8 +241,8 @@ impl Freed {
         });
         let doubtful = self.doubtful.difference(&self.alike).map(|pid| {
             format!(
-                "process {} stays bound to a CPU that isobar had given to another process: it may have \
-                 inherited that, or its owner bound it (taskset -pc shows and changes it)",
+                "process {} stays bound to CPUs that isobar had given to another process: it may have \
+                 inherited them, or its owner bound it (taskset -pc shows and changes it)",
                 named(*pid)
             )
         });

@@ -6,9 +6,10 @@
 
 use super::balancing::BalancingRecord;
 use super::entries::{Entry, Original, Owned, PageTotal, ProcessEntry, ThreadEntry};
+use super::given::Given;
 use super::weights::WeightsRecord;
 use crate::resctrl::record::ResctrlRecord;
-use isobar_model::{CpuId, CpuSet, NodeId, Pages, Pid, Tid};
+use isobar_model::{CpuSet, NodeId, Pages, Pid, Tid};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -84,9 +85,16 @@ impl Ledger {
             self.processes.remove(&entry.pid);
         }
         let process = self.processes.entry(entry.pid).or_insert_with(|| ProcessEntry::new(entry.pid_start, now));
-        process.history.insert(entry.cpu);
+        let mut ours = entry.placed.clone().unwrap_or_default();
+        // All that it had is no restriction, and what inherits that has lost nothing.
+        let restricts = |mask: &CpuSet| entry.original.pinned || *mask != entry.original.cpus;
+        for mask in entry.masks() {
+            ours.insert(&mask);
+            if restricts(&mask) {
+                process.history.insert(&mask);
+            }
+        }
         process.original.widen(&entry.original);
-        let ours = entry.placed.into_iter().chain([entry.cpu]).collect();
         let thread = ThreadEntry { start: entry.tid_start, original: entry.original.clone(), ours };
         process.threads.insert(entry.tid, thread);
         self.owned.remove(&entry.tid);
@@ -101,10 +109,12 @@ impl Ledger {
     }
 
     /// The owner of a thread had bound it to these CPUs just before we moved it: that is what it
-    /// gets back.
+    /// gets back. Not if these are several that we had given it: then we have overwritten what its
+    /// owner wanted, unseen.
     pub fn owner_had_wanted(&mut self, pid: Pid, tid: Tid, cpus: CpuSet) {
-        let thread = self.processes.get_mut(&pid).and_then(|process| process.threads.get_mut(&tid));
-        if let Some(thread) = thread.filter(|_| !cpus.is_empty()) {
+        let Some(process) = self.processes.get_mut(&pid) else { return };
+        let is_ours = cpus.len() > 1 && process.history.contains(&cpus);
+        if let Some(thread) = process.threads.get_mut(&tid).filter(|_| !cpus.is_empty() && !is_ours) {
             thread.original = Original { cpus, pinned: true };
         }
     }
@@ -121,22 +131,22 @@ impl Ledger {
         self.owned.get(&tid).is_some_and(|owned| owned.start == start)
     }
 
-    /// The kernel did it.
-    pub fn done(&mut self, entry: &Entry) {
-        self.settle(entry, Some(entry.cpu));
+    /// The kernel did it: the thread has this mask of the entry's.
+    pub fn done(&mut self, entry: &Entry, mask: &CpuSet) {
+        self.settle(entry, Some(Given::one(mask)));
     }
 
     /// It was not done: what held before holds.
     pub fn undone(&mut self, entry: &Entry) {
-        self.settle(entry, entry.placed);
+        self.settle(entry, entry.placed.clone());
     }
 
-    fn settle(&mut self, entry: &Entry, on: Option<CpuId>) {
+    fn settle(&mut self, entry: &Entry, has: Option<Given>) {
         let Some(process) = self.processes.get_mut(&entry.pid) else { return };
-        match on {
-            Some(cpu) => {
+        match has {
+            Some(ours) => {
                 if let Some(thread) = process.threads.get_mut(&entry.tid) {
-                    thread.ours = [cpu].into_iter().collect();
+                    thread.ours = ours;
                 }
             }
             None => {
@@ -158,7 +168,7 @@ impl Ledger {
         if let Some(process) = self.processes.get_mut(&pid)
             && let Some(thread) = process.threads.remove(&tid)
         {
-            process.put_back = process.put_back.union(&thread.ours);
+            process.put_back.add(&thread.ours);
         }
     }
 

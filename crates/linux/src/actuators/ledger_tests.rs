@@ -1,16 +1,20 @@
 use super::*;
 use crate::test_kit::cpus;
+use isobar_model::CpuId;
 use proptest::prelude::*;
 
+/// A thread that goes to one CPU alone.
 fn entry(tid: u32, original: &str, placed: Option<u32>, cpu: u32) -> Entry {
+    let one = |cpu| [CpuId(cpu)].into_iter().collect::<CpuSet>();
     Entry {
         pid: Pid(7),
         pid_start: 100,
         tid: Tid(tid),
         tid_start: 100 + u64::from(tid),
         original: Original { cpus: cpus(original), pinned: false },
-        placed: placed.map(CpuId),
+        placed: placed.map(|cpu| Given::one(&one(cpu))),
         cpu: CpuId(cpu),
+        mask: one(cpu),
     }
 }
 
@@ -18,7 +22,7 @@ fn moved(entries: &[Entry]) -> Ledger {
     let mut ledger = Ledger::new("boot".into());
     for entry in entries {
         ledger.intend(entry, 500);
-        ledger.done(entry);
+        ledger.done(entry, &entry.mask);
     }
     ledger
 }
@@ -29,15 +33,58 @@ fn while_a_move_is_under_way_both_cpus_are_ours() {
     let second = entry(7, "0-3", Some(1), 2);
     ledger.intend(&second, 600);
     let thread = |ledger: &Ledger| ledger.thread(Pid(7), Tid(7), 107).unwrap().clone();
-    assert_eq!(thread(&ledger).ours, cpus("1-2"));
-    assert!(!thread(&ledger).is_ours(&cpus("1-2")), "we only ever set one CPU");
+    assert_eq!(thread(&ledger).ours.to_string(), "1-2");
+    assert!(!thread(&ledger).is_ours(&cpus("1-2")), "both at once were never set");
     let mut refused = ledger.clone();
     refused.undone(&second);
-    assert_eq!(thread(&refused).ours, cpus("1"));
-    ledger.done(&second);
-    assert_eq!(thread(&ledger).ours, cpus("2"));
+    assert_eq!(thread(&refused).ours.to_string(), "1");
+    ledger.done(&second, &second.mask);
+    assert_eq!(thread(&ledger).ours.to_string(), "2");
     assert_eq!(thread(&ledger).original.cpus, cpus("0-3"));
     assert_eq!(ledger.processes[&Pid(7)].since, 500, "the first change counts");
+}
+
+/// CPU 1 alone for a moment, then all of 0 to 3: while it is under way either may be found.
+#[test]
+fn a_thread_that_may_run_on_several_cpus_is_on_one_first() {
+    let wide = Entry { mask: cpus("0-3"), ..entry(7, "0-7", None, 1) };
+    let mut ledger = Ledger::new("boot".into());
+    ledger.intend(&wide, 500);
+    let thread = |ledger: &Ledger| ledger.thread(Pid(7), Tid(7), 107).unwrap().clone();
+    assert_eq!(thread(&ledger).ours.to_string(), "1;0-3");
+    let mut half = ledger.clone();
+    half.done(&wide, &cpus("1"));
+    assert_eq!(thread(&half).ours.to_string(), "1", "the kernel refused the second");
+    ledger.done(&wide, &wide.mask);
+    assert_eq!(thread(&ledger).ours.to_string(), ";0-3");
+    assert!(thread(&ledger).is_ours(&cpus("0-3")) && !thread(&ledger).is_ours(&cpus("1")), "its owner chose CPU 1");
+    let process = ledger.process(Pid(7), 100).unwrap();
+    assert!(process.may_have_inherited(500, &cpus("1")), "made in that moment");
+    assert!(process.may_have_inherited(500, &cpus("0-3")) && !process.may_have_inherited(500, &cpus("0-2")));
+}
+
+/// All of what a thread had is no restriction: what is made meanwhile has not lost anything.
+#[test]
+fn what_restricts_nothing_is_not_looked_for_in_others() {
+    let mut ledger = Ledger::new("boot".into());
+    ledger.intend(&Entry { mask: cpus("0-7"), ..entry(7, "0-7", None, 1) }, 500);
+    let process = ledger.process(Pid(7), 100).unwrap();
+    assert!(process.may_have_inherited(500, &cpus("1")) && !process.may_have_inherited(500, &cpus("0-7")));
+    assert!(ledger.thread(Pid(7), Tid(7), 107).unwrap().is_ours(&cpus("0-7")));
+}
+
+/// The file of a version that knew single CPUs only.
+#[test]
+fn older_files_are_read() {
+    let text = concat!(
+        r#"{"version":1,"boot_id":"boot","processes":{"7":{"start":100,"since":500,"history":"0-1","#,
+        r#""original":{"cpus":"0-3","pinned":false},"threads":{"7":{"start":107,"#,
+        r#""original":{"cpus":"0-3","pinned":false},"ours":"1-2"}}}},"pages":[]}"#
+    );
+    let ledger: Ledger = serde_json::from_str(text).unwrap();
+    let thread = ledger.thread(Pid(7), Tid(7), 107).unwrap();
+    assert!(thread.is_ours(&cpus("2")) && !thread.is_ours(&cpus("1-2")));
+    assert_eq!(serde_json::to_string(&ledger).unwrap(), text);
 }
 
 #[test]
@@ -56,7 +103,7 @@ fn what_inherited_a_mask_is_younger_and_on_a_cpu_that_we_used() {
     assert!(process.may_have_inherited(500, &cpus("3")));
     assert!(!process.may_have_inherited(499, &cpus("3")), "older than our change");
     assert!(!process.may_have_inherited(500, &cpus("2")), "a CPU that we never used");
-    assert!(!process.may_have_inherited(500, &cpus("1,3")), "we set single CPUs only");
+    assert!(!process.may_have_inherited(500, &cpus("1,3")), "both at once were never set");
     assert_eq!(process.original.cpus, cpus("0-3"), "it gets the widest mask");
 }
 
@@ -79,7 +126,7 @@ fn a_reused_pid_starts_a_new_entry() {
     let other = Entry { pid_start: 900, tid_start: 900, ..entry(7, "0-1", None, 0) };
     ledger.intend(&other, 950);
     assert_eq!(ledger.process(Pid(7), 100), None);
-    assert_eq!(ledger.process(Pid(7), 900).unwrap().history, cpus("0"));
+    assert_eq!(ledger.process(Pid(7), 900).unwrap().history.to_string(), "0");
 }
 
 #[test]

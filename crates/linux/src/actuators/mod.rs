@@ -11,6 +11,7 @@ pub mod entries;
 mod error;
 mod exec;
 pub mod file_capabilities;
+pub mod given;
 mod inherited;
 pub mod ledger;
 pub mod lineage;
@@ -148,13 +149,13 @@ impl Actuators {
             Intent::Act(entry, seen) => (entry, seen),
         };
         self.drain_at_times();
-        let outcome = threads::carry_out(&entry, &seen);
-        match outcome {
-            ActionOutcome::Done => {
-                self.ledger.done(&entry);
+        let (outcome, has) = threads::carry_out(&entry, &seen);
+        match has {
+            Some(mask) => {
+                self.ledger.done(&entry, &mask);
                 self.lineage.bound(entry.tid, seen);
             }
-            _ => {
+            None => {
                 self.ledger.undone(&entry);
                 self.outstanding.set(&self.ledger);
             }

@@ -1,43 +1,51 @@
-//! For how long a CPU that we gave may turn up as an inherited mask. A task inherits the mask that
-//! its maker has, so a CPU that no thread of a process is bound to any more is soon out of the
-//! question: then a thread on that CPU was bound by its owner. Sensors may overlook a new thread of
+//! For how long a mask that we gave may turn up as an inherited one. A task inherits the mask that
+//! its maker has, so a mask that no thread of a process has any more is soon out of the question:
+//! then a thread that has it has it from its owner. Sensors may overlook a new thread of
 //! a process for a while, hence "soon".
 
+use super::given::Given;
 use super::ledger::Ledger;
-use isobar_model::{CpuId, CpuSet, Pid};
+use isobar_model::{CpuSet, Pid};
 use std::collections::BTreeMap;
 
 /// Samples after which even a sleeper has been read twice (see [`crate::sensors::threads::table`]).
 const LONG: u64 = 34;
 
-/// When each CPU of each process was last in use, in samples.
+/// When each mask of each process was last in use, in samples.
 #[derive(Debug, Default)]
 pub struct Recent {
     sample: u64,
-    used: BTreeMap<(Pid, CpuId), u64>,
+    used: BTreeMap<(Pid, CpuSet), u64>,
 }
 
 impl Recent {
-    /// One sample later: takes CPUs out of the processes' histories that have not been in use for
+    /// One sample later: takes masks out of the processes' histories that have not been in use for
     /// long.
     pub fn forget_the_old(&mut self, ledger: &mut Ledger) {
         self.sample += 1;
         for (&pid, process) in &mut ledger.processes {
-            let current: CpuSet = process.threads.values().flat_map(|thread| thread.ours.iter()).collect();
-            process.history.iter().for_each(|cpu| self.note(pid, cpu, current.contains(cpu)));
-            let recent = |cpu: &CpuId| self.used.get(&(pid, *cpu)).is_some_and(|used| self.sample - used <= LONG);
-            process.history = process.history.iter().filter(recent).collect();
+            let mut current = Given::default();
+            process.threads.values().for_each(|thread| current.add(&thread.ours));
+            let mut recent = Given::default();
+            for mask in process.history.masks().filter(|mask| self.is_recent(pid, mask, current.contains(mask))) {
+                recent.insert(&mask);
+            }
+            process.history = recent;
         }
-        self.used
-            .retain(|(pid, cpu), _| ledger.processes.get(pid).is_some_and(|process| process.history.contains(*cpu)));
+        let is_known = |(pid, mask): &(Pid, CpuSet)| {
+            ledger.processes.get(pid).is_some_and(|process| process.history.contains(mask))
+        };
+        self.used.retain(|key, _| is_known(key));
     }
 
-    /// A CPU counts as used when it is, and when it is first seen here.
-    fn note(&mut self, pid: Pid, cpu: CpuId, current: bool) {
-        let used = self.used.entry((pid, cpu)).or_insert(self.sample);
+    /// Notes a mask; whether it was in use lately. It counts as used when it is, and when it is
+    /// first seen here.
+    fn is_recent(&mut self, pid: Pid, mask: &CpuSet, current: bool) -> bool {
+        let used = self.used.entry((pid, mask.clone())).or_insert(self.sample);
         if current {
             *used = self.sample;
         }
+        self.sample - *used <= LONG
     }
 }
 
@@ -45,14 +53,15 @@ impl Recent {
 mod tests {
     use super::*;
     use crate::actuators::entries::{Entry, Original};
-    use isobar_model::Tid;
+    use isobar_model::{CpuId, Tid};
 
     fn moved_to(ledger: &mut Ledger, cpu: u32) {
         let original = Original { cpus: "0-3".parse().unwrap(), pinned: false };
         let (pid, tid) = (Pid(7), Tid(7));
-        let entry = Entry { pid, pid_start: 1, tid, tid_start: 1, original, placed: None, cpu: CpuId(cpu) };
+        let (cpu, mask) = (CpuId(cpu), [CpuId(cpu)].into_iter().collect());
+        let entry = Entry { pid, pid_start: 1, tid, tid_start: 1, original, placed: None, cpu, mask };
         ledger.intend(&entry, 5);
-        ledger.done(&entry);
+        ledger.done(&entry, &entry.mask);
     }
 
     #[test]

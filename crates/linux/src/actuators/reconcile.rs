@@ -43,13 +43,13 @@ fn show_owners_mask(ledger: &mut Ledger, pid: Pid, thread: &mut ThreadSample) {
     // Sensors may have read the mask before our last move: the kernel is asked before a record
     // is dropped.
     let now = if record.is_ours(&mask) { Ok(mask) } else { affinity::get(thread.tid) };
-    if now.as_ref().is_ok_and(|now| record.is_ours(now)) {
+    if now.as_ref().is_ok_and(|now| displaced::is_given(pid, thread.tid, now, &record.ours)) {
         thread.allowed = Some(record.original.cpus.clone());
         thread.pinned = record.original.pinned;
         thread.bound = Some(true);
         return;
     }
-    if now.as_ref().is_ok_and(|now| displaced::is_displaced(pid, thread.tid, now, &record.ours)) {
+    if now.as_ref().is_ok_and(|now| displaced::is_displaced(pid, thread.tid, now, &record.ours.cpus())) {
         if displaced::put_back(thread.tid, &record.original).is_err() {
             return;
         }

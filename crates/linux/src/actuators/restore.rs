@@ -16,7 +16,7 @@ use super::{displaced, exec, weights};
 use crate::kernel::mempolicy::WEIGHTS;
 use crate::kernel::{affinity, identity};
 use crate::resctrl;
-use isobar_model::{ActionOutcome, Pid, Tid};
+use isobar_model::{ActionOutcome, CpuSet, Pid, Tid};
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -222,12 +222,13 @@ fn free_inherited(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Free
     freed.unfinished();
 }
 
-/// Threads that their owners bound to the very CPU that we had given: they stay bound, and are
-/// reported.
+/// Threads that their owners bound to a CPU, or to the very CPUs that we had given: they stay
+/// bound, and are reported.
 fn leave_to_owners(ledger: &Ledger, report: &mut RestoreReport) {
     for (&tid, owned) in &ledger.owned {
         let alive = identity::lives(owned.pid, tid, owned.start);
-        let mask = affinity::get(tid).ok().filter(|mask| alive && mask.len() == 1);
+        let gave = |mask: &CpuSet| ledger.processes.get(&owned.pid).is_some_and(|one| one.history.contains(mask));
+        let mask = affinity::get(tid).ok().filter(|mask| alive && (mask.len() == 1 || gave(mask)));
         if let Some(mask) = mask {
             report.changed_by_owner += 1;
             report.remarks.push(format!(
@@ -304,12 +305,14 @@ fn fate(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
 
 fn act(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
     let mask = affinity::get(tid)?;
-    // A cpuset of one CPU makes both the same; the restriction must be lifted all the same.
-    if mask == thread.original.cpus && (thread.original.pinned || !thread.is_ours(&mask)) {
+    let is_given = displaced::is_given(pid, tid, &mask, &thread.ours);
+    // A cpuset of the CPUs that we gave makes both the same; the restriction must be lifted all the
+    // same.
+    if mask == thread.original.cpus && (thread.original.pinned || !is_given) {
         displaced::have_it_forgotten(pid, tid, &mask, &thread.original);
         return Ok(Fate::Untouched);
     }
-    if !thread.is_ours(&mask) && !displaced::is_displaced(pid, tid, &mask, &thread.ours) {
+    if !is_given && !displaced::is_displaced(pid, tid, &mask, &thread.ours.cpus()) {
         return Ok(Fate::ChangedByOwner);
     }
     displaced::put_back(tid, &thread.original)?;

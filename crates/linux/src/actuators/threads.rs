@@ -7,14 +7,15 @@
 //! affinities.
 
 use super::entries::{Entry, Original, ThreadEntry};
+use super::given::Given;
 use super::ledger::Ledger;
 use super::{displaced, inherited};
 use crate::kernel::{affinity, identity, privilege};
 use isobar_model::{ActionOutcome, CpuId, CpuSet, Pid, Tid};
 use std::io;
 
-/// A thread to be bound to a CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A thread to be bound to a CPU, or to some.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadMove {
     /// Its process.
     pub pid: Pid,
@@ -26,6 +27,8 @@ pub struct ThreadMove {
     pub tid_start: u64,
     /// Where it goes.
     pub cpu: CpuId,
+    /// Among which CPUs the kernel may balance it from then on; `None`: it stays.
+    pub cpus: Option<CpuSet>,
     /// Whether its owner narrowed its affinity; see [`Original::pinned`].
     pub pinned: bool,
 }
@@ -55,30 +58,37 @@ impl Intent {
 #[must_use]
 pub fn prepare(ledger: &Ledger, request: &ThreadMove) -> Intent {
     match examine(ledger, request) {
-        Ok((entry, _)) if entry.placed == Some(request.cpu) => Intent::Settled(ActionOutcome::Done),
+        // One that may run on these CPUs already stays on the one where the kernel has put it.
+        Ok((entry, _)) if entry.placed == Some(Given::one(&entry.mask)) => Intent::Settled(ActionOutcome::Done),
         Ok((entry, seen)) => Intent::Act(entry, seen),
         Err(outcome) => Intent::Settled(outcome),
     }
 }
 
 /// Binds a thread, if it is still the one that was examined and still has the mask that was `seen`
-/// then.
+/// then; with the mask that it has from us now, where it has a new one. One that may run on several
+/// CPUs is bound to one of them first, so that it goes there: of many CPUs the kernel takes any,
+/// busy or not.
 #[must_use]
-pub fn carry_out(entry: &Entry, seen: &CpuSet) -> ActionOutcome {
+pub fn carry_out(entry: &Entry, seen: &CpuSet) -> (ActionOutcome, Option<CpuSet>) {
     if !identity::lives(entry.pid, entry.tid, entry.tid_start) {
-        return ActionOutcome::Vanished;
+        return (ActionOutcome::Vanished, None);
     }
-    // Its owner may have changed it while the record was written.
-    match affinity::get(entry.tid) {
-        Ok(now) if now != *seen => return left_alone(OWNER_NOW),
-        Ok(_) => {}
-        Err(error) => return refusal(&error, entry.cpu),
+    let (mut before, mut has) = (seen.clone(), None);
+    for mask in entry.masks() {
+        // Its owner may have changed it while the record was written, or since the first mask.
+        match affinity::get(entry.tid) {
+            Ok(now) if now != before => return (left_alone(OWNER_NOW), None),
+            Ok(_) => {}
+            Err(error) => return (refusal(&error, entry.cpu), has),
+        }
+        if let Err(error) = affinity::set(entry.tid, &mask) {
+            return (refusal(&error, entry.cpu), has);
+        }
+        before.clone_from(&mask);
+        has = Some(mask);
     }
-    let only: CpuSet = [entry.cpu].into_iter().collect();
-    match affinity::set(entry.tid, &only) {
-        Ok(()) => ActionOutcome::Done,
-        Err(error) => refusal(&error, entry.cpu),
-    }
+    (ActionOutcome::Done, has)
 }
 
 /// A message for a thread that its owner bound after it was observed.
@@ -97,12 +107,15 @@ fn examine(ledger: &Ledger, request: &ThreadMove) -> Result<(Entry, CpuSet), Act
     }
     let mask = affinity::get(request.tid).map_err(|error| refusal(&error, request.cpu))?;
     let record = ledger.thread(request.pid, request.tid, request.tid_start);
-    if record.is_some_and(|thread| !thread.is_ours(&mask) && mask != thread.original.cpus) {
+    if record.is_some_and(|thread| !is_given(request, thread, &mask) && mask != thread.original.cpus) {
         return left_alone("its owner changed its affinity after our last move");
     }
     let entry = entry(ledger, request, &mask);
     // Nothing of ours is on it, and it was not bound when it was observed.
-    if entry.original.cpus == mask && !entry.original.pinned && displaced::is_narrowed(request.pid, request.tid, &mask)
+    if entry.placed.is_none()
+        && entry.original.cpus == mask
+        && !entry.original.pinned
+        && displaced::is_narrowed(request.pid, request.tid, &mask)
     {
         return left_alone(OWNER_NOW);
     }
@@ -116,8 +129,9 @@ fn left_alone(why: &str) -> ActionOutcome {
 /// What was there before us: what we wrote down, if the mask is still ours; what the process had
 /// that it was inherited from; else the mask.
 fn entry(ledger: &Ledger, request: &ThreadMove, mask: &CpuSet) -> Entry {
-    let record = ledger.thread(request.pid, request.tid, request.tid_start).filter(|thread| thread.is_ours(mask));
-    let placed = record.and_then(|_| mask.first());
+    let record =
+        ledger.thread(request.pid, request.tid, request.tid_start).filter(|thread| is_given(request, thread, mask));
+    let placed = record.map(|thread| thread.ours.clone());
     let inherited = || {
         inherited::family(ledger, request.pid, request.tid, request.tid_start, mask)
             .map(|family| family.original.clone())
@@ -125,7 +139,18 @@ fn entry(ledger: &Ledger, request: &ThreadMove, mask: &CpuSet) -> Entry {
     let known = record.map(|thread: &ThreadEntry| thread.original.clone());
     let original = known.or_else(inherited).unwrap_or_else(|| Original { cpus: mask.clone(), pinned: request.pinned });
     let (pid_start, tid_start) = (request.pid_start, request.tid_start);
-    Entry { pid: request.pid, pid_start, tid: request.tid, tid_start, original, placed, cpu: request.cpu }
+    let mask = among(request, &original.cpus);
+    Entry { pid: request.pid, pid_start, tid: request.tid, tid_start, original, placed, cpu: request.cpu, mask }
+}
+
+/// The CPUs that a thread may run on afterwards: of those that are asked for, those that it had.
+fn among(request: &ThreadMove, had: &CpuSet) -> CpuSet {
+    let asked = request.cpus.as_ref().map(|cpus| cpus.intersection(had));
+    asked.filter(|cpus| cpus.contains(request.cpu)).unwrap_or_else(|| [request.cpu].into_iter().collect())
+}
+
+fn is_given(request: &ThreadMove, thread: &ThreadEntry, mask: &CpuSet) -> bool {
+    displaced::is_given(request.pid, request.tid, mask, &thread.ours)
 }
 
 /// What a refusal of `sched_setaffinity(2)` means. The text of a missing privilege names no thread,
@@ -166,7 +191,7 @@ mod tests {
     fn isobar_itself_and_what_never_was_are_not_touched() {
         let prepared = |pid: Pid, start| {
             let (tid, cpu) = (Tid(pid.0), CpuId(0));
-            let request = ThreadMove { pid, pid_start: start, tid, tid_start: start, cpu, pinned: false };
+            let request = ThreadMove { pid, pid_start: start, tid, tid_start: start, cpu, cpus: None, pinned: false };
             prepare(&Ledger::new("boot".into()), &request)
         };
         let own = identity::own_pid();

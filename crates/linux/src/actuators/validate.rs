@@ -65,12 +65,12 @@ fn is_name(name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::actuators::entries::{Original, ThreadEntry};
+    use crate::actuators::given::Given;
     use crate::resctrl::record::Origin;
-    use isobar_model::CpuSet;
 
     fn with_thread(pid: u32, tid: u32, cpus: &str) -> Ledger {
         let original = Original { cpus: cpus.parse().unwrap(), pinned: false };
-        let thread = ThreadEntry { start: 1, original: original.clone(), ours: CpuSet::new() };
+        let thread = ThreadEntry { start: 1, original: original.clone(), ours: Given::default() };
         let threads = [(Tid(tid), thread)].into();
         let process = ProcessEntry { original, threads, ..ProcessEntry::new(1, 1) };
         let mut ledger = Ledger::new("boot".into());

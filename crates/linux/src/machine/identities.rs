@@ -3,7 +3,7 @@
 
 use crate::actuators::ThreadMove;
 use crate::resctrl::clusters::Threads;
-use isobar_model::{CpuId, NodeId, Pid, Sample, ThreadSample, Tid};
+use isobar_model::{CpuId, CpuSet, NodeId, Pid, Sample, ThreadSample, Tid};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Identities of the processes and threads of one sample.
@@ -34,11 +34,12 @@ impl Identities {
         &self.threads
     }
 
-    /// The move of a thread to a CPU, with the identity that was observed.
-    pub fn thread_move(&self, pid: Pid, tid: Tid, cpu: CpuId) -> Option<ThreadMove> {
+    /// The move of a thread to a CPU, and where it may run then, with the identity that was
+    /// observed.
+    pub fn thread_move(&self, pid: Pid, tid: Tid, cpu: CpuId, cpus: Option<CpuSet>) -> Option<ThreadMove> {
         let (pid_start, pinned) = (self.process(pid)?, self.pinned.contains(&tid));
         let (_, tid_start) = *self.threads.get(&tid).filter(|(of, _)| *of == pid)?;
-        Some(ThreadMove { pid, pid_start, tid, tid_start, cpu, pinned })
+        Some(ThreadMove { pid, pid_start, tid, tid_start, cpu, cpus, pinned })
     }
 }
 

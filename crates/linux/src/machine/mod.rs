@@ -197,7 +197,7 @@ impl<S: Sensing> LinuxMachine<S> {
     fn intend(&mut self, plan: &Plan) -> Result<Vec<Intent>, MachineError> {
         let mut moves = 0;
         let screened: Vec<_> = plan.actions.iter().filter_map(|action| self.screen(action, &mut moves)).collect();
-        let wishes: Vec<ThreadMove> = screened.iter().filter_map(|wish| wish.as_ref().ok().copied()).collect();
+        let wishes: Vec<ThreadMove> = screened.iter().filter_map(|wish| wish.as_ref().ok().cloned()).collect();
         let Some(actuators) = self.actuators.as_mut() else { return Ok(Vec::new()) };
         let intents = match actuators.intend(&wishes) {
             Ok(intents) => intents,
@@ -213,8 +213,8 @@ impl<S: Sensing> LinuxMachine<S> {
 
     /// A thread move as a wish, or why it is not made; `None` for other actions.
     fn screen(&self, action: &Action, moves: &mut usize) -> Option<Result<ThreadMove, ActionOutcome>> {
-        let Action::MoveThread { pid, tid, cpu, .. } = *action else { return None };
-        let Some(wish) = self.known.thread_move(pid, tid, cpu) else {
+        let Action::MoveThread { pid, tid, cpu, cpus, .. } = action else { return None };
+        let Some(wish) = self.known.thread_move(*pid, *tid, *cpu, cpus.clone()) else {
             return Some(Err(left_alone(format!("thread {tid} of process {pid} was not in the last sample"))));
         };
         if wish.pinned && !self.options.move_pinned {

@@ -35,6 +35,7 @@ fn moves(list: &[(&Kept, CpuId)]) -> Plan {
         pid: process.pid(),
         tid: process.tid(),
         cpu: *cpu,
+        cpus: None,
         reason: "a test".into(),
     };
     Plan { policy: "test".into(), actions: list.iter().map(action).collect(), ..Plan::default() }
@@ -206,7 +207,7 @@ fn helper_machine(pid: Pid, like: Tid, state: &str) -> LinuxMachine<Watch> {
 }
 
 fn move_main(machine: &mut LinuxMachine<Watch>, pid: Pid, cpu: CpuId) -> ActionOutcome {
-    let action = Action::MoveThread { pid, tid: Tid(pid.0), cpu, reason: "a test".into() };
+    let action = Action::MoveThread { pid, tid: Tid(pid.0), cpu, cpus: None, reason: "a test".into() };
     machine.apply(&Plan { actions: vec![action], ..Plan::nothing("test") }).unwrap().actions.remove(0)
 }
 

@@ -54,7 +54,7 @@ fn what_ended_between_look_and_act_has_vanished() {
     let Some(mut scene) = Scene::set() else { return };
     let mut actuators = scene.actuators();
     let late = scene.process.request(scene.second);
-    let intent = actuators.intend(&[late]).unwrap().pop().unwrap();
+    let intent = actuators.intend(std::slice::from_ref(&late)).unwrap().pop().unwrap();
     scene.process.end();
     assert_eq!(actuators.carry_out(intent), ActionOutcome::Vanished);
     assert_eq!(try_move(&mut actuators, late).unwrap(), ActionOutcome::Vanished);

@@ -61,7 +61,7 @@ impl Kept {
 pub fn request(pid: Pid, tid: Tid, cpu: CpuId) -> ThreadMove {
     let pid_start = identity::process(pid).unwrap().start;
     let tid_start = identity::task(pid, tid).unwrap().start;
-    ThreadMove { pid, pid_start, tid, tid_start, cpu, pinned: false }
+    ThreadMove { pid, pid_start, tid, tid_start, cpu, cpus: None, pinned: false }
 }
 
 pub fn sleeper() -> Kept {

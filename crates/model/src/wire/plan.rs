@@ -27,6 +27,7 @@ mod tests {
     /// Every kind of action; keys that may be absent are so once.
     const PLAN: &str = concat!(
         r#"{"policy":"dino","actions":[{"kind":"move_thread","pid":1,"tid":1,"cpu":3,"reason":"a"},"#,
+        r#"{"kind":"move_thread","pid":1,"tid":2,"cpu":3,"cpus":[2,3,8],"reason":"a"},"#,
         r#"{"kind":"migrate_pages","pid":1,"from_node":0,"to_node":1,"pages":4096,"reason":"a"},"#,
         r#"{"kind":"migrate_pages","pid":1,"from_node":0,"to_node":1,"pages":4,"select":"resident_set","for_tid":2,"reason":"a"},"#,
         r#"{"kind":"withdraw_pages","pid":1,"reason":"a"},"#,
@@ -46,8 +47,8 @@ mod tests {
         let (from, to, select) = (NodeId(0), NodeId(1), PageSelection::AroundSamples);
         let (pid, pages, reason) = (crate::ids::Pid(1), Pages(4096), "a".to_owned());
         let migrate = Action::MigratePages { pid, from, to, pages, select, for_thread: None, reason };
-        assert_eq!(plan.actions[1], migrate);
-        assert!(matches!(plan.actions[5], Action::SetWays { way_mask: 0x1f, memory_bandwidth_percent: None, .. }));
+        assert_eq!(plan.actions[2], migrate);
+        assert!(matches!(plan.actions[6], Action::SetWays { way_mask: 0x1f, memory_bandwidth_percent: None, .. }));
         let said = plan_from_json(&PLAN.replace("0x1f", "0xg")).unwrap_err().to_string();
         assert!(said.contains("`0xg` is no mask: expected hexadecimal such as `0x7ff`"), "{said}");
     }

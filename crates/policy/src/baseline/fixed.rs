@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! every interval, for every process that the settings name:
-//!     bind each thread to its CPU, unless it is bound and has stayed there
+//!     bind each thread to its CPU or CPUs, unless it is bound and has stayed there
 //!     move pages that are on a wrong node to the right one, a limited number from each node
 //!     give its threads the ways of an LLC, unless they have them
 //! ```
@@ -29,7 +29,7 @@ use crate::kit::words::whole_percent;
 use crate::settings::{ConfigError, Section, at_least, settings};
 use isobar_model::topology::CacheAllocation;
 use isobar_model::{
-    Action, CpuId, NodeMap, Observation, Outcome, PageSelection, Pages, Pid, Plan, Policy, Process, Seconds, Sensor,
+    Action, CpuSet, NodeMap, Observation, Outcome, PageSelection, Pages, Pid, Plan, Policy, Process, Seconds, Sensor,
     Thread, Tid,
 };
 use places::{PagePlace, ThreadPlace};
@@ -53,10 +53,10 @@ pub const ENTRY: Entry = Entry {
 settings! {
     /// Settings.
     pub struct Config {
-        /// CPUs of threads, as "alpha/0=5 beta=3": NAME=CPU for every thread of a process,
-        /// NAME/INDEX=CPU for one; NAME is a process name or a pid. INDEX counts the threads that
-        /// are managed, by ascending thread id from 0: with manage.min_cpu_percent = 0 these are
-        /// all threads of the process.
+        /// CPUs of threads, as "alpha/0=5 beta=0-3": NAME=CPU for every thread of a process,
+        /// NAME/INDEX=CPU for one, and a list of CPUs for those that may run on any of them; NAME
+        /// is a process name or a pid. INDEX counts the threads that are managed, by ascending
+        /// thread id from 0: with manage.min_cpu_percent = 0 these are all threads of the process.
         pub threads: String = String::new(),
         /// Nodes of pages, as "alpha=2 beta=0>1": NAME=NODE for all pages of a process,
         /// NAME=FROM>TO for those of one node.
@@ -94,7 +94,7 @@ pub struct Fixed {
     pages: Vec<PagePlace>,
     pages_per_epoch: u64,
     select: PageSelection,
-    /// The CPU to which each thread was bound in the last interval in which it was seen.
+    /// The CPUs to which each thread was bound in the last interval in which it was seen.
     bound: Bound,
     tries: Tries,
     ways: Vec<WayPlace>,
@@ -104,7 +104,7 @@ pub struct Fixed {
     refused: Refused,
 }
 
-type Bound = BTreeMap<(Pid, Tid), CpuId>;
+type Bound = BTreeMap<(Pid, Tid), CpuSet>;
 
 impl Fixed {
     /// With validated settings; a list that is not valid is taken as empty.
@@ -179,7 +179,7 @@ impl Fixed {
     fn misfits(&self, seen: &Observation) -> Vec<String> {
         let threads = self.threads.iter().filter_map(|place| {
             let why = thread_misfit(seen, place)?;
-            Some(format!("fixed.threads: {}={}: {why}", place.key(), place.cpu))
+            Some(format!("fixed.threads: {}={}: {why}", place.key(), place.cpus))
         });
         let pages = self.pages.iter().filter_map(|place| {
             let why = page_misfit(seen, place)?;
@@ -191,11 +191,12 @@ impl Fixed {
     fn bind_threads(&mut self, seen: &Observation, process: &Process, before: &Bound, plan: &mut Plan) {
         for (index, thread) in process.threads.iter().enumerate() {
             let Some(place) = ThreadPlace::of(&self.threads, process, index) else { continue };
-            let cpu = place.cpu;
-            if seen.machine.cpu(cpu).is_none() {
+            let online: CpuSet = place.cpus.intersection(seen.machine.online());
+            if online.is_empty() {
                 continue;
             }
-            if let Some(why) = refusal(thread, cpu) {
+            let may: CpuSet = online.iter().filter(|cpu| thread.may_run_on(*cpu)).collect();
+            if let Some(why) = refusal(thread, &online, &may) {
                 let Process { pid, .. } = process;
                 plan.notes.push(format!("fixed.threads: thread {} of process {pid} {why}", thread.tid));
                 continue;
@@ -205,12 +206,15 @@ impl Fixed {
                 plan.notes.push(format!("fixed.threads: moving thread {tid} of process {pid} was refused: it waits"));
                 continue;
             }
-            if !is_bound(thread, cpu, before.get(&(pid, tid)).copied()) {
-                let now = if thread.cpu == Some(cpu) { "bound to it so that it stays" } else { "it runs elsewhere" };
-                let reason = format!("{} belongs on cpu {cpu} by fixed.threads: {now}", place.key());
-                plan.actions.push(Action::MoveThread { pid, tid, cpu, reason });
+            if !is_bound(thread, &may, before.get(&(pid, tid))) {
+                let there = thread.cpu.filter(|cpu| may.contains(*cpu));
+                let now = if there.is_some() { "bound so that it stays" } else { "it runs elsewhere" };
+                let reason = format!("{} belongs on cpu {} by fixed.threads: {now}", place.key(), place.cpus);
+                let Some(cpu) = there.or_else(|| may.first()) else { continue };
+                let cpus = Some(may.clone()).filter(|may| may.len() > 1);
+                plan.actions.push(Action::MoveThread { pid, tid, cpu, cpus, reason });
             }
-            self.bound.insert((pid, tid), cpu);
+            self.bound.insert((pid, tid), may);
         }
     }
 
@@ -269,8 +273,8 @@ impl Fixed {
 }
 
 fn thread_misfit(seen: &Observation, place: &ThreadPlace) -> Option<String> {
-    if seen.machine.cpu(place.cpu).is_none() {
-        return Some(format!("cpu {} is not online on this machine", place.cpu));
+    if place.cpus.intersection(seen.machine.online()).is_empty() {
+        return Some(format!("cpu {} is not online on this machine", place.cpus));
     }
     let mut named = seen.processes.iter().filter(|process| means(&place.name, process)).peekable();
     if named.peek().is_none() {
@@ -291,19 +295,19 @@ fn page_misfit(seen: &Observation, place: &PagePlace) -> Option<String> {
 
 const ABSENT: &str = "no process of this name or pid is seen";
 
-/// Why a thread cannot be bound to a CPU.
-fn refusal(thread: &Thread, cpu: CpuId) -> Option<String> {
+/// Why a thread cannot be bound to some CPUs, of which it may use `may`.
+fn refusal(thread: &Thread, cpus: &CpuSet, may: &CpuSet) -> Option<String> {
     if thread.pinned {
         return Some("is left alone: pinned by its owner".to_owned());
     }
-    (!thread.may_run_on(cpu)).then(|| format!("may not run on cpu {cpu}: its owner or its cpuset excludes it"))
+    may.is_empty().then(|| format!("may not run on cpu {cpus}: its owner or its cpuset excludes it"))
 }
 
-/// Whether a thread was bound to a CPU before and did not run elsewhere since. One that slept is
-/// where it last ran; being bound, it will wake up on its CPU.
-fn is_bound(thread: &Thread, cpu: CpuId, before: Option<CpuId>) -> bool {
+/// Whether a thread was bound to some CPUs before and did not run elsewhere since. One that slept
+/// is where it last ran; being bound, it will wake up on one of them.
+fn is_bound(thread: &Thread, cpus: &CpuSet, before: Option<&CpuSet>) -> bool {
     let slept = thread.cpu_time == Some(Seconds(0.0)) || thread.instructions == Some(0);
-    before == Some(cpu) && (thread.cpu.is_none_or(|at| at == cpu) || slept)
+    before == Some(cpus) && (thread.cpu.is_none_or(|at| cpus.contains(at)) || slept)
 }
 
 #[cfg(test)]

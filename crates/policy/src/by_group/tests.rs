@@ -46,7 +46,7 @@ impl Policy for Scripted {
 }
 
 fn to(pid: u32, cpu: u32) -> Action {
-    Action::MoveThread { pid: Pid(pid), tid: Tid(pid), cpu: CpuId(cpu), reason: "room".into() }
+    Action::MoveThread { pid: Pid(pid), tid: Tid(pid), cpu: CpuId(cpu), cpus: None, reason: "room".into() }
 }
 
 fn ways(tid: u32) -> Action {

@@ -129,7 +129,7 @@ fn to_its_core(domains: &Domains, placed: &Placed<'_>) -> Action {
     let Placed { member, rank, of, .. } = placed;
     let rate = Tenths(mpki(member).0);
     let reason = format!("{rate} MPKI, rank {rank} of {of}: dealt to {}", domains.describe(seat.domain));
-    Action::MoveThread { pid: member.pid, tid: member.thread.tid, cpu: seat.cpu, reason }
+    Action::MoveThread { pid: member.pid, tid: member.thread.tid, cpu: seat.cpu, cpus: None, reason }
 }
 
 #[cfg(test)]

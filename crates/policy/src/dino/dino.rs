@@ -264,7 +264,7 @@ fn to_its_core(domains: &Domains, tuple: &Tuple<'_>, why: Option<Why>) -> Action
         None if same => write!(reason, ": its core is taken, another one of {place}"),
         None => write!(reason, ": fills a {class}'s slot on {place}"),
     };
-    Action::MoveThread { pid: member.pid, tid: member.thread.tid, cpu: domains.seat(*seat).cpu, reason }
+    Action::MoveThread { pid: member.pid, tid: member.thread.tid, cpu: domains.seat(*seat).cpu, cpus: None, reason }
 }
 
 /// Where every thread was and will be, ascending by process.

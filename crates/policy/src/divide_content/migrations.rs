@@ -85,7 +85,13 @@ impl Migrations {
             let Some(best) = best else { continue };
             let id = core_groups.list[to].id;
             let reason = format!("{why}: {} goes to llc {id}", process.name);
-            actions.push(Action::MoveThread { pid: process.pid, tid: thread.tid, cpu: domains.seat(best).cpu, reason });
+            actions.push(Action::MoveThread {
+                pid: process.pid,
+                tid: thread.tid,
+                cpu: domains.seat(best).cpu,
+                cpus: None,
+                reason,
+            });
             self.moving.push(thread.tid);
             moved.push(Moved { pid: process.pid, tid: thread.tid, from, to });
         }
@@ -117,7 +123,7 @@ impl Migrations {
                 None => None,
             };
             let Some((cpu, reason)) = moved else { continue };
-            actions.push(Action::MoveThread { pid: process.pid, tid: thread.tid, cpu, reason });
+            actions.push(Action::MoveThread { pid: process.pid, tid: thread.tid, cpu, cpus: None, reason });
         }
         self.asked.sort_unstable();
     }

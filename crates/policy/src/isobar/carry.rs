@@ -73,14 +73,18 @@ impl<'a> Seats<'a> {
         Some(carried)
     }
 
-    /// Takes threads back to where they were, as far as there is a seat: their own where it is idle
-    /// or about to be left, else another of its domain.
+    /// Takes threads back to the domain where they were: to their own seat where it is idle or
+    /// about to be left, else to another that is idle, else to theirs all the same. The kernel may
+    /// have moved them within the domain that they went to; those that are in another by now stay.
     pub fn take_back(&mut self, carried: &[Carried]) -> Vec<Carried> {
-        let here = |one: &&Carried| self.held.iter().any(|(cpu, tid)| *tid == one.tid && *cpu == one.to);
+        let domain = |cpu: CpuId| self.domains.seat_of(cpu).map(|seat| self.domains.seat(seat).domain);
         let back: Vec<Carried> = carried
             .iter()
-            .filter(here)
-            .map(|one| Carried { pid: one.pid, tid: one.tid, from: one.to, to: one.from })
+            .filter_map(|one| {
+                let (here, _) = self.held.iter().find(|(_, tid)| *tid == one.tid)?;
+                let stays = domain(*here) == domain(one.to) && domain(*here) != domain(one.from);
+                stays.then_some(Carried { pid: one.pid, tid: one.tid, from: *here, to: one.from })
+            })
             .collect();
         let leaving: BTreeSet<Tid> = back.iter().map(|one| one.tid).collect();
         self.held.retain(|(_, tid)| !leaving.contains(tid));
@@ -88,10 +92,10 @@ impl<'a> Seats<'a> {
         for mut one in back {
             if self.held.iter().any(|(cpu, _)| *cpu == one.to) {
                 let domain = self.domains.seat_of(one.to).map(|seat| self.domains.seat(seat).domain);
-                one.to = domain.and_then(|domain| self.idle(domain, false).first().copied()).unwrap_or(one.from);
+                one.to = domain.and_then(|domain| self.idle(domain, false).first().copied()).unwrap_or(one.to);
             }
             self.held.push((one.to, one.tid));
-            done.extend((one.to != one.from).then_some(one));
+            done.push(one);
         }
         done
     }
@@ -126,5 +130,38 @@ impl<'a> Seats<'a> {
         let first = self.domains.seats[domain.seats.clone()].iter().take(domain.cores);
         let open = |core: &usize| !busy.contains(core) && (!free || self.free.contains(core));
         first.filter(|seat| open(&seat.core)).map(|seat| seat.cpu).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_kit::{observation, process, thread};
+
+    /// Two caches of four CPUs. Of three threads that went from CPUs 0 to 2 to CPUs 4 to 6, the
+    /// kernel has moved the first to CPU 7 and the third to CPU 3, home; CPU 1 has another thread.
+    /// The first two go back, the second to CPU 2, which is idle.
+    #[test]
+    fn what_the_kernel_moved_within_its_cache_is_taken_back_all_the_same() {
+        let running = [(1, 7), (2, 5), (3, 3), (4, 1)];
+        let all = running.iter().map(|(pid, cpu)| process(*pid, vec![thread(*pid, *cpu, 0.0)])).collect();
+        let seen = observation("node:2 core:4", all);
+        let domains = Domains::of(&seen.machine);
+        let went = |pid, from, to| Carried { pid: Pid(pid), tid: Tid(pid), from: CpuId(from), to: CpuId(to) };
+        let mut seats = Seats::new(&seen, &domains, &Idle::default(), 5);
+        let back = seats.take_back(&[went(1, 0, 4), went(2, 1, 5), went(3, 2, 6)]);
+        assert_eq!(back, [went(1, 7, 0), went(2, 5, 2)]);
+    }
+
+    /// Every CPU of the first cache has a thread: the one that is taken back shares its old one.
+    #[test]
+    fn a_full_cache_takes_back_what_left_it() {
+        let mut all: Vec<_> = (0..4).map(|cpu| process(cpu + 1, vec![thread(cpu + 1, cpu, 0.0)])).collect();
+        all.push(process(9, vec![thread(9, 6, 0.0)]));
+        let seen = observation("node:2 core:4", all);
+        let domains = Domains::of(&seen.machine);
+        let one = Carried { pid: Pid(9), tid: Tid(9), from: CpuId(0), to: CpuId(6) };
+        let back = Seats::new(&seen, &domains, &Idle::default(), 5).take_back(&[one]);
+        assert_eq!(back, [Carried { from: CpuId(6), to: CpuId(0), ..one }]);
     }
 }

@@ -1,7 +1,7 @@
 //! The end of a trial: the change is kept or taken back, and what it did is remembered.
 
 use super::carry::Carried;
-use super::isobar::{Isobar, Mode, to_cpu};
+use super::isobar::{Isobar, Mode, to_domain};
 use super::pages::Goal;
 use super::tell;
 use super::trial::{Trial, Verdict};
@@ -22,7 +22,7 @@ impl Isobar {
         plan: &mut Plan,
     ) {
         if !verdict.disturbed && !verdict.jumped && !trial.explores {
-            self.error += TAKEN * (verdict.wrong() - self.error);
+            self.error += TAKEN * (verdict.shortfall() - self.error);
         }
         // To take a division back costs nothing, so that no gain is reason enough.
         let idle = trial.divided.is_some() && verdict.measured < 0.0;
@@ -81,7 +81,7 @@ impl Isobar {
         let all: Vec<Carried> = trial.touched.iter().flat_map(|one| one.carried.iter().copied()).collect();
         let why = plan.effects.last().map(tell::taken_back).unwrap_or_default();
         let back = self.seats(seen, domains).take_back(&all);
-        plan.actions.extend(back.iter().map(|one| to_cpu(domains, one, &why)));
+        plan.actions.extend(back.iter().map(|one| to_domain(seen, domains, one, &why)));
         for program in &mut self.programs.list {
             if back.iter().any(|one| one.pid == program.pid) {
                 program.moves.push(seen.time.0);

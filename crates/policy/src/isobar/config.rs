@@ -26,10 +26,12 @@ settings! {
         /// The least predicted gain, in per cent of the speed of each program that is moved: below
         /// it, readings of some seconds cannot tell a gain from chance.
         pub min_gain_percent: f64 = 3.0,
-        /// By how much of the recent error of its predictions a predicted gain must exceed
-        /// nothing: 1 is one mean error.
+        /// By how much of what changes fell short of their predictions lately a predicted gain must
+        /// exceed nothing: 1 is the mean of it.
         pub error_weight: f64 = 1.0,
-        /// The most, in per cent of its speed, that a program may lose so that others gain.
+        /// The most, in per cent of its speed, that a program may be predicted to lose so that
+        /// others gain. A change by which one loses twice as much is taken back, unless all
+        /// together gained ten times that.
         pub max_loss_percent: f64 = 5.0,
         /// Names of programs, or groups, that are protected, such as ["my*", "unit:redis.service"]:
         /// none is predicted to lose by a change, one that measurably loses ends its trial, and its

@@ -54,7 +54,7 @@ impl Seen {
     /// anew.
     pub fn read(&mut self, space: f64, misses: f64, elasticity: f64) {
         let (space, misses, elasticity) = (ln(space), ln(misses), Beyond::both(elasticity));
-        let off = |curve: &Self| curve.at(space, elasticity).map_or(0.0, |known| (known - misses).abs());
+        let off = |curve: &Self| along(curve.0.values(), space, elasticity).map_or(0.0, |known| (known - misses).abs());
         if off(self) > ALIEN && !self.goes_on(space, misses) {
             self.0.retain(|_, point| (point.space - space).abs() > 1.0);
             if off(self) > 2.0 * ALIEN {
@@ -77,29 +77,34 @@ impl Seen {
         more || first.is_some_and(|first| space < first.space - BEYOND && misses >= first.misses)
     }
 
-    /// Logarithm of the misses at a logarithm of space: between points linear, beyond them by an
-    /// elasticity; `None` without a point.
-    fn at(&self, space: f64, beyond: Beyond) -> Option<f64> {
-        let mut below: Option<&Point> = None;
+    /// The points, none of which has more misses than one with less space: what a program had in a
+    /// cache it has in a greater one, so that neighbours that read otherwise are taken together
+    /// (isotonic regression). The space is worked out, and of a program that lives in the cache it
+    /// is too little: lines that are found stay longer than others.
+    fn falling(&self) -> Vec<Point> {
+        let mut falling: Vec<(Point, usize)> = Vec::with_capacity(self.0.len());
         for point in self.0.values() {
-            if point.space >= space {
-                let Some(before) = below else { return Some(point.misses + beyond.less * (point.space - space)) };
-                let part = (space - before.space) / (point.space - before.space).max(1e-9);
-                return Some(before.misses + part * (point.misses - before.misses));
+            let mut all = (*point, 1);
+            while let Some((before, count)) = falling.pop_if(|(before, _)| before.misses < all.0.misses) {
+                let weight = before.weight + all.0.weight;
+                all.0.misses = (before.misses * before.weight + all.0.misses * all.0.weight) / weight;
+                (all.0.weight, all.1) = (weight, all.1 + count);
             }
-            below = Some(point);
+            falling.push(all);
         }
-        below.map(|point| point.misses - beyond.more * (space - point.space))
+        let levels = falling.iter().flat_map(|(point, count)| std::iter::repeat_n(point.misses, *count));
+        self.0.values().zip(levels).map(|(point, misses)| Point { misses, ..*point }).collect()
     }
 
     /// The curve up to some bytes, through a reading of now.
     #[must_use]
     pub fn curve(&self, most: f64, now: (f64, f64), beyond: Beyond) -> (MissCurve, f64) {
         let step = most / f64::from(POINTS);
-        let here = self.at(ln(now.0), beyond);
+        let points = self.falling();
+        let here = along(&points, ln(now.0), beyond);
         let at = |k: u32| {
             let space = ln(step * f64::from(k));
-            let misses = self.at(space, beyond).unwrap_or_else(|| {
+            let misses = along(&points, space, beyond).unwrap_or_else(|| {
                 let away = ln(now.0) - space;
                 ln(now.1) + away * if away > 0.0 { beyond.less } else { beyond.more }
             });
@@ -109,6 +114,21 @@ impl Seen {
         let factor = here.map_or(1.0, |known| now.1 / exp(known));
         (MissCurve::measured(step / MIB, &table), factor)
     }
+}
+
+/// Logarithm of the misses at a logarithm of space: between points linear, beyond them by an
+/// elasticity; `None` without a point.
+fn along<'a>(points: impl IntoIterator<Item = &'a Point>, space: f64, beyond: Beyond) -> Option<f64> {
+    let mut below: Option<&Point> = None;
+    for point in points {
+        if point.space >= space {
+            let Some(before) = below else { return Some(point.misses + beyond.less * (point.space - space)) };
+            let part = (space - before.space) / (point.space - before.space).max(1e-9);
+            return Some(before.misses + part * (point.misses - before.misses));
+        }
+        below = Some(point);
+    }
+    below.map(|point| point.misses - beyond.more * (space - point.space))
 }
 
 /// The curves of all names.
@@ -163,6 +183,18 @@ mod tests {
         (0..5).for_each(|_| seen.read(120.0 * KIB, 0.002, 0.0));
         let (curve, _) = seen.curve(512.0 * KIB, (120.0 * KIB, 0.002), Beyond::both(0.0));
         assert!((curve.misses(112.0 * KIB) / 0.002 - 1.0).abs() < 0.01);
+    }
+
+    /// Of 1, 2 and 4 MiB the second reads more misses than the first: both count as between them.
+    #[test]
+    fn more_space_never_makes_more_misses() {
+        let mut seen = Seen::default();
+        for (mib, misses) in [(1.0, 0.02), (2.0, 0.028), (4.0, 0.01)] {
+            (0..5).for_each(|_| seen.read(mib * MIB, misses, 0.0));
+        }
+        let falling: Vec<f64> = seen.falling().iter().map(|point| exp(point.misses)).collect();
+        let between = (0.02_f64 * 0.028).sqrt();
+        assert!(falling.iter().zip([between, between, 0.01]).all(|(a, b)| (a / b - 1.0).abs() < 1e-6), "{falling:?}");
     }
 
     #[test]

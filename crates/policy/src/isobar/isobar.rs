@@ -32,7 +32,7 @@ use super::ways::Ways;
 use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::kit::domains::{CachedDomains, Domains};
 use crate::kit::refused::{Asked, Refused, refused_of};
-use isobar_model::{Action, Observation, Outcome, Pid, Plan, Policy, Prediction, Sensor, Topology, num};
+use isobar_model::{Action, CpuId, CpuSet, Observation, Outcome, Pid, Plan, Policy, Prediction, Sensor, Topology, num};
 use std::sync::Arc;
 
 /// Canonical name.
@@ -85,7 +85,8 @@ pub struct Isobar {
     changes: u64,
     /// The time of the last observation.
     pub(super) now: f64,
-    /// Mean error of predictions, as a part of the speed of a program that was moved.
+    /// By how much changes fell short of their predictions lately, as a part of the speed of a
+    /// program that was moved.
     pub(super) error: f64,
 }
 
@@ -216,7 +217,7 @@ impl Isobar {
                 let pid = self.programs.list[program].pid;
                 let why = self.why(step.partner.is_some(), decision.gains[program]);
                 let own: Vec<Carried> = carried.iter().filter(|one| one.pid == pid).copied().collect();
-                plan.actions.extend(own.iter().map(|one| to_cpu(domains, one, &why)));
+                plan.actions.extend(own.iter().map(|one| to_domain(seen, domains, one, &why)));
                 // However many of its threads go now, it is moved once.
                 let moves = &mut self.programs.list[program].moves;
                 if !own.is_empty() && moves.last() != Some(&seen.time.0) {
@@ -358,9 +359,17 @@ impl Policy for Isobar {
     }
 }
 
-pub(super) fn to_cpu(domains: &Domains, one: &Carried, why: &str) -> Action {
-    let place = domains.seat_of(one.to).map(|seat| domains.describe(domains.seat(seat).domain)).unwrap_or_default();
-    Action::MoveThread { pid: one.pid, tid: one.tid, cpu: one.to, reason: format!("to {place}: {why}") }
+/// A thread to a CPU, free to be balanced by the kernel among those of its domain that its owner
+/// lets it use.
+pub(super) fn to_domain(seen: &Observation, domains: &Domains, one: &Carried, why: &str) -> Action {
+    let Carried { pid, tid, to: cpu, .. } = *one;
+    let domain = domains.seat_of(cpu).map(|seat| domains.seat(seat).domain);
+    let place = domain.map(|domain| domains.describe(domain)).unwrap_or_default();
+    let thread = seen.thread(pid, tid);
+    let may = |cpu: &CpuId| thread.is_none_or(|thread| thread.may_run_on(*cpu));
+    let cpus = domain.map(|domain| domains.cpus(domain).filter(may).collect::<CpuSet>());
+    let cpus = cpus.filter(|cpus| cpus.len() > 1 && cpus.contains(cpu));
+    Action::MoveThread { pid, tid, cpu, cpus, reason: format!("to {place}: {why}") }
 }
 
 #[cfg(test)]

@@ -12,6 +12,10 @@ use std::sync::Arc;
 const OTHER_PHASE: f64 = 0.5;
 /// Readings in a row that make it so.
 const IN_A_ROW: u32 = 2;
+/// Logarithm of the ratio up to which it looks for as much in the cache as before.
+const STEADY: f64 = 0.1;
+/// Readings in a row that make another phase of a program that looks for as much as before.
+const IN_A_ROW_OF_THE_SAME: u32 = 4;
 /// Misses an instruction below which phases do not matter.
 pub const FEW: f64 = 5e-4;
 /// The same as a part of its time that it waits for them.
@@ -60,8 +64,8 @@ pub struct Reading {
     pub misses: f64,
     /// Cycles of misses an instruction, were they waited for one by one.
     pub exposure: f64,
-    /// The part of what it looks for in the cache that it finds there, where that is counted.
-    pub finds: Option<f64>,
+    /// What it looks for in the cache an instruction, where that is counted.
+    pub looks: Option<f64>,
     /// Lines that pass memory for each miss, where bandwidth is measured.
     pub lines: Option<f64>,
     /// Part of its pages that is not on a node where it runs.
@@ -109,7 +113,12 @@ pub struct Program {
     pub balance: f64,
     /// Misses an instruction of programs of its name, where some have ended.
     expected: Option<f64>,
+    /// What it looked for in the cache an instruction when it last did what it does.
+    looks: Option<f64>,
+    /// Readings in a row with many more misses, or with far fewer.
     unlike: u32,
+    /// Whether they were more.
+    more: bool,
     /// Changes of phase so far.
     changes: u32,
     staying: u32,
@@ -140,11 +149,19 @@ impl Program {
             life: before.map(|known| known.life),
             balance: 0.0,
             expected: before.map(|known| known.misses),
+            looks: None,
             unlike: 0,
+            more: false,
             changes: 0,
             staying: 0,
             space: None,
         }
+    }
+
+    /// The part of what it looks for in the cache that it finds there, where that is counted.
+    fn finds(&self) -> Option<f64> {
+        let last = self.last?;
+        last.looks.filter(|looks| *looks > 0.0).map(|looks| (1.0 - last.misses / looks).clamp(0.0, 1.0))
     }
 
     /// Takes the reading of an epoch.
@@ -159,6 +176,7 @@ impl Program {
         }
         // One unlike reading may be the first of another phase: it belongs to neither.
         if self.unlike == 0 {
+            self.looks = reading.looks;
             self.misses += TAKEN * (reading.misses - self.misses);
         }
         self.lines += reading.lines.map_or(0.0, |lines| TAKEN * (lines.clamp(1.0, 8.0) - self.lines));
@@ -188,21 +206,31 @@ impl Program {
 
     /// Two thirds more or fewer misses, twice in a row: another phase, unless it hardly waits for
     /// either. What the kernel moves to a cold cache misses for a moment, and is the same program.
+    /// So is what looks for as much in the cache as before: what neighbours do to it may change in
+    /// a moment, and back. Only if that lasts for four readings is it the program's.
     fn watch_phase(&mut self, reading: &Reading, now: f64) {
         let misses = reading.misses;
         let few = misses.max(self.misses) < FEW || self.hardly_waits_in(reading);
-        let ratio = ln(misses.max(1e-9) / self.misses.max(1e-9)).abs();
-        self.unlike = if few || ratio < OTHER_PHASE { 0 } else { self.unlike + 1 };
-        if self.unlike >= IN_A_ROW {
+        let ratio = ln(misses.max(1e-9) / self.misses.max(1e-9));
+        let before = if self.more == (ratio > 0.0) { self.unlike } else { 0 };
+        self.more = ratio > 0.0;
+        self.unlike = if few || ratio.abs() < OTHER_PHASE { 0 } else { before + 1 };
+        if self.unlike >= if self.looks_the_same(reading) { IN_A_ROW_OF_THE_SAME } else { IN_A_ROW } {
             self.unlike = 0;
             self.changes += 1;
             self.phase = now;
             self.misses = misses;
+            self.looks = reading.looks;
             self.cpi.doubt();
             self.balance = 0.0;
             self.speeds.clear();
             self.space = None;
         }
+    }
+
+    /// Whether a program looks for as much in the cache as in its present phase.
+    fn looks_the_same(&self, reading: &Reading) -> bool {
+        reading.looks.zip(self.looks).is_some_and(|(now, before)| ln(now.max(1e-9) / before.max(1e-9)).abs() < STEADY)
     }
 
     /// Whether it would hardly wait at the misses of a reading or of late, whichever are more, each
@@ -217,7 +245,7 @@ impl Program {
     /// working set that did not fit yet.
     #[must_use]
     pub fn hoped(&self) -> Beyond {
-        let finds = self.last.and_then(|last| last.finds);
+        let finds = self.finds();
         self.reuse.hoped(finds.is_some_and(|finds| finds < HARDLY_FINDS))
     }
 
@@ -315,76 +343,5 @@ fn expected(lasted: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn reading(misses: f64, remote: f64) -> Reading {
-        let (speed, cycles, crowding, exposure) = (1e9, 1.0, 1.0, 1.0);
-        let (finds, lines, remote) = (None, None, Some(remote));
-        Reading { speed, cycles, crowding, misses, exposure, finds, lines, remote, disturbed: false }
-    }
-
-    fn near(a: f64, b: f64) -> bool {
-        (a - b).abs() < 0.01
-    }
-
-    fn program() -> Program {
-        Program::new(Pid(1), &Arc::from("p"), 0.0, None)
-    }
-
-    /// Misses a thousand instructions: 10 10 10 40 10 10 40 40 40. One reading is no phase. What
-    /// has lasted for a second goes on for `ln 61` on the mean, a minute ahead.
-    #[test]
-    fn two_unlike_readings_in_a_row_are_a_phase() {
-        let mut program = program();
-        let timeline = [10.0, 10.0, 10.0, 40.0, 10.0, 10.0, 40.0, 40.0, 40.0];
-        let horizons: Vec<_> = (1u8..)
-            .zip(timeline)
-            .map(|(now, mpki)| {
-                program.read(reading(mpki / 1000.0, 0.0), f64::from(now));
-                program.horizon(f64::from(now))
-            })
-            .collect();
-        assert!(horizons.iter().zip(&horizons[1..7]).all(|(before, after)| before < after), "{horizons:?}");
-        assert!(near(horizons[0], 4.11) && horizons[7] == 0.0 && near(horizons[8], 4.11), "{horizons:?}");
-    }
-
-    /// Ten seconds of 10 and ten of 40 misses, in turn: at 5 s of a phase another 5 are expected,
-    /// at 8 s 2 or so.
-    #[test]
-    fn what_changes_again_and_again_is_expected_to() {
-        let mut program = program();
-        let mut horizons = Vec::new();
-        for now in 1u8..=69 {
-            let mpki = if now / 10 % 2 == 0 { 10.0 } else { 40.0 };
-            program.read(reading(mpki / 1000.0, 0.0), f64::from(now));
-            horizons.push(program.horizon(f64::from(now)));
-        }
-        assert!((4.0..6.0).contains(&horizons[65]) && horizons[68] < 3.0, "{horizons:?}");
-    }
-
-    #[test]
-    fn pages_that_come_by_themselves_are_told_from_those_that_stay() {
-        let (mut follows, mut stays) = (program(), program());
-        for epoch in 0u8..12 {
-            follows.read(reading(0.01, 0.5 - 0.04 * f64::from(epoch)), f64::from(epoch));
-            stays.read(reading(0.01, 0.5), f64::from(epoch));
-        }
-        assert_eq!((follows.follows, stays.follows), (Some(true), Some(false)));
-    }
-
-    #[test]
-    fn patience_doubles_and_moves_are_counted_by_the_hour() {
-        let mut program = program();
-        let rests: Vec<_> = (0..3)
-            .map(|_| {
-                program.fail(0.0, Seconds(30.0));
-                program.rest
-            })
-            .collect();
-        assert_eq!(rests, [30.0, 60.0, 120.0]);
-        program.moves = vec![0.0, 10.0];
-        assert!(program.may_move(30.0, 3, false) && !program.may_move(30.0, 3, true));
-        assert!(program.may_move(3601.0, 3, true));
-    }
-}
+#[path = "program_tests.rs"]
+mod tests;

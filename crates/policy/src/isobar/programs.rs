@@ -159,7 +159,7 @@ fn reading(
         crowding: crowding / instructions,
         misses: rate,
         exposure: rate * latency * hertz,
-        finds: references.filter(|all| *all > 0.0).map(|all| (1.0 - misses / all).clamp(0.0, 1.0)),
+        looks: references.map(|all| all / instructions),
         lines: bytes.filter(|_| misses > 1000.0).map(|bytes| bytes / (misses * 64.0)),
         remote,
         disturbed: seen.page_moves.iter().any(|flight| flight.pid == process.pid),

@@ -135,6 +135,11 @@ impl Domains {
         self.by_cpu.get(num::index(cpu.0)).copied().flatten()
     }
 
+    /// The CPUs of a domain.
+    pub fn cpus(&self, id: DomainId) -> impl Iterator<Item = CpuId> + '_ {
+        self.seats[self.domain(id).seats.clone()].iter().map(|seat| seat.cpu)
+    }
+
     /// The node of a seat.
     #[must_use]
     pub fn node_of(&self, seat: SeatId) -> Option<NodeId> {

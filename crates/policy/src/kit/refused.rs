@@ -177,7 +177,7 @@ mod tests {
     use isobar_model::{CpuId, NodeId, PageSelection, Pages};
 
     fn to_cpu(tid: u32) -> Action {
-        Action::MoveThread { pid: Pid(1), tid: Tid(tid), cpu: CpuId(1), reason: "because".to_owned() }
+        Action::MoveThread { pid: Pid(1), tid: Tid(tid), cpu: CpuId(1), cpus: None, reason: "because".to_owned() }
     }
 
     fn pages() -> Action {

@@ -119,7 +119,7 @@ fn moves(domains: &Domains, programs: &Programs<'_>, decision: &Decision, fresh:
             if let Some(seat) = away {
                 let reason = reason(domains, program, member, seat, *refined);
                 let cpu = domains.seat(seat).cpu;
-                actions.push(Action::MoveThread { pid: member.pid, tid: member.thread.tid, cpu, reason });
+                actions.push(Action::MoveThread { pid: member.pid, tid: member.thread.tid, cpu, cpus: None, reason });
             }
         }
     }

@@ -79,7 +79,7 @@ mod tests {
     use isobar_model::CpuId;
 
     fn to(tid: u32) -> Action {
-        Action::MoveThread { pid: Pid(1), tid: Tid(tid), cpu: CpuId(0), reason: "because".into() }
+        Action::MoveThread { pid: Pid(1), tid: Tid(tid), cpu: CpuId(0), cpus: None, reason: "because".into() }
     }
 
     #[test]

@@ -173,7 +173,7 @@ mod tests {
     use isobar_model::{CpuId, NodeId, PageSelection, Pages, Pid, Tid};
 
     fn to(tid: u32, cpu: u32) -> Action {
-        Action::MoveThread { pid: Pid(1), tid: Tid(tid), cpu: CpuId(cpu), reason: "because".into() }
+        Action::MoveThread { pid: Pid(1), tid: Tid(tid), cpu: CpuId(cpu), cpus: None, reason: "because".into() }
     }
 
     fn pages() -> Action {

@@ -46,7 +46,7 @@ mod tests {
     const PID: Pid = Pid(1);
 
     fn to(tid: u32, cpu: u32) -> Action {
-        Action::MoveThread { pid: PID, tid: Tid(tid), cpu: CpuId(cpu), reason: "because".into() }
+        Action::MoveThread { pid: PID, tid: Tid(tid), cpu: CpuId(cpu), cpus: None, reason: "because".into() }
     }
 
     fn pages(for_thread: Option<Tid>) -> Action {

@@ -47,7 +47,7 @@ impl Policy for Mover {
 }
 
 fn moved(cpu: u32) -> Action {
-    Action::MoveThread { pid: Pid(10), tid: Tid(10), cpu: CpuId(cpu), reason: "because".to_owned() }
+    Action::MoveThread { pid: Pid(10), tid: Tid(10), cpu: CpuId(cpu), cpus: None, reason: "because".to_owned() }
 }
 
 #[derive(Default)]

@@ -101,7 +101,8 @@ impl Policy for Swapper {
     }
 
     fn decide(&mut self, _: &Observation) -> Plan {
-        let other = Action::MoveThread { pid: Pid(10), tid: Tid(11), cpu: CpuId(0), reason: "because".into() };
+        let other =
+            Action::MoveThread { pid: Pid(10), tid: Tid(11), cpu: CpuId(0), cpus: None, reason: "because".into() };
         Plan { actions: vec![moved(1), other], ..Plan::nothing("swapper") }
     }
 }

@@ -7,14 +7,17 @@
 
 use super::SimMachine;
 use super::copies::{Copy, NO_MEMORY, NOT_THERE, reasons};
+use super::process::Hold;
 use super::ways::ClusterError;
-use isobar_model::{Action, ActionOutcome, CpuId, LlcId, NodeId, NodeWeight, PageSelection, Pages, Pid, Tid, num};
+use isobar_model::{
+    Action, ActionOutcome, CpuId, CpuSet, LlcId, NodeId, NodeWeight, PageSelection, Pages, Pid, Tid, num,
+};
 use std::collections::BTreeMap;
 
 impl SimMachine {
     pub(super) fn act(&mut self, action: &Action) -> ActionOutcome {
         match action {
-            Action::MoveThread { pid, tid, cpu, .. } => self.bind(*pid, *tid, *cpu),
+            Action::MoveThread { pid, tid, cpu, cpus, .. } => self.bind(*pid, *tid, *cpu, cpus.as_ref()),
             Action::MigratePages { pid, from, to, pages, select, for_thread, .. } => {
                 self.migrate(*pid, (*from, *to), *pages, *select, *for_thread)
             }
@@ -33,10 +36,12 @@ impl SimMachine {
         }
     }
 
-    fn bind(&mut self, pid: Pid, tid: Tid, cpu: CpuId) -> ActionOutcome {
-        if self.workload.machine.topology.cpu(cpu).is_none() {
+    fn bind(&mut self, pid: Pid, tid: Tid, cpu: CpuId, cpus: Option<&CpuSet>) -> ActionOutcome {
+        let mut all = std::iter::once(cpu).chain(cpus.into_iter().flat_map(CpuSet::iter));
+        if let Some(cpu) = all.find(|cpu| self.workload.machine.topology.cpu(*cpu).is_none()) {
             return refused(format!("cpu {cpu} is not on this machine"));
         }
+        let hold = cpus.map_or(Hold::Cpu, |cpus| self.among(cpu, cpus));
         let Some(p) = self.position(pid) else {
             return ActionOutcome::Vanished;
         };
@@ -46,8 +51,9 @@ impl SimMachine {
             return ActionOutcome::Vanished;
         };
         let thread = &mut process.threads[t];
-        thread.bound = true;
-        if thread.cpu != cpu {
+        let given_before = thread.hold == hold && matches!(hold, Hold::Among { .. });
+        thread.hold = hold;
+        if thread.cpu != cpu && !given_before {
             // Another core of the same LLC finds its lines; another LLC does not.
             let llc = |cpu: CpuId| self.workload.machine.places[&cpu].llc;
             let leaves = llc(thread.cpu) != llc(cpu);
@@ -60,6 +66,13 @@ impl SimMachine {
         }
         self.changed = true;
         ActionOutcome::Done
+    }
+
+    /// A hold among some CPUs of a thread that is on one of them.
+    fn among(&self, cpu: CpuId, cpus: &CpuSet) -> Hold {
+        let places = &self.workload.machine.places;
+        let mut cache = places.iter().filter(|(_, place)| place.llc == places[&cpu].llc);
+        Hold::Among { cpus: cpus.clone(), whole_cache: cache.all(|(cpu, _)| cpus.contains(*cpu)) }
     }
 
     /// Puts threads into a cluster and gives it ways.

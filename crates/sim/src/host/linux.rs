@@ -120,7 +120,7 @@ impl SimMachine {
         left.first().map_or(CpuId(0), |cpu| cpu.id)
     }
 
-    /// Idle CPUs pull unbound threads from shared ones, and idle cores from shared cores.
+    /// Idle CPUs pull threads that may go there from shared ones, and idle cores from shared cores.
     pub(super) fn balance(&mut self) {
         self.fill_idle();
         self.part_siblings();
@@ -139,20 +139,21 @@ impl SimMachine {
                 .enumerate()
                 .flat_map(|(p, process)| process.threads.iter().enumerate().map(move |(t, thread)| (p, t, thread)));
             let Some((p, t, from)) = waiting
-                .filter(|(_, _, thread)| !thread.bound && !thread.ended())
-                .find(|(_, _, thread)| shared(thread.cpu))
+                .filter(|(_, _, thread)| !thread.ended() && shared(thread.cpu))
+                .find(|(_, _, thread)| idle.iter().any(|cpu| thread.may_go_to(*cpu)))
                 .map(|(p, t, thread)| (p, t, thread.cpu))
             else {
                 return;
             };
+            let open: Vec<_> = idle.into_iter().filter(|cpu| self.processes[p].threads[t].may_go_to(*cpu)).collect();
             let places = &self.workload.machine.places;
             let far = |cpu: &CpuId| match (places[cpu], places[&from]) {
                 (to, from) if to.llc == from.llc => 0,
                 (to, from) if to.node == from.node => 1,
                 _ => 2,
             };
-            let nearest = idle.iter().map(far).min();
-            let near: Vec<_> = idle.iter().copied().filter(|cpu| Some(far(cpu)) == nearest).collect();
+            let nearest = open.iter().map(far).min();
+            let near: Vec<_> = open.iter().copied().filter(|cpu| Some(far(cpu)) == nearest).collect();
             let Some(cpu) = pick(&mut self.rng, &near) else { return };
             let thread = &mut self.processes[p].threads[t];
             thread.cpu = cpu;

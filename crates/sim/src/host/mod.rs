@@ -32,7 +32,7 @@ use isobar_contention::Solver;
 use isobar_model::{
     Action, ActionOutcome, Capabilities, CpuSet, LlcId, Machine, Outcome, Pid, Plan, Sample, Seconds, Sensor, Tid, Wake,
 };
-use process::Process;
+use process::{Hold, Process};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::collections::BTreeMap;
@@ -122,7 +122,11 @@ impl SimMachine {
         let process = self.processes.iter().find(|process| process.pid == pid)?;
         let thread = process.threads.iter().find(|thread| thread.tid == tid)?;
         let online = self.workload.machine.topology.online();
-        Some(if thread.bound { [thread.cpu].into_iter().collect() } else { online.clone() })
+        Some(match &thread.hold {
+            Hold::Free => online.clone(),
+            Hold::Cpu => [thread.cpu].into_iter().collect(),
+            Hold::Among { cpus, .. } => cpus.clone(),
+        })
     }
 
     /// The ways of an LLC that a thread may fill there, as bits. A second witness for tests, as
@@ -230,7 +234,7 @@ impl Machine for SimMachine {
 
     /// One outcome for each page migration whose end no sample has reported.
     fn restore(&mut self) -> Result<Outcome, SimError> {
-        self.processes.iter_mut().flat_map(|process| &mut process.threads).for_each(|thread| thread.bound = false);
+        self.processes.iter_mut().flat_map(|process| &mut process.threads).for_each(|thread| thread.hold = Hold::Free);
         for process in &mut self.processes {
             process.allocation = Allocation::of(&self.workload.apps[process.app], &self.workload.machine);
         }

@@ -5,7 +5,7 @@ use super::allocation::Allocation;
 use super::gate::Gate;
 use super::memory::Memory;
 use crate::workload::App;
-use isobar_model::{CpuId, Pid, Tid, num};
+use isobar_model::{CpuId, CpuSet, Pid, Tid, num};
 
 /// A thread that owes time still makes this little progress, so that every run ends.
 const MOST_PAID: f64 = 0.9;
@@ -30,13 +30,28 @@ pub(super) struct Process {
     pub migrating: Option<(usize, f64)>,
 }
 
+/// Where a plan lets a thread run.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Hold {
+    /// Anywhere: no plan has bound it.
+    Free,
+    /// On the CPU that it is on.
+    Cpu,
+    /// Among some CPUs.
+    Among {
+        cpus: CpuSet,
+        /// Whether those of its cache are all among them.
+        whole_cache: bool,
+    },
+}
+
 /// A thread.
 #[derive(Clone, Debug)]
 pub(super) struct Thread {
     pub tid: Tid,
     pub cpu: CpuId,
-    /// Whether a plan bound it to its CPU.
-    pub bound: bool,
+    /// Where a plan lets it run.
+    pub hold: Hold,
     /// Instructions to execute in this run, and executed.
     pub goal: f64,
     pub done: f64,
@@ -64,7 +79,7 @@ impl Process {
         let thread = |number: u32| Thread {
             tid: Tid(pid.0 + number),
             cpu: CpuId(0),
-            bound: false,
+            hold: Hold::Free,
             goal,
             done: 0.0,
             offset,
@@ -105,6 +120,25 @@ impl Process {
 }
 
 impl Thread {
+    /// Whether a plan has bound it.
+    pub fn is_bound(&self) -> bool {
+        self.hold != Hold::Free
+    }
+
+    /// Whether the kernel may not balance it over all CPUs of its cache.
+    pub const fn stays(&self) -> bool {
+        matches!(self.hold, Hold::Cpu | Hold::Among { whole_cache: false, .. })
+    }
+
+    /// Whether the kernel may move it to a CPU.
+    pub fn may_go_to(&self, cpu: CpuId) -> bool {
+        match &self.hold {
+            Hold::Free => true,
+            Hold::Cpu => cpu == self.cpu,
+            Hold::Among { cpus, .. } => cpus.contains(cpu),
+        }
+    }
+
     /// What is left of some seconds after what it owes; it always keeps some.
     pub fn pay(&mut self, seconds: f64) -> f64 {
         let paid = self.owed.min(seconds * MOST_PAID);

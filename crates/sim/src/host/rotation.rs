@@ -6,8 +6,9 @@
 //! exchanged, so that the threads rotate, and each gets the same part of the CPUs.
 //!
 //! 64 ms are less than any interval that a policy decides in, so the turns are not simulated one by
-//! one: each thread has the part that it gets in the mean. A thread that a plan has bound stays on
-//! its CPU and does not rotate; CPUs that bound threads fill are left to them.
+//! one: each thread has the part that it gets in the mean. A thread that a plan has bound to its
+//! CPU, or to fewer CPUs than its cache has, stays and does not rotate; CPUs that such threads fill
+//! are left to them.
 //!
 //! **Not where it hardly matters to the kernel**: up to a difference of 25 % (`imbalance_pct`)
 //! loads count as balanced, so that with five threads on one CPU and four on the next none moves.
@@ -29,7 +30,7 @@ const IMBALANCE: f64 = 1.25;
 struct Queue {
     cpu: CpuId,
     threads: u32,
-    /// Those of them that a plan has bound.
+    /// Those of them that stay there.
     bound: u32,
 }
 
@@ -50,7 +51,7 @@ impl Rotation {
     /// The part of a CPU that a thread gets which is on one with `mates` threads, itself included.
     pub fn share(&self, thread: &Thread, mates: u32) -> f64 {
         match self.by_cpu.get(&thread.cpu) {
-            Some(part) if thread.bound => part.bound,
+            Some(part) if thread.stays() => part.bound,
             Some(part) => part.free,
             None => 1.0 / f64::from(mates.max(1)),
         }
@@ -74,12 +75,12 @@ impl SimMachine {
         rotation
     }
 
-    /// Running threads that a plan has bound, by CPU.
+    /// Running threads that stay on their CPU, by CPU.
     fn bound(&self) -> BTreeMap<CpuId, u32> {
         let mut bound = BTreeMap::new();
         let running = self.processes.iter().flat_map(|process| &process.threads);
         running
-            .filter(|thread| thread.bound && !thread.ended())
+            .filter(|thread| thread.stays() && !thread.ended())
             .for_each(|thread| *bound.entry(thread.cpu).or_default() += 1);
         bound
     }

@@ -70,7 +70,7 @@ fn read_thread(thread: &Thread, start: u64, counted: f64) -> ThreadSample {
         cpu: Some(thread.cpu),
         allowed: None,
         pinned: false,
-        bound: Some(thread.bound),
+        bound: Some(thread.is_bound()),
         vcpu: false,
         cpu_time: Some(Seconds(thread.cpu_seconds)),
         counters: Counters {

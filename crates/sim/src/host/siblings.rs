@@ -2,8 +2,8 @@
 //! Cores are the groups of a cache's scheduling domain, and a core of two busy threads is busier
 //! than an idle one, which pulls one of them (`SD_PREFER_SIBLING` in `kernel/sched/fair.c`; before
 //! 2.6.35 by the power of a group of siblings, `smt_gain`). It takes some ticks; here it takes no
-//! time. Only threads that no plan has bound, of programs that a workload did not start on a CPU of
-//! its own choice (`cpu`): such a machine numbers hardware threads as it likes.
+//! time. Only threads that no plan has bound to their CPU, of programs that a workload did not
+//! start on a CPU of its own choice (`cpu`): such a machine numbers hardware threads as it likes.
 
 use super::SimMachine;
 use isobar_model::{CoreId, CpuId};
@@ -26,7 +26,7 @@ impl SimMachine {
             }
             for t in 0..self.processes[p].threads.len() {
                 let thread = &self.processes[p].threads[t];
-                if thread.bound || thread.ended() || load.get(&thread.cpu).is_some_and(|count| *count > 1) {
+                if thread.stays() || thread.ended() || load.get(&thread.cpu).is_some_and(|count| *count > 1) {
                     continue;
                 }
                 if let Some((from, to, cpu)) = self.idle_core(thread.cpu, &busy) {

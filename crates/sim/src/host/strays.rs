@@ -127,7 +127,7 @@ impl SimMachine {
             let running = process.threads.iter().enumerate().filter(|(_, thread)| !thread.ended());
             all.extend(running.map(|(t, thread)| {
                 let node = self.workload.machine.places[&thread.cpu].node;
-                Running { process: p, thread: t, cpu: thread.cpu, node, bound: thread.bound }
+                Running { process: p, thread: t, cpu: thread.cpu, node, bound: thread.is_bound() }
             }));
         }
         all

@@ -96,7 +96,7 @@ fn two_threads_on_one_core_take_twice_as_long() {
 }
 
 fn to(id: u32, cpu: u32) -> Action {
-    Action::MoveThread { pid: Pid(id), tid: Tid(id), cpu: CpuId(cpu), reason: "test".into() }
+    Action::MoveThread { pid: Pid(id), tid: Tid(id), cpu: CpuId(cpu), cpus: None, reason: "test".into() }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::SimMachine;
 use super::actuators::left_alone;
+use super::process::Hold;
 use isobar_model::{Action, ActionOutcome, NodeId, PageSelection, Pages, Pid, Tid};
 
 impl SimMachine {
@@ -26,7 +27,7 @@ impl SimMachine {
         let Some(thread) = self.processes[p].threads.iter_mut().find(|thread| thread.tid == tid) else {
             return ActionOutcome::Vanished;
         };
-        if !std::mem::replace(&mut thread.bound, false) {
+        if std::mem::replace(&mut thread.hold, Hold::Free) == Hold::Free {
             return left_alone("nothing of isobar's is on the thread any more");
         }
         ActionOutcome::Done

@@ -50,7 +50,8 @@ fn remounted() -> Result<()> {
     same("groups of ours", ours()?, Vec::new())
 }
 
-/// Threads on CPUs by `fixed`, one of them on the last CPU, and one that its owner bound elsewhere.
+/// Threads on CPUs by `fixed`, one of them on the last CPU, one on the last two, and one that its
+/// owner bound elsewhere.
 struct Hotplug {
     subject: Subject,
     threads: Vec<u32>,
@@ -60,18 +61,18 @@ struct Hotplug {
 impl Hotplug {
     fn set() -> Result<(Self, Daemon)> {
         let mut subject = Subject::start("alpha")?;
-        let threads = subject.spin(3)?;
+        let threads = subject.spin(4)?;
         set_affinity(threads[2], &[4])?;
         let hotplug = Self { before: subject.affinities()?, subject, threads };
         let manage = "policy = \"fixed\"\nonly = [\"alpha\"]";
-        let mut daemon = Daemon::start(manage, "[fixed]\nthreads = \"alpha/1=7 alpha/2=5\"")?;
-        daemon.until("two threads bound", |_| hotplug.are_bound())?;
+        let mut daemon = Daemon::start(manage, "[fixed]\nthreads = \"alpha/1=7 alpha/2=5 alpha/4=6-7\"")?;
+        daemon.until("three threads bound", |_| hotplug.are_bound())?;
         Ok((hotplug, daemon))
     }
 
     fn are_bound(&self) -> Result<bool> {
         let on = |index: usize| self.subject.affinity(self.threads[index]);
-        Ok(on(0)? == "7" && on(1)? == "5")
+        Ok(on(0)? == "7" && on(1)? == "5" && on(3)? == "6-7")
     }
 
     /// All as before, now that every CPU is there, and nothing else is asked for: the kernel binds
@@ -116,14 +117,15 @@ fn cpu_comes_back() -> Result<()> {
     daemon.until("it has seen that", |_| Ok(hotplug.subject.affinity(hotplug.threads[0])? != "7"))?;
     daemon.epochs(4)?;
     same("the other thread", hotplug.subject.affinity(hotplug.threads[1])?, "5".to_owned())?;
+    same("the thread of two CPUs", hotplug.subject.affinity(hotplug.threads[3])?, "6".to_owned())?;
     drop(offline);
-    daemon.until("both threads bound again", |_| hotplug.are_bound())?;
+    daemon.until("all threads bound again", |_| hotplug.are_bound())?;
     daemon.epochs(2)?;
     // A whole node.
     let node = (Offline::cpu(6)?, Offline::cpu(7)?);
     daemon.epochs(4)?;
     drop(node);
-    daemon.until("both threads bound once more", |_| hotplug.are_bound())?;
+    daemon.until("all threads bound once more", |_| hotplug.are_bound())?;
     daemon.stop()?;
     hotplug.is_as_before()
 }

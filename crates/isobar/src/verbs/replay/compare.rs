@@ -47,7 +47,7 @@ mod tests {
     use isobar_model::{CpuId, Pid, Tid};
 
     fn to(cpu: u32, reason: &str) -> Action {
-        Action::MoveThread { pid: Pid(1), tid: Tid(cpu), cpu: CpuId(cpu), reason: reason.to_owned() }
+        Action::MoveThread { pid: Pid(1), tid: Tid(cpu), cpu: CpuId(cpu), cpus: None, reason: reason.to_owned() }
     }
 
     #[test]

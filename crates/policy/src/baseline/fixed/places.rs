@@ -3,7 +3,7 @@
 
 use crate::kit::pairs::{means, pairs, wrong};
 use isobar_model::text::one_line;
-use isobar_model::{CpuId, NodeId, Process};
+use isobar_model::{CpuSet, NodeId, Process};
 
 /// One entry of `fixed.threads`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,8 +12,8 @@ pub struct ThreadPlace {
     pub name: String,
     /// The thread, counted by ascending tid from 0; `None` = every thread.
     pub index: Option<usize>,
-    /// The CPU.
-    pub cpu: CpuId,
+    /// The CPU, or those that it may run on; not empty.
+    pub cpus: CpuSet,
 }
 
 /// One entry of `fixed.pages`.
@@ -27,7 +27,7 @@ pub struct PagePlace {
     pub to: NodeId,
 }
 
-const THREADS_EXAMPLE: &str = "alpha/0=5 (thread 0 of alpha on cpu 5) or beta=3";
+const THREADS_EXAMPLE: &str = "alpha/0=5 (thread 0 of alpha on cpu 5) or beta=0-3,8 (beta on any of these)";
 const PAGES_EXAMPLE: &str = "alpha=2 (all pages of alpha on node 2) or alpha=0>2 (those of node 0)";
 
 impl ThreadPlace {
@@ -38,12 +38,13 @@ impl ThreadPlace {
     pub fn list(text: &str) -> Result<Vec<Self>, String> {
         let mut places: Vec<Self> = Vec::new();
         for (key, value) in pairs(text, THREADS_EXAMPLE)? {
-            let cpu = number(value).map(CpuId);
-            let cpu = cpu.ok_or_else(|| wrong(&format!("{key}={value}"), "a CPU number after the equals sign"))?;
+            let cpus = value.parse().ok().filter(|cpus: &CpuSet| !cpus.is_empty());
+            let expected = "a CPU number, or a list of them such as 0-3,8, after the equals sign";
+            let cpus = cpus.ok_or_else(|| wrong(&format!("{key}={value}"), expected))?;
             let (name, index) = indexed(key);
-            let place = Self { name: one_line(name), index, cpu };
+            let place = Self { name: one_line(name), index, cpus };
             if places.iter().any(|known| (&known.name, known.index) == (&place.name, place.index)) {
-                return Err(wrong(&format!("{key}={value}"), &format!("one CPU for {key}, which has one already")));
+                return Err(wrong(&format!("{key}={value}"), &format!("one place for {key}, which has one already")));
             }
             places.push(place);
         }
@@ -131,9 +132,11 @@ mod tests {
 
     #[test]
     fn threads_are_named_with_or_without_an_index() {
-        let list = ThreadPlace::list("alpha/0=5 beta=3 kworker/0:1=2 /9=1").unwrap();
-        let read: Vec<_> = list.iter().map(|place| (place.name.as_str(), place.index, place.cpu.0)).collect();
-        assert_eq!(read, [("alpha", Some(0), 5), ("beta", None, 3), ("kworker/0:1", None, 2), ("/9", None, 1)]);
+        let list = ThreadPlace::list("alpha/0=5 beta=0-3,8 kworker/0:1=2 /9=1").unwrap();
+        let read = list.iter().map(|place| (place.name.as_str(), place.index, place.cpus.to_string()));
+        let (alpha, beta) = (("alpha", Some(0), "5".to_owned()), ("beta", None, "0-3,8".to_owned()));
+        let others = [("kworker/0:1", None, "2".to_owned()), ("/9", None, "1".to_owned())];
+        assert_eq!(read.collect::<Vec<_>>(), [vec![alpha, beta], others.to_vec()].concat());
     }
 
     #[test]
@@ -148,8 +151,10 @@ mod tests {
         let threads = |text| ThreadPlace::list(text).unwrap_err();
         let starts = format!("`alpha` is impossible: expected NAME=VALUE, such as {THREADS_EXAMPLE}");
         assert_eq!(threads("alpha"), starts);
-        assert_eq!(threads("a=+5"), "`a=+5` is impossible: expected a CPU number after the equals sign");
-        assert_eq!(threads("a/0=1 a/0=2"), "`a/0=2` is impossible: expected one CPU for a/0, which has one already");
+        let expected = "a CPU number, or a list of them such as 0-3,8, after the equals sign";
+        assert_eq!(threads("a=+5"), format!("`a=+5` is impossible: expected {expected}"));
+        assert_eq!(threads("a=5-3"), format!("`a=5-3` is impossible: expected {expected}"));
+        assert_eq!(threads("a/0=1 a/0=2"), "`a/0=2` is impossible: expected one place for a/0, which has one already");
         let pages = |text| PagePlace::list(text).unwrap_err();
         assert_eq!(pages("a=0>"), "`a=0>` is impossible: expected node numbers, as 2 or 0>2, after the equals sign");
         assert_eq!(pages("a=1>1"), "`a=1>1` is impossible: expected two different nodes");

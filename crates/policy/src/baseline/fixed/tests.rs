@@ -72,10 +72,31 @@ fn an_index_goes_before_the_whole_process_and_a_pid_is_a_name_too() {
 fn a_thread_on_its_cpu_is_bound_once_and_brought_back_when_it_strays() {
     let mut fixed = policy("threads = 'beta=2'");
     let there = fixed.decide(&at([0, 1, 2]));
-    assert_eq!(there.actions[0].reason(), "beta belongs on cpu 2 by fixed.threads: bound to it so that it stays");
+    assert_eq!(there.actions[0].reason(), "beta belongs on cpu 2 by fixed.threads: bound so that it stays");
     assert_eq!(decided(fixed.as_mut(), &at([0, 1, 2])), [""; 0]);
     assert_eq!(decided(fixed.as_mut(), &at([0, 1, 4])), ["8>2"]);
     assert_eq!(decided(fixed.as_mut(), &at([0, 1, 2])), [""; 0]);
+}
+
+/// On CPU 2 of 1 to 3 it is bound to these where it is; on CPU 5 it goes to the first. Among them
+/// the kernel may move it.
+#[test]
+fn a_thread_may_have_several_cpus() {
+    let bound = |policy: &mut dyn Policy, beta: u32| {
+        let plan = policy.decide(&at([0, 1, beta]));
+        let one = |action: &Action| match action {
+            Action::MoveThread { cpu, cpus, .. } => {
+                format!("{cpu} of {}", cpus.as_ref().map_or("itself".into(), CpuSet::to_string))
+            }
+            other => panic!("{other:?}"),
+        };
+        plan.actions.iter().map(one).collect::<Vec<_>>()
+    };
+    let mut fixed = policy("threads = 'beta=1-3'");
+    assert_eq!(bound(fixed.as_mut(), 2), ["2 of 1-3"]);
+    assert_eq!(bound(fixed.as_mut(), 3), [""; 0]);
+    assert_eq!(bound(fixed.as_mut(), 5), ["1 of 1-3"]);
+    assert_eq!(bound(policy("threads = 'beta=5,90'").as_mut(), 2), ["5 of itself"], "CPU 90 is not there");
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn machine(app: &str, on: bool) -> SimMachine {
 
 fn send(machine: &mut SimMachine, thread: u32, cpu: u32) {
     let (pid, tid) = (Pid(1000), Tid(1000 + thread));
-    let action = Action::MoveThread { pid, tid, cpu: CpuId(cpu), reason: "test".into() };
+    let action = Action::MoveThread { pid, tid, cpu: CpuId(cpu), cpus: None, reason: "test".into() };
     machine.apply(&Plan { actions: vec![action], ..Plan::nothing("test") }).unwrap();
 }
 

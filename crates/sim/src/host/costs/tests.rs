@@ -49,7 +49,7 @@ fn run(flips: bool, costs: &Costs) -> f64 {
 fn flip(from: u32, to: u32) -> Plan {
     let cpu = CpuId(4 * to);
     let (pid, reason) = (Pid(1000), "to and fro".to_owned());
-    let thread = Action::MoveThread { pid, tid: Tid(1000), cpu, reason: reason.clone() };
+    let thread = Action::MoveThread { pid, tid: Tid(1000), cpu, cpus: None, reason: reason.clone() };
     let (from, to, pages) = (NodeId(from), NodeId(to), Pages(1 << 20));
     let select = PageSelection::ResidentSet;
     let pages = Action::MigratePages { pid, from, to, pages, select, for_thread: None, reason };

@@ -34,12 +34,32 @@ fn five_threads_on_four_cpus_get_four_fifths_each() {
 #[test]
 fn bound_threads_do_not_rotate() {
     let mut machine = SimMachine::new(&workload(true, FIVE), 1);
-    let bind = |id: u32| Action::MoveThread { pid: Pid(id), tid: Tid(id), cpu: CpuId(0), reason: "test".into() };
+    let bind =
+        |id: u32| Action::MoveThread { pid: Pid(id), tid: Tid(id), cpu: CpuId(0), cpus: None, reason: "test".into() };
     let actions = (1000..1003).map(bind).collect();
     machine.apply(&Plan { actions, ..Plan::nothing("test") }).unwrap();
     let got = cpu_seconds(&mut machine);
     assert!(got[..3].iter().all(|seconds| (seconds - 2.0 / 3.0).abs() < 1e-9), "{got:?}");
     assert!(got[3..].iter().all(|seconds| (seconds - 2.0).abs() < 1e-9), "{got:?}");
+}
+
+/// All five sent to one CPU: those that may be balanced over the cache have four fifths each, as if
+/// they were free; those that may use two CPUs of it share these.
+#[test]
+fn threads_that_may_use_their_whole_cache_rotate() {
+    let got = |cpus: &str| {
+        let mut machine = SimMachine::new(&workload(true, FIVE), 1);
+        let send = |id: u32| {
+            let (cpus, reason) = (Some(cpus.parse().unwrap()), "test".into());
+            Action::MoveThread { pid: Pid(id), tid: Tid(id), cpu: CpuId(0), cpus, reason }
+        };
+        machine.apply(&Plan { actions: (1000..1005).map(send).collect(), ..Plan::nothing("test") }).unwrap();
+        (cpu_seconds(&mut machine), machine.affinity(Pid(1000), Tid(1000)).unwrap().to_string())
+    };
+    let (whole, may) = got("0-3");
+    assert!(whole.iter().all(|seconds| (seconds - 1.6).abs() < 1e-9) && may == "0-3", "{whole:?} {may}");
+    let (half, may) = got("0-1");
+    assert!((half.iter().sum::<f64>() - 4.0).abs() < 1e-9 && may == "0-1", "two CPUs for 2 s: {half:?} {may}");
 }
 
 /// One more thread on a CPU is 25 % more where the others have four: balanced, to the kernel.

@@ -73,7 +73,7 @@ fn the_rate_is_that_of_the_threads_that_can_stray() {
     for node in 0..2 {
         let place = |cpu| machine.workload.machine.places[&cpu].node;
         let on_node = machine.processes.iter().position(|process| place(process.threads[0].cpu) == node);
-        machine.processes[on_node.unwrap()].threads[0].bound = true;
+        machine.processes[on_node.unwrap()].threads[0].hold = super::super::process::Hold::Cpu;
     }
     let count = exchanges(&mut machine, 1200);
     assert!((45..=92).contains(&count), "{count}");
@@ -86,6 +86,7 @@ fn bound_threads_stay() {
         pid: process.pid,
         tid: process.threads[0].tid,
         cpu: process.threads[0].cpu,
+        cpus: None,
         reason: "test".into(),
     };
     let actions = machine.processes[..7].iter().map(bind).collect();
@@ -119,8 +120,13 @@ fn what_cannot_stray_takes_no_looks() {
     let mut all = workload(3.9, "[[app]]\nprogram = \"povray\"\ncount = 8\n");
     all.run.step_seconds = 1e4;
     let mut machine = SimMachine::new(&all, 1);
-    let bind =
-        |id: u32, cpu: u32| Action::MoveThread { pid: Pid(id), tid: Tid(id), cpu: CpuId(cpu), reason: "test".into() };
+    let bind = |id: u32, cpu: u32| Action::MoveThread {
+        pid: Pid(id),
+        tid: Tid(id),
+        cpu: CpuId(cpu),
+        cpus: None,
+        reason: "test".into(),
+    };
     let actions = (0..8).map(|index| bind(1000 + index, index)).collect();
     machine.apply(&Plan { actions, ..Plan::nothing("test") }).unwrap();
     machine.wait(Seconds(100.0)).unwrap();

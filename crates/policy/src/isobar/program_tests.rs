@@ -1,0 +1,88 @@
+use super::*;
+
+fn reading(misses: f64, remote: f64) -> Reading {
+    let (speed, cycles, crowding, exposure) = (1e9, 1.0, 1.0, 1.0);
+    let (looks, lines, remote) = (None, None, Some(remote));
+    Reading { speed, cycles, crowding, misses, exposure, looks, lines, remote, disturbed: false }
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() < 0.01
+}
+
+fn program() -> Program {
+    Program::new(Pid(1), &Arc::from("p"), 0.0, None)
+}
+
+/// Misses a thousand instructions: 10 10 10 40 10 10 40 40 40. One reading is no phase. What
+/// has lasted for a second goes on for `ln 61` on the mean, a minute ahead.
+#[test]
+fn two_unlike_readings_in_a_row_are_a_phase() {
+    let mut program = program();
+    let timeline = [10.0, 10.0, 10.0, 40.0, 10.0, 10.0, 40.0, 40.0, 40.0];
+    let horizons: Vec<_> = (1u8..)
+        .zip(timeline)
+        .map(|(now, mpki)| {
+            program.read(reading(mpki / 1000.0, 0.0), f64::from(now));
+            program.horizon(f64::from(now))
+        })
+        .collect();
+    assert!(horizons.iter().zip(&horizons[1..7]).all(|(before, after)| before < after), "{horizons:?}");
+    assert!(near(horizons[0], 4.11) && horizons[7] == 0.0 && near(horizons[8], 4.11), "{horizons:?}");
+}
+
+/// Ten seconds of 10 and ten of 40 misses, in turn: at 5 s of a phase another 5 are expected,
+/// at 8 s 2 or so.
+#[test]
+fn what_changes_again_and_again_is_expected_to() {
+    let mut program = program();
+    let mut horizons = Vec::new();
+    for now in 1u8..=69 {
+        let mpki = if now / 10 % 2 == 0 { 10.0 } else { 40.0 };
+        program.read(reading(mpki / 1000.0, 0.0), f64::from(now));
+        horizons.push(program.horizon(f64::from(now)));
+    }
+    assert!((4.0..6.0).contains(&horizons[65]) && horizons[68] < 3.0, "{horizons:?}");
+}
+
+/// Misses 200 or 5 of 240 looks, as its neighbours let it: no phase, though each lasts for up
+/// to three readings; the fourth makes it one. 240 looks that become 120 are one at the second.
+#[test]
+fn what_neighbours_do_to_a_cache_is_no_phase() {
+    let mut program = program();
+    let mut read = |misses: f64, looks: f64, now: f64| {
+        program.read(Reading { looks: Some(looks / 1000.0), ..reading(misses / 1000.0, 0.0) }, now);
+        (program.changes, program.speeds.len())
+    };
+    let turns: [f64; 12] = [200.0, 200.0, 5.0, 5.0, 5.0, 200.0, 200.0, 200.0, 5.0, 5.0, 200.0, 200.0];
+    let all: Vec<_> = turns.iter().zip(1u8..).map(|(misses, now)| read(*misses, 240.0, f64::from(now))).collect();
+    assert_eq!(all.last(), Some(&(0, 12)), "{all:?}");
+    let lasts: Vec<u32> = (13u8..=16).map(|now| read(5.0, 240.0, f64::from(now)).0).collect();
+    assert_eq!(lasts, [0, 0, 0, 1]);
+    assert_eq!((read(50.0, 120.0, 17.0).0, read(50.0, 120.0, 18.0).0), (1, 2));
+}
+
+#[test]
+fn pages_that_come_by_themselves_are_told_from_those_that_stay() {
+    let (mut follows, mut stays) = (program(), program());
+    for epoch in 0u8..12 {
+        follows.read(reading(0.01, 0.5 - 0.04 * f64::from(epoch)), f64::from(epoch));
+        stays.read(reading(0.01, 0.5), f64::from(epoch));
+    }
+    assert_eq!((follows.follows, stays.follows), (Some(true), Some(false)));
+}
+
+#[test]
+fn patience_doubles_and_moves_are_counted_by_the_hour() {
+    let mut program = program();
+    let rests: Vec<_> = (0..3)
+        .map(|_| {
+            program.fail(0.0, Seconds(30.0));
+            program.rest
+        })
+        .collect();
+    assert_eq!(rests, [30.0, 60.0, 120.0]);
+    program.moves = vec![0.0, 10.0];
+    assert!(program.may_move(30.0, 3, false) && !program.may_move(30.0, 3, true));
+    assert!(program.may_move(3601.0, 3, true));
+}
