@@ -140,8 +140,7 @@ impl<'a> Check<'a> {
     fn thread(&mut self, pid: Pid, tid: Tid, cpu: CpuId, cpus: Option<&CpuSet>) -> Result<(), PlanFault> {
         let thread = self.seen.thread(pid, tid).ok_or(PlanFault::UnknownThread(pid, tid))?;
         self.own(tid)?;
-        let others = || cpus.into_iter().flat_map(CpuSet::iter);
-        let all = || std::iter::once(cpu).chain(others());
+        let all = || std::iter::once(cpu).chain(cpus.into_iter().flat_map(CpuSet::iter));
         all().try_for_each(|cpu| self.seen.machine.cpu(cpu).map(|_| ()).ok_or(PlanFault::UnknownCpu(cpu)))?;
         if thread.pinned {
             return Err(PlanFault::Pinned(tid));

@@ -77,7 +77,7 @@ impl<'a> Seats<'a> {
     /// about to be left, else to another that is idle, else to theirs all the same. The kernel may
     /// have moved them within the domain that they went to; those that are in another by now stay.
     pub fn take_back(&mut self, carried: &[Carried]) -> Vec<Carried> {
-        let domain = |cpu: CpuId| self.domains.seat_of(cpu).map(|seat| self.domains.seat(seat).domain);
+        let domain = |cpu| self.domains.domain_of(cpu);
         let back: Vec<Carried> = carried
             .iter()
             .filter_map(|one| {
@@ -91,8 +91,8 @@ impl<'a> Seats<'a> {
         let mut done = Vec::new();
         for mut one in back {
             if self.held.iter().any(|(cpu, _)| *cpu == one.to) {
-                let domain = self.domains.seat_of(one.to).map(|seat| self.domains.seat(seat).domain);
-                one.to = domain.and_then(|domain| self.idle(domain, false).first().copied()).unwrap_or(one.to);
+                let idle = domain(one.to).and_then(|domain| self.idle(domain, false).first().copied());
+                one.to = idle.unwrap_or(one.to);
             }
             self.held.push((one.to, one.tid));
             done.push(one);

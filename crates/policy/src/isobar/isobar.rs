@@ -363,7 +363,7 @@ impl Policy for Isobar {
 /// lets it use.
 pub(super) fn to_domain(seen: &Observation, domains: &Domains, one: &Carried, why: &str) -> Action {
     let Carried { pid, tid, to: cpu, .. } = *one;
-    let domain = domains.seat_of(cpu).map(|seat| domains.seat(seat).domain);
+    let domain = domains.domain_of(cpu);
     let place = domain.map(|domain| domains.describe(domain)).unwrap_or_default();
     let thread = seen.thread(pid, tid);
     let may = |cpu: &CpuId| thread.is_none_or(|thread| thread.may_run_on(*cpu));

@@ -306,9 +306,9 @@ fn gather(
     let interval = seen.interval.0.max(1e-9);
     let mut found: Vec<(usize, f64, Tid)> = Vec::new();
     for thread in process.threads.iter().filter(|thread| runs(thread, interval)) {
-        let Some(seat) = thread.cpu.and_then(|cpu| domains.seat_of(cpu)) else { continue };
+        let Some(domain) = thread.cpu.and_then(|cpu| domains.domain_of(cpu)) else { continue };
         let share = thread.cpu_time.map_or(1.0, |time| (time.0 / interval).clamp(0.01, 1.0));
-        found.push((domains.seat(seat).domain.0, share, thread.tid));
+        found.push((domain.0, share, thread.tid));
     }
     found.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
     let several = found.first().map(|one| one.0) != found.last().map(|one| one.0);

@@ -234,8 +234,8 @@ fn set(
     for (name, mask) in NAMES.iter().zip(division.masks) {
         let own = |pid: Pid| division.members.iter().any(|(member, at)| *member == pid && *at == mask);
         let here = |thread: &isobar_model::Thread| {
-            let seat = thread.cpu.and_then(|cpu| domains.seat_of(cpu));
-            seat.is_some_and(|seat| memory.places[domains.seat(seat).domain.0].llc == llc)
+            let domain = thread.cpu.and_then(|cpu| domains.domain_of(cpu));
+            domain.is_some_and(|domain| memory.places[domain.0].llc == llc)
         };
         let threads: Vec<Tid> = seen
             .threads()

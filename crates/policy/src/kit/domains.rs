@@ -135,6 +135,12 @@ impl Domains {
         self.by_cpu.get(num::index(cpu.0)).copied().flatten()
     }
 
+    /// The domain of a CPU; `None` when the CPU is not online.
+    #[must_use]
+    pub fn domain_of(&self, cpu: CpuId) -> Option<DomainId> {
+        self.seat_of(cpu).map(|seat| self.seat(seat).domain)
+    }
+
     /// The CPUs of a domain.
     pub fn cpus(&self, id: DomainId) -> impl Iterator<Item = CpuId> + '_ {
         self.seats[self.domain(id).seats.clone()].iter().map(|seat| seat.cpu)

@@ -138,14 +138,13 @@ impl SimMachine {
                 .iter()
                 .enumerate()
                 .flat_map(|(p, process)| process.threads.iter().enumerate().map(move |(t, thread)| (p, t, thread)));
-            let Some((p, t, from)) = waiting
-                .filter(|(_, _, thread)| !thread.ended() && shared(thread.cpu))
-                .find(|(_, _, thread)| idle.iter().any(|cpu| thread.may_go_to(*cpu)))
-                .map(|(p, t, thread)| (p, t, thread.cpu))
-            else {
+            let mut waiting = waiting.filter(|(_, _, thread)| !thread.ended() && shared(thread.cpu));
+            let Some((p, t, from, open)) = waiting.find_map(|(p, t, thread)| {
+                let open: Vec<_> = idle.iter().copied().filter(|cpu| thread.may_go_to(*cpu)).collect();
+                (!open.is_empty()).then_some((p, t, thread.cpu, open))
+            }) else {
                 return;
             };
-            let open: Vec<_> = idle.into_iter().filter(|cpu| self.processes[p].threads[t].may_go_to(*cpu)).collect();
             let places = &self.workload.machine.places;
             let far = |cpu: &CpuId| match (places[cpu], places[&from]) {
                 (to, from) if to.llc == from.llc => 0,
