@@ -16,7 +16,7 @@
 
 use crate::budget::{Meter, NoAnswer};
 use crate::network::{Network, Point, Trial};
-use crate::newton::{BALANCE, Workspace, descend};
+use crate::newton::{Workspace, descend};
 use crate::root::increasing_root;
 use crate::space;
 use crate::stream::Stream;
@@ -48,7 +48,7 @@ pub(crate) fn search(
         if at.error < best.error {
             *best = at;
         }
-        if arrived || best.error <= BALANCE {
+        if arrived || best.error <= work.close {
             return Ok(());
         }
         if narrow(network, &mut bounds, meter)? {

@@ -6,18 +6,26 @@
 use crate::budget::{Meter, NoAnswer};
 use crate::network::{LONGEST, Network, Trial};
 
-/// The greatest residual of a solution: every resource carries, and every part of a cache holds,
-/// what it should to this part of its capacity.
+/// The greatest residual of a solution where nothing else is asked for: every resource carries, and
+/// every part of a cache holds, what it should to this part of its capacity.
 pub(crate) const BALANCE: f64 = 1e-9;
 /// The shortest part of Newton's step that is tried.
 const SHORTEST: f64 = 1.0 / 1024.0;
 
-/// Memory that is reused from call to call.
-#[derive(Clone, Debug, Default)]
+/// How near is near enough, and memory that is reused from call to call.
+#[derive(Clone, Debug)]
 pub(crate) struct Workspace {
+    /// The greatest residual of a solution.
+    pub close: f64,
     matrix: Vec<f64>,
     step: Vec<f64>,
     trial: Trial,
+}
+
+impl Default for Workspace {
+    fn default() -> Self {
+        Self { close: BALANCE, matrix: Vec::new(), step: Vec::new(), trial: Trial::default() }
+    }
 }
 
 /// Goes from `at` (evaluated) towards a solution; whether it arrived. `at` is the best point found.
@@ -27,7 +35,7 @@ pub(crate) fn descend(
     work: &mut Workspace,
     meter: &mut Meter,
 ) -> Result<bool, NoAnswer> {
-    while at.error > BALANCE {
+    while at.error > work.close {
         jacobian(network, at, &mut work.matrix);
         work.step.clone_from(&at.residual);
         if !eliminate(&mut work.matrix, &mut work.step) || !shorten(network, at, work, meter)? {

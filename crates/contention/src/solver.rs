@@ -49,6 +49,16 @@ pub fn solve(question: &Question, budget: Budget) -> Result<Answer, NoAnswer> {
 }
 
 impl Solver {
+    /// One whose answers are near enough: every resource carries, and every part of a cache holds,
+    /// what it should to a part of its capacity. Whoever compares arrangements by per cents needs
+    /// no more.
+    #[must_use]
+    pub fn near(part: f64) -> Self {
+        let mut solver = Self::default();
+        solver.work.close = part;
+        solver
+    }
+
     /// Answers a question, from where the last one ended.
     ///
     /// # Errors

@@ -28,6 +28,20 @@ fn after_no_answer_the_next_question_is_answered() {
     assert_eq!(solver.ask(&question, Budget::default()).unwrap(), &cold);
 }
 
+/// To a hundredth of a capacity it takes fewer rounds, and no rate is off by more than a hundredth.
+#[test]
+fn a_near_answer_costs_less() {
+    let (machine, threads) = (mesh(4, 1), mixed(16, 4));
+    let question = Question { machine: &machine, threads: &threads, copy: None };
+    let exact = solve(&question, Budget::default()).unwrap();
+    let mut solver = Solver::near(0.01);
+    let near = solver.ask(&question, Budget::default()).unwrap();
+    assert!(near.evaluations < exact.evaluations, "{} and {}", near.evaluations, exact.evaluations);
+    let off = |(near, exact): (&f64, &f64)| (near / exact - 1.0).abs();
+    let most = near.rates.iter().zip(&exact.rates).map(off).fold(0.0, f64::max);
+    assert!(most > 0.0 && most < 0.01, "{most}");
+}
+
 #[test]
 fn what_cannot_be_asked_is_refused() {
     let machine = mesh(2, 1);

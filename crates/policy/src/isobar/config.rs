@@ -30,8 +30,8 @@ settings! {
         /// exceed nothing: 1 is the mean of it.
         pub error_weight: f64 = 1.0,
         /// The most, in per cent of its speed, that a program may be predicted to lose so that
-        /// others gain. A change by which one loses twice as much is taken back, unless all
-        /// together gained ten times that.
+        /// others gain, unless all together gain ten times as much. A change by which one loses
+        /// twice that is taken back, unless all together gained ten times its loss.
         pub max_loss_percent: f64 = 5.0,
         /// Names of programs, or groups, that are protected, such as ["my*", "unit:redis.service"]:
         /// none is predicted to lose by a change, one that measurably loses ends its trial, and its

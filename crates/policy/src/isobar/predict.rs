@@ -10,6 +10,10 @@ use isobar_contention::{Budget, Demand, Question, Solver};
 use isobar_model::num;
 use std::cell::OnceCell;
 
+/// The part of a capacity to which the equations are solved: what is decided by per cents needs no
+/// more, and the next round of Newton's method would square it.
+const NEAR: f64 = 1e-5;
+
 /// Evaluations that one arrangement may take: ordinary ones take 3 to 20.
 const BUDGET: Budget = Budget(120);
 
@@ -64,7 +68,7 @@ impl<'a> Predictor<'a> {
     /// Of a scene.
     #[must_use]
     pub fn new(scene: &'a Scene, memory: &'a Memory) -> Self {
-        let mut predictor = Self { scene, memory, solver: Solver::default(), base: None, held: Vec::new(), solved: 0 };
+        let mut predictor = Self { scene, memory, solver: Solver::near(NEAR), base: None, held: Vec::new(), solved: 0 };
         predictor.base = predictor.speeds(&scene.base);
         predictor.held.clone_from(&predictor.solver.answer().held);
         predictor

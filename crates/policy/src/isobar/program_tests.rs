@@ -31,6 +31,21 @@ fn two_unlike_readings_in_a_row_are_a_phase() {
     assert!(near(horizons[0], 4.11) && horizons[7] == 0.0 && near(horizons[8], 4.11), "{horizons:?}");
 }
 
+/// Of 100 looks a thousand instructions a half is found: of a working set whose lines are all
+/// looked for as often, that is held for 0.5 / ln 2 lines a look, more than the 50 that are
+/// inserted. A stream holds what it inserts; so, as far as is known, does one whose looks are not
+/// counted.
+#[test]
+fn lines_that_are_found_stay_longer() {
+    let kept = |misses: f64, looks: Option<f64>| {
+        let mut program = program();
+        program.read(Reading { looks, ..reading(misses / 1000.0, 0.0) }, 1.0);
+        1000.0 * program.kept()
+    };
+    assert!(near(kept(50.0, Some(0.1)), 72.13) && near(kept(100.0, Some(0.1)), 100.0) && near(kept(50.0, None), 50.0));
+    assert!(near(kept(0.0, Some(0.1)), 14.46), "a thousandth, at least, is not found");
+}
+
 /// Ten seconds of 10 and ten of 40 misses, in turn: at 5 s of a phase another 5 are expected,
 /// at 8 s 2 or so.
 #[test]

@@ -4,10 +4,11 @@
 use super::config::Config;
 use super::curves::Beyond;
 use super::idle::{Idle, runs};
+use super::math::ln;
 use super::memory::Memory;
 use super::program::{FEW, Program};
 use super::programs::{Programs, weights};
-use super::targets;
+use super::targets::{self, is_borne};
 use super::traits::{PAGE, Traits, WRITE_BACK, describe};
 use crate::kit::domains::Domains;
 use isobar_model::{Observation, Pid, Process, Tid, num};
@@ -212,14 +213,17 @@ impl Scene {
         self.units[unit].thread.is_some() || self.traits[self.units[unit].program].alone.is_some()
     }
 
-    /// Whether a program would lose more than it may.
+    /// Whether a program would lose more than it may: a part of its speed, or, of one that is not
+    /// protected, a tenth of what all together would gain.
     #[must_use]
     pub fn harms(&self, gains: &[f64]) -> bool {
-        self.traits.iter().zip(gains).any(|(one, gain)| *gain < one.least)
+        let all: f64 = gains.iter().map(|gain| ln(*gain)).sum();
+        let bears = |one: &Traits, gain: f64| !one.protected && is_borne(one.lost - ln(gain), all);
+        self.traits.iter().zip(gains).any(|(one, gain)| *gain < one.least && !bears(one, *gain))
     }
 
-    /// The bytes that each unit holds: insertions stay equally long in a cache, up to what a thread
-    /// has.
+    /// The bytes that each unit holds: lines that no one looks for stay equally long in a cache, up
+    /// to what a thread has.
     fn hold(&mut self, memory: &Memory) {
         let part = |unit: usize| (memory.places[self.base.domains[unit]].llc, self.base.masks[unit]);
         let mut parts: Vec<(usize, u64)> = (0..self.units.len()).map(part).collect();
@@ -232,7 +236,7 @@ impl Scene {
             let rate = |unit: &usize| {
                 let Unit { program, share, .. } = self.units[*unit];
                 let one = &self.traits[program];
-                64.0 * share * one.misses / one.seconds.max(1e-12)
+                64.0 * share * one.kept / one.seconds.max(1e-12)
             };
             let most = |unit: &usize| self.traits[self.units[*unit].program].footprint * self.units[*unit].threads;
             let rates: Vec<(f64, f64)> = here.iter().map(|unit| (rate(unit), most(unit))).collect();

@@ -70,28 +70,23 @@ pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: 
         }
         let open = decision.open(&whole);
         let steps = candidates(scene, memory, &at, &open, &free);
+        let ways = gathers(scene, memory, &at, &free, &decision.open(&units));
         let round = Round { passed: &passed, taken: &decision.steps, value, margin, most, config };
-        let (found, refused) = best(&steps, &at, &round, &mut rough, &mut predictor);
+        let (single, refused) = best(&steps, &at, &round, &mut rough, &mut predictor);
+        let (together, torn) = best_together(ways, &at, &round, &mut rough, &mut predictor);
         if decision.steps.is_empty() {
             decision.refused = refused;
         }
-        let Some(found) = found else { break };
+        decision.refused.extend(torn);
+        let Some(found) = single.into_iter().chain(together).max_by(|a, b| a.net.total_cmp(&b.net)) else { break };
         let step = found.steps[0];
+        let alone = found.steps.len() == 1 && step.partner.is_none();
         let likes = likes::like(scene, &at, &step, &open);
         value = decision.take(found, value, scene, memory, (&mut at, &mut free));
-        if step.partner.is_none() {
+        if alone {
             let from = (value, margin, most);
             value = repeat(&step, likes, from, (&mut at, &mut free), &mut predictor, config, &mut decision);
         }
-    }
-    // Programs on several domains, one after another, where nothing else pays.
-    while decision.brings_together(scene) && predictor.solved < most && rough.spent < ROUGH {
-        let ways = gathers(scene, memory, &at, &free, &decision.open(&units));
-        let round = Round { passed: &passed, taken: &decision.steps, value, margin, most, config };
-        let (found, refused) = best_together(ways, &at, &round, &mut rough, &mut predictor);
-        decision.refused.extend(refused);
-        let Some(found) = found else { break };
-        value = decision.take(found, value, scene, memory, (&mut at, &mut free));
     }
     decision.looked = (rough.spent, predictor.solved);
     decision
@@ -102,11 +97,6 @@ impl Decision {
     fn open(&self, units: &[usize]) -> Vec<usize> {
         let taken = |unit: &usize| self.steps.iter().any(|(step, _)| step.units().any(|one| one == *unit));
         units.iter().copied().filter(|unit| !taken(unit)).collect()
-    }
-
-    /// Whether programs on several domains may be brought together: no other change was made.
-    fn brings_together(&self, scene: &Scene) -> bool {
-        self.steps.len() < STEPS && self.steps.iter().all(|(step, _)| scene.units[step.unit].thread.is_some())
     }
 
     /// Takes what was found, after what was worth `before`; what all is worth then.

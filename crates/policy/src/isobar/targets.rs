@@ -10,6 +10,17 @@ use super::config::{Config, Objective};
 use isobar_groups::Selector;
 use isobar_model::{Cgroup, num};
 
+/// The part of what all together gain that one of them may lose, and the most that it may,
+/// in logarithms.
+const BEARABLE: f64 = 0.1;
+const MOST: f64 = 0.3;
+
+/// Whether one may lose so much for what all together gain, both as logarithms of speeds.
+#[must_use]
+pub fn is_borne(loss: f64, all: f64) -> bool {
+    loss <= (BEARABLE * all).clamp(0.0, MOST)
+}
+
 impl Config {
     /// Whether a program is protected: its name or group is one of `protect`, where a `*` at the
     /// end is any end.
@@ -62,6 +73,13 @@ mod tests {
         assert_eq!(weights(&Config::default(), &[(1.0, true), (3.0, false)]), [4.0, 1.0]);
         let fair = Config { objective: Objective::Fairness, ..Config::default() };
         assert_eq!(weights(&fair, &[(1.0, true), (2.0, false)]), [1.6, 1.6]);
+    }
+
+    /// What changes before took of a program counts, too: nothing is borne for no gain.
+    #[test]
+    fn a_loss_is_foreseen_for_a_tenth_of_what_all_gain() {
+        assert!(is_borne(0.09, 1.0) && !is_borne(0.11, 1.0) && !is_borne(0.31, 9.0));
+        assert!(is_borne(0.0, -1.0) && !is_borne(0.01, -1.0));
     }
 
     #[test]

@@ -30,6 +30,9 @@ pub struct Traits {
     pub wait: f64,
     /// Misses an instruction.
     pub misses: f64,
+    /// Lines an instruction that it keeps in the cache for as long as lines stay there: see
+    /// [`Program::kept`].
+    pub kept: f64,
     /// Misses by the bytes that a thread holds, and the factor on them now.
     pub curve: (MissCurve, f64),
     /// Lines read for each miss.
@@ -61,6 +64,8 @@ pub struct Traits {
     pub fresh: bool,
     /// The least speed-up that a change may bring it.
     pub least: f64,
+    /// What changes before took of its speed, all together, as a logarithm: 0 or more.
+    pub lost: f64,
 }
 
 impl Traits {
@@ -115,6 +120,7 @@ pub fn describe(
         crowding: program.last.map_or(1.0, |last| last.crowding),
         wait: program.cpi.wait,
         misses: program.misses,
+        kept: program.kept(),
         curve: (MissCurve::parametric(1000.0 * program.misses, 0.0, 1.0), 1.0),
         read: (program.lines / (1.0 + WRITE_BACK)).max(1.0),
         footprint: (num::float(pages) * PAGE / threads).max(PAGE),
@@ -137,5 +143,6 @@ pub fn describe(
         } else {
             config.max_loss_percent / 100.0
         }),
+        lost: -program.balance.min(0.0),
     }
 }

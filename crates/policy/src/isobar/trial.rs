@@ -12,6 +12,7 @@ use super::carry::Carried;
 use super::math::ln;
 use super::program::Program;
 use super::programs::Programs;
+use super::targets::is_borne;
 use isobar_model::{Observation, Pid, num};
 
 /// Seconds after which pages that are still under way are not waited for.
@@ -25,10 +26,6 @@ const FEWEST: usize = 2;
 
 /// Standard errors from which on a gain is clear before the window is over.
 const CLEARLY: f64 = 4.0;
-
-/// The part of what all together gained that one of them may have lost, and the most that it may.
-const BEARABLE: f64 = 0.1;
-const MOST: f64 = 0.3;
 
 /// The part of the predicted gain that those who are left to judge by must have been promised.
 const PROMISED: f64 = 0.5;
@@ -129,8 +126,8 @@ impl Verdict {
     #[must_use]
     pub fn harmed(&self, most: f64) -> bool {
         let its_doing = !self.disturbed || self.measured < 0.5 * self.predicted;
-        let bearable = (BEARABLE * (self.measured - self.error)).clamp(2.0 * most, (2.0 * most).max(MOST));
-        self.measured < -self.error || (self.worst > bearable && its_doing) || self.broken
+        let lost = self.worst > 2.0 * most && !is_borne(self.worst, self.measured - self.error);
+        self.measured < -self.error || (lost && its_doing) || self.broken
     }
 
     /// Whether a few readings are enough to keep the change: the gain is as promised and far beyond

@@ -36,6 +36,8 @@ pub struct Found {
     pub gains: Vec<f64>,
     /// What all of these are worth.
     pub value: f64,
+    /// What these add to those before, less what they cost.
+    pub net: f64,
 }
 
 impl Round<'_> {
@@ -49,7 +51,7 @@ impl Round<'_> {
         predictor: &mut Predictor<'_>,
     ) -> (Option<Found>, Vec<Step>) {
         let (scene, memory) = (predictor.scene(), predictor.memory());
-        let mut best: Option<(f64, Found)> = None;
+        let mut best: Option<Found> = None;
         let mut refused = Vec::new();
         for (_, steps) in ranked.into_iter().filter(|(score, _)| *score > 0.0).take(ASKED) {
             if predictor.solved >= self.most {
@@ -66,11 +68,11 @@ impl Round<'_> {
                 continue;
             }
             refused.pop();
-            if best.as_ref().is_none_or(|(score, _)| net > *score) {
-                best = Some((net, Found { steps, gains, value }));
+            if best.as_ref().is_none_or(|best| net > best.net) {
+                best = Some(Found { steps, gains, value, net });
             }
         }
-        (best.map(|(_, best)| best), refused)
+        (best, refused)
     }
 
     /// What changes add to those before, of which all together are worth `value`, less what copying
