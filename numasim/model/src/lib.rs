@@ -9,6 +9,7 @@
 
 mod access;
 mod account;
+mod apart;
 mod cache;
 mod coherence;
 mod core;
@@ -39,6 +40,7 @@ mod windows;
 pub mod x86;
 
 pub use crate::core::{Access, Core};
+pub use apart::Apart;
 pub use counters::{CpuCounters, LinkCounters, NodeCounters};
 pub use cpulist::{CPUS, CpuList};
 pub use error::{KnobError, SpecError};

@@ -78,7 +78,7 @@ pub struct Snapshot {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub struct CpuFigures {
-    /// instructions executed
+    /// instructions executed, without those of marked daemons
     pub instructions: u64,
     /// cycles in which it was busy, stalls included
     pub cycles: u64,

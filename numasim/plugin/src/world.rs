@@ -18,7 +18,7 @@ use crate::translations::Translations;
 use crate::{leave, qemu, recent};
 use clock::{ASKED, BASE};
 use numasim_model::flow::Block;
-use numasim_model::{Core, Machine, Shared, Spaces, Spec, Turn, Windows};
+use numasim_model::{Apart, Core, Machine, Shared, Spaces, Spec, Turn, Windows};
 use publish::Page;
 use std::cell::{Cell, UnsafeCell};
 use std::collections::HashSet;
@@ -58,9 +58,10 @@ pub struct World {
     /// Of an instruction of what runs now, and of one of a program's.
     instruction: u64,
     programs: u64,
-    /// Address spaces of daemons, whether one runs now, how much faster it is, and what lines it
+    /// Address spaces of daemons, what they executed, whether one runs now, how much faster it is, and what lines it
     /// has flushed (pace.rs).
     spaces: Spaces,
+    apart: Apart,
     swift: bool,
     scale: u64,
     flushed: HashSet<u64>,
@@ -128,6 +129,7 @@ impl World {
             instruction: whole(instruction),
             programs: whole(instruction),
             spaces: Spaces::new(cpus),
+            apart: Apart::new(cpus),
             swift: false,
             scale: whole(spec.time_scale).max(1),
             flushed: HashSet::new(),
@@ -325,6 +327,7 @@ impl World {
         self.calm();
         self.machine.reset_counters();
         self.instructions.fill(Cell::new(0));
+        self.apart.zero();
         self.ran.fill(0);
         self.count_found();
         self.again.fill(0);

@@ -8,6 +8,10 @@
 //! much by the same factors. Two things are excepted. Lines that it has flushed it wants to time:
 //! their loads cost what the machine's do. And while it moves pages it runs as a program does: see
 //! `Spaces`.
+//!
+//! On the page its instructions are left out of those of its CPU. Who counts threads on a real
+//! machine does not find a daemon's counts among a program's; here counts are a CPU's, and a daemon
+//! executes `time_scale` times as many in the time of one instruction of the program beside it.
 
 use super::World;
 use crate::error;
@@ -47,6 +51,7 @@ impl World {
     /// The pace of what the CPU runs.
     pub(super) fn set_pace(&mut self) {
         let swift = self.spaces.is_housekeeping(self.cpu);
+        self.apart.turn(self.cpu, swift, |cpu| self.instructions[cpu].get());
         if swift != self.swift {
             self.swift = swift;
             steady::stop();

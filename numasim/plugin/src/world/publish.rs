@@ -169,8 +169,9 @@ fn class_figures(world: &World, page: &Page) -> Vec<Vec<ClassFigures>> {
 fn cpu_figures(world: &World, cpu: usize) -> CpuFigures {
     let counters = world.machine.cpu_counters(cpu);
     let busy_ps = world.ran[cpu];
+    let executed = world.instructions[cpu].get();
     CpuFigures {
-        instructions: world.instructions[cpu].get(),
+        instructions: executed.saturating_sub(world.apart.of(cpu, executed)),
         cycles: busy_ps / world.cycle,
         llc_references: counters.private_misses,
         llc_misses: counters.llc_misses,
