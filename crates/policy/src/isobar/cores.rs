@@ -1,21 +1,52 @@
 //! Hardware threads that share a core. Two that run on one core each compute slower than alone,
-//! and not half as fast: together they execute a quarter more than one. The kernel fills idle cores
-//! first, so that a cache with more running threads than cores has some that share, and it makes no
+//! and not half as fast: together they execute a quarter more than one, until programs that were
+//! seen alone and beside another say how much it is here. The kernel fills idle cores first, so
+//! that a cache with more running threads than cores has some that share, and it makes no
 //! difference to them on which of its CPUs they are for long.
 
 use crate::kit::domains::Domains;
 use isobar_model::{Observation, Thread, num};
 
-/// What each further thread of a core adds to what the first executes: the maker says up to 30 %
-/// (Marr and others, Intel Technology Journal 6, 2002). Waits for memory are not in it: they
-/// overlap.
-const ADDED: f64 = 0.25;
+/// Before it was seen: the maker says up to 30 % (Marr and others, Intel Technology Journal 6,
+/// 2002). Waits for memory are not in it: they overlap.
+const FIRST_ADDED: f64 = 0.25;
+/// Part of what one program shows that is taken over.
+const TAKEN: f64 = 0.1;
+/// Threads of a core up to which a program has it to itself, and from which on it shares it.
+const ALONE: f64 = 1.05;
+const BESIDE: f64 = 1.8;
 
-/// The factor on the time of computing of a thread where so many run on its core, itself included.
-#[must_use]
-pub fn crowding(running: f64) -> f64 {
-    let others = (running - 1.0).max(0.0);
-    (1.0 + others) / (1.0 + ADDED * others)
+/// What each further thread of a core adds to what the first executes, as a part of that.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Added(f64);
+
+impl Default for Added {
+    fn default() -> Self {
+        Self(FIRST_ADDED)
+    }
+}
+
+impl Added {
+    /// The factor on the time of computing of a thread where so many run on its core, itself
+    /// included.
+    #[must_use]
+    pub fn crowding(self, running: f64) -> f64 {
+        let others = (running - 1.0).max(0.0);
+        (1.0 + others) / (1.0 + self.0 * others)
+    }
+
+    /// Takes two readings of one program: how many threads ran on its core, and the cycles that it
+    /// computed an instruction. Where it was alone in one of them and shared its core in the other,
+    /// they tell what a thread adds.
+    pub fn read(&mut self, readings: [(f64, f64); 2]) {
+        let [alone, beside] = if readings[0].0 < readings[1].0 { readings } else { [readings[1], readings[0]] };
+        if alone.0 > ALONE || beside.0 < BESIDE || alone.1 <= 0.0 || beside.1 <= 0.0 {
+            return;
+        }
+        let others = beside.0 - 1.0;
+        let added = ((1.0 + others) * alone.1 / beside.1 - 1.0) / others;
+        self.0 += TAKEN * (added.clamp(0.0, 1.0) - self.0);
+    }
 }
 
 /// The cores of a domain.
@@ -41,13 +72,13 @@ impl Cores {
     /// The mean factor on the time of computing of threads that are spread over these cores, where
     /// they keep so many CPUs busy.
     #[must_use]
-    pub fn crowding(self, busy: f64) -> f64 {
+    pub fn crowding(self, busy: f64, added: Added) -> f64 {
         let each = busy.min(self.cpus) / self.cores;
         if each <= 1.0 {
             return 1.0;
         }
         let (fewer, part) = (each.floor(), each.fract());
-        let on = |threads: f64| threads * crowding(threads);
+        let on = |threads: f64| threads * added.crowding(threads);
         (part * on(fewer + 1.0) + (1.0 - part) * on(fewer)) / each
     }
 }
@@ -75,12 +106,12 @@ impl Busy {
         Self { by_seat, by_core }
     }
 
-    /// The factor on the time of computing of a thread, by how busy the other CPUs of its core
-    /// were.
+    /// How many threads ran on the core of a thread, itself included, by how busy the other CPUs
+    /// of its core were.
     #[must_use]
-    pub fn crowding(&self, thread: &Thread, domains: &Domains) -> f64 {
+    pub fn running(&self, thread: &Thread, domains: &Domains) -> f64 {
         let Some(at) = thread.cpu.and_then(|cpu| domains.seat_of(cpu)) else { return 1.0 };
-        crowding(1.0 + self.by_core[domains.seat(at).core] - self.by_seat[at.0])
+        1.0 + self.by_core[domains.seat(at).core] - self.by_seat[at.0]
     }
 }
 
@@ -93,7 +124,24 @@ mod tests {
     /// Two threads on a core take `2 / 1.25` times as long each.
     #[test]
     fn a_shared_core_computes_a_quarter_more() {
-        assert!((crowding(1.0) - 1.0).abs() < 1e-9 && (crowding(2.0) - 1.6).abs() < 1e-9);
+        let added = Added::default();
+        assert!((added.crowding(1.0) - 1.0).abs() < 1e-9 && (added.crowding(2.0) - 1.6).abs() < 1e-9);
+    }
+
+    /// A program of one cycle an instruction takes 1.8 beside another: a thread adds `2 / 1.8 - 1`.
+    /// What was never alone, or never beside another, says nothing.
+    #[test]
+    fn what_a_thread_adds_is_learnt() {
+        let mut added = Added::default();
+        (0..60).for_each(|_| added.read([(1.0, 1.0), (2.0, 1.8)]));
+        assert!((added.0 - 0.111).abs() < 0.01, "{added:?}");
+        assert!((added.crowding(2.0) - 1.8).abs() < 0.02);
+        let before = added;
+        added.read([(1.5, 1.0), (2.0, 3.0)]);
+        added.read([(1.0, 1.0), (1.0, 3.0)]);
+        assert_eq!(added, before);
+        (0..60).for_each(|_| added.read([(2.0, 0.9), (1.0, 1.0)]));
+        assert!(added.0 > 0.99, "at most as much again: {added:?}");
     }
 
     /// Four cores of two CPUs: six threads are two pairs at 1.6 and two alone, so `4 * 1.6 + 2` of
@@ -101,16 +149,17 @@ mod tests {
     #[test]
     fn cores_fill_before_they_are_shared() {
         let cores = Cores { cores: 4.0, cpus: 8.0 };
-        let factors = [3.0, 4.0, 6.0, 8.0, 12.0].map(|busy| cores.crowding(busy));
+        let added = Added::default();
+        let factors = [3.0, 4.0, 6.0, 8.0, 12.0].map(|busy| cores.crowding(busy, added));
         let wanted = [1.0, 1.0, 8.4 / 6.0, 1.6, 1.6];
         assert!(factors.iter().zip(wanted).all(|(is, should)| (is - should).abs() < 1e-9), "{factors:?}");
-        assert!((Cores { cores: 4.0, cpus: 4.0 }.crowding(9.0) - 1.0).abs() < 1e-9);
+        assert!((Cores { cores: 4.0, cpus: 4.0 }.crowding(9.0, added) - 1.0).abs() < 1e-9);
     }
 
     /// CPUs 0 and 2 are a core, 1 and 3 another. The thread beside one that sleeps half of the time
-    /// is crowded by a half.
+    /// has half of another on its core.
     #[test]
-    fn a_thread_is_crowded_by_what_runs_on_its_core() {
+    fn what_runs_on_a_core_is_counted() {
         let one = |pid, cpu, share| {
             let thread = Thread { cpu_time: Some(Seconds(share)), ..thread(pid, cpu, 1.0) };
             process(pid, vec![thread])
@@ -118,9 +167,8 @@ mod tests {
         let seen = observation("node:1 core:2 pu:2", vec![one(1, 0, 1.0), one(2, 1, 1.0), one(3, 3, 0.5)]);
         let domains = Domains::of(&seen.machine);
         let busy = Busy::of(&seen, &domains);
-        let factors: Vec<f64> =
-            seen.processes.iter().map(|process| busy.crowding(&process.threads[0], &domains)).collect();
-        let wanted = [1.0, crowding(1.5), crowding(2.0)];
-        assert!(factors.iter().zip(wanted).all(|(is, should)| (is - should).abs() < 1e-9), "{factors:?}");
+        let running: Vec<f64> =
+            seen.processes.iter().map(|process| busy.running(&process.threads[0], &domains)).collect();
+        assert!(running.iter().zip([1.0, 1.5, 2.0]).all(|(is, should)| (is - should).abs() < 1e-9), "{running:?}");
     }
 }

@@ -198,7 +198,7 @@ impl<'a> Prices<'a> {
             self.scene.units[moved.unit].share * (at(moved.to) - at(moved.from))
         };
         let busy = self.domains[domain].busy + both.iter().flatten().map(one).sum::<f64>();
-        self.memory.cores[domain].crowding(busy)
+        self.memory.cores[domain].crowding(busy, self.scene.added)
     }
 
     /// What those that stay on a domain gain or lose by who shares their cores.

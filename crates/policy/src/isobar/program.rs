@@ -24,6 +24,8 @@ const HARDLY_WAITS: f64 = 0.05;
 const HARDLY_FINDS: f64 = 0.1;
 /// Part of a new reading in running means.
 const TAKEN: f64 = 0.3;
+/// Part of its time up to which a program may wait and still tell how long it computes.
+const MOSTLY_COMPUTES: f64 = 0.2;
 /// The greatest part of its looks that is taken to be found: counters of a second tell no more.
 const FOUND: f64 = 0.999;
 /// Readings of a program's speed that are kept.
@@ -62,6 +64,8 @@ pub struct Reading {
     pub cycles: f64,
     /// The factor on its computing by what else runs on its cores.
     pub crowding: f64,
+    /// Threads that ran on a core of its, itself included.
+    pub running: f64,
     /// Misses an instruction.
     pub misses: f64,
     /// Cycles of misses an instruction, were they waited for one by one.
@@ -177,6 +181,15 @@ impl Program {
         let Some(looks) = self.looks.filter(|looks| *looks > self.misses) else { return self.misses };
         let found = (1.0 - self.misses / looks).min(FOUND);
         if found < 1e-3 { self.misses } else { looks * found / -ln(1.0 - found) }
+    }
+
+    /// Threads on its core and cycles of computing an instruction, by its last reading; `None`
+    /// where waits are more than a fifth of them, so that an error in these might be as much.
+    #[must_use]
+    pub fn computing(&self) -> Option<(f64, f64)> {
+        let last = self.last.filter(|last| !last.disturbed)?;
+        let waits = self.cpi.wait * last.exposure;
+        (waits < MOSTLY_COMPUTES * last.cycles).then_some((last.running, last.cycles - waits))
     }
 
     /// Takes the reading of an epoch.

@@ -1,9 +1,9 @@
 use super::*;
 
 fn reading(misses: f64, remote: f64) -> Reading {
-    let (speed, cycles, crowding, exposure) = (1e9, 1.0, 1.0, 1.0);
+    let (speed, cycles, crowding, running, exposure) = (1e9, 1.0, 1.0, 1.0, 1.0);
     let (looks, lines, remote) = (None, None, Some(remote));
-    Reading { speed, cycles, crowding, misses, exposure, looks, lines, remote, disturbed: false }
+    Reading { speed, cycles, crowding, running, misses, exposure, looks, lines, remote, disturbed: false }
 }
 
 fn near(a: f64, b: f64) -> bool {

@@ -1,7 +1,7 @@
 //! The programs of a machine, in the order of the observation's processes: those that came, those
 //! that went, and what is remembered by name of the latter.
 
-use super::cores::Busy;
+use super::cores::{Added, Busy};
 use super::curves::Curves;
 use super::memory::Memory;
 use super::program::{FEW, Known, Program, Reading};
@@ -28,6 +28,8 @@ pub struct Programs {
     pub curves: Curves,
     /// CPU cycles a second.
     pub hertz: f64,
+    /// What a further thread of a core adds.
+    pub added: Added,
 }
 
 impl Programs {
@@ -48,8 +50,12 @@ impl Programs {
             });
             program.cgroup.clone_from(&process.cgroup);
             program.moves.retain(|time| now - time < 3600.0);
-            if let Some(reading) = reading(seen, process, (domains, &busy), memory, self.hertz) {
+            if let Some(reading) = reading(seen, process, (domains, &busy, self.added), memory, self.hertz) {
+                let before = program.computing();
                 program.read(reading, now);
+                if let Some(both) = before.zip(program.computing()) {
+                    self.added.read(both.into());
+                }
             } else {
                 program.last = None;
             }
@@ -116,12 +122,12 @@ pub fn weights(process: &Process, memory: &Memory) -> Option<Vec<f64>> {
 fn reading(
     seen: &Observation,
     process: &Process,
-    (domains, busy): (&Domains, &Busy),
+    (domains, busy, added): (&Domains, &Busy, Added),
     memory: &Memory,
     hertz: f64,
 ) -> Option<Reading> {
     let (mut instructions, mut all_cycles, mut misses, mut bytes) = (0.0, 0.0, 0.0, Some(0.0));
-    let (mut references, mut crowding) = (Some(0.0), 0.0);
+    let (mut references, mut crowding, mut running) = (Some(0.0), 0.0, 0.0);
     let mut on = vec![0.0; memory.nodes.len()];
     for thread in &process.threads {
         let (Some(done), Some(missed)) = (thread.instructions, thread.llc_misses) else { continue };
@@ -129,7 +135,8 @@ fn reading(
         instructions += done;
         all_cycles += spent;
         misses += num::float(missed);
-        crowding += done * busy.crowding(thread, domains);
+        let beside = busy.running(thread, domains);
+        (running, crowding) = (running + done * beside, crowding + done * added.crowding(beside));
         references = references.and_then(|sum: f64| Some(sum + num::float(thread.llc_references?)));
         bytes = bytes.and_then(|sum: f64| Some(sum + thread.bandwidth?.0 * seen.interval.0));
         let node = thread.cpu.and_then(|cpu| domains.seat_of(cpu)).and_then(|seat| domains.node_of(seat));
@@ -157,6 +164,7 @@ fn reading(
         speed: instructions / seen.interval.0,
         cycles: all_cycles / instructions,
         crowding: crowding / instructions,
+        running: running / instructions,
         misses: rate,
         exposure: rate * latency * hertz,
         looks: references.map(|all| all / instructions),
@@ -164,4 +172,33 @@ fn reading(
         remote,
         disturbed: seen.page_moves.iter().any(|flight| flight.pid == process.pid),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_kit::{observation, process, thread};
+    use isobar_model::Seconds;
+
+    /// A program of 1 cycle an instruction that is alone on its core, then beside another at 1.9:
+    /// a thread adds `2 / 1.9 - 1`, of which a tenth is taken over each time.
+    #[test]
+    fn what_a_thread_adds_is_read_from_programs_that_meet_on_a_core() {
+        let running = |pid: u32, cpu: u32, cycles: u64| {
+            let (instructions, cycles, cpu_time) = (Some(1_000_000_000), Some(cycles), Some(Seconds(1.0)));
+            process(pid, vec![Thread { instructions, cycles, cpu_time, ..thread(pid, cpu, 0.0) }])
+        };
+        let mut programs = Programs::default();
+        let mut see = |beside: bool| {
+            let (other, cycles) = if beside { (2, 1_900_000_000) } else { (1, 1_000_000_000) };
+            let seen = observation("node:1 core:2 pu:2", vec![running(1, 0, cycles), running(2, other, cycles)]);
+            let domains = Domains::of(&seen.machine);
+            programs.read(&seen, &domains, &Memory::of(&seen, &domains).unwrap());
+            programs.added.crowding(2.0)
+        };
+        let first = (see(false), see(false));
+        assert_eq!(first, (1.6, 1.6), "nothing was seen beside another");
+        let then: Vec<f64> = [true, false].repeat(20).into_iter().map(&mut see).collect();
+        assert!(then[0] > 1.6 && (then[39] - 1.9).abs() < 0.02, "{then:?}");
+    }
 }

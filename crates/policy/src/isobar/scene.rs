@@ -2,6 +2,7 @@
 //! seats that are idle, and what every program is like. What a change would do is asked of this.
 
 use super::config::Config;
+use super::cores::Added;
 use super::curves::Beyond;
 use super::idle::{Idle, runs};
 use super::math::ln;
@@ -83,6 +84,8 @@ pub struct Scene {
     pub flows: Vec<f64>,
     /// Pages that are copied in a second.
     pub copied: f64,
+    /// What a further thread of a core adds.
+    pub added: Added,
     /// Seconds for which what a change brings should last: see [`Scene::wanted`].
     pub watch: f64,
 }
@@ -132,7 +135,7 @@ impl Scene {
         let base = Arrangement { domains: at, weights: places, masks, idle_cores };
         let watch = f64::from(config.watch_epochs) * seen.interval.0;
         let copied = COPIED.min(1.0 / (LINES * nearest.max(1e-12)));
-        let mut scene = Self { units, traits, base, free, flows: Vec::new(), copied, watch };
+        let mut scene = Self { units, traits, base, free, flows: Vec::new(), copied, added: programs.added, watch };
         scene.hold(memory);
         scene.bend(memory, programs, |program| Beyond::both(program.reuse.elasticity));
         scene.flows = scene.flows(seen, memory, programs);
@@ -182,7 +185,7 @@ impl Scene {
         let mut busy = vec![0.0; memory.cores.len()];
         let units = self.units.iter().zip(&at.domains).filter(|(unit, _)| runs(unit.program));
         units.for_each(|(unit, domain)| busy[*domain] += unit.share);
-        memory.cores.iter().zip(busy).map(|(cores, busy)| cores.crowding(busy)).collect()
+        memory.cores.iter().zip(busy).map(|(cores, busy)| cores.crowding(busy, self.added)).collect()
     }
 
     /// How many threads a unit is.
