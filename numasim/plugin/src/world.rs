@@ -58,8 +58,8 @@ pub struct World {
     /// Of an instruction of what runs now, and of one of a program's.
     instruction: u64,
     programs: u64,
-    /// Address spaces of daemons, what they executed, whether one runs now, how much faster it is, and what lines it
-    /// has flushed (pace.rs).
+    /// Address spaces of daemons, what they executed, whether one runs now, how much faster it is,
+    /// and what lines it has flushed (pace.rs).
     spaces: Spaces,
     apart: Apart,
     swift: bool,
