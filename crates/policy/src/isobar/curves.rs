@@ -1,6 +1,7 @@
 //! Miss curves as they were seen: how many misses a program had while it held some of a cache. One
-//! curve a name, so that what one process shows is known of the next, and what differs between two
-//! processes on two caches is known of both.
+//! curve a name and size, so that what one process shows is known of the next, and what differs
+//! between two processes on two caches is known of both. By name alone all that an interpreter runs
+//! would be one program.
 
 use super::math::{exp, ln};
 use isobar_contention::MissCurve;
@@ -11,8 +12,8 @@ use std::sync::Arc;
 const WEIGHT: f64 = 20.0;
 /// Points of a curve that is handed to the equations.
 const POINTS: u32 = 32;
-/// Names that are remembered at most.
-const NAMES: usize = 256;
+/// Kinds of programs that are remembered at most.
+const KINDS: usize = 256;
 /// Logarithm of the ratio from which on a reading is not of the curve: another input, another
 /// program of that name.
 const ALIEN: f64 = 0.4;
@@ -131,23 +132,40 @@ fn along<'a>(points: impl IntoIterator<Item = &'a Point>, space: f64, beyond: Be
     below.map(|point| point.misses - beyond.more * (space - point.space))
 }
 
-/// The curves of all names.
+/// Programs of which one tells of the other: their name, and their size.
+pub type Kind = (Arc<str>, Size);
+
+/// How much memory a program has, in steps of four times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Size(u32);
+
+impl Size {
+    /// Of a number of pages, for a program that had this size before: one that is about as large as
+    /// then has it still.
+    #[must_use]
+    pub const fn now(self, pages: u64) -> Self {
+        let digits = u64::BITS - pages.leading_zeros();
+        if digits + 1 >= 2 * self.0 && digits <= 2 * self.0 + 2 { self } else { Self(digits / 2) }
+    }
+}
+
+/// The curves of all kinds.
 #[derive(Clone, Debug, Default)]
-pub struct Curves(BTreeMap<Arc<str>, Seen>);
+pub struct Curves(BTreeMap<Kind, Seen>);
 
 impl Curves {
-    /// The curve of a name.
-    pub fn of(&mut self, name: &Arc<str>) -> Option<&mut Seen> {
-        if self.0.len() >= NAMES && !self.0.contains_key(name) {
+    /// The curve of a kind.
+    pub fn of(&mut self, kind: &Kind) -> Option<&mut Seen> {
+        if self.0.len() >= KINDS && !self.0.contains_key(kind) {
             return None;
         }
-        Some(self.0.entry(Arc::clone(name)).or_default())
+        Some(self.0.entry(kind.clone()).or_default())
     }
 
     /// The same, to look at.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Seen> {
-        self.0.get(name)
+    pub fn get(&self, kind: &Kind) -> Option<&Seen> {
+        self.0.get(kind)
     }
 }
 
@@ -195,6 +213,16 @@ mod tests {
         let falling: Vec<f64> = seen.falling().iter().map(|point| exp(point.misses)).collect();
         let between = (0.02_f64 * 0.028).sqrt();
         assert!(falling.iter().zip([between, between, 0.01]).all(|(a, b)| (a / b - 1.0).abs() < 1e-6), "{falling:?}");
+    }
+
+    /// 16,575 and 203 pages are two kinds, 203 and 219 one; a program that has grown from 203 to
+    /// 1,023 stays what it was, and one that has grown to 1,024 does not.
+    #[test]
+    fn programs_of_a_name_that_differ_in_size_are_two_kinds() {
+        let of = |pages| Size::default().now(pages);
+        assert!(of(16_575) != of(203) && of(203) == of(219) && of(0) == Size::default());
+        assert!(of(203).now(1023) == of(203) && of(203).now(1024) != of(203));
+        assert!(of(203).now(64) == of(203) && of(203).now(63) != of(203));
     }
 
     #[test]

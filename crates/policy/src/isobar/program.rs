@@ -1,7 +1,7 @@
 //! What is known of one program: how fast it was lately, what it is like, since when it has been
 //! like that, and what became of changes to it.
 
-use super::curves::Beyond;
+use super::curves::{Beyond, Kind, Size};
 use super::estimate::{Cpi, Reuse, mean_and_error};
 use super::math::{exp, ln};
 use isobar_model::{Cgroup, Pid, Seconds};
@@ -87,6 +87,8 @@ pub struct Program {
     pub pid: Pid,
     /// Its name.
     pub name: Arc<str>,
+    /// How much memory it has.
+    pub size: Size,
     /// Its control group, as last seen.
     pub cgroup: Option<Arc<Cgroup>>,
     /// When it was first seen.
@@ -139,6 +141,7 @@ impl Program {
         Self {
             pid,
             name: Arc::clone(name),
+            size: Size::default(),
             cgroup: None,
             since: now,
             phase: now,
@@ -162,6 +165,12 @@ impl Program {
             staying: 0,
             space: None,
         }
+    }
+
+    /// Those of which it is one: what it misses tells of them, too.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        (Arc::clone(&self.name), self.size)
     }
 
     /// The part of what it looks for in the cache that it finds there, where that is counted.
@@ -254,6 +263,14 @@ impl Program {
             self.speeds.clear();
             self.space = None;
         }
+    }
+
+    /// Whether the last reading is the program's own: it misses about as much as before, or looks
+    /// for as much in the cache. Another may be the first of another phase, or a second in which
+    /// counts of two programs were mixed.
+    #[must_use]
+    pub fn is_itself(&self) -> bool {
+        self.unlike == 0 || self.last.is_some_and(|last| self.looks_the_same(&last))
     }
 
     /// Whether a program looks for as much in the cache as in its present phase.

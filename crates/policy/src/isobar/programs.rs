@@ -6,7 +6,7 @@ use super::curves::Curves;
 use super::memory::Memory;
 use super::program::{FEW, Known, Program, Reading};
 use crate::kit::domains::Domains;
-use isobar_model::{NodeId, Observation, Process, Thread, num};
+use isobar_model::{NodeId, NodeMap, Observation, Pages, Process, Thread, num};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct Programs {
     pub list: Vec<Program>,
     /// What programs of a name were like.
     names: BTreeMap<Arc<str>, Known>,
-    /// What programs of a name miss in some space.
+    /// What programs of a kind miss in some space.
     pub curves: Curves,
     /// CPU cycles a second.
     pub hertz: f64,
@@ -49,6 +49,8 @@ impl Programs {
                 Program::new(process.pid, &process.name, now - seen.interval.0.min(now), before)
             });
             program.cgroup.clone_from(&process.cgroup);
+            let pages = |by_node: &NodeMap<Pages>| by_node.values().map(|count| count.0).sum();
+            program.size = process.pages.as_ref().map_or(program.size, |by_node| program.size.now(pages(by_node)));
             program.moves.retain(|time| now - time < 3600.0);
             if let Some(reading) = reading(seen, process, (domains, &busy, self.added), memory, self.hertz) {
                 let before = program.computing();
@@ -67,9 +69,12 @@ impl Programs {
     /// Takes the bytes of cache that each thread of a program holds, by position.
     pub fn hold(&mut self, at: usize, bytes: f64) {
         let program = &mut self.list[at];
+        if !program.is_itself() {
+            return;
+        }
         program.hold(bytes);
         let last = program.last.filter(|last| last.misses > FEW && !last.disturbed);
-        if let (Some(last), Some(curve)) = (last, self.curves.of(&program.name)) {
+        if let (Some(last), Some(curve)) = (last, self.curves.of(&program.kind())) {
             curve.read(bytes, last.misses, program.reuse.elasticity);
         }
     }

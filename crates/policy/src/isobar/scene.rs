@@ -258,7 +258,7 @@ impl Scene {
             let unit = &self.units[at];
             let (program, own) = (&programs.list[unit.program], unit.space / unit.threads);
             if program.misses > FEW && own < most {
-                let seen = programs.curves.get(&program.name).cloned().unwrap_or_default();
+                let seen = programs.curves.get(&program.kind()).cloned().unwrap_or_default();
                 let now = (own, program.misses);
                 self.traits[unit.program].curve = seen.curve(most / unit.threads, now, beyond(program));
             }
