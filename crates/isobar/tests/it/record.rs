@@ -104,7 +104,7 @@ fn a_killed_recorder_leaves_every_epoch_but_the_last() {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        std::thread::sleep(Duration::from_millis(20 + 17 * round));
+        std::thread::sleep(Duration::from_millis(20 + 30 * round));
         child.kill().unwrap();
         child.wait().unwrap();
         opened += u64::from(is_whole(&file));
