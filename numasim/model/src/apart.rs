@@ -25,7 +25,7 @@ impl Apart {
         self.since = housekeeping.then(|| (cpu, executed(cpu)));
     }
 
-    /// The instructions of housekeeping of a CPU that has executed so many in all.
+    /// The instructions of housekeeping of a CPU whose instructions in all are `executed`.
     #[must_use]
     pub fn of(&self, cpu: usize, executed: u64) -> u64 {
         let now = self.since.filter(|(running, _)| *running == cpu);

@@ -27,8 +27,8 @@ impl Default for Added {
 }
 
 impl Added {
-    /// The factor on the time of computing of a thread where so many run on its core, itself
-    /// included.
+    /// The factor on the computing time of a thread while `running` threads, itself included, run
+    /// on its core.
     #[must_use]
     pub fn crowding(self, running: f64) -> f64 {
         let others = (running - 1.0).max(0.0);

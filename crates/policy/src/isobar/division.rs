@@ -7,6 +7,7 @@ use super::memory::Memory;
 use super::predict::{Predictor, Predictors, solutions};
 use super::program::FEW;
 use super::scene::Scene;
+use super::weigh::worth;
 use crate::divide_content::capacity::Capacity;
 use isobar_model::{Observation, Pid};
 use std::collections::BTreeMap;
@@ -188,15 +189,13 @@ impl Asked<'_> {
         self.members.iter().for_each(|(_, unit)| self.scene.set_ways(&mut at, *unit, rest));
         self.order[..streams].iter().for_each(|(_, unit)| self.scene.set_ways(&mut at, *unit, own));
         let gains = self.predictor.gains(&at).filter(|gains| !scene.harms(gains))?;
-        let worth =
-            |gains: &[f64]| -> f64 { scene.traits.iter().zip(gains).map(|(one, gain)| one.stake() * ln(*gain)).sum() };
         let mut division = Division { members: Vec::new(), masks: [own, rest], names: BTreeMap::new() };
         for (pid, unit) in &self.members {
             let name = &self.seen.processes[scene.units[*unit].program].name;
             division.members.push((*pid, at.masks[*unit]));
             division.names.insert(Arc::clone(name), at.masks[*unit]);
         }
-        let (llc, best) = (self.llc, worth(&gains));
+        let (llc, best) = (self.llc, worth(scene, &gains));
         let Some(likely) = &mut self.likely else {
             return Some((best, Proposal { llc, division, gains, hoped: None }));
         };
@@ -207,7 +206,7 @@ impl Asked<'_> {
         // tried.
         let hoped = Some(gains.iter().map(|gain| gain - 1.0).sum());
         let gains = likely.gains(&at)?;
-        Some(((best + worth(&gains)) / 2.0, Proposal { llc, division, gains, hoped }))
+        Some(((best + worth(scene, &gains)) / 2.0, Proposal { llc, division, gains, hoped }))
     }
 }
 
