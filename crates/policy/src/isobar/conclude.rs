@@ -37,13 +37,11 @@ impl Isobar {
             if undone {
                 self.ways.fail(llc, trial.explores, seen.time.0, rest.0);
                 self.ways.take_back(seen, llc, "what was measured fell short of it", &mut plan.actions);
-                self.mode = Mode::Settling(self.config.settle_epochs + self.config.window_epochs);
             } else {
                 self.ways.keep(llc);
             }
-            return;
         }
-        for touched in &trial.touched {
+        for touched in trial.touched.iter().filter(|one| one.is_moved()) {
             let Some(program) = self.programs.list.iter_mut().find(|program| program.pid == touched.pid) else {
                 continue;
             };

@@ -3,7 +3,8 @@
 //! ```text
 //! every epoch:
 //!     read every program, correct the machine                  programs, memory
-//!     a change is on trial: wait until it has settled; judge it; take it back where it harmed
+//!     a change is on trial: wait until it has settled; judge it; take it back where it harmed;
+//!         let it grow by what promises far more                grow
 //!     else: look for changes that pay, and try them             search
 //!     ask for the pages that still have to move                 pages
 //! ```
@@ -18,6 +19,7 @@ use super::calm::Calm;
 use super::carry::{Carried, Seats};
 use super::config::Config;
 use super::idle::Idle;
+use super::math::ln;
 use super::memory::Memory;
 use super::pages::{self, Goal};
 use super::passed::Passed;
@@ -80,7 +82,7 @@ pub struct Isobar {
     idle: Idle,
     calm: Calm,
     /// Changes that were found not to pay.
-    passed: Passed,
+    pub(super) passed: Passed,
     /// Changes so far.
     changes: u64,
     /// The time of the last observation.
@@ -133,12 +135,17 @@ impl Isobar {
             Mode::Watching => {
                 let decision = self.passed.search(&predictors, &self.config, self.error, &self.programs.list);
                 if decision.steps.is_empty() {
-                    self.try_ways(seen, domains, &predictors, plan);
+                    self.try_ways(seen, domains, &predictors, None, plan);
                 } else {
                     self.try_out(seen, domains, memory, scene, &decision, plan);
                 }
             }
-            Mode::Trying(trial) => self.watch(seen, domains, trial, plan),
+            Mode::Trying(trial) => {
+                self.watch(seen, domains, trial, plan);
+                if calm {
+                    self.grow(seen, domains, &predictors, plan);
+                }
+            }
             Mode::Settling(left) if left > 0 || !self.goals.is_empty() => {
                 self.mode = Mode::Settling(if self.goals.is_empty() { left - 1 } else { left });
             }
@@ -194,7 +201,7 @@ impl Isobar {
     }
 
     /// Carries out what was decided, and begins to watch what comes of it.
-    fn try_out(
+    pub(super) fn try_out(
         &mut self,
         seen: &Observation,
         domains: &Domains,
@@ -263,15 +270,28 @@ impl Isobar {
     }
 
     /// Divides the ways of a cache where that pays, and begins to watch what comes of it.
-    fn try_ways(&mut self, seen: &Observation, domains: &Domains, predictors: &Predictors<'_>, plan: &mut Plan) {
+    pub(super) fn try_ways(
+        &mut self,
+        seen: &Observation,
+        domains: &Domains,
+        predictors: &Predictors<'_>,
+        least: Option<f64>,
+        plan: &mut Plan,
+    ) {
         let (scene, memory) = (predictors.scene, predictors.memory);
         if !self.config.ways {
             return;
         }
         let margin = (self.config.min_gain_percent / 100.0).max(self.config.error_weight * self.error);
-        let Some(proposal) = self.ways.propose(seen, (predictors, &self.programs), &self.config, margin) else {
+        let Some(proposal) =
+            self.ways.propose(seen, (predictors, &self.programs), &self.config, margin, least.is_none())
+        else {
             return;
         };
+        let promised: f64 = proposal.gains.iter().map(|gain| ln(*gain)).sum();
+        if least.is_some_and(|least| promised < least) {
+            return;
+        }
         let asked = Asked::Ways(seen.machine.llcs()[proposal.llc].id);
         if self.refused.waits(asked) {
             return;

@@ -104,6 +104,41 @@ fn a_change_that_is_held_back_is_no_trial() {
     assert!(plans.iter().filter(|plan| held(plan)).all(|plan| plan.predictions.is_empty()));
 }
 
+/// Two streams with a quarter of their pages on the other node, and two that are read from the
+/// third epoch on, with all of theirs there: pages of the first two come home, and while that is on
+/// trial, for a long time, those of the others follow. Both changes are judged together.
+#[test]
+fn a_trial_grows_by_what_promises_far_more() {
+    let (mut policy, mut seen) = (policy(&ENTRY, "settle_epochs = 20\nways = false"), crowded());
+    for pid in 1..=2 {
+        with_pages(&mut seen, pid, &[75_000, 25_000]);
+    }
+    let late = |seen: &mut Observation, known: bool| {
+        for process in &mut seen.processes[2..] {
+            let cpu = process.threads[0].cpu.unwrap().0;
+            process.threads[0] = stream(process.pid.0, cpu, 4.0);
+            if !known {
+                process.threads[0].llc_misses = None;
+            }
+        }
+    };
+    late(&mut seen, false);
+    let mut plans = run(policy.as_mut(), &mut seen, 3);
+    late(&mut seen, true);
+    plans.extend(run(policy.as_mut(), &mut seen, 60));
+    let begun: Vec<(usize, u64)> = plans
+        .iter()
+        .enumerate()
+        .flat_map(|(at, plan)| plan.predictions.iter().map(move |one| (at, one.change)))
+        .collect();
+    assert_eq!(begun.iter().map(|(_, change)| *change).collect::<Vec<_>>(), [1, 2], "{begun:?}");
+    assert!(begun[1].0 < 20, "within the trial of the first: {begun:?}");
+    let effects: Vec<_> = plans.iter().flat_map(|plan| &plan.effects).collect();
+    assert!(effects.len() == 1 && effects[0].change == 2 && effects[0].programs.len() >= 2, "{effects:?}");
+    let promised: f64 = plans.iter().flat_map(|plan| &plan.predictions).map(|one| one.gain).sum();
+    assert!((effects[0].predicted - promised).abs() < 0.3 * promised, "{effects:?} {promised}");
+}
+
 /// What was measured is the opposite of what was predicted: everything goes back, and stays.
 #[test]
 fn what_harmed_is_taken_back_and_not_tried_again_soon() {

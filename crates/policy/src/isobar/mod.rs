@@ -14,7 +14,7 @@
 //! | what a change would do: at first sight for all, roughly for many, exactly for a few | [`prices`], [`rough`], [`predict`] |
 //! | which changes there are, and which pays | [`step`], [`search`], [`likes`], [`gather`], [`weigh`], [`passed`], [`ways`], [`division`] |
 //! | where the kernel would put a program | [`balance`] |
-//! | what was tried, what it brought, what is taken back | [`trial`], `conclude`, [`carry`] |
+//! | what was tried, what it brought, what is taken back | [`trial`], `grow`, `conclude`, [`carry`] |
 //! | what a person took back | `undone` |
 //! | whose gain weighs how much, who may not lose | [`targets`] |
 //! | what others are told of a change | [`tell`] |
@@ -36,7 +36,8 @@ pub mod curves;
 pub mod division;
 pub mod estimate;
 pub mod gather;
-pub mod idle;
+mod grow;
+mod idle;
 #[allow(clippy::module_inception)] // The folder and its policy share a name.
 pub mod isobar;
 pub mod likes;

@@ -4,6 +4,7 @@
 use super::config::Config;
 use super::predict::Predictors;
 use super::program::Program;
+use super::scene::Scene;
 use super::search::{Decision, search};
 use super::step::Step;
 use isobar_model::Pid;
@@ -23,12 +24,7 @@ impl Passed {
     /// Looks for changes that pay, among those that are not passed over. `error` is what
     /// predictions were wrong by lately, `list` the programs by position.
     pub fn search(&mut self, predictors: &Predictors<'_>, config: &Config, error: f64, list: &[Program]) -> Decision {
-        let scene = predictors.scene;
-        let key = |step: &Step| {
-            let pid = |unit: usize| list[scene.units[unit].program].pid;
-            let way = [scene.base.domains[step.unit], step.to];
-            (pid(step.unit), way, step.partner.map(pid), step.pages, step.partner_pages)
-        };
+        let key = |step: &Step| key(step, predictors.scene, list);
         self.0.retain(|_, left| {
             *left -= 1;
             *left > 0
@@ -41,4 +37,25 @@ impl Passed {
         self.0.extend(decision.refused.iter().map(|step| (key(step), PASSED)));
         decision
     }
+    /// The same without those that move a unit again that is held fast; what does not pay is not
+    /// remembered.
+    #[must_use]
+    pub fn search_beside(
+        &self,
+        predictors: &Predictors<'_>,
+        config: &Config,
+        error: f64,
+        list: &[Program],
+        held: impl Fn(usize) -> bool,
+    ) -> Decision {
+        let skip = |step: &Step| step.units().any(&held) || self.0.contains_key(&key(step, predictors.scene, list));
+        search(predictors, config, error, skip)
+    }
+}
+
+/// What tells a change from others, whatever the positions of programs are.
+fn key(step: &Step, scene: &Scene, list: &[Program]) -> Key {
+    let pid = |unit: usize| list[scene.units[unit].program].pid;
+    let way = [scene.base.domains[step.unit], step.to];
+    (pid(step.unit), way, step.partner.map(pid), step.pages, step.partner_pages)
 }

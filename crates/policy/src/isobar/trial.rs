@@ -54,6 +54,14 @@ pub struct Touched {
     pub pages: Option<Vec<f64>>,
 }
 
+impl Touched {
+    /// Whether its threads or pages were to go elsewhere, rather than others beside it.
+    #[must_use]
+    pub const fn is_moved(&self) -> bool {
+        !self.carried.is_empty() || self.pages.is_some()
+    }
+}
+
 /// A change that is being judged.
 #[derive(Clone, Debug)]
 pub struct Trial {
@@ -182,6 +190,29 @@ impl Trial {
         self.witnesses.iter_mut().for_each(|one| one.beside = beside.contains(&one.pid));
     }
 
+    /// What all programs together were promised, in logarithms of their speeds.
+    #[must_use]
+    pub fn promised(&self) -> f64 {
+        self.witnesses.iter().map(|witness| witness.predicted).sum()
+    }
+
+    /// Whether a program was changed.
+    #[must_use]
+    pub fn touches(&self, pid: Pid) -> bool {
+        self.touched.iter().any(|one| one.pid == pid)
+    }
+
+    /// Takes over what another trial changed before, which is judged with this one: by speeds before
+    /// both, and what both promised.
+    pub fn join(&mut self, earlier: Self) {
+        for own in &mut self.witnesses {
+            let Some(old) = earlier.witnesses.iter().find(|old| old.pid == own.pid) else { continue };
+            own.predicted += old.predicted;
+            (own.phase, own.before, own.beside) = (old.phase, old.before, own.beside || old.beside);
+        }
+        self.touched.extend(earlier.touched);
+    }
+
     /// An epoch has passed. `busy`: pages still have to move.
     pub fn pass(&mut self, seen: &Observation, busy: bool) {
         let flying = seen.in_flight().any(|flight| self.touched.iter().any(|one| one.pid == flight.pid));
@@ -235,8 +266,7 @@ impl Trial {
             verdict.moved += usize::from(self.touched.iter().any(|one| one.pid == witness.pid));
         }
         verdict.error = variance.sqrt();
-        let promised: f64 = self.witnesses.iter().map(|witness| witness.predicted).sum();
-        let tells = verdict.broken || self.explores || verdict.predicted >= PROMISED * promised;
+        let tells = verdict.broken || self.explores || verdict.predicted >= PROMISED * self.promised();
         (verdict.moved > 0 && tells).then_some(verdict)
     }
 }

@@ -131,6 +131,7 @@ impl Ways {
         (predictors, programs): (&Predictors<'_>, &Programs),
         config: &Config,
         margin: f64,
+        explores: bool,
     ) -> Option<Proposal> {
         let (scene, memory) = (predictors.scene, predictors.memory);
         let llcs = seen.machine.llcs();
@@ -142,7 +143,7 @@ impl Ways {
         let capacity = Capacity::of(&seen.machine, &llcs[next]).filter(Capacity::is_divisible)?;
         let asked = (next, capacity, margin);
         let likely = best(seen, (predictors, None), config, asked);
-        if likely.is_some() || self.divided.contains_key(&next) {
+        if likely.is_some() || !explores || self.divided.contains_key(&next) {
             return likely;
         }
         if !self.may_explore(seen, (scene, memory, config), next) {
