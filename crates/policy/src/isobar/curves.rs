@@ -97,22 +97,24 @@ impl Seen {
         self.0.values().zip(levels).map(|(point, misses)| Point { misses, ..*point }).collect()
     }
 
-    /// The curve up to some bytes, through a reading of now.
+    /// The curve up to some bytes, through a reading of now. It never misses more than it looks for
+    /// in the cache, `looks` an instruction where that is counted: what finds nothing there as it is
+    /// loses nothing with less space.
     #[must_use]
-    pub fn curve(&self, most: f64, now: (f64, f64), beyond: Beyond) -> (MissCurve, f64) {
+    pub fn curve(&self, most: f64, now: (f64, f64), looks: Option<f64>, beyond: Beyond) -> (MissCurve, f64) {
         let step = most / f64::from(POINTS);
         let points = self.falling();
-        let here = along(&points, ln(now.0), beyond);
+        let factor = along(&points, ln(now.0), beyond).map_or(1.0, |known| now.1 / exp(known));
+        let ceiling = looks.map_or(f64::INFINITY, |looks| looks.max(now.1) / factor);
         let at = |k: u32| {
             let space = ln(step * f64::from(k));
             let misses = along(&points, space, beyond).unwrap_or_else(|| {
                 let away = ln(now.0) - space;
                 ln(now.1) + away * if away > 0.0 { beyond.less } else { beyond.more }
             });
-            1000.0 * exp(misses)
+            1000.0 * exp(misses).min(ceiling)
         };
         let table: Vec<f64> = (1..=POINTS).map(at).collect();
-        let factor = here.map_or(1.0, |known| now.1 / exp(known));
         (MissCurve::measured(step / MIB, &table), factor)
     }
 }
@@ -180,11 +182,25 @@ mod tests {
             seen.read(1.0 * MIB, 0.04, 0.25);
             seen.read(4.0 * MIB, 0.03, 0.25);
         }
-        let (curve, factor) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.03), Beyond::both(0.5));
+        let (curve, factor) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.03), None, Beyond::both(0.5));
         assert!((factor - 1.0).abs() < 1e-6);
         assert!((curve.misses(1.0 * MIB) / 0.04 - 1.0).abs() < 0.02);
         assert!((curve.misses(4.0 * MIB) / 0.03 - 1.0).abs() < 0.02);
         assert!((curve.misses(16.0 * MIB) / 0.015 - 1.0).abs() < 0.02, "{}", curve.misses(16.0 * MIB));
+    }
+
+    /// By its elasticity it would miss twice as much with a quarter of the space. It looks for 31
+    /// lines in a thousand instructions, finds one of them now, and can miss no more than all.
+    #[test]
+    fn misses_are_never_more_than_what_is_looked_for() {
+        let with = |looks| {
+            let mut seen = Seen::default();
+            (0..5).for_each(|_| seen.read(4.0 * MIB, 0.028, 0.5));
+            let (curve, factor) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.03), looks, Beyond::both(0.5));
+            [1.0, 4.0].map(|mib| curve.misses(mib * MIB) * factor)
+        };
+        assert!((with(None)[0] / 0.06 - 1.0).abs() < 0.02);
+        assert!((with(Some(0.031))[0] / 0.031 - 1.0).abs() < 1e-6 && (with(Some(0.031))[1] / 0.03 - 1.0).abs() < 0.02);
     }
 
     /// 120 KiB of a working set of 320 miss all the time, 400 KiB hardly ever: one curve. The same
@@ -195,11 +211,11 @@ mod tests {
         let mut seen = Seen::default();
         (0..5).for_each(|_| seen.read(120.0 * KIB, 0.2, 0.0));
         (0..5).for_each(|_| seen.read(400.0 * KIB, 0.002, 0.0));
-        let (curve, _) = seen.curve(512.0 * KIB, (400.0 * KIB, 0.002), Beyond::both(0.0));
+        let (curve, _) = seen.curve(512.0 * KIB, (400.0 * KIB, 0.002), None, Beyond::both(0.0));
         assert!((curve.misses(112.0 * KIB) / 0.2 - 1.0).abs() < 0.01);
         assert!((curve.misses(416.0 * KIB) / 0.002 - 1.0).abs() < 0.01);
         (0..5).for_each(|_| seen.read(120.0 * KIB, 0.002, 0.0));
-        let (curve, _) = seen.curve(512.0 * KIB, (120.0 * KIB, 0.002), Beyond::both(0.0));
+        let (curve, _) = seen.curve(512.0 * KIB, (120.0 * KIB, 0.002), None, Beyond::both(0.0));
         assert!((curve.misses(112.0 * KIB) / 0.002 - 1.0).abs() < 0.01);
     }
 
@@ -230,7 +246,7 @@ mod tests {
         let mut seen = Seen::default();
         (0..5).for_each(|_| seen.read(4.0 * MIB, 0.03, 0.25));
         seen.read(4.0 * MIB, 0.003, 0.25);
-        let (curve, _) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.003), Beyond::both(0.0));
+        let (curve, _) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.003), None, Beyond::both(0.0));
         assert!((curve.misses(4.0 * MIB) / 0.003 - 1.0).abs() < 0.01);
     }
 }

@@ -179,6 +179,13 @@ impl Program {
         last.looks.filter(|looks| *looks > 0.0).map(|looks| (1.0 - last.misses / looks).clamp(0.0, 1.0))
     }
 
+    /// Misses an instruction were nothing of what it looks for in the cache found there, where that
+    /// is counted.
+    #[must_use]
+    pub fn most(&self) -> Option<f64> {
+        self.finds().filter(|_| self.is_itself()).map(|found| self.misses / (1.0 - found.min(FOUND)))
+    }
+
     /// Lines an instruction, of different addresses, that it looks for within the time that a line
     /// stays in the cache, for each such time: what it holds. Of a program that finds nothing they
     /// are its misses. Else lines that are found stay for as long again: were every line of its

@@ -260,7 +260,7 @@ impl Scene {
             if program.misses > FEW && own < most {
                 let seen = programs.curves.get(&program.kind()).cloned().unwrap_or_default();
                 let now = (own, program.misses);
-                self.traits[unit.program].curve = seen.curve(most / unit.threads, now, beyond(program));
+                self.traits[unit.program].curve = seen.curve(most / unit.threads, now, program.most(), beyond(program));
             }
         }
     }
