@@ -97,9 +97,9 @@ impl Seen {
         self.0.values().zip(levels).map(|(point, misses)| Point { misses, ..*point }).collect()
     }
 
-    /// The curve up to some bytes, through a reading of now. It never misses more than it looks for
-    /// in the cache, `looks` an instruction where that is counted: what finds nothing there as it is
-    /// loses nothing with less space.
+    /// The curve up to some bytes, through a reading of now. A program never misses more than it
+    /// looks for in the cache, `looks` an instruction where that is counted: one that finds nothing
+    /// there as it is loses nothing with less space.
     #[must_use]
     pub fn curve(&self, most: f64, now: (f64, f64), looks: Option<f64>, beyond: Beyond) -> (MissCurve, f64) {
         let step = most / f64::from(POINTS);

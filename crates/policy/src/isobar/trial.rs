@@ -202,8 +202,8 @@ impl Trial {
         self.touched.iter().any(|one| one.pid == pid)
     }
 
-    /// Takes over what another trial changed before, which is judged with this one: by speeds before
-    /// both, and what both promised.
+    /// Takes over what another trial changed before, which is judged with this one: by speeds
+    /// before both, and what both promised.
     pub fn join(&mut self, earlier: Self) {
         for own in &mut self.witnesses {
             let Some(old) = earlier.witnesses.iter().find(|old| old.pid == own.pid) else { continue };
