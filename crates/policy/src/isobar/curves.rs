@@ -17,8 +17,6 @@ const KINDS: usize = 256;
 /// Logarithm of the ratio from which on a reading is not of the curve: another input, another
 /// program of that name.
 const ALIEN: f64 = 0.4;
-/// Logarithm of the ratio of spaces from which on one is beyond another.
-const BEYOND: f64 = 0.2;
 const MIB: f64 = 1_048_576.0;
 
 /// A curve from readings: points by half octaves of space.
@@ -51,31 +49,21 @@ struct Point {
 }
 
 impl Seen {
-    /// Takes a reading: bytes held, misses an instruction. One that is far off the curve starts it
-    /// anew.
-    pub fn read(&mut self, space: f64, misses: f64, elasticity: f64) {
-        let (space, misses, elasticity) = (ln(space), ln(misses), Beyond::both(elasticity));
-        let off = |curve: &Self| along(curve.0.values(), space, elasticity).map_or(0.0, |known| (known - misses).abs());
-        if off(self) > ALIEN && !self.goes_on(space, misses) {
-            self.0.retain(|_, point| (point.space - space).abs() > 1.0);
-            if off(self) > 2.0 * ALIEN {
-                self.0.clear();
-            }
-        }
+    /// Takes a reading: bytes held, misses an instruction. What contradicts it is forgotten: points
+    /// that miss clearly more with more space, or clearly less with less. One that misses far more
+    /// with less space does not: a working set that fits at last ends nearly all misses.
+    pub fn read(&mut self, space: f64, misses: f64) {
+        let (space, misses) = (ln(space), ln(misses));
         let bucket = isobar_model::num::floor((space * 2.885_39).max(0.0));
+        self.0.retain(|at, point| {
+            let more = point.misses - misses;
+            let (less_space, more_space) = (*at <= bucket, *at >= bucket);
+            !(less_space && more < -ALIEN || more_space && more > ALIEN)
+        });
         let point = self.0.entry(bucket).or_insert(Point { space, misses, weight: 0.0 });
         point.weight = (point.weight + 1.0).min(WEIGHT);
         point.space += (space - point.space) / point.weight;
         point.misses += (misses - point.misses) / point.weight;
-    }
-
-    /// Whether a reading is beyond all others and on the right side of them: fewer misses with more
-    /// space than ever, or more with less. What was supposed there says nothing against it: a
-    /// working set that fits at last ends nearly all misses.
-    fn goes_on(&self, space: f64, misses: f64) -> bool {
-        let (first, last) = (self.0.values().next(), self.0.values().next_back());
-        let more = last.is_some_and(|last| space > last.space + BEYOND && misses <= last.misses);
-        more || first.is_some_and(|first| space < first.space - BEYOND && misses >= first.misses)
     }
 
     /// The points, none of which has more misses than one with less space: what a program had in a
@@ -179,8 +167,8 @@ mod tests {
     fn a_curve_goes_through_what_was_seen_and_on_by_elasticity() {
         let mut seen = Seen::default();
         for _ in 0..5 {
-            seen.read(1.0 * MIB, 0.04, 0.25);
-            seen.read(4.0 * MIB, 0.03, 0.25);
+            seen.read(1.0 * MIB, 0.04);
+            seen.read(4.0 * MIB, 0.03);
         }
         let (curve, factor) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.03), None, Beyond::both(0.5));
         assert!((factor - 1.0).abs() < 1e-6);
@@ -195,7 +183,7 @@ mod tests {
     fn misses_are_never_more_than_what_is_looked_for() {
         let with = |looks| {
             let mut seen = Seen::default();
-            (0..5).for_each(|_| seen.read(4.0 * MIB, 0.028, 0.5));
+            (0..5).for_each(|_| seen.read(4.0 * MIB, 0.028));
             let (curve, factor) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.03), looks, Beyond::both(0.5));
             [1.0, 4.0].map(|mib| curve.misses(mib * MIB) * factor)
         };
@@ -209,12 +197,12 @@ mod tests {
     fn a_working_set_that_fits_at_last_is_the_same_curve() {
         const KIB: f64 = 1024.0;
         let mut seen = Seen::default();
-        (0..5).for_each(|_| seen.read(120.0 * KIB, 0.2, 0.0));
-        (0..5).for_each(|_| seen.read(400.0 * KIB, 0.002, 0.0));
+        (0..5).for_each(|_| seen.read(120.0 * KIB, 0.2));
+        (0..5).for_each(|_| seen.read(400.0 * KIB, 0.002));
         let (curve, _) = seen.curve(512.0 * KIB, (400.0 * KIB, 0.002), None, Beyond::both(0.0));
         assert!((curve.misses(112.0 * KIB) / 0.2 - 1.0).abs() < 0.01);
         assert!((curve.misses(416.0 * KIB) / 0.002 - 1.0).abs() < 0.01);
-        (0..5).for_each(|_| seen.read(120.0 * KIB, 0.002, 0.0));
+        (0..5).for_each(|_| seen.read(120.0 * KIB, 0.002));
         let (curve, _) = seen.curve(512.0 * KIB, (120.0 * KIB, 0.002), None, Beyond::both(0.0));
         assert!((curve.misses(112.0 * KIB) / 0.002 - 1.0).abs() < 0.01);
     }
@@ -224,7 +212,7 @@ mod tests {
     fn more_space_never_makes_more_misses() {
         let mut seen = Seen::default();
         for (mib, misses) in [(1.0, 0.02), (2.0, 0.028), (4.0, 0.01)] {
-            (0..5).for_each(|_| seen.read(mib * MIB, misses, 0.0));
+            (0..5).for_each(|_| seen.read(mib * MIB, misses));
         }
         let falling: Vec<f64> = seen.falling().iter().map(|point| exp(point.misses)).collect();
         let between = (0.02_f64 * 0.028).sqrt();
@@ -244,8 +232,8 @@ mod tests {
     #[test]
     fn what_is_far_off_starts_it_anew() {
         let mut seen = Seen::default();
-        (0..5).for_each(|_| seen.read(4.0 * MIB, 0.03, 0.25));
-        seen.read(4.0 * MIB, 0.003, 0.25);
+        (0..5).for_each(|_| seen.read(4.0 * MIB, 0.03));
+        seen.read(4.0 * MIB, 0.003);
         let (curve, _) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.003), None, Beyond::both(0.0));
         assert!((curve.misses(4.0 * MIB) / 0.003 - 1.0).abs() < 0.01);
     }
