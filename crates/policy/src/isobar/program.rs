@@ -76,6 +76,8 @@ pub struct Reading {
     pub lines: Option<f64>,
     /// Part of its pages that is not on a node where it runs.
     pub remote: Option<f64>,
+    /// The nodes where it runs, by position, as bits.
+    pub nodes: u64,
     /// Whether pages of it were under way, so that its speed is not its own.
     pub disturbed: bool,
 }
@@ -183,7 +185,8 @@ impl Program {
     /// is counted.
     #[must_use]
     pub fn most(&self) -> Option<f64> {
-        self.finds().filter(|_| self.is_itself()).map(|found| self.misses / (1.0 - found.min(FOUND)))
+        let found = self.finds().filter(|_| self.is_itself())?;
+        Some((self.misses / (1.0 - found.min(FOUND))).min(self.looks?.max(self.misses)))
     }
 
     /// Lines an instruction, of different addresses, that it looks for within the time that a line
@@ -308,10 +311,12 @@ impl Program {
         self.last.is_some_and(|last| self.hardly_waits_in(&last))
     }
 
-    /// Pages that are remote and become fewer by themselves follow; such that stay do not.
+    /// Pages that are remote and become fewer by themselves follow; such that stay do not. Where
+    /// the program has gone to other nodes since, it says nothing.
     fn watch_pages(&mut self, reading: &Reading) {
         let (Some(was), Some(is)) = (self.last.and_then(|last| last.remote), reading.remote) else { return };
-        if reading.disturbed || self.last.is_some_and(|last| last.disturbed) || was < 0.05 {
+        let moved = |last: Reading| last.disturbed || last.nodes != reading.nodes;
+        if reading.disturbed || self.last.is_some_and(moved) || was < 0.05 {
             self.staying = 0;
             return;
         }

@@ -3,7 +3,7 @@ use super::*;
 fn reading(misses: f64, remote: f64) -> Reading {
     let (speed, cycles, crowding, running, exposure) = (1e9, 1.0, 1.0, 1.0, 1.0);
     let (looks, lines, remote) = (None, None, Some(remote));
-    Reading { speed, cycles, crowding, running, misses, exposure, looks, lines, remote, disturbed: false }
+    Reading { speed, cycles, crowding, running, misses, exposure, looks, lines, remote, ..Reading::default() }
 }
 
 fn near(a: f64, b: f64) -> bool {
@@ -85,6 +85,11 @@ fn pages_that_come_by_themselves_are_told_from_those_that_stay() {
         stays.read(reading(0.01, 0.5), f64::from(epoch));
     }
     assert_eq!((follows.follows, stays.follows), (Some(true), Some(false)));
+    // One that goes to where its pages are brings none.
+    let mut goes = program();
+    goes.read(Reading { nodes: 0b01, ..reading(0.01, 1.0) }, 0.0);
+    goes.read(Reading { nodes: 0b10, ..reading(0.01, 0.0) }, 1.0);
+    assert_eq!(goes.follows, None);
 }
 
 #[test]

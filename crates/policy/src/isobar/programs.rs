@@ -175,6 +175,7 @@ fn reading(
         looks: references.map(|all| all / instructions),
         lines: bytes.filter(|_| misses > 1000.0).map(|bytes| bytes / (misses * 64.0)),
         remote,
+        nodes: (0..on.len()).filter(|at| on[*at] > 0.0).fold(0, |nodes, at| nodes | 1 << (at % 64)),
         disturbed: seen.page_moves.iter().any(|flight| flight.pid == process.pid),
     })
 }
