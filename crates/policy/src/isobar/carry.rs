@@ -133,6 +133,30 @@ impl<'a> Seats<'a> {
     }
 }
 
+/// The threads of torn programs that are where changes bring others of theirs. They stay on their
+/// CPUs, bound as those that come: the kernel prefers idle caches, and would tear them again.
+#[must_use]
+pub fn mates(seen: &Observation, domains: &Domains, scene: &Scene, steps: &[Step]) -> Vec<Carried> {
+    let comes = steps.iter().flat_map(|step| {
+        let back = step.partner.map(|partner| (partner, scene.base.domains[step.unit]));
+        std::iter::once((step.unit, step.to)).chain(back)
+    });
+    let moved: BTreeSet<Tid> = steps.iter().flat_map(Step::units).filter_map(|unit| scene.units[unit].thread).collect();
+    let mut mates: Vec<Carried> = Vec::new();
+    for (unit, to) in comes.filter(|(unit, to)| scene.units[*unit].thread.is_some() && scene.base.domains[*unit] != *to)
+    {
+        let Some(process) = seen.processes.get(scene.units[unit].program) else { continue };
+        for thread in process.threads.iter().filter(|one| runs(one, seen.interval.0) && one.bound != Some(true)) {
+            let here = thread.cpu.filter(|cpu| domains.domain_of(*cpu) == Some(DomainId(to)));
+            let open = !moved.contains(&thread.tid) && mates.iter().all(|mate| mate.tid != thread.tid);
+            if let Some(cpu) = here.filter(|_| open) {
+                mates.push(Carried { pid: process.pid, tid: thread.tid, from: cpu, to: cpu });
+            }
+        }
+    }
+    mates
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

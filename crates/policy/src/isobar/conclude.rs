@@ -1,7 +1,7 @@
 //! The end of a trial: the change is kept or taken back, and what it did is remembered.
 
 use super::carry::Carried;
-use super::isobar::{Isobar, Mode, to_domain};
+use super::isobar::{Isobar, Mode, freed, to_domain};
 use super::pages::Goal;
 use super::tell;
 use super::trial::{Trial, Verdict};
@@ -80,6 +80,8 @@ impl Isobar {
         let why = plan.effects.last().map(tell::taken_back).unwrap_or_default();
         let back = self.seats(seen, domains).take_back(&all);
         plan.actions.extend(back.iter().map(|one| to_domain(seen, domains, one, &why)));
+        let stayed = all.iter().filter(|one| one.from == one.to);
+        plan.actions.extend(stayed.filter_map(|one| freed(seen, one, &why)));
         for program in &mut self.programs.list {
             if back.iter().any(|one| one.pid == program.pid) {
                 program.moves.push(seen.time.0);

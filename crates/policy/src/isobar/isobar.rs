@@ -16,7 +16,7 @@
 
 use super::blind::{self, Blind};
 use super::calm::Calm;
-use super::carry::{Carried, Seats};
+use super::carry::{Carried, Seats, mates};
 use super::config::Config;
 use super::idle::Idle;
 use super::math::ln;
@@ -28,6 +28,7 @@ use super::program::Program;
 use super::programs::{Programs, weights};
 use super::scene::Scene;
 use super::search::Decision;
+use super::step::Step;
 use super::tell::{self, percent};
 use super::trial::{Touched, Trial};
 use super::ways::Ways;
@@ -245,6 +246,12 @@ impl Isobar {
                 }
             }
         }
+        let steps: Vec<Step> = decision.steps.iter().map(|(step, _)| *step).collect();
+        for mate in mates(seen, domains, scene, &steps) {
+            let Some(one) = touched.iter_mut().find(|one| one.pid == mate.pid) else { continue };
+            plan.actions.push(to_domain(seen, domains, &mate, "stays beside those of its program that come"));
+            one.carried.push(mate);
+        }
         if !touched.is_empty() {
             let mut trial = self.begin(seen, touched, &decision.gains, before, plan);
             let caches: Vec<usize> = decision.steps.iter().flat_map(|(step, _)| step.caches(scene, memory)).collect();
@@ -390,6 +397,14 @@ pub(super) fn to_domain(seen: &Observation, domains: &Domains, one: &Carried, wh
     let cpus = domain.map(|domain| domains.cpus(domain).filter(may).collect::<CpuSet>());
     let cpus = cpus.filter(|cpus| cpus.len() > 1 && cpus.contains(cpu));
     Action::MoveThread { pid, tid, cpu, cpus, reason: format!("to {place}: {why}") }
+}
+
+/// A thread that was bound where it was may run wherever its owner lets it.
+pub(super) fn freed(seen: &Observation, one: &Carried, why: &str) -> Option<Action> {
+    let Carried { pid, tid, .. } = *one;
+    let thread = seen.thread(pid, tid)?;
+    let cpus: CpuSet = seen.machine.online().iter().filter(|cpu| thread.may_run_on(*cpu)).collect();
+    Some(Action::MoveThread { pid, tid, cpu: thread.cpu?, cpus: Some(cpus), reason: format!("free again: {why}") })
 }
 
 #[cfg(test)]

@@ -193,6 +193,16 @@ fn a_torn_program_comes_together_and_goes_back_whole() {
         nodes.len() == 1
     };
     assert!(seen.processes.iter().any(whole), "{begun:?}");
+    // Those that were there already are bound there as well, with the CPUs of those that come.
+    let gathered = seen.processes.iter().find(|process| whole(process)).unwrap();
+    let given = |tid: Tid| {
+        begun.actions.iter().find_map(|action| match action {
+            Action::MoveThread { tid: of, cpus, .. } if *of == tid => Some(cpus.clone()),
+            _ => None,
+        })
+    };
+    let all: Vec<_> = gathered.threads.iter().map(|thread| given(thread.tid)).collect();
+    assert!(all[0].as_ref().is_some_and(Option::is_some) && all.iter().all(|cpus| *cpus == all[0]), "{all:?}");
     for thread in seen.processes.iter_mut().flat_map(|process| &mut process.threads) {
         let (cpu, tid) = (thread.cpu.unwrap().0, thread.tid.0);
         *thread = torn(tid, cpu, 4.0);
