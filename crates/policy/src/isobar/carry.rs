@@ -5,7 +5,7 @@ use super::idle::{Idle, runs};
 use super::scene::Scene;
 use super::step::Step;
 use crate::kit::domains::{DomainId, Domains};
-use isobar_model::{CpuId, Observation, Pid, Tid};
+use isobar_model::{Action, CpuId, CpuSet, Observation, Pid, Tid};
 use std::collections::BTreeSet;
 
 /// A thread that goes from a CPU to another.
@@ -155,6 +155,29 @@ pub fn mates(seen: &Observation, domains: &Domains, scene: &Scene, steps: &[Step
         }
     }
     mates
+}
+
+/// A thread to a CPU, free to be balanced by the kernel among those of its domain that its owner
+/// lets it use.
+#[must_use]
+pub fn to_domain(seen: &Observation, domains: &Domains, one: &Carried, why: &str) -> Action {
+    let Carried { pid, tid, to: cpu, .. } = *one;
+    let domain = domains.domain_of(cpu);
+    let place = domain.map(|domain| domains.describe(domain)).unwrap_or_default();
+    let thread = seen.thread(pid, tid);
+    let may = |cpu: &CpuId| thread.is_none_or(|thread| thread.may_run_on(*cpu));
+    let cpus = domain.map(|domain| domains.cpus(domain).filter(may).collect::<CpuSet>());
+    let cpus = cpus.filter(|cpus| cpus.len() > 1 && cpus.contains(cpu));
+    Action::MoveThread { pid, tid, cpu, cpus, reason: format!("to {place}: {why}") }
+}
+
+/// A thread that was bound where it was may run wherever its owner lets it.
+#[must_use]
+pub fn freed(seen: &Observation, one: &Carried, why: &str) -> Option<Action> {
+    let Carried { pid, tid, .. } = *one;
+    let thread = seen.thread(pid, tid)?;
+    let cpus: CpuSet = seen.machine.online().iter().filter(|cpu| thread.may_run_on(*cpu)).collect();
+    Some(Action::MoveThread { pid, tid, cpu: thread.cpu?, cpus: Some(cpus), reason: format!("free again: {why}") })
 }
 
 #[cfg(test)]

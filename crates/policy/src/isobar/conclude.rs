@@ -1,7 +1,7 @@
 //! The end of a trial: the change is kept or taken back, and what it did is remembered.
 
-use super::carry::Carried;
-use super::isobar::{Isobar, Mode, freed, to_domain};
+use super::carry::{Carried, freed, to_domain};
+use super::isobar::{Isobar, Mode};
 use super::pages::Goal;
 use super::tell;
 use super::trial::{Trial, Verdict};

@@ -16,7 +16,7 @@
 
 use super::blind::{self, Blind};
 use super::calm::Calm;
-use super::carry::{Carried, Seats, mates};
+use super::carry::{Carried, Seats, mates, to_domain};
 use super::config::Config;
 use super::idle::Idle;
 use super::math::ln;
@@ -35,7 +35,7 @@ use super::ways::Ways;
 use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::kit::domains::{CachedDomains, Domains};
 use crate::kit::refused::{Asked, Refused, refused_of};
-use isobar_model::{Action, CpuId, CpuSet, Observation, Outcome, Pid, Plan, Policy, Prediction, Sensor, Topology, num};
+use isobar_model::{Action, Observation, Outcome, Pid, Plan, Policy, Prediction, Sensor, Topology, num};
 use std::sync::Arc;
 
 /// Canonical name.
@@ -194,10 +194,12 @@ impl Isobar {
     }
 
     /// A change of which nothing is asked for, since the machine refused it before, is no trial;
-    /// for as long as one takes no other is begun.
+    /// for as long as one takes no other is begun. One that grew goes on as it was.
     fn drop_trial(&mut self, begun: Option<u64>, left: &[Prediction]) {
         if begun.is_some() && left.is_empty() {
-            self.mode = Mode::Settling(self.config.settle_epochs + self.config.window_epochs);
+            let earlier = if let Mode::Trying(trial) = &mut self.mode { trial.take_earlier() } else { None };
+            let rest = self.config.settle_epochs + self.config.window_epochs;
+            self.mode = earlier.map_or(Mode::Settling(rest), Mode::Trying);
         }
     }
 
@@ -384,27 +386,6 @@ impl Policy for Isobar {
             }
         }
     }
-}
-
-/// A thread to a CPU, free to be balanced by the kernel among those of its domain that its owner
-/// lets it use.
-pub(super) fn to_domain(seen: &Observation, domains: &Domains, one: &Carried, why: &str) -> Action {
-    let Carried { pid, tid, to: cpu, .. } = *one;
-    let domain = domains.domain_of(cpu);
-    let place = domain.map(|domain| domains.describe(domain)).unwrap_or_default();
-    let thread = seen.thread(pid, tid);
-    let may = |cpu: &CpuId| thread.is_none_or(|thread| thread.may_run_on(*cpu));
-    let cpus = domain.map(|domain| domains.cpus(domain).filter(may).collect::<CpuSet>());
-    let cpus = cpus.filter(|cpus| cpus.len() > 1 && cpus.contains(cpu));
-    Action::MoveThread { pid, tid, cpu, cpus, reason: format!("to {place}: {why}") }
-}
-
-/// A thread that was bound where it was may run wherever its owner lets it.
-pub(super) fn freed(seen: &Observation, one: &Carried, why: &str) -> Option<Action> {
-    let Carried { pid, tid, .. } = *one;
-    let thread = seen.thread(pid, tid)?;
-    let cpus: CpuSet = seen.machine.online().iter().filter(|cpu| thread.may_run_on(*cpu)).collect();
-    Some(Action::MoveThread { pid, tid, cpu: thread.cpu?, cpus: Some(cpus), reason: format!("free again: {why}") })
 }
 
 #[cfg(test)]

@@ -81,6 +81,8 @@ pub struct Trial {
     since: f64,
     /// Epochs since everything has been in its place.
     quiet: u32,
+    /// The trial that it grew from.
+    earlier: Option<Box<Self>>,
 }
 
 /// What came of it: sums over the witnesses, as parts of a program's speed.
@@ -180,6 +182,7 @@ impl Trial {
             there: there(programs),
             since: now,
             quiet: 0,
+            earlier: None,
         }
     }
 
@@ -205,12 +208,21 @@ impl Trial {
     /// Takes over what another trial changed before, which is judged with this one: by speeds
     /// before both, and what both promised.
     pub fn join(&mut self, earlier: Self) {
-        for own in &mut self.witnesses {
-            let Some(old) = earlier.witnesses.iter().find(|old| old.pid == own.pid) else { continue };
-            own.predicted += old.predicted;
-            (own.phase, own.before, own.beside) = (old.phase, old.before, own.beside || old.beside);
+        for old in &earlier.witnesses {
+            if let Some(own) = self.witnesses.iter_mut().find(|own| own.pid == old.pid) {
+                own.predicted += old.predicted;
+                (own.phase, own.before, own.beside) = (old.phase, old.before, own.beside || old.beside);
+            } else {
+                self.witnesses.push(old.clone());
+            }
         }
-        self.touched.extend(earlier.touched);
+        self.touched.extend(earlier.touched.iter().cloned());
+        self.earlier = Some(Box::new(earlier));
+    }
+
+    /// The trial that it grew from, where it did.
+    pub fn take_earlier(&mut self) -> Option<Self> {
+        self.earlier.take().map(|earlier| *earlier)
     }
 
     /// An epoch has passed. `busy`: pages still have to move.
@@ -302,6 +314,22 @@ mod tests {
         assert!(trial.judge(&after, 3, |_| true).unwrap().broken);
         let all = trial.judge(&running(&[(1, 2e8), (2, 4e8), (3, 4e8)]), 3, |_| false).unwrap();
         assert!(!all.disturbed && (all.predicted - all.measured).abs() < 0.01, "{all:?}");
+    }
+
+    /// A change that promises a tenth for program 1, then one of program 2 that doubles it: both
+    /// are judged by speeds before the first, also by that of a program that was not read since.
+    #[test]
+    fn a_trial_that_grew_is_judged_by_speeds_before_the_first_change() {
+        let touched = |pid| vec![Touched { pid: Pid(pid), carried: Vec::new(), pages: None }];
+        let before = running(&[(1, 1e8), (2, 1e8), (3, 1e8)]);
+        let first = Trial::new(1, touched(1), &before, &[1.1, 1.0, 1.0], 3, 0.0);
+        let mut grown = Trial::new(2, touched(2), &running(&[(1, 1.1e8), (2, 1e8)]), &[1.0, 2.0], 3, 3.0);
+        grown.join(first);
+        let verdict = grown.judge(&running(&[(1, 1.1e8), (2, 2e8), (3, 0.9e8)]), 3, |_| false).unwrap();
+        let gains: Vec<f64> = verdict.gains.iter().map(|one| one.measured).collect();
+        assert!((verdict.predicted - ln(2.2)).abs() < 1e-6 && verdict.moved == 2, "{verdict:?}");
+        assert!(gains.iter().zip([ln(1.1), ln(2.0), ln(0.9)]).all(|(is, should)| (is - should).abs() < 1e-6));
+        assert_eq!(grown.take_earlier().map(|earlier| earlier.change), Some(1));
     }
 
     /// Program 1 went to the cache of program 2, which then misses so much more that it looks like
