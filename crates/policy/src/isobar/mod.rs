@@ -37,7 +37,7 @@ pub mod division;
 pub mod estimate;
 pub mod gather;
 mod grow;
-mod idle;
+pub mod idle;
 #[allow(clippy::module_inception)] // The folder and its policy share a name.
 pub mod isobar;
 pub mod likes;
