@@ -59,8 +59,8 @@ fn what_is_no_program_is_bad_input_in_every_verb() {
 }
 
 /// `isobar sim` on one thread, so that the order of what is said is fixed. A policy may take a
-/// minute to answer: on a machine that is busy with other tests its interpreter waits for a CPU, and
-/// an answer that comes too late is no decision.
+/// minute to answer: on a machine that is busy with other tests its interpreter waits for a CPU,
+/// and an answer that comes too late is no decision.
 fn sim(workload: &str, policies: &str) -> Said {
     let patient = "exec.timeout_seconds=60";
     isobar(&[
