@@ -40,6 +40,9 @@ pub struct Options {
     pub uses: &'static [Sensor],
     /// What its faults mean.
     pub on_fault: OnFault,
+    /// Whether it runs on the machine that it observes: then it does not see itself. A simulated or
+    /// recorded process may have its number by chance, and is seen.
+    pub here: bool,
     /// What is said once, with the first plan.
     pub remark: Option<String>,
 }
@@ -76,7 +79,7 @@ impl External {
         };
         let running = self.running.insert(running);
         let begun = Begun::now();
-        let seen = without(seen, running.pid());
+        let seen = if self.options.here { without(seen, running.pid()) } else { Cow::Borrowed(seen) };
         let line = observation_to_json(&seen).to_string();
         let answer = running.ask(&line, self.options.timeout)?;
         let plan = understood(&answer, &seen)?;

@@ -21,7 +21,7 @@ fn seen() -> Observation {
 
 fn options(milliseconds: u64, on_fault: OnFault) -> Options {
     let timeout = Duration::from_millis(milliseconds);
-    Options { timeout, restarts: 2, needs: &[], uses: &[], on_fault, remark: None }
+    Options { timeout, restarts: 2, needs: &[], uses: &[], on_fault, here: true, remark: None }
 }
 
 /// A policy that is a shell script.
@@ -185,6 +185,30 @@ fn its_own_process_is_not_among_those_that_it_sees() {
     let own = format!(r#"{{"actions":[{{"kind":"set_allocation","pid":{pid},"node":0,"reason":"me"}}]}}"#);
     let mut selfish = steady(&format!("while read -r line; do echo '{own}' | sed s/{pid}/$$/; done"));
     assert!(fault(&mut selfish).contains("was not observed"));
+}
+
+/// In a simulation pids begin at 1000, and the program's own may be one of them by chance: that
+/// process is another, and is seen.
+#[test]
+fn a_simulated_process_of_its_number_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pid");
+    let script = format!(
+        r#"echo $$ > {}
+        while read -r line; do
+            case $line in *'"pid":'$$,*) said=seen ;; *) said=unseen ;; esac
+            echo "{{\"actions\":[],\"notes\":[\"$said\"]}}"
+        done"#,
+        file.display()
+    );
+    for (here, said) in [(true, "unseen"), (false, "seen")] {
+        let mut policy = policy(&script, &Options { here, ..options(AMPLE, OnFault::End) });
+        assert_eq!(policy.decide(&seen()).notes, ["unseen"]);
+        let pid: u32 = fs::read_to_string(&file).unwrap().trim().parse().unwrap();
+        let mut with = seen();
+        with.processes.push(Process { pid: Pid(pid), ..Process::default() });
+        assert_eq!(policy.decide(&with).notes, [said]);
+    }
 }
 
 #[test]

@@ -13,8 +13,13 @@ use std::time::Duration;
 /// Where a policy decides, which says what a program's faults mean and how long it may take.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
-    /// On a machine at work; the seconds between two decisions.
-    AtWork(f64),
+    /// On a machine at work.
+    AtWork {
+        /// Seconds between two decisions.
+        interval: f64,
+        /// Whether it is this machine, and not a simulated one.
+        here: bool,
+    },
     /// In a simulation or on what was recorded: time stands still meanwhile.
     Apart,
 }
@@ -111,11 +116,11 @@ fn checked(config: &Config, read: Read<'_>) -> anyhow::Result<()> {
 }
 
 fn options(exec: &ExecConfig, place: Place) -> Options {
-    let (usual, on_fault) = match place {
-        Place::AtWork(interval) => (interval * PART, OnFault::GoOn),
-        Place::Apart => (APART, OnFault::End),
+    let (usual, on_fault, here) = match place {
+        Place::AtWork { interval, here } => (interval * PART, OnFault::GoOn, here),
+        Place::Apart => (APART, OnFault::End, false),
     };
-    let at_work = matches!(place, Place::AtWork(_));
+    let at_work = matches!(place, Place::AtWork { .. });
     let remark = "the program that decides runs as root, as isobar does: trust it as you trust isobar";
     Options {
         timeout: Duration::from_secs_f64(exec.timeout_seconds.unwrap_or(usual)),
@@ -123,6 +128,7 @@ fn options(exec: &ExecConfig, place: Place) -> Options {
         needs: exec.needs.clone().leak(),
         uses: exec.uses.clone().leak(),
         on_fault,
+        here,
         remark: (at_work && geteuid().is_root()).then(|| remark.to_owned()),
     }
 }

@@ -117,7 +117,8 @@ impl Needed {
         let name = named.or_else(|| policy.map(str::to_owned)).ok_or_else(no_policy)?;
         let target = Target::parse(args.machine.as_deref(), args.seed)?;
         let interval = config.manage.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS);
-        let policy = deciders::build(&name, &config, &read, Place::AtWork(target.patience(interval)))?;
+        let place = Place::AtWork { interval: target.patience(interval), here: target == Target::Linux };
+        let policy = deciders::build(&name, &config, &read, place)?;
         let facts = tape::facts(&name, args.machine.as_deref(), args.config.as_deref(), &args.set);
         Ok(Self {
             policy: on_purpose::perhaps(policy),
