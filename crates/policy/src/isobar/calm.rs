@@ -57,7 +57,7 @@ impl Calm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isobar::program::Reading;
+    use crate::isobar::reading::Reading;
 
     /// Programs by pid; a name stands for tens of them.
     fn running(pids: &[u32]) -> Programs {

@@ -53,7 +53,7 @@ impl Isobar {
         }
         if undone {
             self.take_back(seen, domains, trial, plan);
-            self.mode = Mode::Settling(self.config.settle_epochs + self.config.window_epochs);
+            self.mode = Mode::Settling(self.config.trial_epochs());
         }
     }
 

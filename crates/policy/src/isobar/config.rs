@@ -73,10 +73,16 @@ settings! {
 }
 
 impl Config {
+    /// Epochs that a trial takes once everything is in its place: for caches to warm, and to read.
+    #[must_use]
+    pub const fn trial_epochs(&self) -> u32 {
+        self.settle_epochs + self.window_epochs
+    }
+
     /// Seconds from a change to its verdict, were there no pages to wait for.
     #[must_use]
     pub fn judged_after(&self, seen: &Observation) -> f64 {
-        f64::from(self.settle_epochs + self.window_epochs + 1) * seen.interval.0
+        f64::from(self.trial_epochs() + 1) * seen.interval.0
     }
 }
 

@@ -109,7 +109,7 @@ impl Seen {
 
 /// Logarithm of the misses at a logarithm of space: between points linear, beyond them by an
 /// elasticity; `None` without a point.
-fn along<'a>(points: impl IntoIterator<Item = &'a Point>, space: f64, beyond: Beyond) -> Option<f64> {
+fn along(points: &[Point], space: f64, beyond: Beyond) -> Option<f64> {
     let mut below: Option<&Point> = None;
     for point in points {
         if point.space >= space {

@@ -3,7 +3,7 @@
 //! promises far more than what is on trial, it is made at once, and both are judged together.
 
 use super::isobar::{Isobar, Mode};
-use super::math::ln;
+use super::math::sum_of_logs;
 use super::predict::Predictors;
 use crate::kit::domains::Domains;
 use isobar_model::{Observation, Plan};
@@ -15,27 +15,30 @@ impl Isobar {
     /// Lets the trial grow by what promises far more than it does, where there is such a change of
     /// other programs.
     pub(super) fn grow(&mut self, seen: &Observation, domains: &Domains, predictors: &Predictors<'_>, plan: &mut Plan) {
-        let Mode::Trying(trial) = &self.mode else { return };
-        if trial.divided.is_some() {
-            return;
-        }
-        let old = trial.clone();
+        let old = match std::mem::replace(&mut self.mode, Mode::Watching) {
+            Mode::Trying(trial) if trial.divided.is_none() => trial,
+            other => {
+                self.mode = other;
+                return;
+            }
+        };
         let (scene, memory) = (predictors.scene, predictors.memory);
         let least = FAR_MORE * old.promised();
-        let promised = |gains: &[f64]| gains.iter().map(|gain| ln(*gain)).sum::<f64>();
         let touched = |unit: usize| old.touches(self.programs.list[scene.units[unit].program].pid);
         let (error, list) = (self.error, &self.programs.list);
         let decision = self.passed.search_beside(predictors, &self.config, error, list, touched);
         let others = !decision.steps.iter().flat_map(|(step, _)| step.units()).any(touched);
         if decision.steps.is_empty() {
             self.try_ways(seen, domains, predictors, Some(least), plan);
-        } else if others && promised(&decision.gains) > least {
+        } else if others && sum_of_logs(&decision.gains) > least {
             self.try_out(seen, domains, memory, scene, &decision, plan);
         }
-        if let Mode::Trying(trial) = &mut self.mode
-            && trial.change != old.change
-        {
-            trial.join(old);
-        }
+        self.mode = match std::mem::replace(&mut self.mode, Mode::Watching) {
+            Mode::Trying(mut grown) => {
+                grown.join(old);
+                Mode::Trying(grown)
+            }
+            _ => Mode::Trying(old),
+        };
     }
 }

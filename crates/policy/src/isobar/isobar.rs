@@ -19,7 +19,7 @@ use super::calm::Calm;
 use super::carry::{Carried, Seats, mates, to_domain};
 use super::config::Config;
 use super::idle::Idle;
-use super::math::ln;
+use super::math::sum_of_logs;
 use super::memory::Memory;
 use super::pages::{self, Goal};
 use super::passed::Passed;
@@ -198,8 +198,7 @@ impl Isobar {
     fn drop_trial(&mut self, begun: Option<u64>, left: &[Prediction]) {
         if begun.is_some() && left.is_empty() {
             let earlier = if let Mode::Trying(trial) = &mut self.mode { trial.take_earlier() } else { None };
-            let rest = self.config.settle_epochs + self.config.window_epochs;
-            self.mode = earlier.map_or(Mode::Settling(rest), Mode::Trying);
+            self.mode = earlier.map_or(Mode::Settling(self.config.trial_epochs()), Mode::Trying);
         }
     }
 
@@ -297,8 +296,7 @@ impl Isobar {
         else {
             return;
         };
-        let promised: f64 = proposal.gains.iter().map(|gain| ln(*gain)).sum();
-        if least.is_some_and(|least| promised < least) {
+        if least.is_some_and(|least| sum_of_logs(&proposal.gains) < least) {
             return;
         }
         let asked = Asked::Ways(seen.machine.llcs()[proposal.llc].id);
@@ -325,7 +323,7 @@ impl Isobar {
     }
 
     fn why(&self, exchange: bool, gain: f64) -> String {
-        let epochs = self.config.settle_epochs + self.config.window_epochs;
+        let epochs = self.config.trial_epochs();
         let mut why = format!("predicted {} for it, judged {epochs} epochs after the last page", percent(gain - 1.0));
         if exchange {
             why.push_str(", in exchange");

@@ -36,6 +36,12 @@ pub fn exp(power: f64) -> f64 {
     (0..8).fold(series, |value, _| value * value)
 }
 
+/// What speed-ups amount to, each counting once: the sum of their logarithms.
+#[must_use]
+pub fn sum_of_logs(gains: &[f64]) -> f64 {
+    gains.iter().map(|gain| ln(*gain)).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@
 //! | step | file |
 //! |---|---|
 //! | what the machine is like, as told, probed and seen | [`memory`], [`cores`] |
-//! | what programs are like | [`estimate`], [`curves`], [`program`], [`programs`] |
+//! | what programs are like | [`estimate`], [`curves`], [`follows`], [`reading`], [`program`], [`programs`] |
 //! | who runs where now, which cores are free, whether it is about to change | [`scene`], [`traits`], [`idle`], [`calm`] |
 //! | what a change would do: at first sight for all, roughly for many, exactly for a few | [`prices`], [`rough`], [`predict`] |
 //! | which changes there are, and which pays | [`step`], [`search`], [`likes`], [`gather`], [`weigh`], [`passed`], [`ways`], [`division`] |
@@ -35,6 +35,7 @@ pub mod cores;
 pub mod curves;
 pub mod division;
 pub mod estimate;
+pub mod follows;
 pub mod gather;
 mod grow;
 pub mod idle;
@@ -50,6 +51,7 @@ pub mod predict;
 pub mod prices;
 pub mod program;
 pub mod programs;
+pub mod reading;
 pub mod rough;
 pub mod scene;
 pub mod search;

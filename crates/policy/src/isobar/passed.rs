@@ -37,6 +37,7 @@ impl Passed {
         self.0.extend(decision.refused.iter().map(|step| (key(step), PASSED)));
         decision
     }
+
     /// The same without those that move a unit again that is held fast; what does not pay is not
     /// remembered.
     #[must_use]

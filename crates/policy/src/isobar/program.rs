@@ -3,7 +3,9 @@
 
 use super::curves::{Beyond, Kind, Size};
 use super::estimate::{Cpi, Reuse, mean_and_error};
+use super::follows::Follows;
 use super::math::{exp, ln};
+use super::reading::Reading;
 use isobar_model::{Cgroup, Pid, Seconds};
 use std::sync::Arc;
 
@@ -35,10 +37,6 @@ const AHEAD: f64 = 60.0;
 /// Logarithm of the ratio up to which two readings agree: what counters of a second leave to
 /// chance.
 const AGREE: f64 = 0.05;
-/// Part of its pages that is remote and stays, in epochs in a row, of a program whose pages the
-/// kernel leaves where they are.
-const STAYING: u32 = 8;
-
 /// A speed-up of less than 1 that is no loss: what the equations' accuracy and readings may feign.
 const HARDLY: f64 = 0.998;
 
@@ -53,33 +51,6 @@ pub struct Known {
     pub life: f64,
     /// Misses an instruction.
     pub misses: f64,
-}
-
-/// A reading of an epoch, summed over the threads.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Reading {
-    /// Instructions a second of the interval.
-    pub speed: f64,
-    /// Cycles an instruction.
-    pub cycles: f64,
-    /// The factor on its computing by what else runs on its cores.
-    pub crowding: f64,
-    /// Threads that ran on a core of its, itself included.
-    pub running: f64,
-    /// Misses an instruction.
-    pub misses: f64,
-    /// Cycles of misses an instruction, were they waited for one by one.
-    pub exposure: f64,
-    /// What it looks for in the cache an instruction, where that is counted.
-    pub looks: Option<f64>,
-    /// Lines that pass memory for each miss, where bandwidth is measured.
-    pub lines: Option<f64>,
-    /// Part of its pages that is not on a node where it runs.
-    pub remote: Option<f64>,
-    /// The nodes where it runs, by position, as bits.
-    pub nodes: u64,
-    /// Whether pages of it were under way, so that its speed is not its own.
-    pub disturbed: bool,
 }
 
 /// One program.
@@ -109,8 +80,8 @@ pub struct Program {
     pub last: Option<Reading>,
     /// Logarithms of its speed, the newest last.
     pub speeds: Vec<f64>,
-    /// Whether the kernel brings its pages to it: not known before some were remote.
-    pub follows: Option<bool>,
+    /// Whether the kernel brings its pages to it.
+    pub follows: Follows,
     /// When its threads were moved, back included, within the last hour.
     pub moves: Vec<f64>,
     /// Until when it is left alone, and how often a change did not help in a row.
@@ -131,7 +102,6 @@ pub struct Program {
     more: bool,
     /// Changes of phase so far.
     changes: u32,
-    staying: u32,
     space: Option<(f64, f64)>,
 }
 
@@ -153,7 +123,7 @@ impl Program {
             lines: 1.3,
             last: None,
             speeds: Vec::new(),
-            follows: None,
+            follows: Follows::default(),
             moves: Vec::new(),
             rest: 0.0,
             failures: 0,
@@ -164,7 +134,6 @@ impl Program {
             unlike: 0,
             more: false,
             changes: 0,
-            staying: 0,
             space: None,
         }
     }
@@ -213,7 +182,7 @@ impl Program {
 
     /// Takes the reading of an epoch.
     pub fn read(&mut self, reading: Reading, now: f64) {
-        self.watch_pages(&reading);
+        self.follows.read(self.last.as_ref(), &reading);
         if self.last.is_none() {
             self.misses = reading.misses;
         }
@@ -309,25 +278,6 @@ impl Program {
     #[must_use]
     pub fn hardly_waits(&self) -> bool {
         self.last.is_some_and(|last| self.hardly_waits_in(&last))
-    }
-
-    /// Pages that are remote and become fewer by themselves follow; such that stay do not. Where
-    /// the program has gone to other nodes since, it says nothing.
-    fn watch_pages(&mut self, reading: &Reading) {
-        let (Some(was), Some(is)) = (self.last.and_then(|last| last.remote), reading.remote) else { return };
-        let moved = |last: Reading| last.disturbed || last.nodes != reading.nodes;
-        if reading.disturbed || self.last.is_some_and(moved) || was < 0.05 {
-            self.staying = 0;
-            return;
-        }
-        if is < was - 0.01 {
-            (self.follows, self.staying) = (Some(true), 0);
-        } else if is <= was + 0.01 {
-            self.staying += 1;
-            if self.staying >= STAYING {
-                self.follows = Some(false);
-            }
-        }
     }
 
     /// How long its present state can be expected to last. One that changes again and again is

@@ -84,12 +84,12 @@ fn pages_that_come_by_themselves_are_told_from_those_that_stay() {
         follows.read(reading(0.01, 0.5 - 0.04 * f64::from(epoch)), f64::from(epoch));
         stays.read(reading(0.01, 0.5), f64::from(epoch));
     }
-    assert_eq!((follows.follows, stays.follows), (Some(true), Some(false)));
+    assert_eq!((follows.follows.known, stays.follows.known), (Some(true), Some(false)));
     // One that goes to where its pages are brings none.
     let mut goes = program();
     goes.read(Reading { nodes: 0b01, ..reading(0.01, 1.0) }, 0.0);
     goes.read(Reading { nodes: 0b10, ..reading(0.01, 0.0) }, 1.0);
-    assert_eq!(goes.follows, None);
+    assert_eq!(goes.follows.known, None);
 }
 
 #[test]

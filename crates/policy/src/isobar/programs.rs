@@ -4,7 +4,8 @@
 use super::cores::{Added, Busy};
 use super::curves::Curves;
 use super::memory::Memory;
-use super::program::{FEW, Known, Program, Reading};
+use super::program::{FEW, Known, Program};
+use super::reading::Reading;
 use crate::kit::domains::Domains;
 use isobar_model::{NodeId, NodeMap, Observation, Pages, Process, Thread, num};
 use std::collections::BTreeMap;
@@ -83,7 +84,7 @@ impl Programs {
     /// program's own case first.
     #[must_use]
     pub fn follows(&self, program: &Program) -> bool {
-        program.follows.unwrap_or_else(|| self.list.iter().any(|other| other.follows == Some(true)))
+        program.follows.known.unwrap_or_else(|| self.list.iter().any(|other| other.follows.known == Some(true)))
     }
 }
 

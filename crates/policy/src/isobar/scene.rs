@@ -5,7 +5,7 @@ use super::config::Config;
 use super::cores::Added;
 use super::curves::Beyond;
 use super::idle::{Idle, runs};
-use super::math::ln;
+use super::math::{ln, sum_of_logs};
 use super::memory::Memory;
 use super::program::{FEW, Program};
 use super::programs::{Programs, weights};
@@ -220,7 +220,7 @@ impl Scene {
     /// protected, a tenth of what all together would gain.
     #[must_use]
     pub fn harms(&self, gains: &[f64]) -> bool {
-        let all: f64 = gains.iter().map(|gain| ln(*gain)).sum();
+        let all = sum_of_logs(gains);
         let bears = |one: &Traits, gain: f64| !one.protected && is_borne(one.lost - ln(gain), all);
         self.traits.iter().zip(gains).any(|(one, gain)| *gain < one.least && !bears(one, *gain))
     }

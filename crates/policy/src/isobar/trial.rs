@@ -227,7 +227,7 @@ impl Trial {
 
     /// An epoch has passed. `busy`: pages still have to move.
     pub fn pass(&mut self, seen: &Observation, busy: bool) {
-        let flying = seen.in_flight().any(|flight| self.touched.iter().any(|one| one.pid == flight.pid));
+        let flying = seen.in_flight().any(|flight| self.touches(flight.pid));
         let waits = (busy || flying) && seen.time.0 - self.since < PATIENCE;
         self.quiet = if waits { 0 } else { self.quiet + 1 };
     }
@@ -275,7 +275,7 @@ impl Trial {
             verdict.measured += gain;
             verdict.worst = verdict.worst.max(-gain - 2.0 * own.sqrt());
             verdict.broken |= protected(program) && -gain > HARDLY + 2.0 * own.sqrt();
-            verdict.moved += usize::from(self.touched.iter().any(|one| one.pid == witness.pid));
+            verdict.moved += usize::from(self.touches(witness.pid));
         }
         verdict.error = variance.sqrt();
         let tells = verdict.broken || self.explores || verdict.predicted >= PROMISED * self.promised();
@@ -286,7 +286,7 @@ impl Trial {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isobar::program::Reading;
+    use crate::isobar::reading::Reading;
     use std::sync::Arc;
 
     fn running(speeds: &[(u32, f64)]) -> Programs {

@@ -19,7 +19,7 @@ impl Isobar {
         self.programs.list.iter_mut().filter(|one| Some(one.pid) == pid).for_each(|one| one.fail(now, rest));
         divided.into_iter().for_each(|llc| self.ways.fail(llc, false, now, rest.0));
         if matches!(&self.mode, Mode::Trying(trial) if is_about(trial, pid, divided)) {
-            self.mode = Mode::Settling(self.config.settle_epochs + self.config.window_epochs);
+            self.mode = Mode::Settling(self.config.trial_epochs());
         }
     }
 

@@ -1,0 +1,35 @@
+//! Whether the kernel brings pages to a program: told by remote pages that become fewer by
+//! themselves, or do not.
+
+use super::reading::Reading;
+
+/// Epochs in a row with as many remote pages, after which the kernel leaves them where they are.
+const STAYING: u32 = 8;
+
+/// What is known of it for a program.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Follows {
+    /// Whether it does; not known before some were remote.
+    pub known: Option<bool>,
+    staying: u32,
+}
+
+impl Follows {
+    /// Takes a reading and the one before. Where the program has gone to other nodes since, or
+    /// pages were under way, it says nothing.
+    pub fn read(&mut self, before: Option<&Reading>, now: &Reading) {
+        let Some((last, was, is)) = before.and_then(|last| Some((last, last.remote?, now.remote?))) else { return };
+        if now.disturbed || last.disturbed || last.nodes != now.nodes || was < 0.05 {
+            self.staying = 0;
+            return;
+        }
+        if is < was - 0.01 {
+            (self.known, self.staying) = (Some(true), 0);
+        } else if is <= was + 0.01 {
+            self.staying += 1;
+            if self.staying >= STAYING {
+                self.known = Some(false);
+            }
+        }
+    }
+}
