@@ -1,59 +1,9 @@
-//! Logarithms and powers from plain arithmetic, so that a decision is the same to the byte on any
-//! machine: those of a C library are not.
+//! What speed-ups of several programs amount to.
 
-/// Natural logarithm of 2.
-const LN_2: f64 = std::f64::consts::LN_2;
-
-/// Natural logarithm of a positive number, to some 10^-10; 0 and less count as the smallest.
-#[must_use]
-pub fn ln(value: f64) -> f64 {
-    let (mut rest, mut twos) = (value.max(1e-300), 0.0);
-    while rest > 4e9 {
-        (rest, twos) = (rest / 4_294_967_296.0, twos + 32.0);
-    }
-    while rest < 2.5e-10 {
-        (rest, twos) = (rest * 4_294_967_296.0, twos - 32.0);
-    }
-    while rest > 1.5 {
-        (rest, twos) = (rest / 2.0, twos + 1.0);
-    }
-    while rest < 0.75 {
-        (rest, twos) = (rest * 2.0, twos - 1.0);
-    }
-    // ln r = 2 artanh((r - 1) / (r + 1)), of at most a fifth.
-    let z = (rest - 1.0) / (rest + 1.0);
-    let square = z * z;
-    let series = (0..7).rev().fold(0.0, |sum, k| sum * square + 1.0 / f64::from(2 * k + 1));
-    twos * LN_2 + 2.0 * z * series
-}
-
-/// `e` to the power of a number between -30 and 30; beyond, that of the end.
-#[must_use]
-pub fn exp(power: f64) -> f64 {
-    // Of a 256th the series is short; eight squares bring it back.
-    let small = power.clamp(-30.0, 30.0) / 256.0;
-    let series = (1..7).rev().fold(1.0, |sum, k| 1.0 + sum * small / f64::from(k));
-    (0..8).fold(series, |value, _| value * value)
-}
+use isobar_model::math::ln;
 
 /// What speed-ups amount to, each counting once: the sum of their logarithms.
 #[must_use]
 pub fn sum_of_logs(gains: &[f64]) -> f64 {
     gains.iter().map(|gain| ln(*gain)).sum()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn they_are_those_of_the_library() {
-        for value in [1e-12, 0.003, 0.74, 0.76, 1.0, 1.49, 1.51, 7.0, 3e5, 2.5e9, 1e15] {
-            assert!((ln(value) - f64::ln(value)).abs() < 1e-9 * f64::ln(value).abs().max(1.0), "{value}");
-        }
-        for power in [-20.0, -1.0, -0.01, 0.0, 0.3, 2.0, 15.0] {
-            assert!((exp(power) / f64::exp(power) - 1.0).abs() < 1e-8, "{power}");
-        }
-        assert!(ln(0.0) < -600.0);
-    }
 }

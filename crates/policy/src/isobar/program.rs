@@ -4,8 +4,8 @@
 use super::curves::{Beyond, Kind, Size};
 use super::estimate::{Cpi, Reuse, mean_and_error};
 use super::follows::Follows;
-use super::math::{exp, ln};
 use super::reading::Reading;
+use isobar_model::math::{exp, ln};
 use isobar_model::{Cgroup, Pid, Seconds};
 use std::sync::Arc;
 
