@@ -3,28 +3,31 @@
 
 /// Natural logarithm of 2.
 const LN_2: f64 = std::f64::consts::LN_2;
+/// Those of the inverse hyperbolic tangent.
+const SERIES: [f64; 10] =
+    [1.0, 1.0 / 3.0, 1.0 / 5.0, 1.0 / 7.0, 1.0 / 9.0, 1.0 / 11.0, 1.0 / 13.0, 1.0 / 15.0, 1.0 / 17.0, 1.0 / 19.0];
 
-/// Natural logarithm of a positive number, to some 10^-15 of itself or of 1; 0 and less count as the
-/// smallest.
+/// Bits of a float behind its exponent.
+const FRACTION: u32 = 52;
+/// What the exponent of 1 is stored as.
+const ONE: u64 = 1023;
+
+/// Natural logarithm of a positive number, to some 10^-15 of itself or of 1; 0 and less count as
+/// the smallest.
 #[must_use]
 pub fn ln(value: f64) -> f64 {
-    let (mut rest, mut twos) = (value.max(1e-300), 0.0);
-    while rest > 4e9 {
-        (rest, twos) = (rest / 4_294_967_296.0, twos + 32.0);
-    }
-    while rest < 2.5e-10 {
-        (rest, twos) = (rest * 4_294_967_296.0, twos - 32.0);
-    }
-    while rest > 1.5 {
+    let bits = value.max(1e-300).to_bits();
+    let whole = bits >> FRACTION;
+    // Between 1 and 2, then between the root of a half and that of 2.
+    let mut rest = f64::from_bits(bits & ((1 << FRACTION) - 1) | ONE << FRACTION);
+    let mut twos = crate::num::float(whole) - crate::num::float(ONE);
+    if rest > std::f64::consts::SQRT_2 {
         (rest, twos) = (rest / 2.0, twos + 1.0);
     }
-    while rest < 0.75 {
-        (rest, twos) = (rest * 2.0, twos - 1.0);
-    }
-    // ln r = 2 artanh((r - 1) / (r + 1)), of at most a fifth.
+    // ln r = 2 artanh((r - 1) / (r + 1)), of at most 0.172.
     let z = (rest - 1.0) / (rest + 1.0);
     let square = z * z;
-    let series = (0..11).rev().fold(0.0, |sum, k| sum * square + 1.0 / f64::from(2 * k + 1));
+    let series = SERIES.iter().rev().fold(0.0, |sum, part| sum * square + part);
     twos * LN_2 + 2.0 * z * series
 }
 

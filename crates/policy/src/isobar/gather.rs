@@ -27,11 +27,13 @@ pub fn gathers(scene: &Scene, memory: &Memory, at: &Arrangement, free: &[f64], o
     let known = |domain: usize| !fresh[memory.places[domain].llc];
     let mut found = Vec::new();
     for program in programs.into_iter().take(PROGRAMS) {
-        let own: Vec<usize> = open.iter().copied().filter(|unit| scene.units[*unit].program == program).collect();
-        // Where another of its threads has been moved just now, it is not whole.
-        if own.len() == scene.traits[program].threads && own.iter().all(|unit| known(at.domains[*unit])) {
-            let places = (0..memory.places.len()).filter(|to| known(*to));
-            found.extend(places.filter_map(|to| gather(scene, memory, at, free, (&own, open), to)));
+        let own: Vec<usize> = (0..scene.units.len()).filter(|unit| scene.units[*unit].program == program).collect();
+        let (goes, moved): (Vec<usize>, Vec<usize>) = own.iter().partition(|unit| open.contains(unit));
+        // Where threads of it have just made room for another program, the others follow them.
+        if own.len() == scene.traits[program].threads && goes.iter().all(|unit| known(at.domains[*unit])) {
+            let here = |to: &usize| moved.iter().all(|unit| at.domains[*unit] == *to);
+            let places = (0..memory.places.len()).filter(|to| known(*to) && here(to));
+            found.extend(places.filter_map(|to| gather(scene, memory, at, free, (&goes, open), to)));
         }
     }
     found
@@ -84,14 +86,16 @@ mod tests {
     /// The program of a thread, that of its partner, where to, and the node of the pages.
     type Told = (usize, Option<usize>, usize, Option<usize>);
 
-    /// Two programs of two threads each, one on either node of two cores, their pages on both. The
-    /// ways to bring the first together.
-    fn ways(free: f64) -> Vec<Vec<Told>> {
-        let two = |pid: u32, cpus: [u32; 2]| {
-            process(pid, (0..2).map(|at| thread(pid + at, cpus[at as usize], 20.0)).collect())
+    /// What a question is about: the scene of programs of two threads or one, from pid 10 on in
+    /// steps of ten, on given CPUs of nodes of two cores; every node has pages of each.
+    fn scene(machine: &str, cpus: &[&[u32]]) -> (Scene, Memory) {
+        let pid = |at: usize| u32::try_from(10 * (at + 1)).unwrap();
+        let one = |(at, cpus): (usize, &&[u32])| {
+            process(pid(at), cpus.iter().zip(pid(at)..).map(|(cpu, tid)| thread(tid, *cpu, 20.0)).collect())
         };
-        let mut seen = observation("node:2 core:2", vec![two(10, [0, 2]), two(20, [1, 3])]);
-        [10, 20].iter().for_each(|pid| with_pages(&mut seen, *pid, &[500, 500]));
+        let mut seen = observation(machine, cpus.iter().enumerate().map(one).collect());
+        let pages = vec![500; seen.machine.nodes().len()];
+        (0..cpus.len()).for_each(|at| with_pages(&mut seen, pid(at), &pages));
         let domains = Domains::of(&seen.machine);
         let memory = Memory::of(&seen, &domains).unwrap();
         let mut programs = Programs::default();
@@ -100,21 +104,43 @@ mod tests {
         }
         let every = |_, _| u64::MAX;
         let scene = Scene::of(&seen, &programs, &memory, &domains, &Config::default(), &Idle::default(), every);
-        let units: Vec<usize> = (0..scene.units.len()).collect();
-        let first = |steps: &Vec<Step>| scene.units[steps[0].unit].program == 0;
-        let told = |step: &Step| {
-            let program = |unit: usize| scene.units[unit].program;
-            (program(step.unit), step.partner.map(program), step.to, step.pages)
-        };
-        let all = gathers(&scene, &memory, &scene.base, &[free; 2], &units);
-        all.iter().filter(|steps| first(steps)).map(|steps| steps.iter().map(told).collect()).collect()
+        (scene, memory)
     }
 
-    /// On either node: one thread changes places with one of the other program, and all pages come;
-    /// where those do not fit, nothing.
+    /// The ways to bring a program together.
+    fn told(scene: &Scene, all: &[Vec<Step>], program: usize) -> Vec<Vec<Told>> {
+        let of = |unit: usize| scene.units[unit].program;
+        let one = |step: &Step| (of(step.unit), step.partner.map(of), step.to, step.pages);
+        let its = all.iter().filter(|steps| of(steps[0].unit) == program);
+        its.map(|steps| steps.iter().map(one).collect()).collect()
+    }
+
+    /// Two programs of two threads each, one on either node. On either node: one thread changes
+    /// places with one of the other program, and all pages come; where those do not fit, nothing.
     #[test]
     fn a_torn_program_is_brought_together_in_exchange() {
+        let (scene, memory) = scene("node:2 core:2", &[&[0, 2], &[1, 3]]);
+        let units: Vec<usize> = (0..scene.units.len()).collect();
+        let ways = |free: f64| told(&scene, &gathers(&scene, &memory, &scene.base, &[free; 2], &units), 0);
         assert_eq!(ways(1e6), [[(0, Some(1), 0, Some(0))], [(0, Some(1), 1, Some(1))]]);
         assert!(ways(100.0).is_empty());
+    }
+
+    /// The second program's thread on CPU 1 makes room for the first, and goes to CPU 2. Its other
+    /// thread, on CPU 4, can follow it there and nowhere else, in exchange for the third program's.
+    #[test]
+    fn the_threads_of_one_that_made_room_follow() {
+        let (scene, memory) = scene("node:3 core:2", &[&[0, 2], &[1, 4], &[3]]);
+        let units: Vec<usize> = (0..scene.units.len()).collect();
+        let free = [1e6; 3];
+        let all = gathers(&scene, &memory, &scene.base, &free, &units);
+        let first =
+            all.iter().find(|steps| told(&scene, std::slice::from_ref(steps), 0) == [[(0, Some(1), 0, Some(0))]]);
+        let first = first.expect("the first program to node 0, in exchange for the second's thread");
+        let mut at = scene.base.clone();
+        first.iter().for_each(|step| step.apply(&scene, &memory, &mut at));
+        let open: Vec<usize> = units.into_iter().filter(|unit| first[0].units().all(|moved| moved != *unit)).collect();
+        let next = gathers(&scene, &memory, &at, &free, &open);
+        assert_eq!(told(&scene, &next, 1), [[(1, Some(2), 1, Some(1))]]);
     }
 }
