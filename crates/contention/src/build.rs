@@ -69,7 +69,6 @@ pub(crate) fn thread(machine: &Machine, one: &Demand) -> Stream {
         misses: Misses::Curve {
             curve: one.curve.clone(),
             factor: one.factor,
-            looks: one.looks,
             reach: one.reach,
             private: private.min(one.footprint),
             most: one.curve.misses_and_slope(private).0,

@@ -7,8 +7,7 @@
 //! stall per miss           S_i  = (idle latency of the routes + waits at what they pass) / mlp_i
 //! seconds per instruction  t_i  = compute_i + mu_i * S_i
 //! rate                     r_i  = share of the core / t_i
-//! bytes held               insertion rate r_i * mu_i times residence time in the LLC (space.rs),
-//!                          more where it is known what is looked for and found again (found.rs)
+//! bytes held               insertion rate r_i * mu_i times residence time in the LLC (space.rs)
 //! waits                    controllers and links carry what all r_i demand (queue.rs)
 //! ```
 //!
@@ -62,7 +61,6 @@
 //!     compute: 0.8 / 2e9,
 //!     curve: MissCurve::parametric(5.0, 20.0, 4.0),
 //!     factor: 1.0,
-//!     looks: None,
 //!     mlp: 4.0,
 //!     prefetch: 0.5,
 //!     write_back: 0.3,
@@ -105,7 +103,6 @@ mod bracket;
 mod budget;
 mod build;
 mod curve;
-mod found;
 mod loaded;
 mod machine;
 mod network;

@@ -64,7 +64,6 @@ mod tests {
             compute: 1e-10,
             curve: MissCurve::parametric(20.0, 0.0, 1.0),
             factor: 1.0,
-            looks: None,
             mlp: 4.0,
             prefetch: 0.0,
             write_back: 0.0,

@@ -11,7 +11,7 @@
 
 use crate::budget::{Meter, NoAnswer};
 use crate::queue::Resource;
-use crate::stream::{Flow, Misses, Stream};
+use crate::stream::{Flow, Stream};
 
 /// Seconds after which other traffic has replaced every line (estimate: kernel threads and
 /// interrupts; 27.5 MB in 1000 s are 27 kB/s).
@@ -28,8 +28,6 @@ pub(crate) struct Network {
     pub members: Vec<Vec<(usize, f64)>>,
     /// Whether every stream fills one part.
     pub disjoint: bool,
-    /// Whether it is known of any stream what it looks for.
-    pub finding: bool,
 }
 
 /// Where a solution is looked for.
@@ -60,8 +58,7 @@ impl Network {
             stream.shares.iter().for_each(|(part, share)| members[*part].push((index, *share)));
         }
         let disjoint = streams.iter().all(|stream| stream.shares.len() <= 1);
-        let finding = streams.iter().any(|one| matches!(one.misses, Misses::Curve { looks: Some(_), .. }));
-        Self { resources, spaces, streams, members, disjoint, finding }
+        Self { resources, spaces, streams, members, disjoint }
     }
 
     /// How many unknowns there are.

@@ -31,9 +31,6 @@ pub struct Demand {
     pub curve: MissCurve,
     /// Factor on the misses (of its phase).
     pub factor: f64,
-    /// Lines that it looks for in its LLC for each instruction, where that is known: those that it
-    /// finds stay for longer. `None`: lines leave in the order in which they came.
-    pub looks: Option<f64>,
     /// Misses in flight together.
     pub mlp: f64,
     /// Lines that a prefetcher brings for each miss, beside the line of the miss. They pass
@@ -88,7 +85,7 @@ impl Demand {
         }
         let above = [self.share, self.compute, self.mlp, self.reach];
         let from = [self.factor, self.prefetch, self.write_back, self.footprint, self.held];
-        let right = above.into_iter().chain(self.looks).all(positive) && from.into_iter().all(within);
+        let right = above.into_iter().all(positive) && from.into_iter().all(within);
         (!right).then_some("has a number that is not positive or not finite")
     }
 }

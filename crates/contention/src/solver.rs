@@ -114,11 +114,11 @@ impl Solver {
     fn start(&mut self, threads: &[Demand]) {
         let slack: Vec<_> = self.used.iter().map(|k| self.slack[*k]).collect();
         let waits: Vec<_> = self.network.resources.iter().zip(&slack).map(|(one, s)| one.wait_at_slack(*s)).collect();
-        let filled =
-            |(index, share): &(usize, f64)| share * self.network.streams[*index].filled(threads[*index].held, &waits);
+        let inserted =
+            |(index, share): &(usize, f64)| share * self.network.streams[*index].inserted(threads[*index].held, &waits);
         let parts = self.network.members.iter().zip(&self.network.spaces);
         let stay =
-            parts.map(|(members, size)| size / (size / network::LONGEST + members.iter().map(filled).sum::<f64>()));
+            parts.map(|(members, size)| size / (size / network::LONGEST + members.iter().map(inserted).sum::<f64>()));
         self.at.point = Point { slack, stay: stay.collect() };
         self.at.flows.clear();
         self.at.flows.resize(self.network.streams.len(), Flow::default());

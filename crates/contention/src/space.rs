@@ -17,15 +17,12 @@
 //! increase in any other `T_c`; the sum over the parts of an LLC increases in every `T`. So `S` is
 //! an M-function (Rheinboldt, J. Math. Anal. Appl. 32, 1970): `S(T) = sizes` has exactly one
 //! solution, and solving part by part from below converges to it monotonically. For disjoint masks
-//! one pass is exact. Where it is known what streams look for (found.rs) none of this is proved:
-//! what is found need not be one solution of several.
+//! one pass is exact.
 
 use crate::budget::{Meter, NoAnswer};
 use crate::network::{LONGEST, Network};
 use crate::root::increasing_root;
 
-/// Seconds for which a line stays at least.
-const SHORTEST: f64 = 1e-12;
 /// Relative accuracy of a residence time.
 const STAY: f64 = 1e-13;
 /// Every part is full to this part of its size.
@@ -55,10 +52,7 @@ pub(crate) fn stays(network: &Network, stalls: &[f64], meter: &mut Meter) -> Res
                 let here = |other: usize| if other == part { stay } else { stays[other] };
                 Ok(filled(network, stalls, part, here, meter)? / network.spaces[part] - 1.0)
             };
-            let (mut low, mut high) = (stays[part], 2.0 * stays[part]);
-            while network.finding && low > SHORTEST && over(low)? > 0.0 {
-                low /= 4.0;
-            }
+            let (low, mut high) = (stays[part], 2.0 * stays[part]);
             while high < LONGEST && over(high)? < 0.0 {
                 high *= 4.0;
             }
@@ -81,7 +75,7 @@ fn all_full(network: &Network, stalls: &[f64], stays: &[f64], meter: &mut Meter)
 }
 
 /// The residence time if every stream inserted as fast as into an empty cache: at most the true
-/// one, where no line stays longer for being found.
+/// one.
 fn shortest(network: &Network, stalls: &[f64], part: usize, meter: &mut Meter) -> Result<f64, NoAnswer> {
     meter.spend()?;
     let empty = |(stream, share): &(usize, f64)| share * network.streams[*stream].flow(stalls[*stream], 0.0, 0.0).bytes;
@@ -118,7 +112,7 @@ mod tests {
     /// of space halve its misses.
     fn stream(rate: f64, half_mib: f64, limit: f64, shares: &[(usize, f64)]) -> Stream {
         let curve = MissCurve::parametric(0.0, 1000.0, half_mib);
-        let misses = Misses::Curve { curve, factor: 1.0, looks: None, reach: 1.0, private: 0.0, most: 1.0 };
+        let misses = Misses::Curve { curve, factor: 1.0, reach: 1.0, private: 0.0, most: 1.0 };
         let shares = shares.to_vec();
         Stream { bytes: LINE, compute: LINE / rate, misses, stall: 0.0, visits: vec![], limit, shares }
     }

@@ -266,8 +266,7 @@ impl Steady {
 /// One thread of the program, on a core of its own. The first node's controller is the only
 /// resource here.
 fn stream(machine: &Machine, program: &Demand) -> Stream {
-    // Its laws hold where lines leave in the order in which they came.
-    let here = Demand { place: Place { node: 0, llc: 0 }, looks: None, ..program.clone() };
+    let here = Demand { place: Place { node: 0, llc: 0 }, ..program.clone() };
     let mut stream = build::thread(machine, &here.alone());
     stream.visits.retain(|visit| visit.resource == 0);
     stream

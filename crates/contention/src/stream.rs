@@ -7,18 +7,12 @@
 //! b    = bytes / (Y(x) + S)       bytes missed a second; bytes = 64 * share of the core
 //! x    = T b, at most F           what is inserted stays T seconds; at most the footprint F:
 //! x k(x) = T b                    with k(x) = (1 - (x/F)^4)^(-1/4), bent where min(T b, F) is
-//! x k(x) q(x) = T b               where it is known what is looked for: q(x) in found.rs
 //! ```
 //!
 //! So `x k(x) (Y(x) + S) = bytes T`, whose left side increases: one root. `x` increases with `T`
 //! and decreases with `S`; `b` decreases with both.
-//!
-//! With `q` there may be several roots: a program may live in its cache, and be so fast that it
-//! keeps its lines there, or have lost them and be so slow that it gets no others. The search
-//! starts from what it holds and ends in the state that is nearest.
 
 use crate::curve::MissCurve;
-use crate::found::inserted_part;
 use crate::root::guessed_root;
 
 /// Relative accuracy of the space held.
@@ -58,8 +52,7 @@ pub(crate) struct Stream {
 pub(crate) enum Misses {
     /// By the space held beside the `private` bytes of the core; `most` is what there is without
     /// any of the LLC.
-    /// It looks for `looks` lines a unit of work, where that is known.
-    Curve { curve: MissCurve, factor: f64, looks: Option<f64>, reach: f64, private: f64, most: f64 },
+    Curve { curve: MissCurve, factor: f64, reach: f64, private: f64, most: f64 },
     /// The same number always.
     Fixed(f64),
 }
@@ -142,19 +135,6 @@ impl Stream {
         self.bytes / (self.computing(space).0 + self.stalled(waits))
     }
 
-    /// The same, were what it holds held by insertions alone.
-    pub fn filled(&self, space: f64, waits: &[f64]) -> f64 {
-        self.inserted(space, waits) / self.finding(space).0
-    }
-
-    /// `q(x)` and its slope; 1 where nothing is known of what it looks for.
-    fn finding(&self, space: f64) -> (f64, f64) {
-        let Misses::Curve { looks: Some(looks), .. } = &self.misses else { return (1.0, 0.0) };
-        let (misses, slope) = self.misses_and_slope(space);
-        let (part, rise) = inserted_part(misses / looks);
-        (part, rise * slope / looks)
-    }
-
     /// What it gets when a miss stalls for `stall` and a line stays for `stay` seconds; `guess` is
     /// the space that is tried first.
     pub fn flow(&self, stall: f64, stay: f64, guess: f64) -> Flow {
@@ -195,12 +175,10 @@ impl Stream {
         }
     }
 
-    /// `x k(x) q(x) (Y(x) + S)`, its slope, and `Y'`.
+    /// `x k(x) (Y(x) + S)`, its slope, and `Y'`.
     fn claim(&self, space: f64, stall: f64) -> (f64, f64, f64) {
         let (between, slope) = self.computing(space);
-        let (mut crowd, mut rise) = self.crowding(space);
-        let (part, less) = self.finding(space);
-        (crowd, rise) = (crowd * part, rise * part + crowd * less);
+        let (crowd, rise) = self.crowding(space);
         let period = between + stall;
         (space * crowd * period, (crowd + space * rise) * period + space * crowd * slope, slope)
     }
@@ -234,7 +212,7 @@ mod tests {
 
     fn stream(limit: f64) -> Stream {
         let curve = MissCurve::parametric(2.0, 30.0, 1.0);
-        let misses = Misses::Curve { curve, factor: 1.5, looks: None, reach: 1.2, private: 1e5, most: 0.032 };
+        let misses = Misses::Curve { curve, factor: 1.5, reach: 1.2, private: 1e5, most: 0.032 };
         Stream { bytes: 64.0, compute: 4e-10, misses, stall: 0.0, visits: vec![], limit, shares: vec![(0, 1.0)] }
     }
 

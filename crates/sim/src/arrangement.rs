@@ -234,7 +234,6 @@ impl<'a> Arranging<'a> {
             compute: program.base_cpi * crowd.crowding / self.workload.machine.hertz,
             curve: program.mpki.clone(),
             factor: mean_factor(program),
-            looks: None,
             mlp: program.mlp,
             prefetch: program.prefetch,
             write_back: program.write_back,

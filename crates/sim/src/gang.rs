@@ -146,7 +146,6 @@ fn demand(machine: &MachineSpec, seat: &Seat, work: &Work, traits: Traits) -> De
         compute: traits.cpi * seat.crowding / machine.hertz,
         curve: MissCurve::parametric(1000.0 * misses / work.instructions, 0.0, 1.0),
         factor: 1.0,
-        looks: None,
         mlp: traits.mlp,
         prefetch: 0.0,
         write_back: traits.write_back,

@@ -26,7 +26,6 @@ fn thread(machine: &MachineSpec, program: &Program) -> Demand {
         compute: program.base_cpi / machine.hertz,
         curve: program.mpki.clone(),
         factor: mean_factor(program),
-        looks: None,
         mlp: program.mlp,
         prefetch: program.prefetch,
         write_back: program.write_back,

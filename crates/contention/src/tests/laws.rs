@@ -60,7 +60,6 @@ fn anything(nodes: usize, llcs: usize) -> impl Strategy<Value = Demand> {
                 compute: cpi / 2e9,
                 curve: any_curve(streaming, reuse, half_mib, measured),
                 factor: 1.0,
-                looks: None,
                 mlp,
                 prefetch,
                 write_back,

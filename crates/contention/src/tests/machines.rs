@@ -37,7 +37,6 @@ pub(crate) fn devil(place: Place, memory: usize, nodes: usize) -> Demand {
         compute: 0.8 / 2.5e9,
         curve: MissCurve::parametric(12.0, 20.0, 1.0),
         factor: 1.0,
-        looks: None,
         mlp: 3.0,
         prefetch: 0.0,
         write_back: 0.3,

@@ -197,30 +197,3 @@ fn a_partition_protects() {
     let overlap = first(soft(0xffff), stream(0x3));
     assert!(overlap.rates[0] > shared.rates[0] && overlap.held[0] > apart.held[0], "{overlap:?}");
 }
-
-/// A program that finds nearly all that it looks for holds a line for T after it last found it, and
-/// a stream for T after it came. Both fill the cache: by Che's approximation the one holds
-/// `T b (1 - u) / (-u ln u)` for its misses `b` and the part `u` of its looks that they are. Were
-/// lines to leave in the order in which they came, the stream would wash it out.
-#[test]
-fn what_is_found_again_stays() {
-    let machine = mesh(1, 1);
-    let by_ways: Vec<f64> = (1..=16).map(|way| (100.0 - 12.25 * f64::from(way)).max(2.0)).collect();
-    let lives = |looks| Demand {
-        curve: MissCurve::measured(0.5, &by_ways),
-        looks,
-        compute: 1e-9,
-        held: 4.0 * MIB,
-        ..devil(at(0), 0, 1)
-    };
-    let stream = Demand { curve: MissCurve::parametric(30.0, 0.0, 1.0), compute: 1e-9, ..devil(at(0), 0, 1) };
-    let with = |looks| fixed_point(&machine, &[lives(looks), stream.clone()], None).0;
-    let (lost, kept) = (with(None), with(Some(0.1)));
-    let lines = |one: usize| kept.rates[one] * kept.misses[one];
-    let stay = kept.held[1] / lines(1);
-    let missed: f64 = kept.misses[0] / 0.1;
-    let held = stay * lines(0) * (1.0 - missed) / (-missed * missed.ln());
-    assert!((kept.held[0] / held - 1.0).abs() < 1e-6, "{kept:?}");
-    assert!((kept.held.iter().sum::<f64>() / (8.0 * MIB) - 1.0).abs() < 1e-4);
-    assert!(missed < 0.1 && lost.misses[0] > 3.0 * kept.misses[0], "{lost:?} {kept:?}");
-}

@@ -13,28 +13,28 @@ use std::collections::BTreeMap;
 /// Searches for which a change that did not pay is passed over.
 const PASSED: u32 = 10;
 
-/// A change by the programs that it is about.
+/// A step by the programs that it is about.
 type Key = (Pid, [usize; 2], Option<Pid>, Option<usize>, Option<usize>);
 
-/// The changes that are passed over, and for how many searches.
+/// The changes that are passed over, step by step, and for how many searches.
 #[derive(Clone, Debug, Default)]
-pub struct Passed(BTreeMap<Key, u32>);
+pub struct Passed(BTreeMap<Vec<Key>, u32>);
 
 impl Passed {
     /// Looks for changes that pay, among those that are not passed over. `error` is what
     /// predictions were wrong by lately, `list` the programs by position.
     pub fn search(&mut self, predictors: &Predictors<'_>, config: &Config, error: f64, list: &[Program]) -> Decision {
-        let key = |step: &Step| key(step, predictors.scene, list);
+        let key = |steps: &[Step]| keys(steps, predictors.scene, list);
         self.0.retain(|_, left| {
             *left -= 1;
             *left > 0
         });
-        let decision = search(predictors, config, error, |step| self.0.contains_key(&key(step)));
+        let decision = search(predictors, config, error, |steps| self.0.contains_key(&key(steps)));
         // A change that is made makes the others different ones.
         if !decision.steps.is_empty() {
             self.0.clear();
         }
-        self.0.extend(decision.refused.iter().map(|step| (key(step), PASSED)));
+        self.0.extend(decision.refused.iter().map(|steps| (key(steps), PASSED)));
         decision
     }
 
@@ -49,12 +49,19 @@ impl Passed {
         list: &[Program],
         held: impl Fn(usize) -> bool,
     ) -> Decision {
-        let skip = |step: &Step| step.units().any(&held) || self.0.contains_key(&key(step, predictors.scene, list));
+        let skip = |steps: &[Step]| {
+            let moves = steps.iter().flat_map(Step::units).any(&held);
+            moves || self.0.contains_key(&keys(steps, predictors.scene, list))
+        };
         search(predictors, config, error, skip)
     }
 }
 
-/// What tells a change from others, whatever the positions of programs are.
+fn keys(steps: &[Step], scene: &Scene, list: &[Program]) -> Vec<Key> {
+    steps.iter().map(|step| key(step, scene, list)).collect()
+}
+
+/// What tells a step from others, whatever the positions of programs are.
 fn key(step: &Step, scene: &Scene, list: &[Program]) -> Key {
     let pid = |unit: usize| list[scene.units[unit].program].pid;
     let way = [scene.base.domains[step.unit], step.to];

@@ -129,7 +129,6 @@ impl<'a> Predictor<'a> {
             compute: (one.compute * crowding).max(1e-12),
             curve: one.curve.0.clone(),
             factor: one.curve.1,
-            looks: one.looks,
             mlp: 1.0 / one.wait,
             prefetch: one.read - 1.0,
             write_back: WRITE_BACK,

@@ -40,8 +40,8 @@ pub struct Decision {
     pub steps: Vec<(Step, f64)>,
     /// Speed-up of each program with all of them, by position.
     pub gains: Vec<f64>,
-    /// Changes that looked well roughly and did not pay by the equations.
-    pub refused: Vec<Step>,
+    /// Changes that looked well roughly and did not pay by the equations, of one step or several.
+    pub refused: Vec<Vec<Step>>,
     /// Units looked at roughly, and arrangements solved.
     pub looked: (usize, u32),
 }
@@ -49,7 +49,7 @@ pub struct Decision {
 /// The changes that pay; `error` is what predictions were wrong by lately, as a part of the speed
 /// of a program that was moved.
 #[must_use]
-pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: impl Fn(&Step) -> bool) -> Decision {
+pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: impl Fn(&[Step]) -> bool) -> Decision {
     let (scene, memory) = (predictors.scene, predictors.memory);
     let units = movers(scene);
     let whole: Vec<usize> = units.iter().copied().filter(|unit| scene.units[*unit].thread.is_none()).collect();
@@ -139,7 +139,7 @@ fn best(
     round: &Round<'_>,
     rough: &mut Rough<'_>,
     predictor: &mut Predictor<'_>,
-) -> (Option<Found>, Vec<Step>) {
+) -> (Option<Found>, Vec<Vec<Step>>) {
     let (scene, memory) = (predictor.scene(), predictor.memory());
     let cost = |step: &Step| if round.config.cost { step.cost(scene, &scene.base) } else { 0.0 };
     let mut trial = at.clone();
@@ -156,17 +156,17 @@ fn best(
     round.best(ranked, at, predictor)
 }
 
-/// Of ways to bring programs together the one that pays most, by the equations.
+/// Of changes of several steps the one that pays most, by the equations.
 fn best_together(
     ways: Vec<Vec<Step>>,
     at: &Arrangement,
     round: &Round<'_>,
     rough: &mut Rough<'_>,
     predictor: &mut Predictor<'_>,
-) -> (Option<Found>, Vec<Step>) {
+) -> (Option<Found>, Vec<Vec<Step>>) {
     let (scene, memory) = (predictor.scene(), predictor.memory());
     let before = rough.value(at);
-    let open = ways.into_iter().filter(|steps| !steps.first().is_none_or(round.passed)).take(LOOKED);
+    let open = ways.into_iter().filter(|steps| !(round.passed)(steps)).take(LOOKED);
     let score = |steps: Vec<Step>| (rough.value(&with(&steps, scene, memory, at)) - before, steps);
     let mut ranked: Vec<(f64, Vec<Step>)> = open.map(score).collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -217,13 +217,13 @@ fn repeat(
 fn promising(
     steps: &[Step],
     at: &Arrangement,
-    passed: &dyn Fn(&Step) -> bool,
+    passed: &dyn Fn(&[Step]) -> bool,
     rough: &mut Rough<'_>,
     predictor: &Predictor<'_>,
     cost: impl Fn(&Step) -> f64,
 ) -> Vec<Step> {
     if steps.len() <= LOOKED {
-        return steps.iter().copied().filter(|step| !passed(step)).collect();
+        return steps.iter().copied().filter(|step| !passed(std::slice::from_ref(step))).collect();
     }
     let prices = Prices::of(predictor.scene(), predictor.memory(), at, rough);
     let mut changed = Vec::new();
@@ -236,7 +236,7 @@ fn promising(
         scored.truncate(4 * LOOKED);
     }
     scored.sort_unstable_by(most_first);
-    scored.retain(|(_, index)| !passed(&steps[*index]));
+    scored.retain(|(_, index)| !passed(std::slice::from_ref(&steps[*index])));
     scored.dedup_by(|a, b| (a.0 - b.0).abs() < 1e-9 * b.0.abs().max(1.0));
     scored.iter().take(LOOKED).map(|(_, index)| steps[*index]).collect()
 }

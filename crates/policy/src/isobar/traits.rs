@@ -33,8 +33,6 @@ pub struct Traits {
     /// Lines an instruction that it keeps in the cache for as long as lines stay there: see
     /// [`Program::kept`].
     pub kept: f64,
-    /// What it looks for in the cache an instruction, where that is counted.
-    pub looks: Option<f64>,
     /// Misses by the bytes that a thread holds, and the factor on them now.
     pub curve: (MissCurve, f64),
     /// Lines read for each miss.
@@ -123,7 +121,6 @@ pub fn describe(
         wait: program.cpi.wait,
         misses: program.misses,
         kept: program.kept(),
-        looks: program.most().filter(|looks| *looks > 0.0),
         curve: (MissCurve::parametric(1000.0 * program.misses, 0.0, 1.0), 1.0),
         read: (program.lines / (1.0 + WRITE_BACK)).max(1.0),
         footprint: (num::float(pages) * PAGE / threads).max(PAGE),

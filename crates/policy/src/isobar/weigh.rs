@@ -14,7 +14,7 @@ pub const LOOKED: usize = 32;
 /// What changes are looked for with.
 pub struct Round<'a> {
     /// Changes that are passed over.
-    pub passed: &'a dyn Fn(&Step) -> bool,
+    pub passed: &'a dyn Fn(&[Step]) -> bool,
     /// Those that were taken before.
     pub taken: &'a [(Step, f64)],
     /// What they bring, over all programs and their horizons.
@@ -42,14 +42,14 @@ pub struct Found {
 
 impl Round<'_> {
     /// The changes, of some that are one or several steps each, that pay most by the equations from
-    /// an arrangement; and the first steps of those that do not pay. `ranked`: best first, each
+    /// an arrangement; and those that do not pay. `ranked`: best first, each
     /// with what a rough look saw in it; of those that look well a few are asked about.
     pub fn best(
         &self,
         ranked: Vec<(f64, Vec<Step>)>,
         at: &Arrangement,
         predictor: &mut Predictor<'_>,
-    ) -> (Option<Found>, Vec<Step>) {
+    ) -> (Option<Found>, Vec<Vec<Step>>) {
         let (scene, memory) = (predictor.scene(), predictor.memory());
         let mut best: Option<Found> = None;
         let mut refused = Vec::new();
@@ -57,17 +57,17 @@ impl Round<'_> {
             if predictor.solved >= self.most {
                 break;
             }
-            refused.extend(steps.first().copied());
             let Some(gains) = predictor.gains(&with(&steps, scene, memory, at)).filter(|gains| !scene.harms(gains))
             else {
+                refused.push(steps);
                 continue;
             };
             let value = worth(scene, &gains);
             let net = self.net(&steps, value, scene);
             if net <= wanted(&steps, scene, self.margin) {
+                refused.push(steps);
                 continue;
             }
-            refused.pop();
             if best.as_ref().is_none_or(|best| net > best.net) {
                 best = Some(Found { steps, gains, value, net });
             }

@@ -121,7 +121,6 @@ impl SimMachine {
             compute: program.base_cpi * crowding / machine.hertz,
             curve: program.mpki.clone(),
             factor,
-            looks: None,
             mlp: program.mlp,
             prefetch: program.prefetch,
             write_back: program.write_back,
