@@ -94,6 +94,8 @@ pub struct Program {
     pub balance: f64,
     /// Misses an instruction of programs of its name, where some have ended.
     expected: Option<f64>,
+    /// Whether others that began with it, of its name and size, read what it read.
+    pub alike: bool,
     /// What it looked for in the cache an instruction when it last did what it does.
     looks: Option<f64>,
     /// Readings in a row with many more misses, or with far fewer.
@@ -130,6 +132,7 @@ impl Program {
             life: before.map(|known| known.life),
             balance: 0.0,
             expected: before.map(|known| known.misses),
+            alike: false,
             looks: None,
             unlike: 0,
             more: false,
@@ -309,7 +312,7 @@ impl Program {
 
     /// Mean of the last speeds, and its standard error; `None` before there are enough: a window of
     /// readings, or two that agree of one that did nothing else before, or one of a program that
-    /// does what others of its name did.
+    /// does what others of its name did, or do.
     #[must_use]
     pub fn pace(&self, window: usize) -> Option<(f64, f64)> {
         if let Some(first) = self.speeds.len().checked_sub(window) {
@@ -317,14 +320,20 @@ impl Program {
         }
         let enough = match self.speeds[..] {
             [] => false,
-            [_] => self.is_as_expected(),
+            [_] => self.alike || self.is_as_expected(),
             [.., before, last] => self.changes == 0 && (last - before).abs() < AGREE,
         };
         enough.then(|| mean_and_error(&self.speeds))
     }
 
     fn is_as_expected(&self) -> bool {
-        self.expected.is_some_and(|misses| ln(self.misses.max(FEW) / misses.max(FEW)).abs() < AGREE)
+        self.expected.is_some_and(|misses| self.misses_about(misses))
+    }
+
+    /// Whether it misses about as much an instruction.
+    #[must_use]
+    pub fn misses_about(&self, misses: f64) -> bool {
+        ln(self.misses.max(FEW) / misses.max(FEW)).abs() < AGREE
     }
 
     /// Whether threads of it may be moved once more; with `guard`, and back.

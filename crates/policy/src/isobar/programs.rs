@@ -2,7 +2,7 @@
 //! that went, and what is remembered by name of the latter.
 
 use super::cores::{Added, Busy};
-use super::curves::Curves;
+use super::curves::{Curves, Kind};
 use super::memory::Memory;
 use super::program::{FEW, Known, Program};
 use super::reading::Reading;
@@ -15,6 +15,8 @@ use std::sync::Arc;
 const NAMES: usize = 256;
 /// Part of a program's time that is taken over in what is remembered of its name.
 const LIFE_TAKEN: f64 = 0.5;
+/// Programs of a kind whose first readings agree, itself included, from which on they count.
+const ALIKE: usize = 3;
 /// CPU cycles a second where they are not counted.
 const HERTZ: f64 = 2.5e9;
 
@@ -65,6 +67,20 @@ impl Programs {
             self.list.push(program);
         }
         old.for_each(|gone| remember(&mut self.names, &gone, now));
+        self.compare();
+    }
+
+    /// Finds programs that are alike from their first reading on: what several of a kind read at
+    /// once tells as much as what one reads twice.
+    fn compare(&mut self) {
+        let mut first: BTreeMap<Kind, Vec<f64>> = BTreeMap::new();
+        for program in self.list.iter().filter(|program| program.speeds.len() == 1) {
+            first.entry(program.kind()).or_default().push(program.misses);
+        }
+        for program in self.list.iter_mut().filter(|program| program.speeds.len() == 1) {
+            let same = first.get(&program.kind()).into_iter().flatten().filter(|misses| program.misses_about(**misses));
+            program.alike = same.count() >= ALIKE;
+        }
     }
 
     /// Takes the bytes of cache that each thread of a program holds, by position.
@@ -207,5 +223,25 @@ mod tests {
         assert_eq!(first, (1.6, 1.6), "nothing was seen beside another");
         let then: Vec<f64> = [true, false].repeat(20).into_iter().map(&mut see).collect();
         assert!(then[0] > 1.6 && (then[39] - 1.9).abs() < 0.02, "{then:?}");
+    }
+
+    /// Programs of a name that begin together: three of 20, 20.5 and 21 misses each are known by
+    /// their first reading, two are not, nor is one of 30 beside three others.
+    #[test]
+    fn programs_that_are_alike_are_known_by_one_reading() {
+        let known = |mpki: &[f64]| {
+            let one = |(cpu, mpki): (u32, &f64)| Process {
+                name: "same".into(),
+                ..process(cpu + 1, vec![thread(cpu + 1, cpu, *mpki)])
+            };
+            let seen = observation("node:2 core:2", (0..).zip(mpki).map(one).collect());
+            let domains = Domains::of(&seen.machine);
+            let mut programs = Programs::default();
+            programs.read(&seen, &domains, &Memory::of(&seen, &domains).unwrap());
+            programs.list.iter().map(|program| program.pace(3).is_some()).collect::<Vec<_>>()
+        };
+        assert_eq!(known(&[20.0, 20.5, 21.0]), [true; 3]);
+        assert_eq!(known(&[20.0, 20.5]), [false; 2]);
+        assert_eq!(known(&[20.0, 20.5, 21.0, 30.0]), [true, true, true, false]);
     }
 }
