@@ -27,7 +27,6 @@ pub mod flight;
 pub mod ids;
 pub mod indirect;
 pub mod maps;
-pub mod math;
 pub mod metrics;
 pub mod num;
 pub mod observation;

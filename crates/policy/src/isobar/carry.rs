@@ -100,9 +100,11 @@ impl<'a> Seats<'a> {
         done
     }
 
+    /// Threads go; a core that one leaves may be taken by the next, as changes are weighed.
     fn put(&mut self, carried: &[Carried]) {
         for one in carried {
             self.held.iter_mut().filter(|(_, tid)| *tid == one.tid).for_each(|(cpu, _)| *cpu = one.to);
+            self.free.extend(self.domains.seat_of(one.from).map(|seat| self.domains.seat(seat).core));
         }
     }
 
@@ -198,6 +200,18 @@ mod tests {
         let mut seats = Seats::new(&seen, &domains, &Idle::default(), 5);
         let back = seats.take_back(&[went(1, 0, 4), went(2, 1, 5), went(3, 2, 6)]);
         assert_eq!(back, [went(1, 7, 0), went(2, 5, 2)]);
+    }
+
+    /// No core is free, since none was watched for long enough. Of the second cache's two the one
+    /// that a thread has just left may be taken, and the other may not.
+    #[test]
+    fn a_core_that_a_thread_has_just_left_may_be_taken() {
+        let seen = observation("node:2 core:2", vec![process(1, vec![thread(1, 3, 0.0)])]);
+        let domains = Domains::of(&seen.machine);
+        let mut seats = Seats::new(&seen, &domains, &Idle::default(), 5);
+        assert!(seats.idle(DomainId(1), true).is_empty());
+        seats.put(&[Carried { pid: Pid(1), tid: Tid(1), from: CpuId(3), to: CpuId(0) }]);
+        assert_eq!(seats.idle(DomainId(1), true), [CpuId(3)]);
     }
 
     /// Every CPU of the first cache has a thread: the one that is taken back shares its old one.

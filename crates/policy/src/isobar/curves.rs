@@ -3,8 +3,8 @@
 //! between two processes on two caches is known of both. By name alone all that an interpreter runs
 //! would be one program.
 
+use super::math::{exp, ln};
 use isobar_contention::MissCurve;
-use isobar_model::math::{exp, ln};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

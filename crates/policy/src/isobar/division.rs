@@ -2,13 +2,13 @@
 //! the curves as they are likely to be, or as good as may be hoped where no reading has told.
 
 use super::config::Config;
+use super::math::ln;
 use super::memory::Memory;
 use super::predict::{Predictor, Predictors, solutions};
 use super::program::FEW;
 use super::scene::Scene;
 use super::weigh::worth;
 use crate::divide_content::capacity::Capacity;
-use isobar_model::math::ln;
 use isobar_model::{Observation, Pid};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -33,42 +33,48 @@ pub fn gathers(scene: &Scene, memory: &Memory, at: &Arrangement, free: &[f64], o
         if own.len() == scene.traits[program].threads && goes.iter().all(|unit| known(at.domains[*unit])) {
             let here = |to: &usize| moved.iter().all(|unit| at.domains[*unit] == *to);
             let places = (0..memory.places.len()).filter(|to| known(*to) && here(to));
-            found.extend(places.filter_map(|to| gather(scene, memory, at, free, (&goes, open), to)));
+            let made = !moved.is_empty();
+            found.extend(places.filter_map(|to| gather(scene, memory, at, free, (&goes, open, made), to)));
         }
     }
     found
 }
 
-/// All threads of a program to a domain; `None` where there is no room for them or their pages.
+/// The threads of a program that are not on a domain yet to it, with its pages; where others of its
+/// threads have come there to make room and none is elsewhere, its pages alone. `None` where there
+/// is no room for them, or nothing to do.
 fn gather(
     scene: &Scene,
     memory: &Memory,
     at: &Arrangement,
     free: &[f64],
-    (own, open): (&[usize], &[usize]),
+    (goes, open, made_room): (&[usize], &[usize], bool),
     to: usize,
 ) -> Option<Vec<Step>> {
-    let program = scene.units[*own.first()?].program;
+    let program = scene.units[*goes.first()?].program;
     let node = memory.places[to].node;
     if away(scene, at, program, node) > free[node] {
         return None;
     }
     // Who makes room: threads of programs that are on several domains first, then those that wait
     // least for memory.
-    let goes = |unit: &usize| {
+    let leaves = |unit: &usize| {
         let other = scene.units[*unit].program;
         at.domains[*unit] == to && other != program && scene.traits[other].movable && scene.count(*unit) == 1
     };
-    let mut others: Vec<usize> = open.iter().copied().filter(goes).collect();
+    let mut others: Vec<usize> = open.iter().copied().filter(leaves).collect();
     let order = |unit: &usize| (scene.units[*unit].thread.is_none(), scene.traits[scene.units[*unit].program].waits());
     others.sort_by(|a, b| order(b).0.cmp(&order(a).0).then(order(b).1.total_cmp(&order(a).1)));
     let (mut steps, mut now) = (Vec::new(), at.clone());
-    for unit in own.iter().copied().filter(|unit| at.domains[*unit] != to) {
+    for unit in goes.iter().copied().filter(|unit| at.domains[*unit] != to) {
         let alone = now.idle_cores[to] > 0 && Crowds::of(scene, memory, &now).might_start(unit, to);
         let partner = if alone { None } else { Some(others.pop()?) };
         let step = Step { unit, to, partner, pages: None, partner_pages: None };
         step.apply(scene, memory, &mut now);
         steps.push(step);
+    }
+    if made_room && steps.is_empty() && away(scene, at, program, node) > 0.0 {
+        steps.push(Step { unit: goes[0], to, partner: None, pages: None, partner_pages: None });
     }
     steps.last_mut()?.pages = Some(node);
     Some(steps)
@@ -142,5 +148,21 @@ mod tests {
         let open: Vec<usize> = units.into_iter().filter(|unit| first[0].units().all(|moved| moved != *unit)).collect();
         let next = gathers(&scene, &memory, &at, &free, &open);
         assert_eq!(told(&scene, &next, 1), [[(1, Some(2), 1, Some(1))]]);
+    }
+
+    /// Two pairs, one thread of each on either node. The exchange that brings the first together
+    /// makes the second whole, too: only its pages are left to come.
+    #[test]
+    fn the_pages_of_one_that_became_whole_follow() {
+        let (scene, memory) = scene("node:2 core:2", &[&[0, 2], &[1, 3]]);
+        let units: Vec<usize> = (0..scene.units.len()).collect();
+        let first = gathers(&scene, &memory, &scene.base, &[1e6; 2], &units).remove(0);
+        let mut at = scene.base.clone();
+        first.iter().for_each(|step| step.apply(&scene, &memory, &mut at));
+        let open: Vec<usize> = units.into_iter().filter(|unit| first[0].units().all(|moved| moved != *unit)).collect();
+        let next = gathers(&scene, &memory, &at, &[1e6; 2], &open);
+        assert_eq!(told(&scene, &next, 1), [[(1, None, 1, Some(1))]]);
+        next[0].iter().for_each(|step| step.apply(&scene, &memory, &mut at));
+        assert!(told(&scene, &gathers(&scene, &memory, &at, &[1e6; 2], &open), 1).is_empty(), "once");
     }
 }

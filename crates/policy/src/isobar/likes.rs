@@ -4,10 +4,10 @@
 //! once, for as long as that pays.
 
 use super::balance::Crowds;
+use super::math::ln;
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
 use super::step::{Step, away};
-use isobar_model::math::ln;
 
 /// Logarithm of the ratio of two programs' misses, or times of an instruction, up to which they are
 /// alike.

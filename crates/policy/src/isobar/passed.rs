@@ -38,8 +38,8 @@ impl Passed {
         decision
     }
 
-    /// The same without those that move a unit again that is held fast; what does not pay is not
-    /// remembered.
+    /// The same without changes any step of which moves a unit that is held fast; what does not pay
+    /// is not remembered.
     #[must_use]
     pub fn search_beside(
         &self,
@@ -66,4 +66,34 @@ fn key(step: &Step, scene: &Scene, list: &[Program]) -> Key {
     let pid = |unit: usize| list[scene.units[unit].program].pid;
     let way = [scene.base.domains[step.unit], step.to];
     (pid(step.unit), way, step.partner.map(pid), step.pages, step.partner_pages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isobar::idle::Idle;
+    use crate::isobar::memory::Memory;
+    use crate::isobar::programs::Programs;
+    use crate::kit::domains::Domains;
+    use crate::test_kit::{observation, process, thread};
+
+    /// A change of two steps that did not pay says nothing of its first step alone, nor that of it.
+    #[test]
+    fn a_change_of_several_steps_is_passed_over_as_a_whole() {
+        let running = (0..3).map(|cpu| process(cpu + 1, vec![thread(cpu + 1, cpu, 20.0)])).collect();
+        let seen = observation("node:2 core:2", running);
+        let domains = Domains::of(&seen.machine);
+        let memory = Memory::of(&seen, &domains).unwrap();
+        let mut programs = Programs::default();
+        programs.read(&seen, &domains, &memory);
+        let every = |_, _| u64::MAX;
+        let scene = Scene::of(&seen, &programs, &memory, &domains, &Config::default(), &Idle::default(), every);
+        let step = |unit: usize, partner| Step { unit, to: 1, partner, pages: None, partner_pages: None };
+        let both = [step(0, Some(2)), step(1, None)];
+        let of = |steps: &[Step]| keys(steps, &scene, &programs.list);
+        let passed = |refused: &[Step]| Passed([(of(refused), PASSED)].into());
+        let is_passed = |refused: &[Step], asked: &[Step]| passed(refused).0.contains_key(&of(asked));
+        assert!(is_passed(&both, &both) && is_passed(&both[..1], &both[..1]));
+        assert!(!is_passed(&both, &both[..1]) && !is_passed(&both[..1], &both));
+    }
 }

@@ -4,12 +4,12 @@
 //! costs as much to look at on a machine of a thousand threads as on one of ten. It chooses what is
 //! worth a rough look ([`super::rough`]).
 
+use super::math::ln;
 use super::memory::Memory;
 use super::rough::{Rough, waited};
 use super::scene::{Arrangement, Scene};
 use super::step::Step;
 use super::traits::WRITE_BACK;
-use isobar_model::math::ln;
 
 /// Part by which bytes and spaces are changed to find how much depends on them.
 const LITTLE: f64 = 0.05;

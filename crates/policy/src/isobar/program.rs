@@ -4,8 +4,8 @@
 use super::curves::{Beyond, Kind, Size};
 use super::estimate::{Cpi, Reuse, mean_and_error};
 use super::follows::Follows;
+use super::math::{exp, ln};
 use super::reading::Reading;
-use isobar_model::math::{exp, ln};
 use isobar_model::{Cgroup, Pid, Seconds};
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ pub struct Program {
     pub balance: f64,
     /// Misses an instruction of programs of its name, where some have ended.
     expected: Option<f64>,
-    /// Whether others that began with it, of its name and size, read what it read.
+    /// Whether others of its name and size, first read with it, missed as much.
     pub alike: bool,
     /// What it looked for in the cache an instruction when it last did what it does.
     looks: Option<f64>,
@@ -328,6 +328,12 @@ impl Program {
 
     fn is_as_expected(&self) -> bool {
         self.expected.is_some_and(|misses| self.misses_about(misses))
+    }
+
+    /// Whether it was read for the first time.
+    #[must_use]
+    pub const fn is_new(&self) -> bool {
+        self.speeds.len() == 1 && self.changes == 0 && self.last.is_some()
     }
 
     /// Whether it misses about as much an instruction.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 const NAMES: usize = 256;
 /// Part of a program's time that is taken over in what is remembered of its name.
 const LIFE_TAKEN: f64 = 0.5;
-/// Programs of a kind whose first readings agree, itself included, from which on they count.
+/// How many programs of a kind, itself included, must agree in their first reading.
 const ALIKE: usize = 3;
 /// CPU cycles a second where they are not counted.
 const HERTZ: f64 = 2.5e9;
@@ -70,16 +70,16 @@ impl Programs {
         self.compare();
     }
 
-    /// Finds programs that are alike from their first reading on: what several of a kind read at
-    /// once tells as much as what one reads twice.
+    /// Finds programs that miss the same in their first reading: several of a kind at once tell as
+    /// much as one that is read twice.
     fn compare(&mut self) {
         let mut first: BTreeMap<Kind, Vec<f64>> = BTreeMap::new();
-        for program in self.list.iter().filter(|program| program.speeds.len() == 1) {
+        for program in self.list.iter().filter(|program| program.is_new()) {
             first.entry(program.kind()).or_default().push(program.misses);
         }
-        for program in self.list.iter_mut().filter(|program| program.speeds.len() == 1) {
+        for program in self.list.iter_mut().filter(|program| program.is_new()) {
             let same = first.get(&program.kind()).into_iter().flatten().filter(|misses| program.misses_about(**misses));
-            program.alike = same.count() >= ALIKE;
+            program.alike = same.take(ALIKE).count() >= ALIKE;
         }
     }
 

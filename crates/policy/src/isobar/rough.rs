@@ -2,11 +2,11 @@
 //! present speed, and at the speed that follows from that. It only chooses what is worth asking the
 //! equations ([`super::predict`]), so it may be wrong by as much as their order allows.
 
+use super::math::ln;
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
 use super::traits::WRITE_BACK;
 use isobar_contention::Resource;
-use isobar_model::math::ln;
 
 /// Utilisation beyond which waits grow in proportion: demand above what there is would be cut back
 /// by the waits that it causes, which a rough look does not follow to the end.

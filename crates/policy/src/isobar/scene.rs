@@ -5,14 +5,13 @@ use super::config::Config;
 use super::cores::Added;
 use super::curves::Beyond;
 use super::idle::{Idle, runs};
-use super::math::sum_of_logs;
+use super::math::{ln, sum_of_logs};
 use super::memory::Memory;
 use super::program::{FEW, Program};
 use super::programs::{Programs, weights};
 use super::targets::{self, is_borne};
 use super::traits::{PAGE, Traits, WRITE_BACK, describe};
 use crate::kit::domains::Domains;
-use isobar_model::math::ln;
 use isobar_model::{Observation, Pid, Process, Tid, num};
 
 /// Pages that are copied in a second at most (about 600 MB/s, as Goglin and Furmento measured for

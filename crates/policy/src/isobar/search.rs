@@ -74,10 +74,11 @@ pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: 
         let round = Round { passed: &passed, taken: &decision.steps, value, margin, most, config };
         let (single, refused) = best(&steps, &at, &round, &mut rough, &mut predictor);
         let (together, torn) = best_together(ways, &at, &round, &mut rough, &mut predictor);
+        // What does not pay beside others may pay by itself.
         if decision.steps.is_empty() {
             decision.refused = refused;
+            decision.refused.extend(torn);
         }
-        decision.refused.extend(torn);
         let Some(found) = single.into_iter().chain(together).max_by(|a, b| a.net.total_cmp(&b.net)) else { break };
         let step = found.steps[0];
         let alone = found.steps.len() == 1 && step.partner.is_none();

@@ -2,9 +2,9 @@
 //! by program. The policy reckons in logarithms of speeds, people read parts of a speed: here one
 //! becomes the other.
 
+use super::math::exp;
 use super::programs::Programs;
 use super::trial::{Gained, Verdict};
-use isobar_model::math::exp;
 use isobar_model::{Effect, Gain, Prediction};
 
 pub use isobar_model::text::signed_percent as percent;
@@ -52,9 +52,9 @@ pub fn taken_back(effect: &Effect) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isobar::math::ln;
     use crate::isobar::program::Program;
     use isobar_model::Pid;
-    use isobar_model::math::ln;
     use std::sync::Arc;
 
     /// One gains a tenth, one loses a hundredth, one a thousandth, which would not be noticed.

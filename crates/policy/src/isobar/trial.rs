@@ -9,10 +9,10 @@
 
 use super::calm::there;
 use super::carry::Carried;
+use super::math::ln;
 use super::program::Program;
 use super::programs::Programs;
 use super::targets::is_borne;
-use isobar_model::math::ln;
 use isobar_model::{Observation, Pid, num};
 
 /// Seconds after which pages that are still under way are not waited for.

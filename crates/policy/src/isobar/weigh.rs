@@ -1,10 +1,10 @@
 //! What changes are worth, and what they must bring to be made.
 
 use super::config::Config;
+use super::math::ln;
 use super::predict::Predictor;
 use super::scene::{Arrangement, Scene};
 use super::step::{Step, with};
-use isobar_model::math::ln;
 
 /// Changes that the equations are asked about in each round.
 const ASKED: usize = 5;
