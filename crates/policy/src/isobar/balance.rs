@@ -59,9 +59,8 @@ impl<'a> Crowds<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isobar::config::Config;
     use crate::isobar::idle::Idle;
-    use crate::isobar::programs::Programs;
+    use crate::isobar::stage::stage;
     use crate::kit::domains::Domains;
     use crate::test_kit::{observation, process, thread};
 
@@ -71,11 +70,7 @@ mod tests {
         let one = |(pid, cpu): (u32, u32)| process(pid, vec![thread(pid, cpu, 1.0)]);
         let seen = observation(machine, (1..).zip(cpus).map(one).collect());
         let domains = Domains::of(&seen.machine);
-        let memory = Memory::of(&seen, &domains).unwrap();
-        let mut programs = Programs::default();
-        programs.read(&seen, &domains, &memory);
-        let every = |_, _| u64::MAX;
-        let scene = Scene::of(&seen, &programs, &memory, &domains, &Config::default(), &Idle::default(), every);
+        let (scene, memory, _) = stage(&seen, 1, &Idle::default());
         let domain = |cpu| domains.seat(domains.seat_of(isobar_model::CpuId(cpu)).unwrap()).domain.0;
         let count = u32::try_from(domains.domains.len()).unwrap();
         let size = u32::try_from(domains.seats.len()).unwrap() / count;

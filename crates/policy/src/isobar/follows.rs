@@ -1,5 +1,5 @@
-//! Whether the kernel brings pages to a program: told by remote pages that become fewer by
-//! themselves, or do not.
+//! Whether the kernel brings pages to a program: it does if remote pages become fewer without
+//! isobar's doing.
 
 use super::reading::Reading;
 

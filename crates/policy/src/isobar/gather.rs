@@ -28,13 +28,12 @@ pub fn gathers(scene: &Scene, memory: &Memory, at: &Arrangement, free: &[f64], o
     let mut found = Vec::new();
     for program in programs.into_iter().take(PROGRAMS) {
         let own: Vec<usize> = (0..scene.units.len()).filter(|unit| scene.units[*unit].program == program).collect();
-        let (goes, moved): (Vec<usize>, Vec<usize>) = own.iter().partition(|unit| open.contains(unit));
+        let (unmoved, moved): (Vec<usize>, Vec<usize>) = own.iter().partition(|unit| open.contains(unit));
         // Where threads of it have just made room for another program, the others follow them.
-        if own.len() == scene.traits[program].threads && goes.iter().all(|unit| known(at.domains[*unit])) {
+        if own.len() == scene.traits[program].threads && unmoved.iter().all(|unit| known(at.domains[*unit])) {
             let here = |to: &usize| moved.iter().all(|unit| at.domains[*unit] == *to);
             let places = (0..memory.places.len()).filter(|to| known(*to) && here(to));
-            let made = !moved.is_empty();
-            found.extend(places.filter_map(|to| gather(scene, memory, at, free, (&goes, open, made), to)));
+            found.extend(places.filter_map(|to| gather(scene, memory, at, free, (&unmoved, open), to)));
         }
     }
     found
@@ -48,10 +47,10 @@ fn gather(
     memory: &Memory,
     at: &Arrangement,
     free: &[f64],
-    (goes, open, made_room): (&[usize], &[usize], bool),
+    (unmoved, open): (&[usize], &[usize]),
     to: usize,
 ) -> Option<Vec<Step>> {
-    let program = scene.units[*goes.first()?].program;
+    let program = scene.units[*unmoved.first()?].program;
     let node = memory.places[to].node;
     if away(scene, at, program, node) > free[node] {
         return None;
@@ -66,15 +65,16 @@ fn gather(
     let order = |unit: &usize| (scene.units[*unit].thread.is_none(), scene.traits[scene.units[*unit].program].waits());
     others.sort_by(|a, b| order(b).0.cmp(&order(a).0).then(order(b).1.total_cmp(&order(a).1)));
     let (mut steps, mut now) = (Vec::new(), at.clone());
-    for unit in goes.iter().copied().filter(|unit| at.domains[*unit] != to) {
+    for unit in unmoved.iter().copied().filter(|unit| at.domains[*unit] != to) {
         let alone = now.idle_cores[to] > 0 && Crowds::of(scene, memory, &now).might_start(unit, to);
         let partner = if alone { None } else { Some(others.pop()?) };
         let step = Step { unit, to, partner, pages: None, partner_pages: None };
         step.apply(scene, memory, &mut now);
         steps.push(step);
     }
+    let made_room = unmoved.len() < scene.traits[program].threads;
     if made_room && steps.is_empty() && away(scene, at, program, node) > 0.0 {
-        steps.push(Step { unit: goes[0], to, partner: None, pages: None, partner_pages: None });
+        steps.push(Step { unit: unmoved[0], to, partner: None, pages: None, partner_pages: None });
     }
     steps.last_mut()?.pages = Some(node);
     Some(steps)
@@ -83,14 +83,12 @@ fn gather(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isobar::config::Config;
     use crate::isobar::idle::Idle;
-    use crate::isobar::programs::Programs;
-    use crate::kit::domains::Domains;
+    use crate::isobar::stage::stage;
     use crate::test_kit::{observation, process, thread, with_pages};
 
     /// The program of a thread, that of its partner, where to, and the node of the pages.
-    type Told = (usize, Option<usize>, usize, Option<usize>);
+    type Summary = (usize, Option<usize>, usize, Option<usize>);
 
     /// What a question is about: the scene of programs of two threads or one, from pid 10 on in
     /// steps of ten, on given CPUs of nodes of two cores; every node has pages of each.
@@ -102,19 +100,12 @@ mod tests {
         let mut seen = observation(machine, cpus.iter().enumerate().map(one).collect());
         let pages = vec![500; seen.machine.nodes().len()];
         (0..cpus.len()).for_each(|at| with_pages(&mut seen, pid(at), &pages));
-        let domains = Domains::of(&seen.machine);
-        let memory = Memory::of(&seen, &domains).unwrap();
-        let mut programs = Programs::default();
-        for _ in 0..4 {
-            programs.read(&seen, &domains, &memory);
-        }
-        let every = |_, _| u64::MAX;
-        let scene = Scene::of(&seen, &programs, &memory, &domains, &Config::default(), &Idle::default(), every);
+        let (scene, memory, _) = stage(&seen, 4, &Idle::default());
         (scene, memory)
     }
 
-    /// The ways to bring a program together.
-    fn told(scene: &Scene, all: &[Vec<Step>], program: usize) -> Vec<Vec<Told>> {
+    /// The ways to bring a program together, step by step.
+    fn summaries(scene: &Scene, all: &[Vec<Step>], program: usize) -> Vec<Vec<Summary>> {
         let of = |unit: usize| scene.units[unit].program;
         let one = |step: &Step| (of(step.unit), step.partner.map(of), step.to, step.pages);
         let its = all.iter().filter(|steps| of(steps[0].unit) == program);
@@ -127,7 +118,7 @@ mod tests {
     fn a_torn_program_is_brought_together_in_exchange() {
         let (scene, memory) = scene("node:2 core:2", &[&[0, 2], &[1, 3]]);
         let units: Vec<usize> = (0..scene.units.len()).collect();
-        let ways = |free: f64| told(&scene, &gathers(&scene, &memory, &scene.base, &[free; 2], &units), 0);
+        let ways = |free: f64| summaries(&scene, &gathers(&scene, &memory, &scene.base, &[free; 2], &units), 0);
         assert_eq!(ways(1e6), [[(0, Some(1), 0, Some(0))], [(0, Some(1), 1, Some(1))]]);
         assert!(ways(100.0).is_empty());
     }
@@ -141,13 +132,13 @@ mod tests {
         let free = [1e6; 3];
         let all = gathers(&scene, &memory, &scene.base, &free, &units);
         let first =
-            all.iter().find(|steps| told(&scene, std::slice::from_ref(steps), 0) == [[(0, Some(1), 0, Some(0))]]);
+            all.iter().find(|steps| summaries(&scene, std::slice::from_ref(steps), 0) == [[(0, Some(1), 0, Some(0))]]);
         let first = first.expect("the first program to node 0, in exchange for the second's thread");
         let mut at = scene.base.clone();
         first.iter().for_each(|step| step.apply(&scene, &memory, &mut at));
         let open: Vec<usize> = units.into_iter().filter(|unit| first[0].units().all(|moved| moved != *unit)).collect();
         let next = gathers(&scene, &memory, &at, &free, &open);
-        assert_eq!(told(&scene, &next, 1), [[(1, Some(2), 1, Some(1))]]);
+        assert_eq!(summaries(&scene, &next, 1), [[(1, Some(2), 1, Some(1))]]);
     }
 
     /// Two pairs, one thread of each on either node. The exchange that brings the first together
@@ -161,8 +152,8 @@ mod tests {
         first.iter().for_each(|step| step.apply(&scene, &memory, &mut at));
         let open: Vec<usize> = units.into_iter().filter(|unit| first[0].units().all(|moved| moved != *unit)).collect();
         let next = gathers(&scene, &memory, &at, &[1e6; 2], &open);
-        assert_eq!(told(&scene, &next, 1), [[(1, None, 1, Some(1))]]);
+        assert_eq!(summaries(&scene, &next, 1), [[(1, None, 1, Some(1))]]);
         next[0].iter().for_each(|step| step.apply(&scene, &memory, &mut at));
-        assert!(told(&scene, &gathers(&scene, &memory, &at, &[1e6; 2], &open), 1).is_empty(), "once");
+        assert!(summaries(&scene, &gathers(&scene, &memory, &at, &[1e6; 2], &open), 1).is_empty(), "once");
     }
 }

@@ -76,9 +76,8 @@ pub fn same(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isobar::config::Config;
     use crate::isobar::idle::Idle;
-    use crate::isobar::programs::Programs;
+    use crate::isobar::stage::stage;
     use crate::kit::domains::Domains;
     use crate::test_kit::{observation, process, thread, with_pages};
 
@@ -91,12 +90,9 @@ mod tests {
         let mut seen = observation("node:2 core:8", six.collect());
         (1..=6).for_each(|pid| with_pages(&mut seen, pid, if pid == 6 { &[0, 1000] } else { &[1000, 0] }));
         let domains = Domains::of(&seen.machine);
-        let memory = Memory::of(&seen, &domains).unwrap();
-        let (mut programs, mut idle) = (Programs::default(), Idle::default());
-        programs.read(&seen, &domains, &memory);
+        let mut idle = Idle::default();
         idle.pass(&seen, &domains);
-        let every = |_, _| u64::MAX;
-        let scene = Scene::of(&seen, &programs, &memory, &domains, &Config::default(), &idle, every);
+        let (scene, memory, _) = stage(&seen, 1, &idle);
         let step = Step { unit: 0, to: 1, partner: None, pages: Some(1), partner_pages: None };
         let likes = like(&scene, &scene.base, &step, &[0, 1, 2, 3, 4, 5]);
         assert_eq!(likes, [1, 2, 3, 4]);

@@ -55,6 +55,8 @@ pub mod reading;
 pub mod rough;
 pub mod scene;
 pub mod search;
+#[cfg(test)]
+mod stage;
 pub mod step;
 pub mod targets;
 pub mod tell;

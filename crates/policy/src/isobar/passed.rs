@@ -72,9 +72,7 @@ fn key(step: &Step, scene: &Scene, list: &[Program]) -> Key {
 mod tests {
     use super::*;
     use crate::isobar::idle::Idle;
-    use crate::isobar::memory::Memory;
-    use crate::isobar::programs::Programs;
-    use crate::kit::domains::Domains;
+    use crate::isobar::stage::stage;
     use crate::test_kit::{observation, process, thread};
 
     /// A change of two steps that did not pay says nothing of its first step alone, nor that of it.
@@ -82,12 +80,7 @@ mod tests {
     fn a_change_of_several_steps_is_passed_over_as_a_whole() {
         let running = (0..3).map(|cpu| process(cpu + 1, vec![thread(cpu + 1, cpu, 20.0)])).collect();
         let seen = observation("node:2 core:2", running);
-        let domains = Domains::of(&seen.machine);
-        let memory = Memory::of(&seen, &domains).unwrap();
-        let mut programs = Programs::default();
-        programs.read(&seen, &domains, &memory);
-        let every = |_, _| u64::MAX;
-        let scene = Scene::of(&seen, &programs, &memory, &domains, &Config::default(), &Idle::default(), every);
+        let (scene, _, programs) = stage(&seen, 1, &Idle::default());
         let step = |unit: usize, partner| Step { unit, to: 1, partner, pages: None, partner_pages: None };
         let both = [step(0, Some(2)), step(1, None)];
         let of = |steps: &[Step]| keys(steps, &scene, &programs.list);

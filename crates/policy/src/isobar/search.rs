@@ -76,8 +76,7 @@ pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: 
         let (together, torn) = best_together(ways, &at, &round, &mut rough, &mut predictor);
         // What does not pay beside others may pay by itself.
         if decision.steps.is_empty() {
-            decision.refused = refused;
-            decision.refused.extend(torn);
+            decision.refused.extend(refused.into_iter().chain(torn));
         }
         let Some(found) = single.into_iter().chain(together).max_by(|a, b| a.net.total_cmp(&b.net)) else { break };
         let step = found.steps[0];

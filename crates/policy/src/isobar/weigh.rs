@@ -42,8 +42,8 @@ pub struct Found {
 
 impl Round<'_> {
     /// The changes, of some that are one or several steps each, that pay most by the equations from
-    /// an arrangement; and those that do not pay. `ranked`: best first, each
-    /// with what a rough look saw in it; of those that look well a few are asked about.
+    /// an arrangement; and those that do not pay. `ranked`: best first, each with what a rough look
+    /// saw in it; of those that look well a few are asked about.
     pub fn best(
         &self,
         ranked: Vec<(f64, Vec<Step>)>,

@@ -1,0 +1,21 @@
+//! The scene of an observation for the tests of this folder, in one line.
+
+use super::config::Config;
+use super::idle::Idle;
+use super::memory::Memory;
+use super::programs::Programs;
+use super::scene::Scene;
+use crate::kit::domains::Domains;
+use isobar_model::Observation;
+
+/// The scene, with default settings and every way open to all, after some epochs that all read the
+/// same; `idle` says which cores are free.
+pub fn stage(seen: &Observation, epochs: usize, idle: &Idle) -> (Scene, Memory, Programs) {
+    let domains = Domains::of(&seen.machine);
+    let memory = Memory::of(seen, &domains).unwrap();
+    let mut programs = Programs::default();
+    (0..epochs).for_each(|_| programs.read(seen, &domains, &memory));
+    let every = |_, _| u64::MAX;
+    let scene = Scene::of(seen, &programs, &memory, &domains, &Config::default(), idle, every);
+    (scene, memory, programs)
+}
