@@ -1,28 +1,38 @@
-//! Counters of CPUs, as the page has them. They are handed over raw: which thread ran where is in
-//! the sample, and [`isobar_model::Observation::between`] shares an interval out. A page that
-//! stands still measures nothing. A page that cannot be read leaves two intervals unmeasured: the
+//! Counters as the page has them, handed over raw: of threads where the plugin knows who runs, else
+//! of CPUs. Then which thread ran where is in the sample, and
+//! [`isobar_model::Observation::between`] shares an interval out. A page that stands still
+//! measures nothing. A page that cannot be read leaves two intervals unmeasured: the
 //! one that the reading would have ended, and the one that it would have begun.
 
 use crate::page::Page;
 use isobar_linux::sensors::{Running, ThreadCounters};
-use isobar_model::{Counters, CpuReading, CpuTotals, Sensor, Tid};
-use numasim_page::{CpuFigures, PageError, Snapshot};
+use isobar_model::{Count, Counters, CpuReading, CpuTotals, Sensor, Tid};
+use numasim_page::{CpuFigures, PageError, Snapshot, ThreadFigures};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What every run says about these counters.
-pub const REMARK: &str = "counters of the numasim test machine, attributed to threads by CPU time";
+pub const REMARK: &str = "counters of the numasim test machine, by thread";
+/// The same where only CPUs are counted.
+pub const BY_CPU: &str = "counters of the numasim test machine, attributed to threads by CPU time";
 
 /// The counters of a page.
 #[derive(Debug)]
 pub struct PageCounters {
     page: Arc<Page>,
     /// The last reading; `None` where the page could not be read.
-    reading: Option<CpuReading>,
+    reading: Option<Reading>,
     /// The number of the last reading that there was.
     number: Option<u64>,
     /// Why nothing was measured since.
     trouble: Option<String>,
+}
+
+/// What is counted, by its kind.
+#[derive(Debug)]
+enum Reading {
+    Threads(BTreeMap<u64, Counters>),
+    Cpus(CpuReading),
 }
 
 impl PageCounters {
@@ -32,31 +42,48 @@ impl PageCounters {
         Self { page, reading: None, number: None, trouble: None }
     }
 
-    fn snapshot(&self) -> Result<(CpuReading, u64), PageError> {
+    /// The counters, and the number of this reading.
+    fn reading(&self) -> Result<(Reading, u64), PageError> {
         self.page.check()?;
         let number = self.page.sequence();
-        let Snapshot { cpus, time_ns, .. } = self.page.snapshot()?;
-        Ok((CpuReading { number, cpus: cpus.iter().map(totals).collect() }, time_ns))
+        let reading = if self.page.counts_threads() {
+            let threads = self.page.threads()?;
+            Reading::Threads(threads.iter().map(|thread| (thread.tid, counted(thread))).collect())
+        } else {
+            let Snapshot { cpus, .. } = self.page.snapshot()?;
+            Reading::Cpus(CpuReading { number, cpus: cpus.iter().map(totals).collect() })
+        };
+        Ok((reading, number))
     }
 }
 
 impl ThreadCounters for PageCounters {
     fn read(&mut self, _: &[Running]) {
-        let now = self.snapshot();
+        let now = self.reading();
         self.trouble = match &now {
             Err(error) => Some(format!("numasim: {error}; nothing is counted meanwhile")),
-            Ok((reading, time_ns)) => (self.number == Some(reading.number)).then(|| still(reading, *time_ns)),
+            Ok((_, number)) => (self.number == Some(*number)).then(|| still(*number, self.page.time_ns())),
         };
-        self.reading = now.ok().map(|(reading, _)| reading);
-        self.number = self.reading.as_ref().map(|reading| reading.number).or(self.number);
+        let (reading, number) = now.ok().unzip();
+        self.reading = reading;
+        self.number = number.or(self.number);
     }
 
-    fn of(&self, _: Tid) -> Counters {
-        Counters::default()
+    /// A thread that is not on the page has not run.
+    fn of(&self, tid: Tid) -> Counters {
+        match &self.reading {
+            Some(Reading::Threads(threads)) if self.trouble.is_none() => {
+                threads.get(&u64::from(tid.0)).copied().unwrap_or(NOTHING)
+            }
+            _ => Counters::default(),
+        }
     }
 
     fn by_cpu(&self) -> Option<CpuReading> {
-        self.reading.clone()
+        match &self.reading {
+            Some(Reading::Cpus(reading)) => Some(reading.clone()),
+            _ => None,
+        }
     }
 
     fn missing(&self) -> BTreeMap<Sensor, String> {
@@ -64,19 +91,37 @@ impl ThreadCounters for PageCounters {
     }
 
     fn remarks(&self) -> Vec<String> {
-        [REMARK.to_owned()].into_iter().chain(self.trouble.clone()).collect()
+        let remark = if self.page.counts_threads() { REMARK } else { BY_CPU };
+        [remark.to_owned()].into_iter().chain(self.trouble.clone()).collect()
     }
 }
 
 /// Guest time goes on only while the plugin publishes, so a page that stands still is stale
 /// whatever it shows.
-fn still(reading: &CpuReading, time_ns: u64) -> String {
+fn still(number: u64, time_ns: u64) -> String {
     format!(
         "numasim: the page stands still since guest time {} us (sequence {}), so nothing was counted since \
          the last sample: the plugin has ended or has stopped publishing, or every CPU slept",
         time_ns / 1000,
-        reading.number
+        number
     )
+}
+
+/// What a thread has counted that has not run.
+const NOTHING: Counters = {
+    let zero = Some(Count::whole(0, 0));
+    Counters { instructions: zero, cycles: zero, llc_references: zero, llc_misses: zero, bytes: zero }
+};
+
+fn counted(thread: &ThreadFigures) -> Counters {
+    let whole = |count| Some(Count::whole(count, 0));
+    Counters {
+        instructions: whole(thread.instructions),
+        cycles: whole(thread.cycles),
+        llc_references: whole(thread.llc_references),
+        llc_misses: whole(thread.llc_misses),
+        bytes: whole(thread.bytes_read.saturating_add(thread.bytes_written)),
+    }
 }
 
 fn totals(cpu: &CpuFigures) -> CpuTotals {
@@ -87,5 +132,54 @@ fn totals(cpu: &CpuFigures) -> CpuTotals {
         llc_references: cpu.llc_references,
         llc_misses: cpu.llc_misses,
         bytes: cpu.bytes_read.saturating_add(cpu.bytes_written),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page;
+    use numasim_page::{Header, Host, LlcFigures, Mapping, Place};
+
+    fn header() -> Header {
+        Header {
+            classes: 1,
+            llcs: vec![LlcFigures { ways: 8, bytes: 1 << 20 }],
+            nodes: vec![1_000_000_000],
+            cpus: vec![Place::default()],
+            ..Header::default()
+        }
+    }
+
+    /// A thread with so many instructions, and a hundredth of it in misses of 64 bytes.
+    fn thread(tid: u64, instructions: u64) -> ThreadFigures {
+        let misses = instructions / 100;
+        ThreadFigures { tid, instructions, llc_misses: misses, bytes_read: 64 * misses, ..ThreadFigures::default() }
+    }
+
+    #[test]
+    fn threads_have_their_own_counts_where_the_page_has_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page");
+        let mut host = Host::initialise(Mapping::create(&path).unwrap(), header()).unwrap();
+        let seen = || Snapshot { modelling: true, cpus: vec![CpuFigures::default()], ..Snapshot::default() };
+        host.publish(&seen());
+        let mut counters = PageCounters::new(page::open(Some(&path), "counters").unwrap());
+        counters.read(&[]);
+        assert_eq!((counters.of(Tid(7)), counters.by_cpu().is_some()), (Counters::default(), true));
+        assert_eq!(counters.remarks(), [BY_CPU]);
+
+        host.publish(&seen());
+        host.publish_threads(&[thread(7, 5_000)]);
+        counters.read(&[]);
+        let seven = counters.of(Tid(7));
+        let values = [seven.instructions, seven.llc_misses, seven.bytes].map(|count| count.unwrap().value);
+        assert_eq!((values, counters.by_cpu()), ([5_000, 50, 3_200], None));
+        assert_eq!(counters.of(Tid(8)), NOTHING, "it has not run");
+        assert_eq!(counters.remarks(), [REMARK]);
+
+        counters.read(&[]);
+        assert_eq!(counters.of(Tid(7)), Counters::default(), "the page stands still");
+        assert!(counters.remarks()[1].contains("stands still"));
     }
 }

@@ -16,6 +16,7 @@ mod port;
 mod procfs;
 mod resctrl;
 mod run;
+mod switches;
 mod traced;
 
 use anyhow::Context;

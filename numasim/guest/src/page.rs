@@ -1,6 +1,7 @@
 //! The modelled machine as the guest sees it: when modelling begins, and what was counted since,
 //! from the page that plugin and guest share.
 
+use crate::switches;
 use anyhow::{Context, bail};
 use numasim_guest::counters::{Counters, Cpu, Link, Node};
 use numasim_guest::wire::Ways;
@@ -21,6 +22,7 @@ impl Machine {
             return Ok(Self(None));
         }
         let page = Guest::open(Mapping::device()?)?;
+        switches::of_this_kernel().iter().for_each(|switches| page.tell_switches(switches));
         let machine = Self(Some(page));
         machine.control("start")?;
         machine.control("publish")?;

@@ -58,7 +58,7 @@ const LEAST_MHZ: f64 = 1.0;
 const LEAST_MB_PER_S: f64 = 1.0;
 
 /// Bytes of the shared page.
-pub const PAGE_BYTES: u64 = 65_536;
+pub const PAGE_BYTES: u64 = 262_144;
 
 /// Linux reads from an Intel processor alone which CPUs share a cache, if QEMU emulates it (CPUID
 /// leaf 4; on AMD, leaf 0x8000001d, which TCG does not have). The model is Nehalem's. Leaf 13 is

@@ -35,6 +35,7 @@ mod spaces;
 mod spec;
 mod spec_check;
 mod stream;
+mod threads;
 mod tlb;
 mod windows;
 pub mod x86;
@@ -53,4 +54,5 @@ pub use spec::{
     Coherence, LOCAL_OF_HIT, Latency, Link, Llc, Node, Overlap, Prefetch, Private, Queue, Route, Spec, Tlb,
 };
 pub use spec_check::NODES;
+pub use threads::{Counts, Ran, Threads};
 pub use windows::{Turn, Windows};

@@ -37,6 +37,8 @@ struct Cpu {
     local: Cell<u64>,
     /// Its time when it began to run in this window, later by as much as it has slept in it.
     since: u64,
+    /// Its time less what it has run in all.
+    slept: u64,
     halted: bool,
 }
 
@@ -45,6 +47,7 @@ impl Cpu {
         let later = time.saturating_sub(self.local.get());
         self.local.set(self.local.get() + later);
         self.since += later;
+        self.slept += later;
     }
 }
 
@@ -52,7 +55,7 @@ impl Windows {
     /// CPUs that are all halted, at a time, with windows of a length.
     #[must_use]
     pub fn new(cpus: usize, length: u64, now: u64) -> Self {
-        let cpu = Cpu { local: Cell::new(now), since: now, halted: true };
+        let cpu = Cpu { local: Cell::new(now), since: now, slept: now, halted: true };
         Self { base: now, length: length.max(1), cpus: vec![cpu; cpus], last: 0 }
     }
 
@@ -95,6 +98,13 @@ impl Windows {
     #[must_use]
     pub fn ran(&self) -> Vec<u64> {
         self.cpus.iter().map(|cpu| cpu.local.get() - cpu.since).collect()
+    }
+
+    /// Time that a CPU has run in all windows.
+    #[must_use]
+    pub fn has_run(&self, cpu: usize) -> u64 {
+        let cpu = &self.cpus[cpu];
+        cpu.local.get().saturating_sub(cpu.slept)
     }
 
     /// Charges a running CPU; true when it has reached the window's end ([`Self::turn`] then says
@@ -228,7 +238,7 @@ mod tests {
             (1_100, 1_120, 1_100),
             "what CPU 0 ran over is kept"
         );
-        assert_eq!(windows.ran(), [0, 0]);
+        assert_eq!((windows.ran(), windows.has_run(0), windows.has_run(1)), (vec![0, 0], 120, 100));
     }
 
     #[test]
@@ -253,6 +263,7 @@ mod tests {
         windows.jump(5_000);
         windows.wake(0);
         assert_eq!((windows.base(), windows.local(0)), (5_000, 5_000));
+        assert_eq!(windows.has_run(0), 30, "it slept until then");
         windows.jump(10);
         assert_eq!(windows.base(), 5_000, "time does not go back");
     }

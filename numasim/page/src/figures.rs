@@ -1,9 +1,9 @@
 //! The contents of the page, as values: the machine (once), and its counters (again and again).
 //! Host and guest use the same types, so that what the one writes is what the other reads.
 //!
-//! The fields of a CPU, a controller and a link stand on the page in the order that they have here
-//! (row.rs). Counters are cumulative since modelling began, or since they were last zeroed. Times
-//! in picoseconds of guest time end in `_ps`.
+//! The fields of a CPU, a thread, a controller and a link stand on the page in the order that they
+//! have here (row.rs). Counters are cumulative since modelling began, or since they were last
+//! zeroed. Times in picoseconds of guest time end in `_ps`.
 
 use crate::layout::MISS_NODES;
 use serde::Serialize;
@@ -105,6 +105,53 @@ pub struct CpuFigures {
     /// references to lines that a CPU of another last-level cache had changed: misses, by the
     /// node of the memory, though the line came from that cache
     pub hitm_remote: u64,
+}
+
+/// What a thread did, on whatever CPUs, the kernel on its behalf and interrupts meanwhile included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
+pub struct ThreadFigures {
+    /// its number, as `gettid` returns it; 0: none
+    pub tid: u64,
+    /// its name when it last began to run: bytes, the rest zero
+    pub name: [u8; NAME_BYTES],
+    /// instructions executed
+    pub instructions: u64,
+    /// cycles in which it ran, stalls included
+    pub cycles: u64,
+    /// references to last-level caches
+    pub llc_references: u64,
+    /// misses of last-level caches
+    pub llc_misses: u64,
+    /// bytes that its misses fetched
+    pub bytes_read: u64,
+    /// bytes that its misses wrote back
+    pub bytes_written: u64,
+    /// waiting for memory
+    pub stall_ps: u64,
+}
+
+/// Bytes of a thread's name (`TASK_COMM_LEN` of Linux).
+pub const NAME_BYTES: usize = 16;
+
+impl ThreadFigures {
+    /// Its name as text.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let length = self.name.iter().position(|byte| *byte == 0).unwrap_or(NAME_BYTES);
+        String::from_utf8_lossy(&self.name[..length]).into_owned()
+    }
+}
+
+/// How the guest's kernel switches threads, which the guest tells the plugin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Switches {
+    /// address of the function that is called with the next thread as its second argument
+    pub address: u64,
+    /// where in the kernel's description of a thread its number is, in bytes
+    pub id: u64,
+    /// where its name is
+    pub name: u64,
 }
 
 /// What a memory controller carried.

@@ -2,7 +2,9 @@
 //! to know what counters are for.
 
 use crate::error::{PageError, Refusal};
-use crate::figures::{ClassFigures, CpuFigures, Header, LinkFigures, LlcFigures, NodeFigures, Place, Snapshot};
+use crate::figures::{
+    ClassFigures, CpuFigures, Header, LinkFigures, LlcFigures, NodeFigures, Place, Snapshot, Switches, ThreadFigures,
+};
 use crate::layout;
 use crate::limits::count;
 use crate::num::{index, word};
@@ -62,12 +64,17 @@ impl<W: Words> Guest<W> {
         self.words.load(layout::SEQUENCE)
     }
 
-    /// All counters, of one publication.
+    /// Guest time of the last publication, in nanoseconds.
+    pub fn time_ns(&self) -> u64 {
+        self.words.load(layout::TIME_NS)
+    }
+
+    /// All counters but those of threads, of one publication.
     ///
     /// # Errors
     /// [`PageError::Torn`] where no reading was.
     pub fn snapshot(&self) -> Result<Snapshot, PageError> {
-        self.consistently(|| Snapshot {
+        self.consistently(layout::SEQUENCE, || Snapshot {
             time_ns: self.words.load(layout::TIME_NS),
             modelling: self.words.load(layout::MODELLING) != 0,
             cpus: (0..self.header.cpus.len()).map(|cpu| CpuFigures::read(&self.words, layout::cpu(cpu))).collect(),
@@ -80,6 +87,35 @@ impl<W: Words> Guest<W> {
                 .collect(),
             classes: (0..self.header.llcs.len()).map(|llc| self.read_classes(llc)).collect(),
         })
+    }
+
+    /// Whether the plugin counts threads.
+    pub fn counts_threads(&self) -> bool {
+        self.words.load(layout::THREADS) != 0
+    }
+
+    /// What threads have counted, ascending by their number: those that have run lately. Each is of
+    /// one publication, which may be another for each; none where the plugin was not told how the
+    /// guest's kernel switches threads.
+    ///
+    /// # Errors
+    /// [`PageError::Torn`] where a thread could not be read.
+    pub fn threads(&self) -> Result<Vec<ThreadFigures>, PageError> {
+        // A word that says more than there can be is not believed.
+        let places = index(self.words.load(layout::THREADS)).min(layout::MAX_THREADS);
+        let thread = |first| self.consistently(first, || ThreadFigures::read(&self.words, first + 1));
+        let all = (0..places).map(|at| thread(layout::thread(at))).collect::<Result<Vec<_>, _>>()?;
+        let mut threads: Vec<ThreadFigures> = all.into_iter().filter(|thread| thread.tid != 0).collect();
+        threads.sort_by_key(|thread| thread.tid);
+        Ok(threads)
+    }
+
+    /// Says how the kernel of this guest switches threads, so that the plugin counts by thread. It
+    /// looks at the moment at which modelling starts, and not again.
+    pub fn tell_switches(&self, switches: &Switches) {
+        self.words.store(layout::THREAD_ID, switches.id);
+        self.words.store(layout::THREAD_NAME, switches.name);
+        self.words.store(layout::SWITCH, switches.address);
     }
 
     /// The class of a CPU, as last requested.
@@ -145,20 +181,20 @@ impl<W: Words> Guest<W> {
         }
     }
 
-    /// Reads until the plugin did not write meanwhile. Loads acquire and stores release, so a word
-    /// of a publication that has begun comes with its odd sequence.
-    fn consistently<T>(&self, read: impl Fn() -> T) -> Result<T, PageError> {
+    /// Reads until the plugin did not write meanwhile what a sequence guards. Loads acquire and
+    /// stores release, so a word of a writing that has begun comes with its odd sequence.
+    fn consistently<T>(&self, sequence: usize, read: impl Fn() -> T) -> Result<T, PageError> {
         for number in 0..TRIES {
-            let before = self.words.load(layout::SEQUENCE);
+            let before = self.words.load(sequence);
             if before.is_multiple_of(2) {
                 let value = read();
-                if self.words.load(layout::SEQUENCE) == before {
+                if self.words.load(sequence) == before {
                     return Ok(value);
                 }
             }
             if number < TRIES_AT_ONCE { thread::yield_now() } else { thread::sleep(TRY_AGAIN) }
         }
-        Err(PageError::Torn { tries: TRIES, sequence: self.words.load(layout::SEQUENCE) })
+        Err(PageError::Torn { tries: TRIES, sequence: self.words.load(sequence) })
     }
 
     fn read_classes(&self, llc: usize) -> Vec<ClassFigures> {

@@ -2,7 +2,7 @@
 //! stores; it refuses to know the model.
 
 use crate::error::{PageError, Refusal};
-use crate::figures::{Header, NodeFigures, Snapshot, Wishes};
+use crate::figures::{Header, NodeFigures, Snapshot, Switches, ThreadFigures, Wishes};
 use crate::layout;
 use crate::num::{index, word};
 use crate::row::Row;
@@ -14,6 +14,8 @@ pub struct Host<W> {
     words: W,
     header: Header,
     sequence: u64,
+    /// Threads as they stand on the page, by place, and how often each place was written.
+    threads: Vec<(ThreadFigures, u64)>,
     /// The last generation that was taken.
     taken: u64,
 }
@@ -27,7 +29,7 @@ impl<W: Words> Host<W> {
     pub fn initialise(words: W, header: Header) -> Result<Self, PageError> {
         header.check()?;
         (0..layout::WORDS).for_each(|at| words.store(at, 0));
-        let host = Self { words, header, sequence: 0, taken: 0 };
+        let host = Self { words, header, sequence: 0, threads: Vec::new(), taken: 0 };
         host.write_header();
         host.write_caches();
         host.write_places();
@@ -55,6 +57,34 @@ impl<W: Words> Host<W> {
         self.write_classes(snapshot);
         self.sequence += 2;
         self.put(layout::SEQUENCE, self.sequence);
+    }
+
+    /// Writes what threads have counted, each at its place; the default where a place is free.
+    /// Those that stand there already are left alone.
+    pub fn publish_threads(&mut self, threads: &[ThreadFigures]) {
+        let threads = threads.get(..layout::MAX_THREADS).unwrap_or(threads);
+        self.threads.resize(threads.len().max(self.threads.len()), (ThreadFigures::default(), 0));
+        self.put(layout::THREADS, word(self.threads.len()));
+        let now = threads.iter().copied().chain(std::iter::repeat(ThreadFigures::default()));
+        for (at, ((written, sequence), now)) in self.threads.iter_mut().zip(now).enumerate() {
+            if *written != now {
+                let first = layout::thread(at);
+                self.words.store(first, *sequence + 1);
+                now.write(&self.words, first + 1);
+                *sequence += 2;
+                self.words.store(first, *sequence);
+                *written = now;
+            }
+        }
+    }
+
+    /// How the guest's kernel switches threads; `None`: the guest has not said so.
+    #[must_use]
+    pub fn switches(&self) -> Option<Switches> {
+        let read = |at| self.words.load(at);
+        let said =
+            Switches { address: read(layout::SWITCH), id: read(layout::THREAD_ID), name: read(layout::THREAD_NAME) };
+        (said.address != 0).then_some(said)
     }
 
     /// Whether the guest wants something new; one load, for every window.

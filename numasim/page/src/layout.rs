@@ -1,21 +1,21 @@
-//! Where everything stands on the page: word offsets of version 2, and nothing else. A word is 64
-//! bits, little-endian. What stands in the words of a CPU, a controller and a link are the fields
-//! of figures.rs, in their order.
+//! Where everything stands on the page: word offsets of version 3, and nothing else. A word is 64
+//! bits, little-endian. What stands in the words of a CPU, a thread, a controller and a link are
+//! the fields of figures.rs, in their order.
 //!
-//! The page is 64 KiB, the size of ivshmem's BAR 2 ("Device Specification for Inter-VM shared
-//! memory device", `docs/specs/ivshmem-spec.rst` of QEMU). A change of meaning is a new
-//! [`VERSION`].
+//! The page is 256 KiB, the size of ivshmem's BAR 2, a power of two ("Device Specification for
+//! Inter-VM shared memory device", `docs/specs/ivshmem-spec.rst` of QEMU). A change of meaning is a
+//! new [`VERSION`].
 
 /// What word [`MAGIC`] says: the text `NUMASIM` and a zero byte.
 pub const MAGIC_VALUE: u64 = u64::from_le_bytes(*b"NUMASIM\0");
 /// The version of this layout.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
 /// Bytes of the page.
-pub const PAGE_BYTES: usize = 65_536;
+pub const PAGE_BYTES: usize = 262_144;
 /// Words of the page.
 pub const WORDS: usize = PAGE_BYTES / 8;
 /// Words in use; the rest are zero.
-pub const END: usize = CPU + CPU_WORDS * MAX_CPUS;
+pub const END: usize = THREAD + THREAD_WORDS * MAX_THREADS;
 
 /// The most CPUs that the page can hold.
 pub const MAX_CPUS: usize = 256;
@@ -25,6 +25,8 @@ pub const MAX_LLCS: usize = 16;
 pub const MAX_NODES: usize = 16;
 /// The most classes of service of a last-level cache.
 pub const MAX_CLASSES: usize = 16;
+/// The most threads.
+pub const MAX_THREADS: usize = 2048;
 /// Misses are counted by node for this many nodes.
 pub const MISS_NODES: usize = 8;
 
@@ -64,6 +66,16 @@ pub const WISHED: usize = 16;
 pub const APPLIED: usize = 17;
 /// The generation that the plugin refused last; 0 where it refused none.
 pub const REFUSED: usize = 18;
+/// Address at which the guest's kernel switches from one thread to the next; the guest writes it
+/// before modelling starts. 0: it is not known, and nothing is counted by thread.
+pub const SWITCH: usize = 19;
+/// Where the kernel's description of a thread has its number, in bytes from its start; the guest
+/// writes it.
+pub const THREAD_ID: usize = 20;
+/// Where it has the thread's name; the guest writes it.
+pub const THREAD_NAME: usize = 21;
+/// Places of threads that are or were in use; 0: nothing is counted by thread.
+pub const THREADS: usize = 22;
 /// Ways of each last-level cache.
 pub const WAYS: usize = 32;
 /// Bytes of each last-level cache.
@@ -90,6 +102,13 @@ pub const LINK_WORDS: usize = 4;
 pub const CPU: usize = 2560;
 /// Words of a CPU: those of `CpuFigures` and of `Place`.
 pub const CPU_WORDS: usize = 22;
+/// Counters of threads, [`THREAD_WORDS`] each.
+pub const THREAD: usize = CPU + CPU_WORDS * MAX_CPUS;
+/// Words of a thread: one that is odd while the plugin writes the others, and 2 more afterwards;
+/// those of `ThreadFigures`, of thread 0 where the place is free; one to spare. A thread keeps its
+/// place, so that a reader needs no more than a row that is whole: all rows take the guest longer
+/// than it is from one publication to the next.
+pub const THREAD_WORDS: usize = 12;
 
 /// The first word of a memory controller.
 #[must_use]
@@ -107,6 +126,12 @@ pub const fn link(from: usize, to: usize) -> usize {
 #[must_use]
 pub const fn cpu(cpu: usize) -> usize {
     CPU + CPU_WORDS * cpu
+}
+
+/// The first word of a thread.
+#[must_use]
+pub const fn thread(at: usize) -> usize {
+    THREAD + THREAD_WORDS * at
 }
 
 /// The first of the two words that say where a CPU is.
@@ -147,6 +172,10 @@ mod tests {
             (WISHED, "wished"),
             (APPLIED, "applied"),
             (REFUSED, "refused"),
+            (SWITCH, "switch"),
+            (THREAD_ID, "thread id"),
+            (THREAD_NAME, "thread name"),
+            (THREADS, "threads"),
         ];
         let mut words: Vec<(String, usize)> = single.iter().map(|(word, name)| ((*name).to_owned(), *word)).collect();
         let mut table = |name: &str, first: usize, count: usize| {
@@ -163,6 +192,7 @@ mod tests {
             table(&format!("link {from} {to}"), link(from, to), LINK_WORDS);
         }
         (0..MAX_CPUS).for_each(|at| table(&format!("cpu {at}"), cpu(at), CPU_WORDS));
+        (0..MAX_THREADS).for_each(|at| table(&format!("thread {at}"), thread(at), THREAD_WORDS));
         words
     }
 
@@ -173,7 +203,7 @@ mod tests {
             assert!(word < END, "{name} = {word}");
             assert_eq!(seen.insert(word, name.clone()), None, "{name} = word {word}");
         }
-        assert_eq!(END, 8192);
+        assert_eq!(END, 32_768);
         const { assert!(END <= WORDS) };
     }
 }

@@ -21,7 +21,10 @@ mod since;
 pub mod words;
 
 pub use error::{PageError, Refusal};
-pub use figures::{ClassFigures, CpuFigures, Header, LinkFigures, LlcFigures, NodeFigures, Place, Snapshot, Wishes};
+pub use figures::{
+    ClassFigures, CpuFigures, Header, LinkFigures, LlcFigures, NAME_BYTES, NodeFigures, Place, Snapshot, Switches,
+    ThreadFigures, Wishes,
+};
 pub use guest::Guest;
 pub use host::Host;
 pub use map::Mapping;

@@ -1,7 +1,7 @@
 //! Records of figures as rows of words, in the order of their fields. What is read, written and
 //! subtracted is a row; no field is named here but those that are levels and no sums.
 
-use crate::figures::{CpuFigures, LinkFigures, NodeFigures};
+use crate::figures::{CpuFigures, LinkFigures, NAME_BYTES, NodeFigures, ThreadFigures};
 use crate::words::Words;
 use std::mem::offset_of;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -49,6 +49,10 @@ impl Row for CpuFigures {
     const LEVELS: &'static [usize] = &[];
 }
 
+impl Row for ThreadFigures {
+    const LEVELS: &'static [usize] = &[0, 1, NAME_BYTES / WORD_BYTES];
+}
+
 impl Row for NodeFigures {
     const LEVELS: &'static [usize] =
         &[offset_of!(Self, delay_ps) / WORD_BYTES, offset_of!(Self, bytes_per_second) / WORD_BYTES];
@@ -68,13 +72,16 @@ mod tests {
     use super::*;
     use crate::layout;
 
-    /// No row has more words than there are for it, and each field has the word that version 2 of
+    /// No row has more words than there are for it, and each field has the word that version 3 of
     /// the page gives it.
     #[test]
     fn rows_have_the_words_of_the_layout() {
         let (cpu, node, link) = (CpuFigures::default(), NodeFigures::default(), LinkFigures::default());
         assert_eq!((cpu.words().len(), node.words().len(), link.words().len()), (20, 8, 4));
         assert_eq!(layout::cpu(0) + cpu.words().len(), layout::place(0));
+        let thread = ThreadFigures::default();
+        assert_eq!((thread.words().len(), offset_of!(ThreadFigures, instructions) / WORD_BYTES), (10, 3));
+        assert!(thread.words().len() <= layout::THREAD_WORDS);
         assert!(node.words().len() <= layout::NODE_WORDS && link.words().len() <= layout::LINK_WORDS);
         let at = |bytes: usize| bytes / WORD_BYTES;
         assert_eq!(at(offset_of!(CpuFigures, llc_misses)), 3);

@@ -2,7 +2,7 @@
 //! (`numasim-ctl zero`): what it shows is what was counted since then. Levels (delays, occupancy)
 //! stay as they are.
 
-use crate::figures::{ClassFigures, Snapshot};
+use crate::figures::{ClassFigures, Snapshot, ThreadFigures};
 use crate::row::{Row, less};
 use std::collections::BTreeMap;
 
@@ -25,6 +25,16 @@ impl Snapshot {
             links: links.collect::<BTreeMap<_, _>>(),
             classes: classes.collect(),
         }
+    }
+}
+
+impl ThreadFigures {
+    /// What each thread counted after `before`, in which threads are ascending by number; of one
+    /// that was not there, all that it has counted.
+    #[must_use]
+    pub fn since(now: &[Self], before: &[Self]) -> Vec<Self> {
+        let old = |tid: u64| before.binary_search_by_key(&tid, |thread| thread.tid).ok().and_then(|at| before.get(at));
+        now.iter().map(|thread| Row::since(thread, &old(thread.tid).copied().unwrap_or_default())).collect()
     }
 }
 
@@ -60,5 +70,12 @@ mod tests {
         assert_eq!((between.time_ns, between.cpus[0].instructions, between.classes[0][0].occupancy), (500, 50, 64));
         assert_eq!(at(30, 0, 900).since(&at(100, 0, 400)).cpus[0].instructions, 30);
         assert_eq!(at(30, 0, 900).since(&Snapshot::default()).cpus[0].instructions, 30, "nothing was read before");
+    }
+
+    #[test]
+    fn a_thread_is_found_by_its_number_and_keeps_number_and_name() {
+        let thread = |tid, instructions| ThreadFigures { tid, name: [b'x'; 16], instructions, ..Default::default() };
+        let between = ThreadFigures::since(&[thread(3, 9), thread(7, 50)], &[thread(7, 20)]);
+        assert_eq!(between, [thread(3, 9), thread(7, 30)]);
     }
 }

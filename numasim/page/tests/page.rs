@@ -6,7 +6,7 @@
 use numasim_page::layout::{self, PAGE_BYTES};
 use numasim_page::{
     ClassFigures, CpuFigures, Guest, Header, Host, LinkFigures, LlcFigures, Mapping, Memory, NodeFigures, PageError,
-    Place, Refusal, Snapshot, Words,
+    Place, Refusal, Snapshot, Switches, ThreadFigures, Words,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -92,6 +92,53 @@ fn what_is_published_is_what_is_read() {
     let before = guest.sequence();
     host.publish(&snapshot(4));
     assert_eq!(guest.sequence() - before, 2);
+}
+
+/// Every figure has a value of its own.
+fn thread(tid: u64) -> ThreadFigures {
+    let base = tid * 10;
+    ThreadFigures {
+        tid,
+        name: *b"a name of 16 ch.",
+        instructions: base,
+        cycles: base + 1,
+        llc_references: base + 2,
+        llc_misses: base + 3,
+        bytes_read: base + 4,
+        bytes_written: base + 5,
+        stall_ps: base + 6,
+    }
+}
+
+#[test]
+fn threads_are_read_one_by_one_and_free_places_are_no_threads() {
+    let page = Memory::default();
+    let mut host = Host::initialise(&page, header()).unwrap();
+    let guest = Guest::open(&page).unwrap();
+    assert_eq!((guest.counts_threads(), guest.threads().unwrap()), (false, Vec::new()));
+    host.publish_threads(&[thread(9), thread(4)]);
+    assert_eq!((guest.counts_threads(), guest.threads().unwrap()), (true, vec![thread(4), thread(9)]));
+    host.publish_threads(&[ThreadFigures::default(), thread(4), thread(5)]);
+    assert_eq!(guest.threads().unwrap(), [thread(4), thread(5)], "thread 9 is forgotten");
+    let (nine, four) = (layout::thread(0), layout::thread(1));
+    assert_eq!((page.load(nine), page.load(four)), (4, 2), "thread 4 had counted nothing and was left alone");
+    host.publish_threads(&[]);
+    assert_eq!(guest.threads().unwrap(), []);
+
+    page.store(layout::THREADS, u64::MAX);
+    assert_eq!(guest.threads().unwrap(), [], "no page has more than its places");
+    page.store(four, 7);
+    assert!(matches!(guest.threads(), Err(PageError::Torn { sequence: 7, .. })), "a plugin that ended while it wrote");
+}
+
+#[test]
+fn a_guest_says_how_its_kernel_switches_threads() {
+    let page = Memory::default();
+    let host = Host::initialise(&page, header()).unwrap();
+    assert_eq!(host.switches(), None);
+    let said = Switches { address: 0xffff_ffff_8100_1000, id: 2464, name: 3008 };
+    Guest::open(&page).unwrap().tell_switches(&said);
+    assert_eq!(host.switches(), Some(said));
 }
 
 #[test]
@@ -211,7 +258,7 @@ fn broken_pages_are_told_as_what_they_are() {
     };
     let cases: [(Damage, &str); 6] = [
         (|page| page.store(layout::MAGIC, u64::MAX), "no numasim page: word 0 is 0xffffffffffffffff"),
-        (|page| page.store(layout::PAGE_VERSION, 7), "version 7, and this program knows version 2"),
+        (|page| page.store(layout::PAGE_VERSION, 7), "version 7, and this program knows version 3"),
         (|page| page.store(layout::CPUS, 257), "257 CPUs"),
         (|page| page.store(layout::LLCS, 0), "0 last-level caches"),
         (|page| page.store(layout::WAYS + 1, 65), "65 ways"),
@@ -245,7 +292,7 @@ fn a_file_is_shared_between_mappings() {
     guest.commit();
     assert_eq!(host.take_wishes().unwrap().classes[0], 1);
     // Little-endian, as any other reader of the file expects it.
-    assert_eq!(&fs::read(&path).unwrap()[..16], b"NUMASIM\0\x02\0\0\0\0\0\0\0");
+    assert_eq!(&fs::read(&path).unwrap()[..16], b"NUMASIM\0\x03\0\0\0\0\0\0\0");
     let again = Mapping::create(&path).unwrap();
     assert_eq!(again.load(layout::MAGIC), layout::MAGIC_VALUE, "what is there is kept");
     assert_eq!(again.load(layout::WORDS), 0, "beyond the page");
@@ -258,7 +305,7 @@ fn files_that_cannot_be_a_page_are_told() {
     let small = folder.path().join("small");
     fs::write(&small, [0; 4096]).unwrap();
     let said = Mapping::file(&small).unwrap_err().to_string();
-    assert!(said.contains("4096 bytes") && said.contains("size=64K"), "{said}");
+    assert!(said.contains("4096 bytes") && said.contains("size=256K"), "{said}");
     let said = Mapping::file(&folder.path().join("none")).unwrap_err().to_string();
     assert!(said.contains("none: cannot open it") && said.contains("mem-path"), "{said}");
     let said = Mapping::create(&folder.path().join("no/such")).unwrap_err().to_string();

@@ -149,6 +149,11 @@ pub unsafe extern "C" fn on_space(_index: c_uint, register: *mut c_void) {
     });
 }
 
+/// The kernel switches to another thread.
+pub unsafe extern "C" fn on_switch(_index: c_uint, _data: *mut c_void) {
+    world::with(World::goes_on_with);
+}
+
 pub unsafe extern "C" fn on_call(_index: c_uint, _data: *mut c_void) {
     world::with(World::calls_kernel);
 }

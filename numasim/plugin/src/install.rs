@@ -5,7 +5,8 @@
 use crate::arguments::Arguments;
 use crate::caches;
 use crate::callbacks::{
-    on_call, on_fence, on_flush, on_halt, on_pause, on_prefetch, on_repeat, on_space, on_traced, on_translation,
+    on_call, on_fence, on_flush, on_halt, on_pause, on_prefetch, on_repeat, on_space, on_switch, on_traced,
+    on_translation,
 };
 use crate::entries::{
     numasim_on_atomic, numasim_on_count, numasim_on_counter, numasim_on_execution, numasim_on_load, numasim_on_step,
@@ -141,6 +142,9 @@ unsafe extern "C" fn on_block(_id: Id, block: *mut Block) {
             }
         }
         special(*instruction, code, count - at, modelling);
+        if world::with(|world| world.is_switch(code.at)).unwrap_or(false) {
+            on(*instruction, on_switch, qemu::READS_REGISTERS, 0);
+        }
     }
 }
 

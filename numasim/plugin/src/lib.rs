@@ -26,6 +26,7 @@ mod flush;
 mod idle;
 mod install;
 mod leave;
+mod memory;
 mod qemu;
 mod recent;
 mod running;

@@ -92,6 +92,7 @@ unsafe extern "C" {
     pub fn qemu_plugin_update_ns(handle: *const c_void, time: i64);
     pub fn qemu_plugin_get_registers() -> *mut Array;
     pub fn qemu_plugin_read_register(handle: *mut c_void, into: *mut Array) -> c_int;
+    pub fn qemu_plugin_read_memory_vaddr(address: u64, into: *mut Array, length: usize) -> bool;
 
     // GLib, which QEMU is linked with.
     pub fn g_byte_array_new() -> *mut Array;
@@ -120,6 +121,7 @@ std::arch::global_asm!(
     ".weak qemu_plugin_update_ns",
     ".weak qemu_plugin_get_registers",
     ".weak qemu_plugin_read_register",
+    ".weak qemu_plugin_read_memory_vaddr",
     ".weak g_byte_array_new",
     ".weak g_array_free",
 );

@@ -8,6 +8,7 @@ mod meet;
 mod overlap;
 mod pace;
 mod publish;
+mod threads;
 mod trace;
 
 use crate::arguments::Arguments;
@@ -18,7 +19,8 @@ use crate::translations::Translations;
 use crate::{leave, qemu, recent};
 use clock::{ASKED, BASE};
 use numasim_model::flow::Block;
-use numasim_model::{Apart, Core, Machine, Shared, Spaces, Spec, Turn, Windows};
+use numasim_model::{Apart, Core, Machine, Shared, Spaces, Spec, Threads, Turn, Windows};
+use numasim_page::Switches;
 use publish::Page;
 use std::cell::{Cell, UnsafeCell};
 use std::collections::HashSet;
@@ -62,6 +64,9 @@ pub struct World {
     /// and what lines it has flushed (pace.rs).
     spaces: Spaces,
     apart: Apart,
+    /// How the guest's kernel switches threads, where it has said so, and what threads did.
+    switches: Option<Switches>,
+    threads: Option<Threads>,
     swift: bool,
     scale: u64,
     flushed: HashSet<u64>,
@@ -130,6 +135,8 @@ impl World {
             programs: whole(instruction),
             spaces: Spaces::new(cpus),
             apart: Apart::new(cpus),
+            switches: None,
+            threads: None,
             swift: false,
             scale: whole(spec.time_scale).max(1),
             flushed: HashSet::new(),
@@ -154,6 +161,7 @@ impl World {
         recent::sets(if self.spec.private.hit_ns > 0.0 { 1 } else { self.private_sets() });
         self.windows.set_length(WINDOW);
         steady::stop();
+        self.counts_threads();
         self.zero();
     }
 
@@ -273,6 +281,7 @@ impl World {
     /// Writes the page.
     pub fn publish(&mut self) {
         self.count_found();
+        self.adds_up();
         self.with_page(|page, world| page.write(world));
     }
 
@@ -328,6 +337,7 @@ impl World {
         self.machine.reset_counters();
         self.instructions.fill(Cell::new(0));
         self.apart.zero();
+        self.zero_threads();
         self.ran.fill(0);
         self.count_found();
         self.again.fill(0);

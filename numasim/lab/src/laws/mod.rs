@@ -26,6 +26,7 @@ pub mod speed;
 pub mod table;
 #[cfg(test)]
 mod test_kit;
+mod threads;
 mod translation;
 
 pub use judge_repeat::repeatability;
@@ -42,7 +43,7 @@ type Plan = fn(&Spec, &Places) -> Vec<Step>;
 type Judge = fn(&Spec, &Places, &Readings) -> Vec<Row>;
 
 /// The laws by name, in the order of the table.
-pub const LAWS: [&str; 17] = [
+pub const LAWS: [&str; 18] = [
     "latency",
     "cache",
     "bandwidth",
@@ -59,6 +60,7 @@ pub const LAWS: [&str; 17] = [
     "copy-sizes",
     "translation",
     "daemon",
+    "threads",
     "repeatability",
 ];
 
@@ -69,7 +71,7 @@ pub const MORE: [&str; 1] = ["copy-sizes"];
 #[must_use]
 pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<Step> {
     let Ok(places) = Places::of(spec) else { return Vec::new() };
-    let others: [(&str, Plan); 8] = [
+    let others: [(&str, Plan); 9] = [
         ("overlap", lines::overlap_steps),
         ("coherence", lines::coherence_steps),
         ("clocks", meet::clock_steps),
@@ -78,6 +80,7 @@ pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<Step> {
         ("copy-sizes", copies::more_steps),
         ("translation", translation::steps),
         ("daemon", daemon::steps),
+        ("threads", threads::steps),
     ];
     let mut steps = plan::steps(spec, &wanted);
     // Other sizes are compared with what a line of the law of copies costs.
@@ -93,7 +96,7 @@ pub fn judge(spec: &Spec, readings: &Readings, wanted: impl Fn(&str) -> bool) ->
         Ok(places) => places,
         Err(why) => return vec![Row::fails("machine", "can be measured", why)],
     };
-    let all: [(&str, Judge); 16] = [
+    let all: [(&str, Judge); 17] = [
         ("latency", judge_latency::latency),
         ("cache", judge_latency::cache),
         ("bandwidth", judge_bandwidth::bandwidth),
@@ -110,6 +113,7 @@ pub fn judge(spec: &Spec, readings: &Readings, wanted: impl Fn(&str) -> bool) ->
         ("copy-sizes", copies::more),
         ("translation", translation::translation),
         ("daemon", daemon::daemon),
+        ("threads", threads::threads),
     ];
     all.into_iter().filter(|(name, _)| wanted(name)).flat_map(|(_, judge)| judge(spec, &places, readings)).collect()
 }

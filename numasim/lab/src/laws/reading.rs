@@ -1,6 +1,7 @@
-//! What the guest reported: `@look LABEL JSON` from `numasim-counters --json`, `@line NAME JSON`
-//! from a program, `@failed NAME why`, `@mark WORD`, and `@end` when all was done. Pure: text in,
-//! values out; a line that cannot be read is a problem that is reported.
+//! What the guest reported: `@look LABEL JSON` from `numasim-counters --json`,
+//! `@threads LABEL JSON` from the same with `--threads`, `@line NAME JSON` from a program,
+//! `@failed NAME why`, `@mark WORD`, and `@end` when all was done. Pure: text in, values out; a
+//! line that cannot be read is a problem that is reported.
 
 use numasim_guest::counters::{Counters, Cpu, Node};
 use serde::Deserialize;
@@ -12,6 +13,8 @@ use std::collections::BTreeMap;
 pub struct Readings {
     /// by label; several where it was watched
     pub looks: BTreeMap<String, Vec<Counters>>,
+    /// by label, of looks at threads, too
+    pub threads: BTreeMap<String, Vec<Thread>>,
     /// by program
     pub lines: BTreeMap<String, Value>,
     /// looks as they were reported, for comparison
@@ -20,6 +23,19 @@ pub struct Readings {
     pub problems: Vec<String>,
     /// whether the guest came to its end
     pub ended: bool,
+}
+
+/// A thread of a look; counts only grow.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Thread {
+    /// Its number.
+    pub tid: u64,
+    /// Its name.
+    pub name: String,
+    /// Instructions executed.
+    pub instructions: u64,
+    /// Accesses that left a last-level cache.
+    pub llc_misses: u64,
 }
 
 impl Readings {
@@ -32,6 +48,10 @@ impl Readings {
             let (kind, name, rest) = (words.next(), words.next().unwrap_or(""), words.next().unwrap_or(""));
             match kind {
                 Some("@look") => all.look(name, rest),
+                Some("@threads") => {
+                    all.look(name, rest);
+                    all.look_at_threads(name, rest);
+                }
                 Some("@line") => all.line(name, rest),
                 Some("@failed") => all.problems.push(format!("{name}: {rest}")),
                 Some("@mark") => {}
@@ -53,6 +73,13 @@ impl Readings {
         }
     }
 
+    /// A text that is none is a problem of the look.
+    fn look_at_threads(&mut self, label: &str, text: &str) {
+        let value = serde_json::from_str::<Value>(text).ok();
+        let threads = value.and_then(|value| Vec::deserialize(value.get("threads")?).ok());
+        threads.map(|threads| self.threads.insert(label.to_owned(), threads));
+    }
+
     fn line(&mut self, name: &str, text: &str) {
         match serde_json::from_str::<Value>(text) {
             Ok(value) => {
@@ -72,6 +99,15 @@ impl Readings {
             .get(label)
             .and_then(|looks| looks.first())
             .ok_or_else(|| format!("the guest reported no look `{label}`"))
+    }
+
+    /// The threads of a look.
+    ///
+    /// # Errors
+    /// There is none, or it has no threads.
+    pub fn threads(&self, label: &str) -> Result<&[Thread], String> {
+        let threads = self.threads.get(label).map(Vec::as_slice).filter(|threads| !threads.is_empty());
+        threads.ok_or_else(|| format!("the guest reported no threads under `{label}`: nothing is counted by thread"))
     }
 
     /// What was counted between the looks `NAME` and `NAME.end`.

@@ -35,6 +35,8 @@ pub enum Step {
     Stop(String),
     /// Prints what the page says, under a label.
     Look(String),
+    /// Prints what the page says, and of threads, too, under a label.
+    LookAtThreads(String),
     /// Prints what the page says again and again, under a label, until [`Step::Unwatch`].
     Watch(String),
     /// Ends the watch.
@@ -84,6 +86,7 @@ finish() {
 }
 stop() { eval "kill -TERM \$pid_$1"; await "$1"; }
 look() { numasim-ctl publish; echo "@look $1 $(numasim-counters --json 2>&1)"; }
+threads() { numasim-ctl publish; echo "@threads $1 $(numasim-counters --json --threads 2>&1)"; }
 ways() { numasim-ways "$@" 2> ways.err || failed ways "$*"; }
 "#;
 
@@ -109,6 +112,7 @@ fn line(text: &mut String, step: &Step) {
         Step::Finish(name) => writeln!(text, "finish {name}"),
         Step::Stop(name) => writeln!(text, "stop {name}"),
         Step::Look(label) => writeln!(text, "look {label}"),
+        Step::LookAtThreads(label) => writeln!(text, "threads {label}"),
         Step::Watch(label) => {
             writeln!(text, "numasim-counters --json --watch {WATCH_SECONDS} > watch.out & watch=$!; watched={label}")
         }

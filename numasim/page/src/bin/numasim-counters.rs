@@ -1,12 +1,13 @@
-//! `numasim-counters [FILE] [--json] [--watch SECONDS]`: the page of the guest that it runs in, or
-//! of a file, once as a table or as JSON, or what was counted in each interval. It reads and never
-//! writes.
+//! `numasim-counters [FILE] [--json] [--threads] [--watch SECONDS]`: the page of the guest that it
+//! runs in, or of a file, once as a table or as JSON, or what was counted in each interval. It
+//! reads and never writes.
 
 #![forbid(unsafe_code)]
 
 use clap::Parser;
 use numasim_page::{
     ClassFigures, CpuFigures, Guest, Header, LinkFigures, LlcFigures, Mapping, NodeFigures, PageError, Place, Snapshot,
+    ThreadFigures,
 };
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Print what numasim's plugin counts: CPUs, memory controllers, links, classes of service.
+/// Print what numasim's plugin counts: CPUs, threads, memory controllers, links, way classes.
 #[derive(Parser)]
 #[command(name = "numasim-counters", version)]
 struct Args {
@@ -24,6 +25,9 @@ struct Args {
     /// Print JSON, one object a line.
     #[arg(long)]
     json: bool,
+    /// Print what threads did, too: of all that have run, unless they are more than 2,048.
+    #[arg(long)]
+    threads: bool,
     /// Print what was counted, again after each interval of this many seconds.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     watch: Option<Duration>,
@@ -57,29 +61,31 @@ enum Failure {
 fn run(args: &Args) -> Result<(), Failure> {
     let guest = Guest::open(args.file.as_deref().map_or_else(Mapping::device, Mapping::file)?)?;
     let header = guest.check()?;
-    let Some(interval) = args.watch else { return print(&header, &guest.snapshot()?, args.json) };
-    let mut before = guest.snapshot()?;
+    let threads = || if args.threads { guest.threads() } else { Ok(Vec::new()) };
+    let Some(interval) = args.watch else { return print(&header, &guest.snapshot()?, &threads()?, args.json) };
+    let mut before = (guest.snapshot()?, threads()?);
     loop {
         std::thread::sleep(interval);
         guest.check()?;
-        let now = guest.snapshot()?;
-        print(&header, &now.since(&before), args.json)?;
+        let now = (guest.snapshot()?, threads()?);
+        print(&header, &now.0.since(&before.0), &ThreadFigures::since(&now.1, &before.1), args.json)?;
         before = now;
     }
 }
 
-fn print(header: &Header, snapshot: &Snapshot, as_json: bool) -> Result<(), Failure> {
-    let text = if as_json { to_json(header, snapshot).to_string() } else { table(header, snapshot) };
+fn print(header: &Header, snapshot: &Snapshot, shown: &[ThreadFigures], as_json: bool) -> Result<(), Failure> {
+    let text = if as_json { to_json(header, snapshot, shown).to_string() } else { table(header, snapshot, shown) };
     let mut out = io::stdout().lock();
     writeln!(out, "{text}").and_then(|()| out.flush()).map_err(Failure::Output)
 }
 
-fn table(header: &Header, snapshot: &Snapshot) -> String {
+fn table(header: &Header, snapshot: &Snapshot, shown: &[ThreadFigures]) -> String {
     let mut text = heading(header, snapshot);
     cpus(&mut text, header, snapshot);
     nodes(&mut text, header, snapshot);
     links(&mut text, snapshot);
     classes(&mut text, snapshot);
+    threads(&mut text, shown);
     text.truncate(text.trim_end().len());
     text
 }
@@ -164,13 +170,38 @@ fn classes(text: &mut String, snapshot: &Snapshot) {
     }
 }
 
+/// Threads that have executed nothing are left out.
+fn threads(text: &mut String, threads: &[ThreadFigures]) {
+    let ran: Vec<_> = threads.iter().filter(|thread| thread.instructions > 0).collect();
+    if !ran.is_empty() {
+        let _ = writeln!(
+            text,
+            "{:>7} {:<16} {:>15} {:>15} {:>13} {:>13} {:>13}",
+            "thread", "name", "instructions", "cycles", "references", "misses", "bytes"
+        );
+    }
+    for thread in ran {
+        let _ = writeln!(
+            text,
+            "{:>7} {:<16} {:>15} {:>15} {:>13} {:>13} {:>13}",
+            thread.tid,
+            thread.name(),
+            thread.instructions,
+            thread.cycles,
+            thread.llc_references,
+            thread.llc_misses,
+            thread.bytes_read.saturating_add(thread.bytes_written)
+        );
+    }
+}
+
 /// Whole per cent, rounded down; `-` of nothing.
 fn percent(part: u64, whole: u64) -> String {
     let share = u128::from(part) * 100;
     share.checked_div(u128::from(whole)).map_or_else(|| "-".to_owned(), |share| format!("{share} %"))
 }
 
-fn to_json(header: &Header, snapshot: &Snapshot) -> Value {
+fn to_json(header: &Header, snapshot: &Snapshot, shown: &[ThreadFigures]) -> Value {
     let cpus = header.cpus.iter().zip(&snapshot.cpus).enumerate();
     let nodes = snapshot.nodes.iter().enumerate();
     let llcs = header.llcs.iter().zip(&snapshot.classes).enumerate();
@@ -186,7 +217,20 @@ fn to_json(header: &Header, snapshot: &Snapshot) -> Value {
     let llc = |(at, (llc, classes)): (usize, (&LlcFigures, &Vec<ClassFigures>))| {
         joined([json!({"llc": at}), json!(llc), json!({"classes": classes})])
     };
-    json!({
+    let thread = |thread: &ThreadFigures| {
+        json!({
+            "tid": thread.tid,
+            "name": thread.name(),
+            "instructions": thread.instructions,
+            "cycles": thread.cycles,
+            "llc_references": thread.llc_references,
+            "llc_misses": thread.llc_misses,
+            "bytes_read": thread.bytes_read,
+            "bytes_written": thread.bytes_written,
+            "stall_ps": thread.stall_ps,
+        })
+    };
+    let mut whole = json!({
         "time_ns": snapshot.time_ns,
         "modelling": snapshot.modelling,
         "clock_khz": header.clock_khz,
@@ -197,7 +241,11 @@ fn to_json(header: &Header, snapshot: &Snapshot) -> Value {
         "nodes": nodes.map(node).collect::<Value>(),
         "links": snapshot.links.iter().map(link).collect::<Value>(),
         "llcs": llcs.map(llc).collect::<Value>(),
-    })
+    });
+    if !shown.is_empty() {
+        whole["threads"] = shown.iter().map(thread).collect();
+    }
+    whole
 }
 
 /// One object with the members of several; of two members of a name the later one.

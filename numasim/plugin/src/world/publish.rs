@@ -3,10 +3,10 @@
 
 use crate::error;
 use crate::world::{World, whole};
-use numasim_model::{CpuCounters, Spec};
+use numasim_model::{CpuCounters, Ran, Spec, Threads};
 use numasim_page::{
     ClassFigures, CpuFigures, Header, Host, LinkFigures, LlcFigures, Mapping, NodeFigures, Place, Refusal, Snapshot,
-    Wishes,
+    Switches, ThreadFigures, Wishes,
 };
 use std::path::Path;
 
@@ -39,6 +39,7 @@ impl Page {
         self.count(world);
         let snapshot = snapshot(world, self);
         self.host.publish(&snapshot);
+        self.host.publish_threads(&thread_figures(world));
     }
 
     /// Traffic since the last writing goes to the classes that the CPUs have had.
@@ -57,6 +58,11 @@ impl Page {
     pub fn zero(&mut self) {
         self.moved.fill((0, 0));
         self.traffic.iter_mut().for_each(|classes| classes.fill((0, 0)));
+    }
+
+    /// How the guest's kernel switches threads, if it has said so.
+    pub fn switches(&self) -> Option<Switches> {
+        self.host.switches()
     }
 
     /// What the guest wants changed.
@@ -164,6 +170,21 @@ fn class_figures(world: &World, page: &Page) -> Vec<Vec<ClassFigures>> {
         classes.iter().enumerate().map(|(class, sum)| figures(llc, class, *sum)).collect()
     };
     page.traffic.iter().enumerate().map(of).collect()
+}
+
+fn thread_figures(world: &World) -> Vec<ThreadFigures> {
+    let figures = |ran: &Ran| ThreadFigures {
+        tid: u64::from(ran.thread),
+        name: ran.name,
+        instructions: ran.counts.instructions,
+        cycles: ran.counts.ran_ps / world.cycle,
+        llc_references: ran.counts.references,
+        llc_misses: ran.counts.misses,
+        bytes_read: ran.counts.bytes_read,
+        bytes_written: ran.counts.bytes_written,
+        stall_ps: ran.counts.stall_ps,
+    };
+    world.threads.iter().flat_map(Threads::all).map(figures).collect()
 }
 
 fn cpu_figures(world: &World, cpu: usize) -> CpuFigures {

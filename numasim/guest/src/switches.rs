@@ -1,0 +1,168 @@
+//! How the kernel of this guest switches threads, for the plugin, which then counts by thread: the
+//! address of the function that does it, and where in the kernel's description of a thread its
+//! number and name are. The kernel says both itself: `/proc/kallsyms`, and the BPF Type Format of
+//! its own types (`/sys/kernel/btf/vmlinux`; Documentation/bpf/btf.rst). One of these types is
+//! looked up, so they are walked where they lie: a library would build all of them first, on a CPU
+//! of the guest.
+
+use numasim_page::Switches;
+
+const SYMBOLS: &str = "/proc/kallsyms";
+const TYPES: &str = "/sys/kernel/btf/vmlinux";
+
+/// Called with the thread that goes and the one that comes (arch/x86/entry/entry_64.S).
+const FUNCTION: &str = "__switch_to_asm";
+/// The kernel's description of a thread, its number and its name (include/linux/sched.h).
+const THREAD: &str = "task_struct";
+const NUMBER: &str = "pid";
+const NAME: &str = "comm";
+
+/// What this kernel says; `None` where it does not: nothing is counted by thread then.
+pub fn of_this_kernel() -> Option<Switches> {
+    let address = function(&std::fs::read_to_string(SYMBOLS).ok()?)?;
+    let [id, name] = members(&std::fs::read(TYPES).ok()?)?;
+    Some(Switches { address, id, name })
+}
+
+/// `ffffffff81e02000 T __switch_to_asm`; addresses are zero for who may not see them.
+fn function(symbols: &str) -> Option<u64> {
+    let line = symbols.lines().find(|line| line.split_whitespace().nth(2) == Some(FUNCTION))?;
+    let address = u64::from_str_radix(line.split_whitespace().next()?, 16).ok()?;
+    (address != 0).then_some(address)
+}
+
+/// Where the two members are, in bytes.
+fn members(types: &[u8]) -> Option<[u64; 2]> {
+    let types = Types::of(types)?;
+    let members = types.members(THREAD)?;
+    let of = |name: &str| members.iter().find(|(member, _)| *member == name).map(|(_, at)| *at);
+    Some([of(NUMBER)?, of(NAME)?])
+}
+
+/// The sections of BTF.
+struct Types<'a> {
+    types: &'a [u8],
+    names: &'a [u8],
+}
+
+const MAGIC: u16 = 0xeb9f;
+/// Bytes of a type without what follows it, and of a member of a structure.
+const TYPE: usize = 12;
+const MEMBER: usize = 12;
+const STRUCTURE: u32 = 4;
+
+impl<'a> Types<'a> {
+    /// Header: magic, version and flags, its length, then offset and length of types and of names,
+    /// counted from its end.
+    fn of(bytes: &'a [u8]) -> Option<Self> {
+        let magic = bytes.first_chunk().map(|magic| u16::from_le_bytes(*magic));
+        let section = |at| {
+            let from = word(bytes, 4)?.checked_add(word(bytes, at)?)?;
+            bytes.get(index(from)?..)?.get(..index(word(bytes, at + 4)?)?)
+        };
+        (magic == Some(MAGIC)).then_some(Self { types: section(8)?, names: section(16)? })
+    }
+
+    /// The members of a structure by name, and the byte at which each begins.
+    fn members(&self, structure: &str) -> Option<Vec<(&'a str, u64)>> {
+        let mut rest = self.types;
+        loop {
+            let (name, info) = (word(rest, 0)?, word(rest, 4)?);
+            let (kind, count) = (info >> 24 & 0x1f, index(info & 0xffff)?);
+            let size = TYPE + follows(kind, count)?;
+            if kind == STRUCTURE && self.name(name) == Some(structure) {
+                let all = rest.get(TYPE..size)?.chunks_exact(MEMBER);
+                // With the kind's flag, the upper byte of an offset is the size of a bit field.
+                let bits = if info >> 31 == 1 { 0x00ff_ffff } else { u32::MAX };
+                return all
+                    .map(|member| Some((self.name(word(member, 0)?)?, u64::from(word(member, 8)? & bits) / 8)))
+                    .collect();
+            }
+            rest = rest.get(size..)?;
+        }
+    }
+
+    fn name(&self, at: u32) -> Option<&'a str> {
+        let rest = self.names.get(index(at)?..)?;
+        str::from_utf8(rest.split(|byte| *byte == 0).next()?).ok()
+    }
+}
+
+/// Bytes that follow a type of a kind, with its number of members, parameters or values; `None`: a
+/// kind that this does not know, behind which nothing can be found.
+fn follows(kind: u32, count: usize) -> Option<usize> {
+    match kind {
+        // Pointer, forward, typedef, volatile, const, restrict, function, float, type tag.
+        2 | 7..=12 | 16 | 18 => Some(0),
+        // Integer, variable, declaration tag.
+        1 | 14 | 17 => Some(4),
+        // Array.
+        3 => Some(12),
+        // Enumeration, prototype of a function.
+        6 | 13 => Some(8 * count),
+        // Structure, union, section, enumeration of 64 bits.
+        STRUCTURE | 5 | 15 | 19 => Some(MEMBER * count),
+        _ => None,
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|word| u32::from_le_bytes(*word))
+}
+
+fn index(word: u32) -> Option<usize> {
+    usize::try_from(word).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: &[u8] = b"\0int\0task_struct\0comm\0pid\0flags\0";
+
+    /// An integer; another structure of no members; the structure, with a bit field of 3 bits at
+    /// bit 32, its name at byte 3008 and its number at byte 2464.
+    fn types() -> Vec<u32> {
+        let structure = |flag: u32, members: u32| flag << 31 | STRUCTURE << 24 | members;
+        let mut words = vec![1, 1 << 24, 4, 0x0100_0020];
+        words.extend([1, structure(0, 0), 0]);
+        words.extend([5, structure(1, 3), 9000]);
+        words.extend([26, 1, 3 << 24 | 32]);
+        words.extend([17, 1, 3008 * 8]);
+        words.extend([22, 1, 2464 * 8]);
+        words
+    }
+
+    fn btf(types: &[u32]) -> Vec<u8> {
+        let types: Vec<u8> = types.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let (types_length, names_length) = (u32::try_from(types.len()).unwrap(), u32::try_from(NAMES.len()).unwrap());
+        let header = [u32::from(MAGIC) | 1 << 16, 24, 0, types_length, types_length, names_length];
+        header.iter().flat_map(|word| word.to_le_bytes()).chain(types).chain(NAMES.iter().copied()).collect()
+    }
+
+    #[test]
+    fn the_kernels_types_say_where_number_and_name_are() {
+        assert_eq!(members(&btf(&types())), Some([2464, 3008]));
+    }
+
+    #[test]
+    fn what_is_no_such_description_is_none() {
+        let whole = btf(&types());
+        for length in 0..whole.len() {
+            assert_eq!(members(&whole[..length]), None, "{length} bytes");
+        }
+        let mut other = whole.clone();
+        other[0] = 0;
+        assert_eq!(members(&other), None);
+        assert_eq!(members(&btf(&[1, 31 << 24, 0])), None, "a kind that nobody knows");
+        assert_eq!(members(&btf(&types()[..7])), None, "no such structure");
+    }
+
+    #[test]
+    fn the_functions_address_is_found_unless_it_is_hidden() {
+        let symbols = "ffffffff81e01000 T __switch_to\nffffffff81e02000 T __switch_to_asm\n";
+        assert_eq!(function(symbols), Some(0xffff_ffff_81e0_2000));
+        assert_eq!(function("0000000000000000 T __switch_to_asm\n"), None);
+        assert_eq!(function("ffffffff81e01000 T __switch_to\n"), None);
+    }
+}

@@ -1,0 +1,185 @@
+//! What threads did, on whatever CPUs they ran. It is told at each switch which thread a CPU goes
+//! on with and what the CPU has counted by then; the difference belongs to the thread that ran,
+//! the kernel on its behalf and interrupts included, as a kernel's own counters of threads
+//! (`perf_event_open(2)`) have it.
+//!
+//! It refuses to know how a switch is noticed.
+
+use std::collections::BTreeMap;
+
+/// What is counted, of a CPU in all or of a thread. All cumulative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Instructions executed.
+    pub instructions: u64,
+    /// Picoseconds in which it ran, waiting for memory included.
+    pub ran_ps: u64,
+    /// LLC references.
+    pub references: u64,
+    /// LLC misses.
+    pub misses: u64,
+    /// Bytes that misses fetched.
+    pub bytes_read: u64,
+    /// Bytes that went back to memory.
+    pub bytes_written: u64,
+    /// Picoseconds in which it waited for memory.
+    pub stall_ps: u64,
+}
+
+impl Counts {
+    /// With what came to another one between two readings; nothing where it ran backwards.
+    fn plus(self, now: Self, before: Self) -> Self {
+        let sum = |own: u64, now: u64, before: u64| own + now.saturating_sub(before);
+        Self {
+            instructions: sum(self.instructions, now.instructions, before.instructions),
+            ran_ps: sum(self.ran_ps, now.ran_ps, before.ran_ps),
+            references: sum(self.references, now.references, before.references),
+            misses: sum(self.misses, now.misses, before.misses),
+            bytes_read: sum(self.bytes_read, now.bytes_read, before.bytes_read),
+            bytes_written: sum(self.bytes_written, now.bytes_written, before.bytes_written),
+            stall_ps: sum(self.stall_ps, now.stall_ps, before.stall_ps),
+        }
+    }
+}
+
+/// A thread that has run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ran {
+    /// Its number.
+    pub thread: u32,
+    /// Its name when it last began to run, as the kernel has it; the rest zero.
+    pub name: [u8; 16],
+    /// What it did.
+    pub counts: Counts,
+    /// The number of the switch that it ran in last.
+    last: u64,
+}
+
+/// Who runs on a CPU, and what the CPU had counted when that was last added up.
+#[derive(Clone, Copy, Debug, Default)]
+struct Now {
+    thread: Option<u32>,
+    from: Counts,
+}
+
+/// Threads by number. Each has a place among those of all, which it keeps.
+#[derive(Clone, Debug)]
+pub struct Threads {
+    cpus: Vec<Now>,
+    places: BTreeMap<u32, usize>,
+    ran: Vec<Ran>,
+    most: usize,
+    switches: u64,
+}
+
+impl Threads {
+    /// Nobody has run. There are `most` places; where they are taken, the thread is forgotten that
+    /// has not run for longest.
+    #[must_use]
+    pub fn new(cpus: usize, most: usize) -> Self {
+        Self { cpus: vec![Now::default(); cpus], places: BTreeMap::new(), ran: Vec::new(), most, switches: 0 }
+    }
+
+    /// The CPU goes on with a thread, at what it has counted by now. Thread 0 is every CPU's own,
+    /// which runs when there is nothing to do, and is not counted.
+    pub fn switch(&mut self, cpu: usize, thread: u32, name: [u8; 16], counted: Counts) {
+        self.add_up(cpu, counted);
+        self.switches += 1;
+        self.cpus[cpu].thread = (thread != 0).then_some(thread);
+        if thread != 0 {
+            let place = self.places.get(&thread).copied().unwrap_or_else(|| self.place(thread));
+            let ran = &mut self.ran[place];
+            (ran.name, ran.last) = (name, self.switches);
+        }
+    }
+
+    /// Whoever runs on the CPU gets what it has counted since this was last done.
+    pub fn add_up(&mut self, cpu: usize, counted: Counts) {
+        let now = &mut self.cpus[cpu];
+        if let Some(place) = now.thread.and_then(|thread| self.places.get(&thread)) {
+            let ran = &mut self.ran[*place];
+            ran.counts = ran.counts.plus(counted, now.from);
+        }
+        now.from = counted;
+    }
+
+    /// All counts are zero; `counted` is what a CPU's are at this moment.
+    pub fn zero(&mut self, counted: impl Fn(usize) -> Counts) {
+        self.ran.iter_mut().for_each(|ran| ran.counts = Counts::default());
+        self.cpus.iter_mut().enumerate().for_each(|(cpu, now)| now.from = counted(cpu));
+    }
+
+    /// All that have run and are not forgotten, by place.
+    #[must_use]
+    pub fn all(&self) -> &[Ran] {
+        &self.ran
+    }
+
+    /// A place for a thread that has none.
+    fn place(&mut self, thread: u32) -> usize {
+        let new = Ran { thread, ..Ran::default() };
+        let place = if self.ran.len() < self.most {
+            self.ran.push(new);
+            self.ran.len() - 1
+        } else {
+            let idle = self.ran.iter().enumerate().min_by_key(|(_, ran)| ran.last).map_or(0, |(place, _)| place);
+            self.places.remove(&self.ran[idle].thread);
+            self.ran[idle] = new;
+            idle
+        };
+        self.places.insert(thread, place);
+        place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAME: [u8; 16] = *b"chase\0\0\0\0\0\0\0\0\0\0\0";
+
+    fn at(instructions: u64) -> Counts {
+        Counts { instructions, misses: instructions / 10, ..Counts::default() }
+    }
+
+    fn instructions(threads: &Threads) -> Vec<(u32, u64)> {
+        threads.all().iter().map(|ran| (ran.thread, ran.counts.instructions)).collect()
+    }
+
+    /// Thread 7 executes 100 on CPU 0, and 40 on CPU 1, whose first 500 were of whoever ran before
+    /// anybody looked; thread 9 executes 30 in between.
+    #[test]
+    fn counts_go_with_the_thread_from_cpu_to_cpu() {
+        let mut threads = Threads::new(2, 10);
+        threads.switch(0, 7, NAME, at(1_000));
+        threads.switch(0, 9, NAME, at(1_100));
+        threads.switch(0, 0, [0; 16], at(1_130));
+        threads.switch(1, 7, NAME, at(500));
+        threads.add_up(1, at(520));
+        threads.add_up(1, at(540));
+        threads.add_up(0, at(5_000));
+        assert_eq!(instructions(&threads), [(7, 140), (9, 30)]);
+        let seven = threads.all()[0];
+        assert_eq!((seven.counts.misses, seven.name), (14, NAME));
+    }
+
+    #[test]
+    fn who_runs_when_counts_are_zeroed_goes_on_from_there() {
+        let mut threads = Threads::new(1, 10);
+        threads.switch(0, 7, NAME, at(0));
+        threads.add_up(0, at(80));
+        threads.zero(|_| at(0));
+        threads.add_up(0, at(5));
+        assert_eq!(instructions(&threads), [(7, 5)]);
+    }
+
+    #[test]
+    fn of_too_many_the_one_is_forgotten_that_has_not_run_for_longest() {
+        let mut threads = Threads::new(1, 2);
+        for (thread, now) in [(5, 0), (6, 10), (5, 20), (8, 30)] {
+            threads.switch(0, thread, NAME, at(now));
+        }
+        threads.add_up(0, at(31));
+        assert_eq!(instructions(&threads), [(5, 20), (8, 1)], "thread 8 has the place of thread 6");
+    }
+}

@@ -1,0 +1,66 @@
+//! Who runs: the guest says before modelling starts where its kernel switches threads
+//! (`numasim_page::Switches`), and each time that code begins the world is called, with the next
+//! thread's description in memory. So threads are counted as a kernel with counters counts them
+//! (`numasim_model::Threads`).
+
+use super::World;
+use crate::memory;
+use numasim_model::{Counts, Threads};
+use numasim_page::{NAME_BYTES, Switches, layout};
+
+/// The register of a function's second argument (System V ABI, x86-64), as numbered in encodings.
+const RSI: u8 = 6;
+
+impl World {
+    /// Threads are counted from now on, if the guest has said how.
+    pub(super) fn counts_threads(&mut self) {
+        self.switches = self.page.as_ref().and_then(super::Page::switches);
+        self.threads = self.switches.map(|_| Threads::new(self.ran.len(), layout::MAX_THREADS));
+    }
+
+    /// Whether the guest's kernel switches threads where this code begins.
+    pub fn is_switch(&self, address: u64) -> bool {
+        self.switches.is_some_and(|switches| switches.address == address)
+    }
+
+    /// The CPU switches to the thread that its second argument describes. One whose description
+    /// cannot be read is nobody's time, as the CPU's own thread is.
+    pub fn goes_on_with(&mut self) {
+        let Some(Switches { id, name, .. }) = self.switches else { return };
+        let next = self.pages.register(RSI).unwrap_or(0);
+        let number = memory::at::<4>(next.wrapping_add(id)).map_or(0, u32::from_le_bytes);
+        let name = memory::at::<NAME_BYTES>(next.wrapping_add(name)).unwrap_or_default();
+        let counted = self.counted(self.cpu);
+        if let Some(threads) = &mut self.threads {
+            threads.switch(self.cpu, number, name, counted);
+        }
+    }
+
+    /// What has been counted so far goes to those who run.
+    pub(super) fn adds_up(&mut self) {
+        let Some(mut threads) = self.threads.take() else { return };
+        (0..self.ran.len()).for_each(|cpu| threads.add_up(cpu, self.counted(cpu)));
+        self.threads = Some(threads);
+    }
+
+    /// All counts of threads are zero.
+    pub(super) fn zero_threads(&mut self) {
+        let Some(mut threads) = self.threads.take() else { return };
+        threads.zero(|cpu| self.counted(cpu));
+        self.threads = Some(threads);
+    }
+
+    /// What a CPU has counted in all.
+    fn counted(&self, cpu: usize) -> Counts {
+        let counters = self.machine.cpu_counters(cpu);
+        Counts {
+            instructions: self.instructions[cpu].get(),
+            ran_ps: self.windows.has_run(cpu),
+            references: counters.private_misses,
+            misses: counters.llc_misses,
+            bytes_read: counters.bytes_read,
+            bytes_written: counters.bytes_written,
+            stall_ps: counters.stall_ps,
+        }
+    }
+}
