@@ -51,6 +51,8 @@ pub struct Ran {
     pub name: [u8; 16],
     /// What it did.
     pub counts: Counts,
+    /// Its class of service; 0: its CPU's.
+    pub class: usize,
     /// The number of the switch that it ran in last.
     last: u64,
 }
@@ -109,6 +111,18 @@ impl Threads {
         self.cpus.iter_mut().enumerate().for_each(|(cpu, now)| now.from = counted(cpu));
     }
 
+    /// These threads have a class of service of their own, and no others.
+    pub fn set_classes(&mut self, class: impl Fn(u32) -> usize) {
+        self.ran.iter_mut().for_each(|ran| ran.class = class(ran.thread));
+    }
+
+    /// The class of who runs on a CPU, where it has one of its own.
+    #[must_use]
+    pub fn class_on(&self, cpu: usize) -> Option<usize> {
+        let place = self.places.get(&self.cpus[cpu].thread?)?;
+        Some(self.ran[*place].class).filter(|class| *class != 0)
+    }
+
     /// All that have run and are not forgotten, by place.
     #[must_use]
     pub fn all(&self) -> &[Ran] {
@@ -161,6 +175,18 @@ mod tests {
         assert_eq!(instructions(&threads), [(7, 140), (9, 30)]);
         let seven = threads.all()[0];
         assert_eq!((seven.counts.misses, seven.name), (14, NAME));
+    }
+
+    #[test]
+    fn a_class_goes_with_its_thread() {
+        let mut threads = Threads::new(2, 10);
+        threads.switch(0, 7, NAME, at(0));
+        threads.switch(1, 9, NAME, at(0));
+        threads.set_classes(|thread| if thread == 7 { 3 } else { 0 });
+        assert_eq!((threads.class_on(0), threads.class_on(1)), (Some(3), None));
+        threads.switch(0, 0, [0; 16], at(1));
+        threads.switch(1, 7, NAME, at(1));
+        assert_eq!((threads.class_on(0), threads.class_on(1)), (None, Some(3)));
     }
 
     #[test]

@@ -83,6 +83,12 @@ pub enum PageError {
     /// an impossible figure in the guest's request
     #[error("{0}")]
     Wish(#[from] Refusal),
+    /// no thread can have a class
+    #[error(
+        "nothing is known of threads: the plugin was not told how this kernel switches them, which takes \
+         /proc/kallsyms and /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF) before modelling starts"
+    )]
+    NoThreads,
     /// the plugin refused the guest's request
     #[error("the plugin refused generation {generation}: {why}")]
     Refused {

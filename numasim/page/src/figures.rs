@@ -201,14 +201,16 @@ pub struct ClassFigures {
     pub local_bytes: u64,
 }
 
-/// What the guest wants: a class of service for each CPU, and a way mask for each class of each
-/// last-level cache.
+/// What the guest wants: a class of service for each CPU and for some threads, and a way mask for
+/// each class of each last-level cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wishes {
     /// the number under which the guest will look for it
     pub generation: u64,
     /// by CPU
     pub classes: Vec<usize>,
+    /// by thread: those that have a class of their own, which their CPU has while they run
+    pub threads: BTreeMap<u64, usize>,
     /// by last-level cache, then class
     pub masks: Vec<Vec<u64>>,
 }

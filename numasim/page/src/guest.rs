@@ -10,6 +10,7 @@ use crate::limits::count;
 use crate::num::{index, word};
 use crate::row::Row;
 use crate::words::Words;
+use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -101,13 +102,16 @@ impl<W: Words> Guest<W> {
     /// # Errors
     /// [`PageError::Torn`] where a thread could not be read.
     pub fn threads(&self) -> Result<Vec<ThreadFigures>, PageError> {
-        // A word that says more than there can be is not believed.
-        let places = index(self.words.load(layout::THREADS)).min(layout::MAX_THREADS);
         let thread = |first| self.consistently(first, || ThreadFigures::read(&self.words, first + 1));
-        let all = (0..places).map(|at| thread(layout::thread(at))).collect::<Result<Vec<_>, _>>()?;
+        let all = (0..self.places()).map(|at| thread(layout::thread(at))).collect::<Result<Vec<_>, _>>()?;
         let mut threads: Vec<ThreadFigures> = all.into_iter().filter(|thread| thread.tid != 0).collect();
         threads.sort_by_key(|thread| thread.tid);
         Ok(threads)
+    }
+
+    /// Places of threads; a word that says more than there can be is not believed.
+    fn places(&self) -> usize {
+        index(self.words.load(layout::THREADS)).min(layout::MAX_THREADS)
     }
 
     /// Says how the kernel of this guest switches threads, so that the plugin counts by thread. It
@@ -136,6 +140,30 @@ impl<W: Words> Guest<W> {
         self.header.check_class(cpu, class)?;
         self.words.store(layout::CLASS + cpu, word(class));
         Ok(())
+    }
+
+    /// Requests a class of service of their own for these threads and no others; in force after
+    /// [`Self::commit`]. Whether anything differs from what was last requested. Threads that the
+    /// page does not have, such as those that have not run yet, are left out: request them again.
+    ///
+    /// # Errors
+    /// [`PageError::Wish`] where there is no such class, [`PageError::NoThreads`]: then nothing is
+    /// requested.
+    pub fn set_thread_classes(&self, classes: &BTreeMap<u64, usize>) -> Result<bool, PageError> {
+        classes.values().try_for_each(|class| self.header.check_class(0, *class))?;
+        if !self.counts_threads() && !classes.is_empty() {
+            return Err(PageError::NoThreads);
+        }
+        let mut changed = false;
+        for at in 0..self.places() {
+            let tid = self.words.load(layout::thread(at) + 1);
+            let wanted = classes.get(&tid).map_or(0, |class| word(*class) << 32 | tid);
+            if self.words.load(layout::class_of(at)) != wanted {
+                self.words.store(layout::class_of(at), wanted);
+                changed = true;
+            }
+        }
+        Ok(changed)
     }
 
     /// Requests the ways of a class of an LLC; in force after [`Self::commit`].

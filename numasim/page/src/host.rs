@@ -69,6 +69,9 @@ impl<W: Words> Host<W> {
         for (at, ((written, sequence), now)) in self.threads.iter_mut().zip(now).enumerate() {
             if *written != now {
                 let first = layout::thread(at);
+                if written.tid != now.tid {
+                    self.words.store(layout::class_of(at), 0);
+                }
                 self.words.store(first, *sequence + 1);
                 now.write(&self.words, first + 1);
                 *sequence += 2;
@@ -173,6 +176,12 @@ impl<W: Words> Host<W> {
         }
     }
 
+    /// The class that the guest wants for a thread and its place.
+    fn class_of(&self, at: usize, tid: u64) -> Option<(u64, usize)> {
+        let said = self.words.load(layout::class_of(at));
+        (tid != 0 && said & u64::from(u32::MAX) == tid).then(|| (tid, index(said >> 32)))
+    }
+
     /// A guest that writes on while this reads counts up once more, and is read again then.
     fn read_wishes(&self) -> Wishes {
         let read = |at: usize| self.words.load(at);
@@ -180,6 +189,12 @@ impl<W: Words> Host<W> {
         Wishes {
             generation: read(layout::WISHED),
             classes: (0..self.header.cpus.len()).map(|cpu| index(read(layout::CLASS + cpu))).collect(),
+            threads: self
+                .threads
+                .iter()
+                .enumerate()
+                .filter_map(|(at, (thread, _))| self.class_of(at, thread.tid))
+                .collect(),
             masks: (0..self.header.llcs.len())
                 .map(|llc| (0..self.header.classes).map(mask(llc)))
                 .map(|places| places.map(|(llc, class)| read(layout::by_class(layout::MASK, llc, class))).collect())

@@ -105,7 +105,7 @@ pub const CPU_WORDS: usize = 22;
 /// Counters of threads, [`THREAD_WORDS`] each.
 pub const THREAD: usize = CPU + CPU_WORDS * MAX_CPUS;
 /// Words of a thread: one that is odd while the plugin writes the others, and 2 more afterwards;
-/// those of `ThreadFigures`, of thread 0 where the place is free; one to spare. A thread keeps its
+/// those of `ThreadFigures`, of thread 0 where the place is free; [`class_of`]. A thread keeps its
 /// place, so that a reader needs no more than a row that is whole: all rows take the guest longer
 /// than it is from one publication to the next.
 pub const THREAD_WORDS: usize = 12;
@@ -132,6 +132,13 @@ pub const fn cpu(cpu: usize) -> usize {
 #[must_use]
 pub const fn thread(at: usize) -> usize {
     THREAD + THREAD_WORDS * at
+}
+
+/// The word of a thread that the guest writes: the lower half is its number, so that no other gets
+/// it that has its place later, and the upper half its class of service. 0: it has none of its own.
+#[must_use]
+pub const fn class_of(at: usize) -> usize {
+    thread(at) + THREAD_WORDS - 1
 }
 
 /// The first of the two words that say where a CPU is.

@@ -55,6 +55,8 @@ impl Header {
     pub fn check_wishes(&self, wishes: &Wishes) -> Result<(), Refusal> {
         let mut classes = wishes.classes.iter().enumerate();
         classes.try_for_each(|(cpu, class)| self.check_class(cpu, *class))?;
+        let mut threads = wishes.threads.values();
+        threads.try_for_each(|class| if *class < self.classes { Ok(()) } else { Err(Refusal::Class) })?;
         let mut masks = wishes.masks.iter().enumerate();
         masks.try_for_each(|(llc, masks)| {
             masks.iter().enumerate().try_for_each(|(class, mask)| self.check_mask(llc, class, *mask))

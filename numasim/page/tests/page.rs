@@ -131,6 +131,33 @@ fn threads_are_read_one_by_one_and_free_places_are_no_threads() {
     assert!(matches!(guest.threads(), Err(PageError::Torn { sequence: 7, .. })), "a plugin that ended while it wrote");
 }
 
+/// Thread 5 has a class until its place is another thread's; thread 8 has not run.
+#[test]
+fn a_thread_has_a_class_of_its_own() {
+    let page = Memory::default();
+    let mut host = Host::initialise(&page, header()).unwrap();
+    let guest = Guest::open(&page).unwrap();
+    let wanted = BTreeMap::from([(5, 2), (8, 1)]);
+    assert!(matches!(guest.set_thread_classes(&wanted), Err(PageError::NoThreads)));
+    host.publish_threads(&[thread(4), thread(5)]);
+    assert!(guest.set_thread_classes(&wanted).unwrap() && !guest.set_thread_classes(&wanted).unwrap());
+    let mut taken = || {
+        guest.commit();
+        host.take_wishes().unwrap().threads
+    };
+    assert_eq!(taken(), BTreeMap::from([(5, 2)]));
+    assert_eq!(taken(), BTreeMap::from([(5, 2)]), "as long as it is not taken back");
+    host.publish_threads(&[thread(4), thread(8)]);
+    assert!(!guest.set_thread_classes(&BTreeMap::new()).unwrap(), "thread 8 has not got the class");
+    assert!(guest.set_thread_classes(&wanted).unwrap());
+    assert!(guest.set_thread_classes(&BTreeMap::new()).unwrap());
+    let beyond = guest.set_thread_classes(&BTreeMap::from([(4, 4)])).unwrap_err();
+    assert!(matches!(beyond, PageError::Wish(Refusal::Class)));
+    page.store(layout::class_of(0), 9 << 32 | 4);
+    guest.commit();
+    assert_eq!(host.take_wishes(), None, "class 9 is refused");
+}
+
 #[test]
 fn a_guest_says_how_its_kernel_switches_threads() {
     let page = Memory::default();

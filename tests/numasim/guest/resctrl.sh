@@ -6,11 +6,14 @@
 #   resctrl.sh files     groups made by hand
 #   resctrl.sh isobar    groups that isobar makes, which finds resctrl where it does on any machine
 root=/sys/fs/resctrl
-misses() { sleep 0.01; numasim-counters | awk '$1 == "0" { print $7; exit }'; }
+# The misses of a chase on CPU 0, whatever else runs there.
 measure() {
-    before=$(misses)
     chase --size-kib 160 --work 40000 --each-on 0 > /dev/null
-    echo "$1 $(($(misses) - before))"
+    echo "$1 $(numasim-counters --threads | awk '$2 == "chase" { misses = $6 } END { print misses }')"
+}
+move_stream() {
+    for thread in /proc/$stream/task/*; do taskset -p "$1" "${thread##*/}" > /dev/null; done
+    sleep 0.1
 }
 ours() { set -- $root/isobar*; [ -d "$1" ] && echo $# || echo 0; }
 
@@ -23,7 +26,11 @@ by_hand() {
     echo "bytes $(cat $root/few/mon_data/mon_L3_00/mbm_total_bytes)"
     echo "elsewhere $(cat $root/few/mon_data/mon_L3_01/llc_occupancy)"
     echo 'L3:0=5' > $root/few/schemata 2> /dev/null && echo "refused 0"
+    move_stream 1
+    measure confined-on-its-cpu
     rmdir $root/few
+    measure shared-on-its-cpu
+    move_stream 2
     measure removed
     mkdir $root/cpu && echo 'L3:0=3' > $root/cpu/schemata && echo 1 > $root/cpu/cpus_list || exit 1
     measure cpu

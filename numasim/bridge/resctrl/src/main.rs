@@ -3,22 +3,20 @@
 //! models. It ends at SIGTERM or SIGINT, and then every CPU has all ways again.
 //!
 //! A group's RMID is a class of service of the page, with the ways of the group's CLOSID; so each
-//! group, monitor groups included, is counted by itself. It knows files, classes and CPUs; what a
-//! group is for it refuses to know.
+//! group, monitor groups included, is counted by itself. It knows files, classes, CPUs and threads;
+//! what a group is for it refuses to know.
 
 #![forbid(unsafe_code)]
 
 mod domains;
 mod face;
-mod place;
-mod tasks;
 mod ways;
 
 use anyhow::Context;
 use clap::Parser;
 use domains::Domains;
 use isobar_resctrl_double::{Event, Machine, Mounted};
-use numasim_page::{Guest, Mapping};
+use numasim_page::{Guest, Mapping, PageError};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -49,10 +47,8 @@ struct Args {
     cpus: PathBuf,
 }
 
-/// How often CPUs get the class of the threads that run on them.
-const FOLLOW: Duration = Duration::from_millis(5);
-/// New threads of groups are looked for once in so many times.
-const LOOK: u32 = 20;
+/// How often new threads of groups are looked for.
+const FOLLOW: Duration = Duration::from_millis(100);
 
 fn main() -> ExitCode {
     match run(&Args::parse()) {
@@ -71,6 +67,9 @@ fn run(args: &Args) -> anyhow::Result<()> {
     }
     let page = Guest::open(args.page.as_deref().map_or_else(Mapping::device, Mapping::file)?)?;
     page.check()?;
+    if !page.counts_threads() {
+        return Err(PageError::NoThreads.into());
+    }
     let domains = Domains::read(&args.cpus, page.header())?;
     let machine = machine(&domains, page.header().classes);
     if args.mount.as_os_str() == face::RESCTRL {
@@ -81,13 +80,9 @@ fn run(args: &Args) -> anyhow::Result<()> {
     let mounted = Mounted::on(&args.mount, machine)?;
     mounted.with(|state| state.attach(Box::new(ways.clone())));
     println!("mounted on {}", mounted.folder().display());
-    let mut turn = 0;
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(FOLLOW);
-        turn = (turn + 1) % LOOK;
-        if turn == 0 {
-            mounted.with(isobar_resctrl_double::Resctrl::follow);
-        }
+        mounted.with(isobar_resctrl_double::Resctrl::follow);
         ways.follow();
     }
     drop(mounted);

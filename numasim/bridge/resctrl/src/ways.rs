@@ -1,10 +1,10 @@
-//! The page as hardware of resctrl: masks of classes, classes of CPUs, and what classes count.
+//! The page as hardware of resctrl: masks of classes, classes of CPUs and of threads, and what
+//! classes count.
 
 use crate::domains::Domains;
-use crate::place::classes;
-use crate::tasks::Tasks;
 use isobar_resctrl_double::{Allocation, Event, Hardware};
 use numasim_page::{Guest, Mapping, PageError};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,9 +22,6 @@ pub struct Ways {
     /// Every way that resctrl shows.
     all: u32,
     wanted: Allocation,
-    tasks: Tasks,
-    /// For how long each CPU has been busy, in nanoseconds.
-    busy_ns: Vec<u64>,
     /// The plugin did not answer, which was said.
     silent: bool,
 }
@@ -32,20 +29,23 @@ pub struct Ways {
 impl Ways {
     /// Nothing is changed yet.
     pub fn new(page: Guest<Mapping>, domains: Domains, all: u32) -> Self {
-        let (wanted, tasks) = (Allocation::default(), Tasks::default());
-        Self { page, domains, all, wanted, tasks, busy_ns: Vec::new(), silent: false }
+        Self { page, domains, all, wanted: Allocation::default(), silent: false }
     }
 
-    /// Gives CPUs the class of the threads that run on them now, and classes their ways.
+    /// Gives classes their ways, and CPUs and threads their classes.
     fn enforce(&mut self) -> Result<(), PageError> {
-        let masks = self.set_masks()?;
-        let mut changed = masks;
-        for (cpu, class) in self.classes()?.into_iter().enumerate() {
+        let mut changed = self.set_masks()?;
+        for cpu in 0..self.page.header().cpus.len() {
+            let rmid = u32::try_from(cpu).ok().and_then(|cpu| self.wanted.cpus.get(&cpu).copied());
+            let class = rmid.map_or(0, class);
             if self.page.class(cpu) != class {
                 self.page.set_class(cpu, class)?;
                 changed = true;
             }
         }
+        let threads: BTreeMap<u64, usize> =
+            self.wanted.tasks.iter().map(|(tid, owner)| (u64::from(*tid), class(owner.rmid))).collect();
+        changed |= self.page.set_thread_classes(&threads)?;
         if changed { self.page.wait(self.page.commit(), PATIENCE) } else { Ok(()) }
     }
 
@@ -67,23 +67,6 @@ impl Ways {
         Ok(changed)
     }
 
-    fn classes(&mut self) -> Result<Vec<usize>, PageError> {
-        let cpus = self.page.header().cpus.len();
-        let class = |cpu: usize| {
-            let rmid = u32::try_from(cpu).ok().and_then(|cpu| self.wanted.cpus.get(&cpu).copied());
-            rmid.and_then(|rmid| usize::try_from(rmid).ok()).unwrap_or(0)
-        };
-        let own: Vec<usize> = (0..cpus).map(class).collect();
-        if self.tasks.is_empty() {
-            return Ok(own);
-        }
-        let now: Vec<u64> = self.page.snapshot()?.cpus.iter().map(|cpu| cpu.busy_ps / 1000).collect();
-        let before = std::mem::replace(&mut self.busy_ns, now);
-        let since = |(cpu, now): (usize, &u64)| now.saturating_sub(before.get(cpu).copied().unwrap_or(*now));
-        let busy: Vec<u64> = self.busy_ns.iter().enumerate().map(since).collect();
-        Ok(classes(&own, &busy, &self.tasks.look()))
-    }
-
     /// Once for each time that the plugin stops answering.
     fn complain(&mut self, done: Result<(), PageError>) {
         match done {
@@ -97,6 +80,11 @@ impl Ways {
     }
 }
 
+/// The class of the page that counts an RMID.
+fn class(rmid: u32) -> usize {
+    usize::try_from(rmid).unwrap_or(usize::MAX)
+}
+
 impl Shared {
     pub fn new(ways: Ways) -> Self {
         Self(Arc::new(Mutex::new(ways)))
@@ -106,10 +94,10 @@ impl Shared {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// CPUs follow the threads that run on them.
+    /// Threads that had not run yet when they came into a group have its class.
     pub fn follow(&self) {
         let mut ways = self.lock();
-        if !ways.tasks.is_empty() {
+        if !ways.wanted.tasks.is_empty() {
             let done = ways.enforce();
             ways.complain(done);
         }
@@ -118,7 +106,7 @@ impl Shared {
     /// All CPUs in class 0, all classes with all ways.
     pub fn put_back(&self) -> Result<(), PageError> {
         let mut ways = self.lock();
-        (ways.wanted, ways.tasks) = (Allocation::default(), Tasks::default());
+        ways.wanted = Allocation::default();
         ways.enforce()
     }
 }
@@ -126,7 +114,6 @@ impl Shared {
 impl Hardware for Shared {
     fn allocate(&mut self, wanted: &Allocation) {
         let mut ways = self.lock();
-        ways.tasks.watch(&wanted.tasks);
         ways.wanted = wanted.clone();
         let done = ways.enforce();
         ways.complain(done);

@@ -6,7 +6,7 @@
 #[path = "../../../page/tests/stand_in/mod.rs"]
 mod stand_in;
 
-use numasim_page::{Guest, Mapping};
+use numasim_page::{Guest, Mapping, Words, layout};
 use rustix::process::{Pid, Signal, kill_process};
 use stand_in::Plugin;
 use std::fs;
@@ -42,7 +42,10 @@ fn what_is_written_stands_on_the_page_and_is_gone_at_the_end() {
     }
     let [pages, mount, sys] = [(); 3].map(|()| tempfile::tempdir().unwrap());
     cpus(sys.path());
-    let plugin = Plugin::start(pages.path());
+    let own = u64::from(std::process::id());
+    let plugin = Plugin::with_threads(pages.path(), &[own]);
+    let words = Mapping::file(&plugin.path).unwrap();
+    let of_thread = || words.load(layout::class_of(0));
     let page = Guest::open(Mapping::file(&plugin.path).unwrap()).unwrap();
     let mut child = start(&plugin.path, mount.path(), sys.path());
     let at = |file: &str| mount.path().join(file);
@@ -53,13 +56,15 @@ fn what_is_written_stands_on_the_page_and_is_gone_at_the_end() {
     fs::write(at("few/cpus_list"), "2-3\n").unwrap();
     let classes = || (0..5).map(|cpu| page.class(cpu)).collect::<Vec<_>>();
     assert_eq!((page.mask(0, 1), page.mask(0, 0), classes()), (0x3, 0xff, vec![0, 0, 1, 1, 0]));
+    fs::write(at("few/tasks"), own.to_string()).unwrap();
+    assert_eq!(of_thread(), 1 << 32 | own, "a task has its group's class");
     fs::create_dir(at("mon_groups/watched")).unwrap();
     fs::write(at("mon_groups/watched/cpus_list"), "0\n").unwrap();
     assert_eq!((page.mask(0, 2), classes()), (0xff, vec![2, 0, 1, 1, 0]), "counted by itself, with all ways");
     fs::write(at("schemata"), "L3:7=f0\n").unwrap();
     assert_eq!((page.mask(0, 2), page.mask(0, 0)), (0xf0, 0xf0), "with its parent's ways");
     fs::remove_dir(at("few")).unwrap();
-    assert_eq!((page.mask(0, 1), classes()), (0xff, vec![2, 0, 0, 0, 0]));
+    assert_eq!((page.mask(0, 1), classes(), of_thread()), (0xff, vec![2, 0, 0, 0, 0], 0));
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     assert!(child.wait().unwrap().success());
     assert_eq!((page.mask(0, 0), page.mask(0, 2), classes()), (0xff, 0xff, vec![0; 5]));

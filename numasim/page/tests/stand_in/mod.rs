@@ -5,7 +5,7 @@
 // Each test file uses a part.
 #![allow(dead_code, clippy::unwrap_used)]
 
-use numasim_page::{CpuFigures, Header, Host, LlcFigures, Mapping, Place, Snapshot, layout};
+use numasim_page::{CpuFigures, Header, Host, LlcFigures, Mapping, Place, Snapshot, ThreadFigures, layout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,10 +55,18 @@ pub struct Plugin {
 }
 
 impl Plugin {
+    /// It knows nothing of threads.
     pub fn start(folder: &Path) -> Self {
+        Self::with_threads(folder, &[])
+    }
+
+    /// It knows these threads, which do nothing.
+    pub fn with_threads(folder: &Path, tids: &[u64]) -> Self {
         let path = folder.join("page");
         let mut host = Host::initialise(Mapping::create(&path).unwrap(), header()).unwrap();
         host.publish(&counted(Duration::ZERO));
+        let thread = |tid: &u64| ThreadFigures { tid: *tid, ..ThreadFigures::default() };
+        host.publish_threads(&tids.iter().map(thread).collect::<Vec<_>>());
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {

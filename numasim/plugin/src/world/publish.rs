@@ -13,8 +13,9 @@ use std::path::Path;
 /// The page, and what has to be remembered between two writings.
 pub struct Page {
     host: Host<Mapping>,
-    /// Class of service of each CPU.
+    /// Class of service of each CPU, and the one that it has where its thread has none.
     classes: Vec<usize>,
+    own: Vec<usize>,
     /// Bytes that each CPU had moved at the last writing: all, and those of its own node.
     moved: Vec<(u64, u64)>,
     /// The same summed by LLC and class of service.
@@ -31,7 +32,13 @@ impl Page {
         let header = header(spec, window);
         let (cpus, llcs, classes) = (header.cpus.len(), header.llcs.len(), header.classes);
         let host = Host::initialise(mapping, header).map_err(|problem| problem.to_string())?;
-        Ok(Self { host, classes: vec![0; cpus], moved: vec![(0, 0); cpus], traffic: vec![vec![(0, 0); classes]; llcs] })
+        Ok(Self {
+            host,
+            classes: vec![0; cpus],
+            own: vec![0; cpus],
+            moved: vec![(0, 0); cpus],
+            traffic: vec![vec![(0, 0); classes]; llcs],
+        })
     }
 
     /// The counters as they are now.
@@ -44,13 +51,29 @@ impl Page {
 
     /// Traffic since the last writing goes to the classes that the CPUs have had.
     fn count(&mut self, world: &World) {
-        for (cpu, place) in self.host.header().cpus.iter().enumerate() {
-            let counters = world.machine.cpu_counters(cpu);
-            let now = moved(&counters, place.node);
-            let before = std::mem::replace(&mut self.moved[cpu], now);
-            let sum = &mut self.traffic[place.llc][self.classes[cpu]];
-            sum.0 += now.0.saturating_sub(before.0);
-            sum.1 += now.1.saturating_sub(before.1);
+        (0..self.classes.len()).for_each(|cpu| self.count_cpu(world, cpu));
+    }
+
+    fn count_cpu(&mut self, world: &World, cpu: usize) {
+        let place = self.host.header().cpus[cpu];
+        let counters = world.machine.cpu_counters(cpu);
+        let now = moved(&counters, place.node);
+        let before = std::mem::replace(&mut self.moved[cpu], now);
+        let sum = &mut self.traffic[place.llc][self.classes[cpu]];
+        sum.0 += now.0.saturating_sub(before.0);
+        sum.1 += now.1.saturating_sub(before.1);
+    }
+
+    /// The CPU has the class of the thread that it runs; traffic up to now belongs to the one that
+    /// it had.
+    pub fn follows(&mut self, world: &mut World, cpu: usize) {
+        let class = world.class_on(cpu).unwrap_or(self.own[cpu]);
+        if class != self.classes[cpu] {
+            self.count_cpu(world, cpu);
+            match world.machine.set_class(cpu, class) {
+                Ok(()) => self.classes[cpu] = class,
+                Err(problem) => error::tell(&problem.to_string()),
+            }
         }
     }
 
@@ -70,12 +93,13 @@ impl Page {
         self.host.take_wishes()
     }
 
-    /// Does what the guest wants; traffic up to now belongs to the classes that were.
+    /// Does what the guest wants.
     pub fn apply(&mut self, world: &mut World, wishes: &Wishes) {
-        self.count(world);
-        match set(world, wishes) {
+        match set_masks(world, wishes) {
             Ok(()) => {
-                self.classes.clone_from(&wishes.classes);
+                self.own.clone_from(&wishes.classes);
+                world.set_thread_classes(&wishes.threads);
+                (0..self.own.len()).for_each(|cpu| self.follows(world, cpu));
                 self.host.applied(wishes.generation);
             }
             Err(problem) => {
@@ -86,16 +110,13 @@ impl Page {
     }
 }
 
-fn set(world: &mut World, wishes: &Wishes) -> Result<(), String> {
+fn set_masks(world: &mut World, wishes: &Wishes) -> Result<(), String> {
     let clos = |llc: usize| world.spec.llc[llc].clos as usize;
     let limits: Vec<_> = (0..world.spec.llc.len()).map(clos).collect();
     for (llc, masks) in wishes.masks.iter().enumerate() {
         for (class, mask) in masks.iter().enumerate().take(limits[llc]) {
             world.machine.set_mask(llc, class, *mask).map_err(|problem| problem.to_string())?;
         }
-    }
-    for (cpu, class) in wishes.classes.iter().enumerate() {
-        world.machine.set_class(cpu, *class).map_err(|problem| problem.to_string())?;
     }
     Ok(())
 }

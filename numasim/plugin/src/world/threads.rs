@@ -7,6 +7,7 @@ use super::World;
 use crate::memory;
 use numasim_model::{Counts, Threads};
 use numasim_page::{NAME_BYTES, Switches, layout};
+use std::collections::BTreeMap;
 
 /// The register of a function's second argument (System V ABI, x86-64), as numbered in encodings.
 const RSI: u8 = 6;
@@ -34,6 +35,19 @@ impl World {
         if let Some(threads) = &mut self.threads {
             threads.switch(self.cpu, number, name, counted);
         }
+        let cpu = self.cpu;
+        self.with_page(|page, world| page.follows(world, cpu));
+    }
+
+    /// These threads have a class of service of their own, and no others.
+    pub(super) fn set_thread_classes(&mut self, classes: &BTreeMap<u64, usize>) {
+        let class = |thread: u32| classes.get(&u64::from(thread)).copied().unwrap_or(0);
+        self.threads.iter_mut().for_each(|threads| threads.set_classes(class));
+    }
+
+    /// The class of the thread that a CPU runs, where it has one of its own.
+    pub(super) fn class_on(&self, cpu: usize) -> Option<usize> {
+        self.threads.as_ref()?.class_on(cpu)
     }
 
     /// What has been counted so far goes to those who run.
