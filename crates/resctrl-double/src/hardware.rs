@@ -12,20 +12,11 @@ use crate::machine::Event;
 pub struct Allocation {
     /// The ways that each RMID that a group has may fill, by RMID and domain.
     pub masks: BTreeMap<(u32, u32), u32>,
-    /// Tasks that are not in the default group.
-    pub tasks: BTreeMap<u32, Owner>,
+    /// RMIDs of tasks that are not in the default group.
+    pub tasks: BTreeMap<u32, u32>,
     /// RMIDs of CPUs where they are not 0. Tasks of the default group have that of their CPU
     /// (`__resctrl_sched_in`).
     pub cpus: BTreeMap<u32, u32>,
-}
-
-/// Whose a task is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Owner {
-    /// The leader of its thread group.
-    pub leader: u32,
-    /// The RMID of its group.
-    pub rmid: u32,
 }
 
 /// What carries out what is allocated, and counts.

@@ -33,7 +33,7 @@ mod resctrl;
 mod threads;
 
 pub use faults::{Entry, Fault, Mishap, Operation};
-pub use hardware::{Allocation, Hardware, Owner};
+pub use hardware::{Allocation, Hardware};
 pub use machine::{Event, Machine};
 pub use mounted::{MountError, Mounted, can_mount};
 pub use refusal::Answer;

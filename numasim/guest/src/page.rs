@@ -22,7 +22,13 @@ impl Machine {
             return Ok(Self(None));
         }
         let page = Guest::open(Mapping::device()?)?;
-        switches::of_this_kernel().iter().for_each(|switches| page.tell_switches(switches));
+        match switches::of_this_kernel() {
+            Some(switches) => page.tell_switches(&switches),
+            None => eprintln!(
+                "director: /proc/kallsyms and /sys/kernel/btf/vmlinux do not say how this kernel switches threads, \
+                 so nothing is counted by thread"
+            ),
+        }
         let machine = Self(Some(page));
         machine.control("start")?;
         machine.control("publish")?;

@@ -75,8 +75,8 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Nobody has run. There are `most` places; where they are taken, the thread is forgotten that
-    /// has not run for longest.
+    /// Nobody has run. There are `most` places, more than CPUs; where they are taken, the thread is
+    /// forgotten that has not begun to run for longest, and does not run now.
     #[must_use]
     pub fn new(cpus: usize, most: usize) -> Self {
         Self { cpus: vec![Now::default(); cpus], places: BTreeMap::new(), ran: Vec::new(), most, switches: 0 }
@@ -136,7 +136,9 @@ impl Threads {
             self.ran.push(new);
             self.ran.len() - 1
         } else {
-            let idle = self.ran.iter().enumerate().min_by_key(|(_, ran)| ran.last).map_or(0, |(place, _)| place);
+            let runs = |ran: &Ran| self.cpus.iter().any(|cpu| cpu.thread == Some(ran.thread));
+            let idle = self.ran.iter().enumerate().filter(|(_, ran)| !runs(ran)).min_by_key(|(_, ran)| ran.last);
+            let idle = idle.map_or(0, |(place, _)| place);
             self.places.remove(&self.ran[idle].thread);
             self.ran[idle] = new;
             idle
@@ -207,5 +209,15 @@ mod tests {
         }
         threads.add_up(0, at(31));
         assert_eq!(instructions(&threads), [(5, 20), (8, 1)], "thread 8 has the place of thread 6");
+    }
+
+    /// Thread 5 runs on CPU 0 all the time, while others come and go on CPU 1.
+    #[test]
+    fn who_runs_is_not_forgotten() {
+        let mut threads = Threads::new(2, 3);
+        threads.switch(0, 5, NAME, at(0));
+        (6..20).for_each(|thread| threads.switch(1, thread, NAME, at(0)));
+        threads.add_up(0, at(70));
+        assert_eq!(instructions(&threads), [(5, 70), (18, 0), (19, 0)]);
     }
 }

@@ -108,10 +108,12 @@ pub struct CpuFigures {
 }
 
 /// What a thread did, on whatever CPUs, the kernel on its behalf and interrupts meanwhile included.
+/// A marked daemon's instructions count here, in which it is `time_scale` times as fast as a
+/// program; its accesses do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub struct ThreadFigures {
-    /// its number, as `gettid` returns it; 0: none
+    /// its number in the initial PID namespace; 0: none
     pub tid: u64,
     /// its name when it last began to run: bytes, the rest zero
     pub name: [u8; NAME_BYTES],

@@ -28,6 +28,15 @@ const TRY_AGAIN: Duration = Duration::from_micros(500);
 /// Between two looks at what the plugin has applied.
 const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
+/// What became of a request for classes of threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// whether anything differs from what was last requested
+    pub changed: bool,
+    /// threads that the page does not have
+    pub missing: usize,
+}
+
 /// The guest's side of the page.
 #[derive(Debug)]
 pub struct Guest<W> {
@@ -143,27 +152,29 @@ impl<W: Words> Guest<W> {
     }
 
     /// Requests a class of service of their own for these threads and no others; in force after
-    /// [`Self::commit`]. Whether anything differs from what was last requested. Threads that the
-    /// page does not have, such as those that have not run yet, are left out: request them again.
+    /// [`Self::commit`]. Threads that the page does not have, such as those that have not run yet,
+    /// are left out: request them again.
     ///
     /// # Errors
     /// [`PageError::Wish`] where there is no such class, [`PageError::NoThreads`]: then nothing is
     /// requested.
-    pub fn set_thread_classes(&self, classes: &BTreeMap<u64, usize>) -> Result<bool, PageError> {
+    pub fn set_thread_classes(&self, classes: &BTreeMap<u64, usize>) -> Result<Asked, PageError> {
         classes.values().try_for_each(|class| self.header.check_class(0, *class))?;
         if !self.counts_threads() && !classes.is_empty() {
             return Err(PageError::NoThreads);
         }
-        let mut changed = false;
+        let mut asked = Asked { changed: false, missing: classes.len() };
         for at in 0..self.places() {
             let tid = self.words.load(layout::thread(at) + 1);
-            let wanted = classes.get(&tid).map_or(0, |class| word(*class) << 32 | tid);
+            let class = classes.get(&tid).filter(|_| tid != 0);
+            asked.missing -= usize::from(class.is_some());
+            let wanted = class.map_or(0, |class| word(*class) << 32 | tid);
             if self.words.load(layout::class_of(at)) != wanted {
                 self.words.store(layout::class_of(at), wanted);
-                changed = true;
+                asked.changed = true;
             }
         }
-        Ok(changed)
+        Ok(asked)
     }
 
     /// Requests the ways of a class of an LLC; in force after [`Self::commit`].

@@ -25,7 +25,7 @@ pub use figures::{
     ClassFigures, CpuFigures, Header, LinkFigures, LlcFigures, NAME_BYTES, NodeFigures, Place, Snapshot, Switches,
     ThreadFigures, Wishes,
 };
-pub use guest::Guest;
+pub use guest::{Asked, Guest};
 pub use host::Host;
 pub use map::Mapping;
 pub use words::{Memory, Words};

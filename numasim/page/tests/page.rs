@@ -5,8 +5,8 @@
 
 use numasim_page::layout::{self, PAGE_BYTES};
 use numasim_page::{
-    ClassFigures, CpuFigures, Guest, Header, Host, LinkFigures, LlcFigures, Mapping, Memory, NodeFigures, PageError,
-    Place, Refusal, Snapshot, Switches, ThreadFigures, Words,
+    Asked, ClassFigures, CpuFigures, Guest, Header, Host, LinkFigures, LlcFigures, Mapping, Memory, NodeFigures,
+    PageError, Place, Refusal, Snapshot, Switches, ThreadFigures, Words,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -140,7 +140,10 @@ fn a_thread_has_a_class_of_its_own() {
     let wanted = BTreeMap::from([(5, 2), (8, 1)]);
     assert!(matches!(guest.set_thread_classes(&wanted), Err(PageError::NoThreads)));
     host.publish_threads(&[thread(4), thread(5)]);
-    assert!(guest.set_thread_classes(&wanted).unwrap() && !guest.set_thread_classes(&wanted).unwrap());
+    let ask = |wanted: &BTreeMap<u64, usize>| {
+        guest.set_thread_classes(wanted).map(|Asked { changed, missing }| (changed, missing))
+    };
+    assert_eq!([ask(&wanted).unwrap(), ask(&wanted).unwrap()], [(true, 1), (false, 1)]);
     let mut taken = || {
         guest.commit();
         host.take_wishes().unwrap().threads
@@ -148,10 +151,13 @@ fn a_thread_has_a_class_of_its_own() {
     assert_eq!(taken(), BTreeMap::from([(5, 2)]));
     assert_eq!(taken(), BTreeMap::from([(5, 2)]), "as long as it is not taken back");
     host.publish_threads(&[thread(4), thread(8)]);
-    assert!(!guest.set_thread_classes(&BTreeMap::new()).unwrap(), "thread 8 has not got the class");
-    assert!(guest.set_thread_classes(&wanted).unwrap());
-    assert!(guest.set_thread_classes(&BTreeMap::new()).unwrap());
-    let beyond = guest.set_thread_classes(&BTreeMap::from([(4, 4)])).unwrap_err();
+    assert_eq!(ask(&BTreeMap::new()).unwrap(), (false, 0), "thread 8 has not got the class");
+    page.store(layout::class_of(1), 2 << 32 | 5);
+    guest.commit();
+    assert_eq!(host.take_wishes().unwrap().threads, BTreeMap::new(), "what is said of thread 5 is not of thread 8");
+    assert_eq!(ask(&wanted).unwrap(), (true, 1));
+    assert_eq!(ask(&BTreeMap::new()).unwrap(), (true, 0));
+    let beyond = ask(&BTreeMap::from([(4, 4)])).unwrap_err();
     assert!(matches!(beyond, PageError::Wish(Refusal::Class)));
     page.store(layout::class_of(0), 9 << 32 | 4);
     guest.commit();

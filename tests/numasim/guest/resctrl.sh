@@ -12,7 +12,7 @@ measure() {
     echo "$1 $(numasim-counters --threads | awk '$2 == "chase" { misses = $6 } END { print misses }')"
 }
 move_stream() {
-    for thread in /proc/$stream/task/*; do taskset -p "$1" "${thread##*/}" > /dev/null; done
+    for thread in /proc/$stream/task/*; do taskset -p "$1" "${thread##*/}" > /dev/null || exit 1; done
     sleep 0.1
 }
 ours() { set -- $root/isobar*; [ -d "$1" ] && echo $# || echo 0; }

@@ -5,7 +5,7 @@
 use rustix::io::Errno;
 
 use super::{GroupId, Resctrl};
-use crate::hardware::{Allocation, Owner};
+use crate::hardware::Allocation;
 use crate::machine::Machine;
 use crate::refusal::Refusal;
 
@@ -76,13 +76,13 @@ impl Resctrl {
             self.machine.domains.iter().map(move |domain| ((rmid, *domain), self.ways_of(index, *domain, closid)))
         };
         let members = self.members.iter().filter(|(_, member)| member.group != GroupId::DEFAULT);
-        let owner = |(tid, member): (&u32, &super::Member)| {
+        let rmid = |(tid, member): (&u32, &super::Member)| {
             let rmid = self.groups.get(&member.group)?.rmid;
-            Some((*tid, Owner { leader: member.leader, rmid }))
+            Some((*tid, rmid))
         };
         Allocation {
             masks: self.groups.values().flat_map(|group| domains(group.rmid, group.closid)).collect(),
-            tasks: members.filter_map(owner).collect(),
+            tasks: members.filter_map(rmid).collect(),
             cpus: self.rmids_of_cpus().filter(|(_, rmid)| *rmid != 0).collect(),
         }
     }

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use isobar_resctrl_double::{Allocation, Event, Hardware, Machine, Owner};
+use isobar_resctrl_double::{Allocation, Event, Hardware, Machine};
 
 use crate::Double;
 
@@ -48,7 +48,7 @@ fn every_group_has_a_mask_for_its_rmid_and_tasks_and_cpus_have_the_rmid_of_their
     double.set("a/cpus_list", "1\n");
     let wanted = seen.now().0.clone();
     assert_eq!((wanted.masks[&(1, 3)], wanted.masks[&(2, 3)], wanted.masks[&(0, 3)]), (0xff, 0xff, 0xffff));
-    let tasks = [(10, Owner { leader: 10, rmid: 1 }), (11, Owner { leader: 11, rmid: 2 })];
+    let tasks = [(10, 1), (11, 2)];
     assert_eq!((wanted.tasks, wanted.cpus), (tasks.into(), [(1, 1)].into()));
     double.rmdir("a").unwrap();
     assert_eq!(

@@ -120,7 +120,7 @@ pub enum CounterChoice {
     /// The kernel's software events, which every machine has: for trying out the path, not for
     /// deciding.
     Software,
-    /// The page of a numasim guest, attributed to threads: a test backend.
+    /// The page of a numasim guest: a test backend.
     Numasim,
 }
 

@@ -16,7 +16,7 @@ use anyhow::Context;
 use clap::Parser;
 use domains::Domains;
 use isobar_resctrl_double::{Event, Machine, Mounted};
-use numasim_page::{Guest, Mapping, PageError};
+use numasim_page::{Guest, Mapping};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -67,9 +67,6 @@ fn run(args: &Args) -> anyhow::Result<()> {
     }
     let page = Guest::open(args.page.as_deref().map_or_else(Mapping::device, Mapping::file)?)?;
     page.check()?;
-    if !page.counts_threads() {
-        return Err(PageError::NoThreads.into());
-    }
     let domains = Domains::read(&args.cpus, page.header())?;
     let machine = machine(&domains, page.header().classes);
     if args.mount.as_os_str() == face::RESCTRL {
@@ -83,7 +80,6 @@ fn run(args: &Args) -> anyhow::Result<()> {
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(FOLLOW);
         mounted.with(isobar_resctrl_double::Resctrl::follow);
-        ways.follow();
     }
     drop(mounted);
     Ok(ways.put_back()?)

@@ -11,7 +11,11 @@ use std::time::Duration;
 /// The plugin applies at the end of a window, a fraction of a millisecond of guest time.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What the file system and the loop that follows threads both hold.
+/// A thread that began to run just now is on the page at its next publication, a millisecond of
+/// guest time later.
+const APPEARS: Duration = Duration::from_millis(2);
+
+/// What the file system and the end of the program both hold.
 #[derive(Clone)]
 pub struct Shared(Arc<Mutex<Ways>>);
 
@@ -32,8 +36,9 @@ impl Ways {
         Self { page, domains, all, wanted: Allocation::default(), silent: false }
     }
 
-    /// Gives classes their ways, and CPUs and threads their classes.
-    fn enforce(&mut self) -> Result<(), PageError> {
+    /// Gives classes their ways, and CPUs and threads their classes; where threads are not counted,
+    /// all but the threads. Whether a thread is missing on the page.
+    fn enforce(&mut self) -> Result<bool, PageError> {
         let mut changed = self.set_masks()?;
         for cpu in 0..self.page.header().cpus.len() {
             let rmid = u32::try_from(cpu).ok().and_then(|cpu| self.wanted.cpus.get(&cpu).copied());
@@ -44,9 +49,12 @@ impl Ways {
             }
         }
         let threads: BTreeMap<u64, usize> =
-            self.wanted.tasks.iter().map(|(tid, owner)| (u64::from(*tid), class(owner.rmid))).collect();
-        changed |= self.page.set_thread_classes(&threads)?;
-        if changed { self.page.wait(self.page.commit(), PATIENCE) } else { Ok(()) }
+            self.wanted.tasks.iter().map(|(tid, rmid)| (u64::from(*tid), class(*rmid))).collect();
+        let asked = self.page.set_thread_classes(&threads);
+        if changed || asked.as_ref().is_ok_and(|asked| asked.changed) {
+            self.page.wait(self.page.commit(), PATIENCE)?;
+        }
+        Ok(asked?.missing > 0)
     }
 
     fn set_masks(&self) -> Result<bool, PageError> {
@@ -94,29 +102,25 @@ impl Shared {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Threads that had not run yet when they came into a group have its class.
-    pub fn follow(&self) {
-        let mut ways = self.lock();
-        if !ways.wanted.tasks.is_empty() {
-            let done = ways.enforce();
-            ways.complain(done);
-        }
-    }
-
     /// All CPUs in class 0, all classes with all ways.
     pub fn put_back(&self) -> Result<(), PageError> {
         let mut ways = self.lock();
         ways.wanted = Allocation::default();
-        ways.enforce()
+        ways.enforce().map(drop)
     }
 }
 
 impl Hardware for Shared {
     fn allocate(&mut self, wanted: &Allocation) {
         let mut ways = self.lock();
+        let news = ways.wanted != *wanted;
         ways.wanted = wanted.clone();
-        let done = ways.enforce();
-        ways.complain(done);
+        let mut done = ways.enforce();
+        if news && matches!(done, Ok(true)) {
+            std::thread::sleep(APPEARS);
+            done = ways.enforce();
+        }
+        ways.complain(done.map(drop));
     }
 
     fn count(&self, event: Event, rmid: u32, domain: u32) -> Option<u64> {

@@ -61,6 +61,9 @@ enum Failure {
 fn run(args: &Args) -> Result<(), Failure> {
     let guest = Guest::open(args.file.as_deref().map_or_else(Mapping::device, Mapping::file)?)?;
     let header = guest.check()?;
+    if args.threads && !guest.counts_threads() {
+        return Err(PageError::NoThreads.into());
+    }
     let threads = || if args.threads { guest.threads() } else { Ok(Vec::new()) };
     let Some(interval) = args.watch else { return print(&header, &guest.snapshot()?, &threads()?, args.json) };
     let mut before = (guest.snapshot()?, threads()?);

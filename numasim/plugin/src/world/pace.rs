@@ -9,9 +9,9 @@
 //! their loads cost what the machine's do. And while it moves pages it runs as a program does: see
 //! `Spaces`.
 //!
-//! On the page its instructions are left out of those of its CPU. Who counts threads on a real
-//! machine does not find a daemon's counts among a program's; here counts are a CPU's, and a daemon
-//! executes `time_scale` times as many in the time of one instruction of the program beside it.
+//! On the page its instructions are left out of those of its CPU: it executes `time_scale` times as
+//! many in the time of one instruction of the program beside it, and who shares a CPU's counts out
+//! would find them with that program. Its own thread has them.
 
 use super::World;
 use crate::error;
