@@ -1,8 +1,9 @@
 //! Counters as the page has them, handed over raw: of threads where the plugin knows who runs, else
 //! of CPUs. Then which thread ran where is in the sample, and
 //! [`isobar_model::Observation::between`] shares an interval out. A page that stands still
-//! measures nothing, and with threads the interval after it neither. A page that cannot be read leaves two intervals unmeasured: the
-//! one that the reading would have ended, and the one that it would have begun.
+//! measures nothing, and with threads the interval after it neither. A page that cannot be read
+//! leaves two intervals unmeasured: the one that the reading would have ended, and the one that it
+//! would have begun.
 
 use crate::page::Page;
 use isobar_linux::sensors::{Running, ThreadCounters};

@@ -1,8 +1,9 @@
 //! Which class of service each CPU gets. Pure.
 //!
-//! resctrl gives a class to a thread, and the kernel loads it with the thread; here CPUs get one. So a CPU gets the class of the threads that run on it; where there are several classes,
-//! that whose threads used most of its time since the last sample (ties: the lowest class, so that
-//! the default comes first). On a CPU of another LLC than its cluster's, a thread counts for the
+//! resctrl gives a class to a thread, and the kernel loads it with the thread; here CPUs get one.
+//! So a CPU gets the class of the threads that run on it; where there are several classes, that
+//! whose threads used most of its time since the last sample (ties: the lowest class, so that the
+//! default comes first). On a CPU of another LLC than its cluster's, a thread counts for the
 //! class of the cluster of the same name there, else for the default, 0.
 
 use isobar_linux::resctrl::clusters::{Clusters, Key};
