@@ -23,7 +23,7 @@ impl Machine {
         }
         let page = Guest::open(Mapping::device()?)?;
         match switches::of_this_kernel() {
-            Some(switches) => page.tell_switches(&switches),
+            Some(switches) => page.set_switches(&switches),
             None => eprintln!(
                 "director: /proc/kallsyms and /sys/kernel/btf/vmlinux do not say how this kernel switches threads, \
                  so nothing is counted by thread"

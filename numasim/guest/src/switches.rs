@@ -155,7 +155,7 @@ mod tests {
         other[0] = 0;
         assert_eq!(members(&other), None);
         let unknown: Vec<u32> = [1, 31 << 24, 0].into_iter().chain(types()).collect();
-        assert_eq!(members(&btf(&unknown)), None, "behind a kind that nobody knows");
+        assert_eq!(members(&btf(&unknown)), None, "behind an unknown kind");
         assert_eq!(members(&btf(&types()[..7])), None, "no such structure");
     }
 

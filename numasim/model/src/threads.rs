@@ -1,4 +1,4 @@
-//! What threads did, on whatever CPUs they ran. It is told at each switch which thread a CPU goes
+//! What threads did, on whatever CPUs they ran. At each switch it learns which thread a CPU goes
 //! on with and what the CPU has counted by then; the difference belongs to the thread that ran,
 //! the kernel on its behalf and interrupts included, as a kernel's own counters of threads
 //! (`perf_event_open(2)`) have it.
@@ -57,10 +57,11 @@ pub struct Ran {
     last: u64,
 }
 
-/// Who runs on a CPU, and what the CPU had counted when that was last added up.
+/// The place of the thread that runs on a CPU, and what the CPU had counted when that was last
+/// added up.
 #[derive(Clone, Copy, Debug, Default)]
 struct Now {
-    thread: Option<u32>,
+    place: Option<usize>,
     from: Counts,
 }
 
@@ -75,8 +76,8 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Nobody has run. There are `most` places, more than CPUs; where they are taken, the thread is
-    /// forgotten that has not begun to run for longest, and does not run now.
+    /// No thread has run. There are `most` places, more than CPUs; where they are taken, the thread
+    /// is forgotten that has not begun to run for longest, and does not run now.
     #[must_use]
     pub fn new(cpus: usize, most: usize) -> Self {
         Self { cpus: vec![Now::default(); cpus], places: BTreeMap::new(), ran: Vec::new(), most, switches: 0 }
@@ -87,19 +88,20 @@ impl Threads {
     pub fn switch(&mut self, cpu: usize, thread: u32, name: [u8; 16], counted: Counts) {
         self.add_up(cpu, counted);
         self.switches += 1;
-        self.cpus[cpu].thread = (thread != 0).then_some(thread);
+        self.cpus[cpu].place = None;
         if thread != 0 {
             let place = self.places.get(&thread).copied().unwrap_or_else(|| self.place(thread));
             let ran = &mut self.ran[place];
             (ran.name, ran.last) = (name, self.switches);
+            self.cpus[cpu].place = Some(place);
         }
     }
 
     /// Whoever runs on the CPU gets what it has counted since this was last done.
     pub fn add_up(&mut self, cpu: usize, counted: Counts) {
         let now = &mut self.cpus[cpu];
-        if let Some(place) = now.thread.and_then(|thread| self.places.get(&thread)) {
-            let ran = &mut self.ran[*place];
+        if let Some(place) = now.place {
+            let ran = &mut self.ran[place];
             ran.counts = ran.counts.plus(counted, now.from);
         }
         now.from = counted;
@@ -119,8 +121,7 @@ impl Threads {
     /// The class of who runs on a CPU, where it has one of its own.
     #[must_use]
     pub fn class_on(&self, cpu: usize) -> Option<usize> {
-        let place = self.places.get(&self.cpus[cpu].thread?)?;
-        Some(self.ran[*place].class).filter(|class| *class != 0)
+        Some(self.ran[self.cpus[cpu].place?].class).filter(|class| *class != 0)
     }
 
     /// All that have run and are not forgotten, by place.
@@ -136,9 +137,9 @@ impl Threads {
             self.ran.push(new);
             self.ran.len() - 1
         } else {
-            let runs = |ran: &Ran| self.cpus.iter().any(|cpu| cpu.thread == Some(ran.thread));
-            let idle = self.ran.iter().enumerate().filter(|(_, ran)| !runs(ran)).min_by_key(|(_, ran)| ran.last);
-            let idle = idle.map_or(0, |(place, _)| place);
+            let runs = |place: usize| self.cpus.iter().any(|cpu| cpu.place == Some(place));
+            let idle = (0..self.ran.len()).filter(|place| !runs(*place)).min_by_key(|place| self.ran[*place].last);
+            let idle = idle.unwrap_or(0);
             self.places.remove(&self.ran[idle].thread);
             self.ran[idle] = new;
             idle
@@ -162,8 +163,8 @@ mod tests {
         threads.all().iter().map(|ran| (ran.thread, ran.counts.instructions)).collect()
     }
 
-    /// Thread 7 executes 100 on CPU 0, and 40 on CPU 1, whose first 500 were of whoever ran before
-    /// anybody looked; thread 9 executes 30 in between.
+    /// Thread 7 executes 100 on CPU 0, and 40 on CPU 1, whose first 500 were of the thread that ran
+    /// before the first switch; thread 9 executes 30 in between.
     #[test]
     fn counts_go_with_the_thread_from_cpu_to_cpu() {
         let mut threads = Threads::new(2, 10);

@@ -85,8 +85,8 @@ pub enum PageError {
     Wish(#[from] Refusal),
     /// no thread can have a class
     #[error(
-        "nothing is known of threads: the plugin was not told how this kernel switches them, which takes \
-         /proc/kallsyms and /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF) before modelling starts"
+        "threads are not counted and cannot have classes: the plugin does not know how this kernel switches \
+         threads; use a kernel with /proc/kallsyms and /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)"
     )]
     NoThreads,
     /// the plugin refused the guest's request

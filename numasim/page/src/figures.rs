@@ -110,7 +110,7 @@ pub struct CpuFigures {
 /// What a thread did, on whatever CPUs, the kernel on its behalf and interrupts meanwhile included.
 /// A marked daemon's instructions count here, in which it is `time_scale` times as fast as a
 /// program; its accesses do not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub struct ThreadFigures {
     /// its number in the initial PID namespace; 0: none
@@ -145,7 +145,7 @@ impl ThreadFigures {
     }
 }
 
-/// How the guest's kernel switches threads, which the guest tells the plugin.
+/// How the guest's kernel switches threads, which the guest writes for the plugin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Switches {
     /// address of the function that is called with the next thread as its second argument

@@ -105,8 +105,8 @@ impl<W: Words> Guest<W> {
     }
 
     /// What threads have counted, ascending by their number: those that have run lately. Each is of
-    /// one publication, which may be another for each; none where the plugin was not told how the
-    /// guest's kernel switches threads.
+    /// one publication, which may be another for each; none where the plugin does not know how
+    /// the guest's kernel switches threads.
     ///
     /// # Errors
     /// [`PageError::Torn`] where a thread could not be read.
@@ -125,7 +125,7 @@ impl<W: Words> Guest<W> {
 
     /// Says how the kernel of this guest switches threads, so that the plugin counts by thread. It
     /// looks at the moment at which modelling starts, and not again.
-    pub fn tell_switches(&self, switches: &Switches) {
+    pub fn set_switches(&self, switches: &Switches) {
         self.words.store(layout::THREAD_ID, switches.id);
         self.words.store(layout::THREAD_NAME, switches.name);
         self.words.store(layout::SWITCH, switches.address);
@@ -159,22 +159,22 @@ impl<W: Words> Guest<W> {
     /// [`PageError::Wish`] where there is no such class, [`PageError::NoThreads`]: then nothing is
     /// requested.
     pub fn set_thread_classes(&self, classes: &BTreeMap<u64, usize>) -> Result<Asked, PageError> {
-        classes.values().try_for_each(|class| self.header.check_class(0, *class))?;
+        classes.values().try_for_each(|class| self.header.check_thread_class(*class))?;
         if !self.counts_threads() && !classes.is_empty() {
             return Err(PageError::NoThreads);
         }
-        let mut asked = Asked { changed: false, missing: classes.len() };
+        let (mut changed, mut found) = (false, 0);
         for at in 0..self.places() {
             let tid = self.words.load(layout::thread(at) + 1);
             let class = classes.get(&tid).filter(|_| tid != 0);
-            asked.missing -= usize::from(class.is_some());
+            found += usize::from(class.is_some());
             let wanted = class.map_or(0, |class| word(*class) << 32 | tid);
             if self.words.load(layout::class_of(at)) != wanted {
                 self.words.store(layout::class_of(at), wanted);
-                asked.changed = true;
+                changed = true;
             }
         }
-        Ok(asked)
+        Ok(Asked { changed, missing: classes.len().saturating_sub(found) })
     }
 
     /// Requests the ways of a class of an LLC; in force after [`Self::commit`].

@@ -30,6 +30,14 @@ impl Header {
         if cpu >= self.cpus.len() {
             return Err(Refusal::Cpu);
         }
+        self.check_thread_class(class)
+    }
+
+    /// Whether a class can be given to a thread.
+    ///
+    /// # Errors
+    /// Why not.
+    pub const fn check_thread_class(&self, class: usize) -> Result<(), Refusal> {
         if class < self.classes { Ok(()) } else { Err(Refusal::Class) }
     }
 
@@ -55,8 +63,7 @@ impl Header {
     pub fn check_wishes(&self, wishes: &Wishes) -> Result<(), Refusal> {
         let mut classes = wishes.classes.iter().enumerate();
         classes.try_for_each(|(cpu, class)| self.check_class(cpu, *class))?;
-        let mut threads = wishes.threads.values();
-        threads.try_for_each(|class| if *class < self.classes { Ok(()) } else { Err(Refusal::Class) })?;
+        wishes.threads.values().try_for_each(|class| self.check_thread_class(*class))?;
         let mut masks = wishes.masks.iter().enumerate();
         masks.try_for_each(|(llc, masks)| {
             masks.iter().enumerate().try_for_each(|(class, mask)| self.check_mask(llc, class, *mask))

@@ -170,7 +170,7 @@ fn a_guest_says_how_its_kernel_switches_threads() {
     let host = Host::initialise(&page, header()).unwrap();
     assert_eq!(host.switches(), None);
     let said = Switches { address: 0xffff_ffff_8100_1000, id: 2464, name: 3008 };
-    Guest::open(&page).unwrap().tell_switches(&said);
+    Guest::open(&page).unwrap().set_switches(&said);
     assert_eq!(host.switches(), Some(said));
 }
 

@@ -4,9 +4,10 @@
 //! page that only other threads have used, those of the other CPUs count as well: two programs that
 //! use an address for different pages may so prefetch each other's.
 
-use crate::qemu::{self, Array, Register};
+use crate::bytes;
+use crate::qemu::{self, Register};
 use numasim_model::x86::Address;
-use std::ffi::{CStr, c_void};
+use std::ffi::CStr;
 
 /// Pages that each CPU has used lately, by virtual page number; 16,384 a CPU, the newest of those
 /// that share a place.
@@ -75,29 +76,13 @@ impl Pages {
         if handle == 0 {
             return None;
         }
-        read(std::ptr::with_exposed_provenance_mut(handle))
+        bytes::of_register(std::ptr::with_exposed_provenance_mut(handle))
     }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "only the low bits count")]
 const fn place(page: u64) -> usize {
     page as usize % PAGES
-}
-
-fn read(handle: *mut c_void) -> Option<u64> {
-    // SAFETY: a new array of bytes, of which this is the only user.
-    let bytes: *mut Array = unsafe { qemu::g_byte_array_new() };
-    // SAFETY: QEMU's handle, within a callback that was registered as reading registers.
-    let length = unsafe { qemu::qemu_plugin_read_register(handle, bytes) };
-    let value = (length == 8).then(|| {
-        // SAFETY: ours, not freed yet.
-        let data = unsafe { &*bytes }.data;
-        // SAFETY: QEMU has appended eight bytes.
-        u64::from_le_bytes(unsafe { data.cast::<[u8; 8]>().read_unaligned() })
-    });
-    // SAFETY: ours; a byte array is an array.
-    unsafe { qemu::g_array_free(bytes, 1) };
-    value
 }
 
 /// The operand of a flush in translated code.

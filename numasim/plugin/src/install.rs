@@ -126,6 +126,7 @@ unsafe extern "C" fn on_block(_id: Id, block: *mut Block) {
     let bytes: Vec<_> = all.iter().map(|instruction| bytes_of(*instruction)).collect();
     let flow = modelling.then(|| flow(&bytes)).flatten();
     let traced = world::with(|world| world.trace.is_some()).unwrap_or(false);
+    let switches_at = world::with(|world| world.switches_at()).flatten();
     // Before memory is modelled the number of instructions is enough.
     let (begin, datum): (qemu::OnExecution, *mut c_void) = match flow {
         Some(flow) => (numasim_on_execution, std::ptr::from_ref(flow).cast_mut().cast()),
@@ -142,7 +143,7 @@ unsafe extern "C" fn on_block(_id: Id, block: *mut Block) {
             }
         }
         special(*instruction, code, count - at, modelling);
-        if world::with(|world| world.is_switch(code.at)).unwrap_or(false) {
+        if Some(code.at) == switches_at {
             on(*instruction, on_switch, qemu::READS_REGISTERS, 0);
         }
     }

@@ -18,6 +18,7 @@
 #![allow(clippy::missing_safety_doc)]
 
 mod arguments;
+mod bytes;
 mod caches;
 mod callbacks;
 mod entries;
@@ -26,7 +27,6 @@ mod flush;
 mod idle;
 mod install;
 mod leave;
-mod memory;
 mod qemu;
 mod recent;
 mod running;

@@ -118,7 +118,7 @@ mod tests {
     fn verdicts(computes: [u64; 2], misses: [u64; 2], cpu: u64) -> Vec<Verdict> {
         let spec = test_kit::spec();
         let look = |label: &str, time: u64, cpu: u64, threads: &[(u64, &str, [u64; 2])]| {
-            let thread = |(tid, name, [instructions, llc_misses]): &(u64, &str, [u64; 2])| json!({"tid": tid, "name": name, "instructions": instructions, "llc_misses": llc_misses});
+            let thread = |(tid, name, [instructions, misses]): &(u64, &str, [u64; 2])| json!({"tid": tid, "name": name, "instructions": instructions, "llc_misses": misses});
             let cpus = vec![Cpu { instructions: cpu, ..Cpu::default() }];
             let mut page = json!(Counters { time_ns: time, cpus, ..Counters::default() });
             page["threads"] = threads.iter().map(thread).collect();

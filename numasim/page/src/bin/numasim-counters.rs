@@ -220,19 +220,7 @@ fn to_json(header: &Header, snapshot: &Snapshot, shown: &[ThreadFigures]) -> Val
     let llc = |(at, (llc, classes)): (usize, (&LlcFigures, &Vec<ClassFigures>))| {
         joined([json!({"llc": at}), json!(llc), json!({"classes": classes})])
     };
-    let thread = |thread: &ThreadFigures| {
-        json!({
-            "tid": thread.tid,
-            "name": thread.name(),
-            "instructions": thread.instructions,
-            "cycles": thread.cycles,
-            "llc_references": thread.llc_references,
-            "llc_misses": thread.llc_misses,
-            "bytes_read": thread.bytes_read,
-            "bytes_written": thread.bytes_written,
-            "stall_ps": thread.stall_ps,
-        })
-    };
+    let thread = |thread: &ThreadFigures| joined([json!(thread), json!({"name": thread.name()})]);
     let mut whole = json!({
         "time_ns": snapshot.time_ns,
         "modelling": snapshot.modelling,

@@ -4,7 +4,7 @@
 //! (`numasim_model::Threads`).
 
 use super::World;
-use crate::memory;
+use crate::bytes;
 use numasim_model::{Counts, Threads};
 use numasim_page::{NAME_BYTES, Switches, layout};
 use std::collections::BTreeMap;
@@ -19,18 +19,18 @@ impl World {
         self.threads = self.switches.map(|_| Threads::new(self.ran.len(), layout::MAX_THREADS));
     }
 
-    /// Whether the guest's kernel switches threads where this code begins.
-    pub fn is_switch(&self, address: u64) -> bool {
-        self.switches.is_some_and(|switches| switches.address == address)
+    /// Where the code begins by which the guest's kernel switches threads.
+    pub fn switches_at(&self) -> Option<u64> {
+        self.switches.map(|switches| switches.address)
     }
 
-    /// The CPU switches to the thread that its second argument describes. One whose description
-    /// cannot be read is nobody's time, as the CPU's own thread is.
+    /// The CPU switches to the thread that its second argument describes. A thread whose
+    /// description cannot be read is not counted, like thread 0.
     pub fn goes_on_with(&mut self) {
         let Some(Switches { id, name, .. }) = self.switches else { return };
         let next = self.pages.register(RSI).unwrap_or(0);
-        let number = memory::at::<4>(next.wrapping_add(id)).map_or(0, u32::from_le_bytes);
-        let name = memory::at::<NAME_BYTES>(next.wrapping_add(name)).unwrap_or_default();
+        let number = bytes::at::<4>(next.wrapping_add(id)).map_or(0, u32::from_le_bytes);
+        let name = bytes::at::<NAME_BYTES>(next.wrapping_add(name)).unwrap_or_default();
         let counted = self.counted(self.cpu);
         if let Some(threads) = &mut self.threads {
             threads.switch(self.cpu, number, name, counted);
