@@ -16,6 +16,7 @@ mod setting;
 mod subject;
 mod suite;
 mod talk;
+mod watch;
 mod worker;
 
 use std::process::ExitCode;

@@ -1,5 +1,6 @@
-//! Runs checks by name and keeps the score. A check that fails does not stop the others.
+//! Runs checks by name and keeps the score. A check that fails or hangs does not stop the others.
 
+use crate::watch::{LIMIT, Watch};
 use anyhow::Result;
 use std::fs;
 use std::process::ExitCode;
@@ -26,7 +27,9 @@ impl Suite {
             return;
         }
         let start = Instant::now();
+        let watch = Watch::over(name, LIMIT);
         let result = body();
+        drop(watch);
         let seconds = start.elapsed().as_secs();
         match result {
             Ok(()) => {
