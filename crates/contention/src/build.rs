@@ -73,7 +73,8 @@ pub(crate) fn thread(machine: &Machine, one: &Demand) -> Stream {
             private: private.min(one.footprint),
             most: one.curve.misses_and_slope(private).0,
         },
-        stall: idle / one.mlp,
+        // Lines leave one after another, however many are in flight.
+        stall: idle / one.mlp + one.delay * (1.0 + one.prefetch),
         visits: visits(&lines, &awaited, one.mlp),
         limit: (one.footprint - private).max(0.0),
         shares: Vec::new(),

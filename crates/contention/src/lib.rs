@@ -5,6 +5,7 @@
 //! ```text
 //! misses per instruction   mu_i = curve_i(bytes held) * phase factor
 //! stall per miss           S_i  = (idle latency of the routes + waits at what they pass) / mlp_i
+//!                                 + what a limit of bandwidth keeps it waiting (delay.rs)
 //! seconds per instruction  t_i  = compute_i + mu_i * S_i
 //! rate                     r_i  = share of the core / t_i
 //! bytes held               insertion rate r_i * mu_i times residence time in the LLC (space.rs)
@@ -28,6 +29,8 @@
 //! - With one memory controller no thread gains from a new neighbour, nor from more prefetching or
 //!   more write-backs, its own or another's. Elsewhere a third may gain, but is never faster than
 //!   alone.
+//! - With one memory controller no other thread loses by a limit on the bandwidth of one, and the
+//!   one that is limited does not gain.
 //! - More ways never raise the misses of a program that has them to itself, nor, under the
 //!   conditions above, of a partition.
 //!
@@ -67,6 +70,7 @@
 //!     footprint: 1e9,
 //!     reach: 1.0,
 //!     weights: vec![1.0, 0.0],
+//!     delay: 0.0,
 //!     held: 0.0,
 //! };
 //! let budget = Budget::default();
@@ -103,6 +107,7 @@ mod bracket;
 mod budget;
 mod build;
 mod curve;
+mod delay;
 mod loaded;
 mod machine;
 mod network;
@@ -120,6 +125,7 @@ mod tests;
 
 pub use budget::{Budget, NoAnswer};
 pub use curve::{Measured, MissCurve, Parametric};
+pub use delay::delay;
 pub use machine::{Cache, Machine, MachineError, Packets, Parts, Place};
 pub use pooled::{Contender, least_cost};
 pub use question::{Demand, PageCopy, Question};

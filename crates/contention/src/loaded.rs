@@ -70,6 +70,7 @@ mod tests {
             footprint: 1e9,
             reach: 1.0,
             weights,
+            delay: 0.0,
             held: 0.0,
         }
     }

@@ -46,6 +46,9 @@ pub struct Demand {
     pub reach: f64,
     /// The part of its accesses that goes to each node, by position; sums to 1.
     pub weights: Vec<f64>,
+    /// Seconds for which each line that it reads is kept waiting before it is asked for: see
+    /// [`delay`](crate::delay); 0 where its memory bandwidth is not limited.
+    pub delay: f64,
     /// Bytes of the LLC that it holds now: where the search starts. The answer does not depend on
     /// it; 0 where not known.
     pub held: f64,
@@ -61,13 +64,13 @@ pub struct PageCopy {
 }
 
 impl Demand {
-    /// The same thread with a core to itself, every way of its LLC and all of its memory on its
-    /// node: what a slowdown is measured against.
+    /// The same thread with a core to itself, every way of its LLC, all of its memory bandwidth and
+    /// all of its memory on its node: what a slowdown is measured against.
     #[must_use]
     pub fn alone(&self) -> Self {
         let local = |node| if node == self.place.node { 1.0 } else { 0.0 };
         let weights = (0..self.weights.len()).map(local).collect();
-        Self { share: 1.0, mask: u64::MAX, weights, held: 0.0, ..self.clone() }
+        Self { share: 1.0, mask: u64::MAX, weights, delay: 0.0, held: 0.0, ..self.clone() }
     }
 
     /// What is wrong with it, on a machine.
@@ -84,7 +87,7 @@ impl Demand {
             return Some("needs a weight, 0 or more, for each node");
         }
         let above = [self.share, self.compute, self.mlp, self.reach];
-        let from = [self.factor, self.prefetch, self.write_back, self.footprint, self.held];
+        let from = [self.factor, self.prefetch, self.write_back, self.footprint, self.delay, self.held];
         let right = above.into_iter().all(positive) && from.into_iter().all(within);
         (!right).then_some("has a number that is not positive or not finite")
     }

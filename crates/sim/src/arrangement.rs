@@ -240,6 +240,7 @@ impl<'a> Arranging<'a> {
             footprint: private_bytes(program, f64::from(app.threads)),
             reach: 1.0 + program.shared * crowd.siblings,
             weights: self.weights(app, stand, thread),
+            delay: 0.0,
             held: 0.0,
         }
     }

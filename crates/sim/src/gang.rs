@@ -152,6 +152,7 @@ fn demand(machine: &MachineSpec, seat: &Seat, work: &Work, traits: Traits) -> De
         footprint: FOOTPRINT,
         reach: 1.0,
         weights: work.misses.iter().enumerate().map(weight).collect(),
+        delay: 0.0,
         held: 0.0,
     }
 }

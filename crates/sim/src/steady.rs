@@ -32,6 +32,7 @@ fn thread(machine: &MachineSpec, program: &Program) -> Demand {
         footprint: program.footprint_mib * MIB,
         reach: 1.0,
         weights,
+        delay: 0.0,
         held: 0.0,
     }
 }

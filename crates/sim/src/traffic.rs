@@ -23,6 +23,7 @@ fn thread(machine: &MachineSpec, program: &Program, node: usize, memory: usize, 
         footprint: program.footprint_mib * MIB,
         reach: 1.0,
         weights: (0..machine.memory.nodes()).map(|at| if at == memory { 1.0 } else { 0.0 }).collect(),
+        delay: 0.0,
         held: 0.0,
     }
 }

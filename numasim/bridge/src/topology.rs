@@ -52,6 +52,7 @@ pub fn with_ways(topology: Topology, header: &Header) -> Result<Topology, Numasi
         num_closids: num::narrow(header.classes),
         shareable_bits: 0,
         num_rmids: None,
+        bandwidth: None,
     });
     // Only figures were changed: ids and references are those of a machine that holds.
     Ok(Topology::new(parts).unwrap_or(topology))

@@ -66,6 +66,7 @@ fn anything(nodes: usize, llcs: usize) -> impl Strategy<Value = Demand> {
                 footprint,
                 reach: 1.0,
                 weights,
+                delay: 0.0,
                 held: 0.0,
             }
         },
@@ -168,6 +169,21 @@ proptest! {
         let (few, more) = (solve(&machine, &few), solve(&machine, &more));
         for (before, after) in few.rates.iter().zip(&more.rates) {
             prop_assert!(*after <= before * (1.0 + 1e-7), "{before} {after}");
+        }
+    }
+
+    /// The same theorem: a thread that is delayed demands less, and is no faster for it.
+    #[test]
+    fn at_one_controller_a_delay_costs_the_delayed_alone(
+        (machine, all, apart) in (machine(1, 3), several(1, 3, 16), any::<bool>()), delay in 0.0..200.0f64,
+    ) {
+        let free = partitioned(all, apart);
+        let mut limited = free.clone();
+        limited[0].delay = delay * 1e-9;
+        let (free, limited) = (solve(&machine, &free), solve(&machine, &limited));
+        prop_assert!(limited.rates[0] <= free.rates[0] * (1.0 + 1e-7));
+        for (before, after) in free.rates.iter().zip(&limited.rates).skip(1) {
+            prop_assert!(*after >= before * (1.0 - 1e-7), "{before} {after}");
         }
     }
 

@@ -43,6 +43,7 @@ pub(crate) fn devil(place: Place, memory: usize, nodes: usize) -> Demand {
         footprint: 1e9,
         reach: 1.0,
         weights: (0..nodes).map(|node| if node == memory { 1.0 } else { 0.0 }).collect(),
+        delay: 0.0,
         held: 0.0,
     }
 }

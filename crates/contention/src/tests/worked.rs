@@ -88,6 +88,29 @@ fn lines_beside_misses_take_their_part_of_a_controller() {
     assert!((3.0 * misses(&more) / 8.5e9 - 1.0).abs() < 0.02, "{}", misses(&more));
 }
 
+/// Of 100 threads that fill a controller 99 are limited to a tenth of a core's bandwidth: the one
+/// that is not, which has one line in flight, no longer waits for theirs.
+#[test]
+fn a_limit_on_the_bandwidth_of_others_shortens_the_wait_of_one() {
+    let machine = square();
+    let stream = Demand { curve: MissCurve::parametric(60.0, 0.0, 1.0), write_back: 0.0, ..devil(at(0), 0, 4) };
+    let chase = Demand { mlp: 1.0, ..stream.clone() };
+    let seconds = |delay: f64| {
+        let mut all = vec![Demand { delay, ..stream.clone() }; 8];
+        all.push(chase.clone());
+        let got = fixed_point(&machine, &all, None).0;
+        [0, 8].map(|one| 1.0 / got.rates[one] / got.misses[one])
+    };
+    let idle = machine.latency()[0][0];
+    let (free, limited) = (seconds(0.0), seconds(crate::delay(10, idle)));
+    // Delayed by 0.75 of the idle latency, and each waits for three lines at once.
+    let alone = chase.compute / 0.06 + idle;
+    assert!(
+        free[1] > 1.5 * alone && limited[1] < 0.9 * free[1] && limited[0] > free[0],
+        "{free:?} {limited:?} {alone}"
+    );
+}
+
 /// On an idle machine no thread waits for them: the same rate to a part in a thousand.
 #[test]
 fn what_nobody_waits_for_costs_nothing_on_an_idle_machine() {

@@ -97,6 +97,10 @@ pub(super) fn allocation(machine: &Topology, columns: usize) -> Vec<String> {
     if limits.shareable_bits != 0 {
         lines.push(format!("  ways that other agents may use too: {:#x}", limits.shareable_bits));
     }
+    lines.extend(limits.bandwidth.map(|shares| {
+        let (least, step) = (shares.least_percent, shares.step_percent);
+        format!("  shares of memory bandwidth from {least} to 100 % in steps of {step}")
+    }));
     lines.extend(limits.num_rmids.map(|number| format!("  {}", plural(number, "monitoring id"))));
     lines.iter().flat_map(|line| paragraph(line, columns, 4)).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::json;
 use isobar_model::topology::synthetic::synthetic;
-use isobar_model::topology::{AccessClass, CacheAllocation, Cpu, Llc, Node, Parts};
+use isobar_model::topology::{AccessClass, BandwidthShares, CacheAllocation, Cpu, Llc, Node, Parts};
 use isobar_model::{Bandwidth, Bytes, CoreId, CpuId, LlcId, Nanoseconds, NodeId, Topology, Ways};
 
 fn draw(machine: &Topology) -> String {
@@ -53,6 +53,7 @@ fn threads_of_one_core_stand_together() {
         num_closids: 15,
         shareable_bits: 0x600,
         num_rmids: Some(144),
+        bandwidth: Some(BandwidthShares { least_percent: 10, step_percent: 10 }),
     });
     parts.access = vec![AccessClass {
         memory: NodeId(0),

@@ -207,6 +207,7 @@ fn what_firmware_and_resctrl_say_fits_too() {
         num_closids: 15,
         shareable_bits: 0x600,
         num_rmids: Some(144),
+        bandwidth: None,
     });
     let machine = Topology::new(parts).unwrap();
     holds("all that there is", &machine);

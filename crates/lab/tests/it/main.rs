@@ -7,6 +7,7 @@ mod examples;
 mod misjudged;
 mod misled;
 mod oscillation;
+mod shares;
 mod stress;
 mod watched;
 mod ways;

@@ -4,7 +4,7 @@
 
 use super::tree::{LinuxError, Tree};
 use super::{files, parse};
-use isobar_model::topology::CacheAllocation;
+use isobar_model::topology::{BandwidthShares, CacheAllocation};
 
 /// What there is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,19 +15,10 @@ pub struct Info {
     /// Way allocation on these caches, by the first of the resources. Classes of service are the
     /// fewest of all resources, which is what the kernel goes by.
     pub cache: Option<CacheAllocation>,
-    /// Memory-bandwidth allocation.
-    pub bandwidth: Option<BandwidthInfo>,
+    /// Memory-bandwidth allocation, in per cent or not.
+    pub bandwidth: Option<BandwidthShares>,
     /// Monitoring of the last-level caches.
     pub monitoring: Option<MonitoringInfo>,
-}
-
-/// `info/MB`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BandwidthInfo {
-    /// The least that may be asked for, in per cent.
-    pub min_bandwidth: u64,
-    /// Steps above it, in per cent.
-    pub granularity: u64,
 }
 
 /// `info/L3_MON`.
@@ -49,6 +40,8 @@ impl Info {
         let monitoring = monitoring(tree, &at, level)?;
         let mut info = Self { bandwidth: bandwidth(tree, &at)?, monitoring, ..Self::default() };
         info.add_caches(tree, &at, level)?;
+        let shares = info.bandwidth.filter(|_| is_in_percent(tree, prefix));
+        info.cache.iter_mut().for_each(|cache| cache.bandwidth = shares);
         Ok(info)
     }
 
@@ -68,6 +61,7 @@ impl Info {
                     min_cbm_bits: files::small_number(tree, &format!("{at}/min_cbm_bits"))?.unwrap_or(1),
                     shareable_bits: files::bit_mask(tree, &format!("{at}/shareable_bits"))?.unwrap_or(0),
                     num_rmids: self.monitoring.as_ref().map(|monitoring| monitoring.num_rmids),
+                    bandwidth: None,
                 });
             }
             self.resources.push(resource);
@@ -76,13 +70,13 @@ impl Info {
     }
 }
 
-impl BandwidthInfo {
-    /// A share as the hardware has it: the next step that is not less, from the least to 100.
-    #[must_use]
-    pub fn rounded(&self, percent: u64) -> u64 {
-        let step = self.granularity.max(1);
-        percent.max(self.min_bandwidth).div_ceil(step).saturating_mul(step).min(100)
-    }
+/// Whether the shares of the default group are per cent: not so on AMD (eighths of a GB/s) and with
+/// `mba_MBps`.
+fn is_in_percent(tree: &Tree, prefix: &str) -> bool {
+    let text = tree.read(&format!("{prefix}schemata")).ok().flatten().unwrap_or_default();
+    let shares = text.lines().filter_map(|line| line.trim().strip_prefix("MB:"));
+    let mut shares = shares.flat_map(|line| line.split(';')).filter_map(|one| one.split_once('=')).peekable();
+    shares.peek().is_some() && shares.all(|(_, share)| share.trim().parse::<u32>().is_ok_and(|share| share <= 100))
 }
 
 /// The mask of all ways of a cache: a cache without ways could give none to anybody.
@@ -102,11 +96,11 @@ fn fewest_classes(tree: &Tree, info: &str) -> Result<u32, LinuxError> {
     Ok(fewest)
 }
 
-fn bandwidth(tree: &Tree, info: &str) -> Result<Option<BandwidthInfo>, LinuxError> {
+fn bandwidth(tree: &Tree, info: &str) -> Result<Option<BandwidthShares>, LinuxError> {
     let at = format!("{info}/MB");
-    let Some(min_bandwidth) = files::number(tree, &format!("{at}/min_bandwidth"))? else { return Ok(None) };
-    let granularity = files::number(tree, &format!("{at}/bandwidth_gran"))?.unwrap_or(1);
-    Ok(Some(BandwidthInfo { min_bandwidth, granularity }))
+    let least = files::small_number(tree, &format!("{at}/min_bandwidth"))?;
+    let step = files::small_number(tree, &format!("{at}/bandwidth_gran"))?;
+    Ok(least.map(|least_percent| BandwidthShares { least_percent, step_percent: step.unwrap_or(1) }))
 }
 
 fn monitoring(tree: &Tree, info: &str, level: u32) -> Result<Option<MonitoringInfo>, LinuxError> {
@@ -137,6 +131,7 @@ mod tests {
             ("info/MB/num_closids", "8\n"),
             ("info/MB/min_bandwidth", "10\n"),
             ("info/MB/bandwidth_gran", "10\n"),
+            ("schemata", "    L3:0=7ff;1=7ff\n    MB:0=100;1= 90\n"),
             ("info/L3_MON/num_rmids", "144\n"),
             ("info/L3_MON/mon_features", "llc_occupancy\nmbm_total_bytes\nmbm_local_bytes\n"),
         ]);
@@ -146,7 +141,22 @@ mod tests {
         assert_eq!(cache.num_closids, 8, "a class is one of MB, too");
         let bandwidth = bandwidth.unwrap();
         assert_eq!([1, 10, 11, 55, 100].map(|percent| bandwidth.rounded(percent)), [10, 10, 20, 60, 100]);
+        assert_eq!(cache.bandwidth, Some(bandwidth));
         assert_eq!(monitoring, Some(MonitoringInfo { num_rmids: 144, counts_bytes: true }));
+    }
+
+    #[test]
+    fn shares_that_are_not_per_cent_are_not_offered() {
+        let root = folder(&[
+            ("info/L3/cbm_mask", "ffff\n"),
+            ("info/L3/num_closids", "16\n"),
+            ("info/MB/num_closids", "16\n"),
+            ("info/MB/min_bandwidth", "1\n"),
+            ("info/MB/bandwidth_gran", "1\n"),
+            ("schemata", "L3:0=ffff\nMB:0=2048\n"),
+        ]);
+        let found = read(root.path()).unwrap();
+        assert!(found.bandwidth.is_some() && found.cache.unwrap().bandwidth.is_none());
     }
 
     #[test]

@@ -116,7 +116,7 @@ impl Carrier<'_> {
             mask.into_iter().for_each(|mask| wanted.set(resource, domain, mask));
         }
         if let (Some(info), Some(default)) = (&self.view.info.bandwidth, self.view.default.get(BANDWIDTH, domain)) {
-            let share = cluster.and_then(|cluster| cluster.percent).map(|percent| info.rounded(u64::from(percent)));
+            let share = cluster.and_then(|cluster| cluster.percent).map(|percent| u64::from(info.rounded(percent)));
             wanted.set(BANDWIDTH, domain, share.unwrap_or(default));
         }
         wanted

@@ -95,6 +95,28 @@ pub struct CacheAllocation {
     pub shareable_bits: u64,
     /// Monitoring groups, where the machine has monitoring.
     pub num_rmids: Option<u32>,
+    /// Shares of the memory bandwidth for each class, where the machine takes them in per cent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<BandwidthShares>,
+}
+
+/// Shares of the memory bandwidth that a class of service can have (`info/MB`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BandwidthShares {
+    /// The least, in per cent (`min_bandwidth`).
+    pub least_percent: u32,
+    /// From one to the next, in per cent (`bandwidth_gran`).
+    pub step_percent: u32,
+}
+
+impl BandwidthShares {
+    /// A share as the hardware has it: the next step that is not less, from the least to 100.
+    #[must_use]
+    pub fn rounded(&self, percent: u32) -> u32 {
+        let step = self.step_percent.max(1);
+        percent.max(self.least_percent).div_ceil(step).saturating_mul(step).min(100)
+    }
 }
 
 /// The parts that a [`Topology`] is made of, in any order.

@@ -98,6 +98,7 @@ mod tests {
             num_closids: 4,
             shareable_bits,
             num_rmids: None,
+            bandwidth: None,
         };
         let parts = Parts { allocation: Some(allocation), ..synthetic("node:1 core:2").unwrap().into_parts() };
         let machine = Topology::new(parts).unwrap();
@@ -129,6 +130,7 @@ mod tests {
             num_closids: 4,
             shareable_bits: 0,
             num_rmids: None,
+            bandwidth: None,
         });
         let machine = Topology::new(parts).unwrap();
         let masks = machine.llcs().iter().map(|llc| Capacity::of(&machine, llc).unwrap().full_mask());

@@ -7,6 +7,7 @@
 use super::config::Config;
 use super::idle::Idle;
 use super::memory::Memory;
+use super::part::{self, Part};
 use super::predict::Predictor;
 use super::programs::{Programs, weights};
 use super::scene::{Arrangement, Scene};
@@ -122,10 +123,9 @@ impl Advisor {
         let domains = self.domains.of(&seen.machine).clone();
         let known = self.memory.take().filter(|(machine, _)| Arc::ptr_eq(machine, &seen.machine));
         let Some(mut memory) = known.map(|(_, memory)| memory).or_else(|| Memory::of(seen, &domains)) else { return };
-        self.programs.read(seen, &domains, &memory);
+        self.programs.read(seen, &domains, &memory, part::all);
         self.idle.pass(seen, &domains);
-        let open = |_: usize, _: Pid| u64::MAX;
-        let scene = Scene::of(seen, &self.programs, &memory, &domains, &self.config, &self.idle, open);
+        let scene = Scene::of(seen, &self.programs, &memory, &domains, &self.config, &self.idle, part::all);
         for unit in &scene.units {
             self.programs.hold(unit.program, unit.space / unit.threads);
         }
@@ -231,7 +231,7 @@ impl Asked<'_> {
                 break;
             }
             there.idle_cores[roomy] -= wanted;
-            (there.domains[unit], there.masks[unit]) = (roomy, u64::MAX);
+            (there.domains[unit], there.parts[unit]) = (roomy, Part::ALL);
         }
         let id = self.memory.nodes[node];
         if away {

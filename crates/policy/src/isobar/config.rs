@@ -60,6 +60,8 @@ settings! {
         pub pages: bool = true,
         /// Whether ways of caches are divided.
         pub ways: bool = true,
+        /// Whether the memory bandwidth of programs is limited.
+        pub bandwidth: bool = true,
         /// Whether what did not help is taken back.
         pub guard: bool = true,
         /// Whether the cost of a change is weighed against its gain.

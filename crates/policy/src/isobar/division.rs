@@ -1,32 +1,46 @@
 //! A cache in two parts, and which division of it brings most: asked of the contention model, with
 //! the curves as they are likely to be, or as good as may be hoped where no reading has told.
+//!
+//! The first part has fewer ways, or a share of the memory bandwidth, or both. At a controller
+//! that is nearly full a share costs those that have many lines in flight little, since they were
+//! waiting for each other, and saves those that wait for each line most of their wait.
 
 use super::config::Config;
-use super::math::ln;
 use super::memory::Memory;
+use super::part::Part;
 use super::predict::{Predictor, Predictors, solutions};
 use super::program::FEW;
 use super::scene::Scene;
 use super::weigh::worth;
 use crate::divide_content::capacity::Capacity;
+use isobar_model::topology::BandwidthShares;
 use isobar_model::{Observation, Pid};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Parts of the ways, in eighths, that streams are tried with, in this order.
 const EIGHTHS: [usize; 3] = [2, 1, 3];
-/// How many programs streams are tried to be, at most.
+/// As a part of the ways: every one, for the rest as well.
+const EVERY: usize = 8;
+/// The whole of the memory bandwidth, in per cent.
+const ALL: u32 = 100;
+/// How many programs streams are tried to be, at most; by bandwidth, how many names.
 const STREAMS: usize = 5;
+/// Shares of the memory bandwidth, in per cent, that streams are tried with, first the second: more
+/// of it, or else less for as long as that helps.
+const SHARES: [u32; 5] = [80, 60, 40, 20, 10];
 
 /// A cache, by position, in two parts.
 #[derive(Clone, Debug)]
 pub struct Division {
-    /// Its programs, ascending, each with its mask.
-    pub members: Vec<(Pid, u64)>,
-    /// Both masks: that of the streams, that of the rest.
-    pub masks: [u64; 2],
-    /// The mask of each name.
-    pub names: BTreeMap<Arc<str>, u64>,
+    /// Its programs, ascending, each with whether it is one of the streams.
+    pub members: Vec<(Pid, bool)>,
+    /// What each of the streams may take.
+    pub streams: Part,
+    /// What each of the rest may take.
+    pub rest: Part,
+    /// Whether the programs of a name are streams.
+    pub names: BTreeMap<Arc<str>, bool>,
 }
 
 /// A division that pays.
@@ -44,16 +58,21 @@ pub struct Proposal {
 }
 
 impl Division {
+    /// What each of the streams may take, or each of the rest.
+    #[must_use]
+    pub const fn part(&self, streams: bool) -> Part {
+        if streams { self.streams } else { self.rest }
+    }
+
     /// Takes the programs that are there now, each with its unit.
     pub fn take(&mut self, seen: &Observation, scene: &Scene, now: &[(Pid, usize)]) {
         let old = std::mem::take(&mut self.members);
-        let [streams, rest] = self.masks;
         for (pid, unit) in now {
             let name = &seen.processes[scene.units[*unit].program].name;
-            let own = old.iter().find(|(member, _)| member == pid).map(|(_, mask)| *mask);
-            let mask = own.or_else(|| self.names.get(name).copied()).unwrap_or(rest);
-            self.members.push((*pid, mask));
-            self.names.insert(Arc::clone(name), if mask == streams { streams } else { rest });
+            let own = old.iter().find(|(member, _)| member == pid).map(|(_, streams)| *streams);
+            let streams = own.or_else(|| self.names.get(name).copied()).unwrap_or(false);
+            self.members.push((*pid, streams));
+            self.names.insert(Arc::clone(name), streams);
         }
     }
 
@@ -61,13 +80,14 @@ impl Division {
     pub fn is_useless(&self, predictors: &Predictors<'_>, now: &[(Pid, usize)]) -> bool {
         let scene = predictors.scene;
         let (mut with, mut without) = (scene.base.clone(), scene.base.clone());
-        for ((_, unit), (_, mask)) in now.iter().zip(&self.members) {
-            scene.set_ways(&mut with, *unit, *mask);
-            scene.set_ways(&mut without, *unit, u64::MAX);
+        for ((_, unit), (_, streams)) in now.iter().zip(&self.members) {
+            scene.set_part(&mut with, *unit, self.part(*streams));
+            scene.set_part(&mut without, *unit, Part::ALL);
         }
         let mut predictor = predictors.one();
         let (Some(with), Some(without)) = (predictor.gains(&with), predictor.gains(&without)) else { return true };
-        with.iter().zip(&without).map(|(with, without)| ln(*with / *without)).sum::<f64>() <= 0.0
+        let gains: Vec<f64> = with.iter().zip(&without).map(|(with, without)| with / without).collect();
+        scene.sum(&gains) <= 0.0
     }
 }
 
@@ -110,7 +130,8 @@ pub fn best(
     let (predictor, likely) = (predictors.one(), likely.map(Predictors::one));
     let wanted = members.iter().map(|(_, unit)| scene.wanted(scene.units[*unit].program, margin));
     let wanted = wanted.fold(0.0, f64::max);
-    let mut asked = Asked { seen, scene, predictor, likely, most, members, order, llc, capacity, wanted };
+    let shares = seen.machine.allocation().and_then(|one| one.bandwidth).filter(|_| config.bandwidth);
+    let mut asked = Asked { seen, scene, predictor, likely, most, members, order, llc, capacity, shares, wanted };
     let (worth, proposal) = asked.best()?;
     (worth > wanted || proposal.hoped.is_some()).then_some(proposal)
 }
@@ -129,75 +150,152 @@ struct Asked<'a> {
     order: Vec<(f64, usize)>,
     llc: usize,
     capacity: Capacity,
+    /// The shares of memory bandwidth that the machine has and the settings allow.
+    shares: Option<BandwidthShares>,
     /// The least that it must be worth.
     wanted: f64,
 }
 
+/// A division that is tried.
+#[derive(Clone, Debug)]
+struct Cut {
+    /// The units of the streams.
+    streams: Vec<usize>,
+    /// Their part of the ways, in eighths.
+    eighths: usize,
+    /// Their share of the memory bandwidth, in per cent.
+    percent: u32,
+}
+
+/// What a division is worth, with it.
+type Worth = Option<(f64, Cut, Proposal)>;
+
 impl Asked<'_> {
-    /// The best of them: first how many programs are parted from the rest, with a quarter of the
-    /// ways and one more at a time for as long as that helps; then with fewer ways and with more.
+    /// The best of them.
     fn best(&mut self) -> Option<(f64, Proposal)> {
-        let (mut best, mut parted) = (None::<(f64, Proposal)>, 1);
-        for streams in 1..self.order.len().min(STREAMS + 1) {
-            let next = self.ask(streams, EIGHTHS[0]);
-            let worth = |of: &Option<(f64, Proposal)>| of.as_ref().map_or(f64::NEG_INFINITY, |(worth, _)| *worth);
-            if streams > 2 && worth(&next) <= worth(&best) {
-                break;
-            }
-            if worth(&next) > worth(&best) {
-                (best, parted) = (next, streams);
-            }
-        }
+        let ways = self.by_ways();
+        let best = self.by_shares(ways);
+        best.map(|(worth, _, proposal)| (worth, proposal))
+    }
+
+    /// The best of ways: first how many programs are parted from the rest, with a quarter of the
+    /// ways and one more at a time for as long as that helps; then with fewer ways and with more.
+    fn by_ways(&mut self) -> Worth {
         if self.order.len() < 2 {
             return None;
         }
+        let order: Vec<Vec<usize>> = self.order.iter().map(|(_, unit)| vec![*unit]).collect();
+        let mut best = self.how_many(&order[..order.len() - 1], EIGHTHS[0], ALL);
+        let parted = best.as_ref().map_or_else(|| order[0].clone(), |(_, cut, _)| cut.streams.clone());
         for eighths in &EIGHTHS[1..] {
-            let next = self.ask(parted, *eighths);
-            if next.as_ref().is_some_and(|(worth, _)| best.as_ref().is_none_or(|(most, _)| worth > most)) {
-                best = next;
-            }
+            best = better(best, self.ask(Cut { streams: parted.clone(), eighths: *eighths, percent: ALL }));
         }
         best
     }
 
+    /// The best with a share of the memory bandwidth: of the streams of the best division by ways,
+    /// and of those that read most, with every way.
+    fn by_shares(&mut self, ways: Worth) -> Worth {
+        let Some(shares) = self.shares.filter(|_| self.likely.is_none()) else { return ways };
+        let mut tried: Vec<u32> = SHARES.iter().map(|percent| shares.rounded(*percent)).collect();
+        tried.dedup();
+        let mut best = ways.clone();
+        if let Some((_, cut, _)) = ways {
+            best = better(best, self.how_much(&cut, &tried));
+        }
+        if let Some((_, cut, _)) = self.how_many(&self.loads(), EVERY, tried[1.min(tried.len() - 1)]) {
+            best = better(best, self.how_much(&cut, &tried));
+        }
+        best
+    }
+
+    /// The units that read memory, those of one name together: who read most first.
+    fn loads(&self) -> Vec<Vec<usize>> {
+        let mut names: BTreeMap<&str, (f64, Vec<usize>)> = BTreeMap::new();
+        for (_, at) in &self.order {
+            let unit = &self.scene.units[*at];
+            let (load, units) = names.entry(&self.seen.processes[unit.program].name).or_default();
+            *load += unit.share * self.scene.traits[unit.program].flow();
+            units.push(*at);
+        }
+        let mut loads: Vec<(f64, Vec<usize>)> = names.into_values().collect();
+        loads.sort_by(|a, b| b.0.total_cmp(&a.0));
+        loads.into_iter().map(|(_, units)| units).collect()
+    }
+
+    /// How many of some groups of units, in this order, are best parted from the rest: one more at
+    /// a time for as long as that helps.
+    fn how_many(&mut self, order: &[Vec<usize>], eighths: usize, percent: u32) -> Worth {
+        let mut best: Worth = None;
+        for count in 1..=order.len().min(STREAMS) {
+            let streams = order[..count].concat();
+            if streams.len() >= self.members.len() {
+                break;
+            }
+            let next = self.ask(Cut { streams, eighths, percent });
+            if count > 2 && worth_of(&next) <= worth_of(&best) {
+                break;
+            }
+            best = better(best, next);
+        }
+        best
+    }
+
+    /// How much of the memory bandwidth the streams of a division best have: from the second share
+    /// on to a greater one, or else to smaller ones for as long as that helps.
+    fn how_much(&mut self, cut: &Cut, shares: &[u32]) -> Worth {
+        let (first, rest) = shares.split_first()?;
+        let mut best: Worth = None;
+        for percent in rest {
+            let next = self.ask(Cut { percent: *percent, ..cut.clone() });
+            if best.is_some() && worth_of(&next) <= worth_of(&best) {
+                break;
+            }
+            best = better(best, next);
+        }
+        better(best, self.ask(Cut { percent: *first, ..cut.clone() }))
+    }
+
     /// Whether programs of one name would be on both sides: they make the same of their space, and
     /// may wait for each other.
-    fn parts_a_name(&self, streams: usize) -> bool {
+    fn parts_a_name(&self, streams: &[usize]) -> bool {
         let name = |unit: usize| &self.seen.processes[self.scene.units[unit].program].name;
-        let is_stream = |unit: usize| self.order[..streams].iter().any(|(_, at)| *at == unit);
-        let rest = || self.members.iter().map(|(_, unit)| *unit).filter(|unit| !is_stream(*unit));
-        self.order[..streams].iter().any(|(_, at)| rest().any(|unit| name(unit) == name(*at)))
+        let rest = || self.members.iter().map(|(_, unit)| *unit).filter(|unit| !streams.contains(unit));
+        streams.iter().any(|at| rest().any(|unit| name(unit) == name(*at)))
     }
 
     /// What a division is worth, over all programs and their horizons; `None` where there is none,
     /// or a program would lose more than it may.
-    fn ask(&mut self, streams: usize, eighths: usize) -> Option<(f64, Proposal)> {
+    fn ask(&mut self, cut: Cut) -> Worth {
         let Self { scene, capacity, .. } = *self;
         if self.predictor.solved >= self.most {
             return None;
         }
-        if self.likely.is_some() && self.parts_a_name(streams) {
+        if self.likely.is_some() && self.parts_a_name(&cut.streams) {
             return None;
         }
-        let few = (capacity.ways * eighths / 8).max(capacity.min_ways);
-        if few + capacity.min_ways > capacity.ways {
+        let few = (capacity.ways * cut.eighths / 8).clamp(capacity.min_ways, capacity.ways);
+        let [rest, own] = if cut.eighths == EVERY {
+            [capacity.full_mask(); 2]
+        } else if few + capacity.min_ways <= capacity.ways {
+            capacity.masks([capacity.ways - few, few]).try_into().ok()?
+        } else {
             return None;
-        }
-        let masks = capacity.masks([capacity.ways - few, few]);
-        let (rest, own) = (masks[0], masks[1]);
+        };
+        let (streams, rest) = (Part { mask: own, percent: cut.percent }, Part { mask: rest, percent: ALL });
+        let mut division = Division { members: Vec::new(), streams, rest, names: BTreeMap::new() };
         let mut at = scene.base.clone();
-        self.members.iter().for_each(|(_, unit)| self.scene.set_ways(&mut at, *unit, rest));
-        self.order[..streams].iter().for_each(|(_, unit)| self.scene.set_ways(&mut at, *unit, own));
-        let gains = self.predictor.gains(&at).filter(|gains| !scene.harms(gains))?;
-        let mut division = Division { members: Vec::new(), masks: [own, rest], names: BTreeMap::new() };
         for (pid, unit) in &self.members {
             let name = &self.seen.processes[scene.units[*unit].program].name;
-            division.members.push((*pid, at.masks[*unit]));
-            division.names.insert(Arc::clone(name), at.masks[*unit]);
+            let is_stream = cut.streams.contains(unit);
+            scene.set_part(&mut at, *unit, division.part(is_stream));
+            division.members.push((*pid, is_stream));
+            division.names.insert(Arc::clone(name), is_stream);
         }
+        let gains = self.predictor.gains(&at).filter(|gains| !scene.harms(gains))?;
         let (llc, best) = (self.llc, worth(scene, &gains));
         let Some(likely) = &mut self.likely else {
-            return Some((best, Proposal { llc, division, gains, hoped: None }));
+            return Some((best, cut, Proposal { llc, division, gains, hoped: None }));
         };
         if best <= self.wanted {
             return None;
@@ -206,8 +304,17 @@ impl Asked<'_> {
         // tried.
         let hoped = Some(gains.iter().map(|gain| gain - 1.0).sum());
         let gains = likely.gains(&at)?;
-        Some(((best + worth(scene, &gains)) / 2.0, Proposal { llc, division, gains, hoped }))
+        Some(((best + worth(scene, &gains)) / 2.0, cut, Proposal { llc, division, gains, hoped }))
     }
+}
+
+fn worth_of(one: &Worth) -> f64 {
+    one.as_ref().map_or(f64::NEG_INFINITY, |(worth, ..)| *worth)
+}
+
+/// The one that is worth more; the first of two that are worth the same.
+fn better(one: Worth, other: Worth) -> Worth {
+    if worth_of(&other) > worth_of(&one) { other } else { one }
 }
 
 /// What a program would make of a whole cache, were its curve as good as may be hoped: the part of

@@ -3,7 +3,6 @@
 //! promises far more than what is on trial, it is made at once, and both are judged together.
 
 use super::isobar::{Isobar, Mode};
-use super::math::sum_of_logs;
 use super::predict::Predictors;
 use crate::kit::domains::Domains;
 use isobar_model::{Observation, Plan};
@@ -30,7 +29,7 @@ impl Isobar {
         let others = !decision.steps.iter().flat_map(|(step, _)| step.units()).any(touched);
         if decision.steps.is_empty() {
             self.try_ways(seen, domains, predictors, Some(least), plan);
-        } else if others && sum_of_logs(&decision.gains) > least {
+        } else if others && scene.sum(&decision.gains) > least {
             self.try_out(seen, domains, memory, scene, &decision, plan);
         }
         self.mode = match std::mem::replace(&mut self.mode, Mode::Watching) {

@@ -19,7 +19,6 @@ use super::calm::Calm;
 use super::carry::{Carried, Seats, mates, to_domain};
 use super::config::Config;
 use super::idle::Idle;
-use super::math::sum_of_logs;
 use super::memory::Memory;
 use super::pages::{self, Goal};
 use super::passed::Passed;
@@ -296,7 +295,7 @@ impl Isobar {
         else {
             return;
         };
-        if least.is_some_and(|least| sum_of_logs(&proposal.gains) < least) {
+        if least.is_some_and(|least| scene.sum(&proposal.gains) < least) {
             return;
         }
         let asked = Asked::Ways(seen.machine.llcs()[proposal.llc].id);
@@ -310,11 +309,18 @@ impl Isobar {
                 percent(hoped),
                 percent(sum)
             ),
-            None => format!("predicted {} summed over all", percent(sum)),
+            None if scene.traits.iter().all(|one| one.weight == 1.0) => {
+                format!("predicted {} summed over all", percent(sum))
+            }
+            None => {
+                let weighed = scene.traits.iter().zip(&proposal.gains).map(|(one, gain)| one.weight * (gain - 1.0));
+                let weighed = percent(weighed.sum());
+                format!("predicted {weighed} summed over all as they weigh, {} were they alike", percent(sum))
+            }
         };
         let before = plan.actions.len();
         self.ways.divide(seen, domains, memory, &proposal, &why, &mut plan.actions);
-        let untouched = |(pid, _): &(Pid, u64)| Touched { pid: *pid, carried: Vec::new(), pages: None };
+        let untouched = |(pid, _): &(Pid, bool)| Touched { pid: *pid, carried: Vec::new(), pages: None };
         let touched = proposal.division.members.iter().map(untouched).collect();
         let mut trial = self.begin(seen, touched, &proposal.gains, before, plan);
         (trial.divided, trial.explores) = (Some(proposal.llc), proposal.hoped.is_some());
@@ -348,14 +354,15 @@ impl Policy for Isobar {
             plan.notes.push("no memory node is described: nothing to decide on".to_owned());
             return plan;
         };
-        self.programs.read(seen, &domains, &memory);
+        let part = |llc: usize, pid: Pid| self.ways.part(llc, pid);
+        self.programs.read(seen, &domains, &memory, part);
         self.goals.retain(|goal| seen.process(goal.pid).is_some());
         self.idle.pass(seen, &domains);
-        let mask = |llc: usize, pid: Pid| self.ways.mask(llc, pid);
-        let scene = Scene::of(seen, &self.programs, &memory, &domains, &self.config, &self.idle, mask);
+        let scene = Scene::of(seen, &self.programs, &memory, &domains, &self.config, &self.idle, part);
         for unit in &scene.units {
             self.programs.hold(unit.program, unit.space / unit.threads);
         }
+        self.programs.list.iter_mut().zip(&scene.traits).for_each(|(program, one)| program.weight = one.weight);
         let counted = self.programs.list.iter().any(|program| program.last.is_some());
         self.blind.pass(counted || seen.processes.is_empty());
         if self.blind.is_so() {

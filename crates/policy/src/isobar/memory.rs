@@ -4,6 +4,7 @@
 //! probed, at a traffic that was counted, says how much there is to carry.
 
 use super::cores::Cores;
+use super::part::Part;
 use crate::kit::domains::Domains;
 use isobar_contention::{Cache, Machine, Packets, Parts, Place, Resource};
 use isobar_model::{CpuSet, NodeId, Observation, num};
@@ -75,6 +76,13 @@ impl Memory {
         let (places, llcs) = caches(seen, domains, &nodes);
         let machine = Machine::new(Parts { latency, resources, routes, packets: Packets::default(), llcs }).ok()?;
         Some(Self { nodes, places, cores: Cores::of(domains), machine, told })
+    }
+
+    /// Seconds that each line is delayed which a thread on a domain reads, by what it may take.
+    #[must_use]
+    pub fn delay(&self, domain: usize, part: Part) -> f64 {
+        let node = self.places[domain].node;
+        isobar_contention::delay(part.percent, self.machine.latency()[node][node])
     }
 
     /// Position of a node.

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | what the machine is like, as told, probed and seen | [`memory`], [`cores`] |
 //! | what programs are like | [`estimate`], [`curves`], [`follows`], [`reading`], [`program`], [`programs`] |
-//! | who runs where now, which cores are free, whether it is about to change | [`scene`], [`traits`], [`idle`], [`calm`] |
+//! | who runs where now, which cores are free, whether it is about to change | [`scene`], [`part`], [`traits`], [`idle`], [`calm`] |
 //! | what a change would do: at first sight for all, roughly for many, exactly for a few | [`prices`], [`rough`], [`predict`] |
 //! | which changes there are, and which pays | [`step`], [`search`], [`likes`], [`gather`], [`weigh`], [`passed`], [`ways`], [`division`] |
 //! | where the kernel would put a program | [`balance`] |
@@ -46,6 +46,7 @@ pub mod math;
 pub mod memory;
 pub mod outlook;
 pub mod pages;
+pub mod part;
 pub mod passed;
 pub mod predict;
 pub mod prices;

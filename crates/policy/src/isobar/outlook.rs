@@ -17,6 +17,7 @@
 use super::config::Config;
 use super::idle::Idle;
 use super::memory::Memory;
+use super::part::Part;
 use super::passed::Passed;
 use super::predict::Predictors;
 use super::programs::Programs;
@@ -147,11 +148,12 @@ impl Outlook {
             Some((machine, memory)) if Arc::ptr_eq(&machine, &seen.machine) => memory,
             _ => Memory::of(seen, &domains).ok_or(Unknown::NoNode)?,
         };
-        self.programs.read(seen, &domains, &memory);
-        self.idle.pass(seen, &domains);
         let llcs = seen.machine.llcs();
-        let mask = |llc: usize, pid: Pid| llcs.get(llc).map_or(u64::MAX, |llc| ways(llc.id, pid));
-        let scene = Scene::of(seen, &self.programs, &memory, &domains, &self.config, &self.idle, mask);
+        let part =
+            |llc: usize, pid: Pid| llcs.get(llc).map_or(Part::ALL, |llc| Part { mask: ways(llc.id, pid), ..Part::ALL });
+        self.programs.read(seen, &domains, &memory, part);
+        self.idle.pass(seen, &domains);
+        let scene = Scene::of(seen, &self.programs, &memory, &domains, &self.config, &self.idle, part);
         for unit in &scene.units {
             self.programs.hold(unit.program, unit.space / unit.threads);
         }
@@ -214,7 +216,7 @@ impl Outlook {
         let known: Vec<usize> =
             (0..scene.traits.len()).filter(|at| scene.traits[*at].known && now[*at] > 0.0).collect();
         // Alone it has all ways of its cache.
-        let open = Arrangement { masks: vec![u64::MAX; scene.units.len()], ..scene.base.clone() };
+        let open = Arrangement { parts: vec![Part::ALL; scene.units.len()], ..scene.base.clone() };
         let mut found = Vec::with_capacity(known.len());
         for at in &known {
             let alone = predictor.speeds_among(&open, |program| program == *at)?[*at];

@@ -4,8 +4,8 @@
 
 use super::config::Config;
 use super::memory::Memory;
+use super::reading::WRITE_BACK;
 use super::scene::{Arrangement, Scene};
-use super::traits::WRITE_BACK;
 use isobar_contention::{Budget, Demand, Question, Solver};
 use isobar_model::num;
 use std::cell::OnceCell;
@@ -125,7 +125,7 @@ impl<'a> Predictor<'a> {
         Demand {
             share: unit.share.max(1e-3),
             place: self.memory.places[arrangement.domains[at]],
-            mask: arrangement.masks[at],
+            mask: arrangement.parts[at].mask,
             compute: (one.compute * crowding).max(1e-12),
             curve: one.curve.0.clone(),
             factor: one.curve.1,
@@ -135,6 +135,7 @@ impl<'a> Predictor<'a> {
             footprint: one.footprint * unit.threads,
             reach: 1.0 / unit.threads,
             weights: arrangement.weights[unit.program].clone(),
+            delay: self.memory.delay(arrangement.domains[at], arrangement.parts[at]),
             held: self.held.get(at).copied().filter(|_| stays).unwrap_or(unit.space),
         }
     }

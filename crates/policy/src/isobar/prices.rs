@@ -6,10 +6,10 @@
 
 use super::math::ln;
 use super::memory::Memory;
+use super::reading::WRITE_BACK;
 use super::rough::{Rough, waited};
 use super::scene::{Arrangement, Scene};
 use super::step::Step;
-use super::traits::WRITE_BACK;
 
 /// Part by which bytes and spaces are changed to find how much depends on them.
 const LITTLE: f64 = 0.05;
@@ -120,7 +120,8 @@ impl<'a> Prices<'a> {
         let latency: f64 =
             weights.iter().zip(&self.latency[place.node]).map(|(weight, seconds)| weight * seconds).sum();
         let computing = one.compute * self.domains[domain].crowding;
-        let seconds = (computing + misses * one.wait * latency).max(1e-12);
+        let delay = self.scene.delay(self.memory, self.at, at);
+        let seconds = (computing + misses * (one.wait * latency + delay)).max(1e-12);
         let rate = unit.share / seconds;
         let horizon = if one.known { one.stake() * self.scene.part(at) } else { 0.0 };
         // The part of its time by which it grows for a second of wait, and for all of its waits.
@@ -222,7 +223,10 @@ impl<'a> Prices<'a> {
             None => old.iter().zip(&self.latency[is.node]).map(|(weight, seconds)| weight * seconds).sum(),
         };
         let computing = one.compute * self.crowding(moved.to, both);
-        let seconds = (computing + misses * one.wait * latency).max(1e-12);
+        // The division of a cache ends with a move.
+        let stays = moved.from == moved.to;
+        let delay = if stays { self.scene.delay(self.memory, self.at, moved.unit) } else { 0.0 };
+        let seconds = (computing + misses * (one.wait * latency + delay)).max(1e-12);
         let before = now.inserted * one.read;
         let after = 64.0 * unit.share / seconds * misses * one.read;
         passes(self.memory, (was.node, old), |resource, _, bytes| changed[resource] -= before * bytes);

@@ -5,7 +5,7 @@ use super::curves::{Beyond, Kind, Size};
 use super::estimate::{Cpi, Reuse, mean_and_error};
 use super::follows::Follows;
 use super::math::{exp, ln};
-use super::reading::Reading;
+use super::reading::{Reading, WRITE_BACK};
 use isobar_model::{Cgroup, Pid, Seconds};
 use std::sync::Arc;
 
@@ -66,6 +66,8 @@ pub struct Program {
     pub cgroup: Option<Arc<Cgroup>>,
     /// When it was first seen.
     pub since: f64,
+    /// How much its gain weighs beside that of others.
+    pub weight: f64,
     /// Since when it has been doing what it does.
     pub phase: f64,
     /// Its computing and waiting.
@@ -118,6 +120,7 @@ impl Program {
             size: Size::default(),
             cgroup: None,
             since: now,
+            weight: 1.0,
             phase: now,
             cpi,
             reuse,
@@ -179,8 +182,14 @@ impl Program {
     #[must_use]
     pub fn computing(&self) -> Option<(f64, f64)> {
         let last = self.last.filter(|last| !last.disturbed)?;
-        let waits = self.cpi.wait * last.exposure;
+        let waits = self.cpi.wait * last.exposure + last.delay * self.reads();
         (waits < MOSTLY_COMPUTES * last.cycles).then_some((last.running, last.cycles - waits))
+    }
+
+    /// Lines read for each miss.
+    #[must_use]
+    pub fn reads(&self) -> f64 {
+        (self.lines / (1.0 + WRITE_BACK)).max(1.0)
     }
 
     /// Takes the reading of an epoch.
@@ -191,7 +200,7 @@ impl Program {
         }
         self.watch_phase(&reading, now);
         if !reading.disturbed {
-            self.cpi.read(reading.cycles, reading.exposure, reading.crowding);
+            self.cpi.read(reading.cycles - reading.delay * self.reads(), reading.exposure, reading.crowding);
         }
         // One unlike reading may be the first of another phase: it belongs to neither.
         if self.unlike == 0 {

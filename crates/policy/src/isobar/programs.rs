@@ -4,10 +4,11 @@
 use super::cores::{Added, Busy};
 use super::curves::{Curves, Kind};
 use super::memory::Memory;
+use super::part::Part;
 use super::program::{FEW, Known, Program};
 use super::reading::Reading;
 use crate::kit::domains::Domains;
-use isobar_model::{NodeId, NodeMap, Observation, Pages, Process, Thread, num};
+use isobar_model::{NodeId, NodeMap, Observation, Pages, Pid, Process, Thread, num};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -36,8 +37,9 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Takes an epoch: which programs there are, and how fast they were.
-    pub fn read(&mut self, seen: &Observation, domains: &Domains, memory: &Memory) {
+    /// Takes an epoch: which programs there are, and how fast they were with their `parts` of the
+    /// caches, by position.
+    pub fn read(&mut self, seen: &Observation, domains: &Domains, memory: &Memory, parts: impl Fn(usize, Pid) -> Part) {
         let now = seen.time.0;
         let mut old = std::mem::take(&mut self.list).into_iter().peekable();
         let busy = Busy::of(seen, domains);
@@ -55,7 +57,9 @@ impl Programs {
             let pages = |by_node: &NodeMap<Pages>| by_node.values().map(|count| count.0).sum();
             program.size = process.pages.as_ref().map_or(program.size, |by_node| program.size.now(pages(by_node)));
             program.moves.retain(|time| now - time < 3600.0);
-            if let Some(reading) = reading(seen, process, (domains, &busy, self.added), memory, self.hertz) {
+            let part = |llc: usize| parts(llc, process.pid);
+            let beside = (domains, &busy, self.added);
+            if let Some(reading) = reading(seen, process, beside, (memory, &part), self.hertz) {
                 let before = program.computing();
                 program.read(reading, now);
                 if let Some(both) = before.zip(program.computing()) {
@@ -145,11 +149,11 @@ fn reading(
     seen: &Observation,
     process: &Process,
     (domains, busy, added): (&Domains, &Busy, Added),
-    memory: &Memory,
+    (memory, part): (&Memory, &dyn Fn(usize) -> Part),
     hertz: f64,
 ) -> Option<Reading> {
     let (mut instructions, mut all_cycles, mut misses, mut bytes) = (0.0, 0.0, 0.0, Some(0.0));
-    let (mut references, mut crowding, mut running) = (Some(0.0), 0.0, 0.0);
+    let (mut references, mut crowding, mut running, mut delay) = (Some(0.0), 0.0, 0.0, 0.0);
     let mut on = vec![0.0; memory.nodes.len()];
     for thread in &process.threads {
         let (Some(done), Some(missed)) = (thread.instructions, thread.llc_misses) else { continue };
@@ -164,6 +168,9 @@ fn reading(
         let node = thread.cpu.and_then(|cpu| domains.seat_of(cpu)).and_then(|seat| domains.node_of(seat));
         if let Some(at) = node.and_then(|node: NodeId| memory.position(node)) {
             on[at] += done;
+        }
+        if let Some(domain) = thread.cpu.and_then(|cpu| domains.domain_of(cpu)) {
+            delay += done * memory.delay(domain.0, part(memory.places[domain.0].llc));
         }
     }
     let ran: f64 = on.iter().sum();
@@ -189,6 +196,7 @@ fn reading(
         running: running / instructions,
         misses: rate,
         exposure: rate * latency * hertz,
+        delay: rate * delay / instructions * hertz,
         looks: references.map(|all| all / instructions),
         lines: bytes.filter(|_| misses > 1000.0).map(|bytes| bytes / (misses * 64.0)),
         remote,
@@ -200,6 +208,7 @@ fn reading(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isobar::part;
     use crate::test_kit::{observation, process, thread};
     use isobar_model::Seconds;
 
@@ -216,7 +225,7 @@ mod tests {
             let (other, cycles) = if beside { (2, 1_900_000_000) } else { (1, 1_000_000_000) };
             let seen = observation("node:1 core:2 pu:2", vec![running(1, 0, cycles), running(2, other, cycles)]);
             let domains = Domains::of(&seen.machine);
-            programs.read(&seen, &domains, &Memory::of(&seen, &domains).unwrap());
+            programs.read(&seen, &domains, &Memory::of(&seen, &domains).unwrap(), part::all);
             programs.added.crowding(2.0)
         };
         let first = (see(false), see(false));
@@ -237,7 +246,7 @@ mod tests {
             let seen = observation("node:2 core:2", (0..).zip(mpki).map(one).collect());
             let domains = Domains::of(&seen.machine);
             let mut programs = Programs::default();
-            programs.read(&seen, &domains, &Memory::of(&seen, &domains).unwrap());
+            programs.read(&seen, &domains, &Memory::of(&seen, &domains).unwrap(), part::all);
             programs.list.iter().map(|program| program.pace(3).is_some()).collect::<Vec<_>>()
         };
         assert_eq!(known(&[20.0, 20.5, 21.0]), [true; 3]);

@@ -1,5 +1,9 @@
 //! What was read of a program in an epoch.
 
+/// Lines written back for each line read where nothing tells (a third of what SPEC CPU's
+/// memory-bound programs read is written).
+pub const WRITE_BACK: f64 = 0.3;
+
 /// A reading of an epoch, summed over the threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reading {
@@ -15,6 +19,9 @@ pub struct Reading {
     pub misses: f64,
     /// Cycles of misses an instruction, were they waited for one by one.
     pub exposure: f64,
+    /// Cycles of misses an instruction for which a limit on its bandwidth kept them back, were a
+    /// line read for each.
+    pub delay: f64,
     /// What it looks for in the cache an instruction, where that is counted.
     pub looks: Option<f64>,
     /// Lines that pass memory for each miss, where bandwidth is measured.

@@ -7,10 +7,12 @@ use super::curves::Beyond;
 use super::idle::{Idle, runs};
 use super::math::{ln, sum_of_logs};
 use super::memory::Memory;
+use super::part::Part;
 use super::program::{FEW, Program};
 use super::programs::{Programs, weights};
+use super::reading::WRITE_BACK;
 use super::targets::{self, is_borne};
-use super::traits::{PAGE, Traits, WRITE_BACK, describe};
+use super::traits::{PAGE, Traits, describe};
 use crate::kit::domains::Domains;
 use isobar_model::{Observation, Pid, Process, Tid, num};
 
@@ -47,24 +49,24 @@ pub struct Arrangement {
     pub domains: Vec<usize>,
     /// The part of each program's pages on each node.
     pub weights: Vec<Vec<f64>>,
-    /// The ways that each unit may fill, as bits.
-    pub masks: Vec<u64>,
+    /// What each unit may take of its cache.
+    pub parts: Vec<Part>,
     /// Free cores, by domain.
     pub idle_cores: Vec<usize>,
 }
 
 impl Clone for Arrangement {
     fn clone(&self) -> Self {
-        let Self { domains, weights, masks, idle_cores } = self;
+        let Self { domains, weights, parts, idle_cores } = self;
         let (domains, weights) = (domains.clone(), weights.clone());
-        Self { domains, weights, masks: masks.clone(), idle_cores: idle_cores.clone() }
+        Self { domains, weights, parts: parts.clone(), idle_cores: idle_cores.clone() }
     }
 
     /// Into the memory that is there: a search does it for every change that it looks at.
     fn clone_from(&mut self, source: &Self) {
         self.domains.clone_from(&source.domains);
         self.weights.clone_from(&source.weights);
-        self.masks.clone_from(&source.masks);
+        self.parts.clone_from(&source.parts);
         self.idle_cores.clone_from(&source.idle_cores);
     }
 }
@@ -100,7 +102,7 @@ impl Scene {
         domains: &Domains,
         config: &Config,
         idle: &Idle,
-        ways: impl Fn(usize, Pid) -> u64,
+        parts: impl Fn(usize, Pid) -> Part,
     ) -> Self {
         let (mut units, mut at) = (Vec::new(), Vec::new());
         let free = free(seen, memory, config);
@@ -130,9 +132,9 @@ impl Scene {
             known.iter().map(|at| (traits[*at].slowdown(nearest), traits[*at].protected)).collect();
         known.iter().zip(targets::weights(config, &suffers)).for_each(|(at, weight)| traits[*at].weight = weight);
         let idle_cores = idle.by_domain(domains, config.watch_epochs);
-        let mask = |(unit, domain): (&Unit, &usize)| ways(memory.places[*domain].llc, programs.list[unit.program].pid);
-        let masks = units.iter().zip(&at).map(mask).collect();
-        let base = Arrangement { domains: at, weights: places, masks, idle_cores };
+        let part = |(unit, domain): (&Unit, &usize)| parts(memory.places[*domain].llc, programs.list[unit.program].pid);
+        let parts = units.iter().zip(&at).map(part).collect();
+        let base = Arrangement { domains: at, weights: places, parts, idle_cores };
         let watch = f64::from(config.watch_epochs) * seen.interval.0;
         let copied = COPIED.min(1.0 / (LINES * nearest.max(1e-12)));
         let mut scene = Self { units, traits, base, free, flows: Vec::new(), copied, added: programs.added, watch };
@@ -202,11 +204,19 @@ impl Scene {
         unit.threads / num::float_len(self.traits[unit.program].threads.max(1))
     }
 
-    /// Gives ways to the program of a unit in an arrangement: to all threads that it has there.
-    pub fn set_ways(&self, at: &mut Arrangement, unit: usize, mask: u64) {
+    /// Gives a part of a cache to the program of a unit in an arrangement: to all threads that it
+    /// has there.
+    pub fn set_part(&self, at: &mut Arrangement, unit: usize, part: Part) {
         let of = |other: usize| (self.units[other].program, at.domains[other]);
         let mates: Vec<usize> = (0..self.units.len()).filter(|other| of(*other) == of(unit)).collect();
-        mates.into_iter().for_each(|mate| at.masks[mate] = mask);
+        mates.into_iter().for_each(|mate| at.parts[mate] = part);
+    }
+
+    /// Seconds that each miss of a unit is delayed in an arrangement by what it may take of the
+    /// memory bandwidth.
+    #[must_use]
+    pub fn delay(&self, memory: &Memory, at: &Arrangement, unit: usize) -> f64 {
+        memory.delay(at.domains[unit], at.parts[unit]) * self.traits[self.units[unit].program].read
     }
 
     /// Whether a unit can be moved: a program that is on one domain, or a thread of one that is on
@@ -214,6 +224,12 @@ impl Scene {
     #[must_use]
     pub fn is_one(&self, unit: usize) -> bool {
         self.units[unit].thread.is_some() || self.traits[self.units[unit].program].alone.is_some()
+    }
+
+    /// What all programs gain, each by its weight, in logarithms of their speeds.
+    #[must_use]
+    pub fn sum(&self, gains: &[f64]) -> f64 {
+        self.traits.iter().zip(gains).map(|(one, gain)| one.weight * ln(*gain)).sum()
     }
 
     /// Whether a program would lose more than it may: a part of its speed, or, of one that is not
@@ -228,7 +244,7 @@ impl Scene {
     /// The bytes that each unit holds: lines that no one looks for stay equally long in a cache, up
     /// to what a thread has.
     fn hold(&mut self, memory: &Memory) {
-        let part = |unit: usize| (memory.places[self.base.domains[unit]].llc, self.base.masks[unit]);
+        let part = |unit: usize| (memory.places[self.base.domains[unit]].llc, self.base.parts[unit].mask);
         let mut parts: Vec<(usize, u64)> = (0..self.units.len()).map(part).collect();
         parts.sort_unstable();
         parts.dedup();

@@ -3,6 +3,7 @@
 use super::config::Config;
 use super::idle::Idle;
 use super::memory::Memory;
+use super::part;
 use super::programs::Programs;
 use super::scene::Scene;
 use crate::kit::domains::Domains;
@@ -14,8 +15,7 @@ pub fn stage(seen: &Observation, epochs: usize, idle: &Idle) -> (Scene, Memory, 
     let domains = Domains::of(&seen.machine);
     let memory = Memory::of(seen, &domains).unwrap();
     let mut programs = Programs::default();
-    (0..epochs).for_each(|_| programs.read(seen, &domains, &memory));
-    let every = |_, _| u64::MAX;
-    let scene = Scene::of(seen, &programs, &memory, &domains, &Config::default(), idle, every);
+    (0..epochs).for_each(|_| programs.read(seen, &domains, &memory, part::all));
+    let scene = Scene::of(seen, &programs, &memory, &domains, &Config::default(), idle, part::all);
     (scene, memory, programs)
 }

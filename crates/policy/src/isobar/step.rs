@@ -3,6 +3,7 @@
 //! thread goes. What it does to an arrangement, and what it costs.
 
 use super::memory::Memory;
+use super::part::Part;
 use super::scene::{Arrangement, Scene};
 use isobar_model::num;
 
@@ -38,9 +39,9 @@ impl Step {
         let from = to.domains[self.unit];
         // A division holds for the programs that it was made for.
         let changed = [memory.places[from].llc, memory.places[self.to].llc];
-        for (mask, domain) in to.masks.iter_mut().zip(&to.domains) {
+        for (part, domain) in to.parts.iter_mut().zip(&to.domains) {
             if from != self.to && changed.contains(&memory.places[*domain].llc) {
-                *mask = u64::MAX;
+                *part = Part::ALL;
             }
         }
         place(scene, memory, to, self.unit, (self.to, self.pages));

@@ -10,9 +10,6 @@ use isobar_model::{Observation, Process, Thread, num};
 
 /// Bytes of a page.
 pub const PAGE: f64 = 4096.0;
-/// Lines written back for each line read where nothing tells (a third of what SPEC CPU's
-/// memory-bound programs read is written).
-pub const WRITE_BACK: f64 = 0.3;
 /// The longest time that a state is expected to last, in seconds: what was right an hour ago is no
 /// promise for the next.
 const LONGEST: f64 = 600.0;
@@ -82,6 +79,12 @@ impl Traits {
         (1.0 - self.compute * self.crowding / self.seconds.max(1e-12)).max(0.0)
     }
 
+    /// Lines a second that it reads on a core.
+    #[must_use]
+    pub fn flow(&self) -> f64 {
+        self.misses * self.read / self.seconds.max(1e-12)
+    }
+
     /// Seconds of an instruction, had it had its cores to itself.
     #[must_use]
     pub fn uncrowded(&self) -> f64 {
@@ -122,7 +125,7 @@ pub fn describe(
         misses: program.misses,
         kept: program.kept(),
         curve: (MissCurve::parametric(1000.0 * program.misses, 0.0, 1.0), 1.0),
-        read: (program.lines / (1.0 + WRITE_BACK)).max(1.0),
+        read: program.reads(),
         footprint: (num::float(pages) * PAGE / threads).max(PAGE),
         pages: num::float(pages),
         horizon: program.horizon(now).clamp(0.0, LONGEST),

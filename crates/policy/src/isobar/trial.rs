@@ -13,7 +13,7 @@ use super::math::ln;
 use super::program::Program;
 use super::programs::Programs;
 use super::targets::is_borne;
-use isobar_model::{Observation, Pid, num};
+use isobar_model::{Observation, Pid};
 
 /// Seconds after which pages that are still under way are not waited for.
 const PATIENCE: f64 = 60.0;
@@ -39,6 +39,8 @@ struct Witness {
     before: (f64, f64),
     /// Logarithm of the predicted speed-up.
     predicted: f64,
+    /// How much its gain weighs.
+    weight: f64,
     /// Whether who shares its cache, or how, was changed.
     beside: bool,
 }
@@ -85,7 +87,7 @@ pub struct Trial {
     earlier: Option<Box<Self>>,
 }
 
-/// What came of it: sums over the witnesses, as parts of a program's speed.
+/// What came of it: sums over the witnesses, each by its weight, as parts of a program's speed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
     /// What was predicted.
@@ -98,8 +100,8 @@ pub struct Verdict {
     pub worst: f64,
     /// Whether a protected program lost more than its error.
     pub broken: bool,
-    /// Programs that were changed and are among the witnesses.
-    pub moved: usize,
+    /// Programs that were changed and are among the witnesses, each by its weight.
+    pub moved: f64,
     /// Whether programs came or went meanwhile: what was predicted was not for these.
     pub disturbed: bool,
     /// Whether a program misses so much more or less since its cache was changed that it looks like
@@ -152,7 +154,7 @@ impl Verdict {
     /// than was predicted is no reason to act less.
     #[must_use]
     pub fn shortfall(&self) -> f64 {
-        (self.predicted - self.measured).max(0.0) / num::float_len(self.moved.max(1))
+        (self.predicted - self.measured).max(0.0) / self.moved.max(1.0)
     }
 }
 
@@ -169,7 +171,8 @@ impl Trial {
     ) -> Self {
         let witness = |(program, gain): (&Program, &f64)| {
             let before = program.pace(window)?;
-            Some(Witness { pid: program.pid, phase: program.phase, before, predicted: ln(*gain), beside: false })
+            let (pid, phase, weight) = (program.pid, program.phase, program.weight);
+            Some(Witness { pid, phase, before, predicted: ln(*gain), weight, beside: false })
         };
         let witnesses = programs.list.iter().zip(gains).filter_map(witness).collect();
         Self {
@@ -193,10 +196,10 @@ impl Trial {
         self.witnesses.iter_mut().for_each(|one| one.beside = beside.contains(&one.pid));
     }
 
-    /// What all programs together were promised, in logarithms of their speeds.
+    /// What all programs together were promised, each by its weight, in logarithms of their speeds.
     #[must_use]
     pub fn promised(&self) -> f64 {
-        self.witnesses.iter().map(|witness| witness.predicted).sum()
+        self.witnesses.iter().map(|witness| witness.weight * witness.predicted).sum()
     }
 
     /// Whether a program was changed.
@@ -268,18 +271,18 @@ impl Trial {
             verdict.jumped |= program.phase > witness.phase;
             let gain = after - witness.before.0;
             let own = error * error + witness.before.1 * witness.before.1;
-            variance += own;
-            let (pid, predicted) = (witness.pid, witness.predicted);
+            let (pid, predicted, weight) = (witness.pid, witness.predicted, witness.weight);
+            variance += weight * weight * own;
             verdict.gains.push(Gained { pid, predicted, measured: gain, error: own.sqrt() });
-            verdict.predicted += witness.predicted;
-            verdict.measured += gain;
+            verdict.predicted += weight * predicted;
+            verdict.measured += weight * gain;
             verdict.worst = verdict.worst.max(-gain - 2.0 * own.sqrt());
             verdict.broken |= protected(program) && -gain > HARDLY + 2.0 * own.sqrt();
-            verdict.moved += usize::from(self.touches(witness.pid));
+            verdict.moved += if self.touches(witness.pid) { weight } else { 0.0 };
         }
         verdict.error = variance.sqrt();
         let tells = verdict.broken || self.explores || verdict.predicted >= PROMISED * self.promised();
-        (verdict.moved > 0 && tells).then_some(verdict)
+        (verdict.moved > 0.0 && tells).then_some(verdict)
     }
 }
 
@@ -327,7 +330,7 @@ mod tests {
         grown.join(first);
         let verdict = grown.judge(&running(&[(1, 1.1e8), (2, 2e8), (3, 0.9e8)]), 3, |_| false).unwrap();
         let gains: Vec<f64> = verdict.gains.iter().map(|one| one.measured).collect();
-        assert!((verdict.predicted - ln(2.2)).abs() < 1e-6 && verdict.moved == 2, "{verdict:?}");
+        assert!((verdict.predicted - ln(2.2)).abs() < 1e-6 && verdict.moved > 1.9, "{verdict:?}");
         assert!(gains.iter().zip([ln(1.1), ln(2.0), ln(0.9)]).all(|(is, should)| (is - should).abs() < 1e-6));
         assert_eq!(grown.take_earlier().map(|earlier| earlier.change), Some(1));
     }
@@ -362,9 +365,23 @@ mod tests {
         assert!(of(0.3, 0.0, 0.11).harmed(0.05) && !of(0.3, 0.0, 0.09).harmed(0.05));
     }
 
+    /// One that weighs four times as much gains 10 %, three others lose 5 % each: that is a gain,
+    /// and what it fell short of is by program as if all weighed the same.
+    #[test]
+    fn a_trial_is_judged_by_what_programs_weigh() {
+        let touched = |pid| Touched { pid: Pid(pid), carried: Vec::new(), pages: None };
+        let mut before = running(&[(1, 1e8), (2, 1e8), (3, 1e8), (4, 1e8)]);
+        before.list[0].weight = 4.0;
+        let trial = Trial::new(1, (1..=4).map(touched).collect(), &before, &[1.2, 0.95, 0.95, 0.95], 3, 0.0);
+        let after = running(&[(1, 1.1e8), (2, 0.95e8), (3, 0.95e8), (4, 0.95e8)]);
+        let verdict = trial.judge(&after, 3, |_| false).unwrap();
+        assert!((verdict.measured - 4.0 * ln(1.1) - 3.0 * ln(0.95)).abs() < 1e-9 && !verdict.harmed(0.05));
+        assert!((verdict.shortfall() - 4.0 * ln(1.2 / 1.1) / 7.0).abs() < 1e-9);
+    }
+
     #[test]
     fn what_brings_more_than_was_predicted_falls_short_by_nothing() {
-        let of = |measured| Verdict { predicted: 0.3, measured, moved: 2, ..Verdict::default() }.shortfall();
+        let of = |measured| Verdict { predicted: 0.3, measured, moved: 2.0, ..Verdict::default() }.shortfall();
         assert!((of(0.1) - 0.1).abs() < 1e-12 && of(0.9) == 0.0);
     }
 

@@ -1,5 +1,6 @@
 //! Ways of a cache in two parts: one for programs that make little of more space and fill it all
-//! the same, the other for the rest. What it brings is predicted from the miss curves, without
+//! the same, the other for the rest. Where the machine can, the first may have a share of the
+//! memory bandwidth only. What it brings is predicted from the miss curves, without
 //! sampling: programs are never slowed down only to be measured. It is a trial as any other change.
 //!
 //! A program that comes gets the part that its name had. A division is taken away when threads are
@@ -8,6 +9,7 @@
 use super::config::Config;
 use super::division::{Division, Proposal, best, members};
 use super::memory::Memory;
+use super::part::Part;
 use super::predict::{Predictors, solutions};
 use super::program::FEW;
 use super::programs::Programs;
@@ -19,7 +21,7 @@ use isobar_model::{Action, LlcId, Observation, Pid, Tid, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Cluster of those that make little of space, and of the rest.
-const NAMES: [&str; 2] = ["isobar-streams", "isobar-rest"];
+const NAMES: [(&str, bool); 2] = [("isobar-streams", true), ("isobar-rest", false)];
 
 /// The least arrangements that may be solved in an epoch for that.
 const EXPLORE_SOLUTIONS: u32 = 6;
@@ -45,12 +47,14 @@ pub struct Ways {
 }
 
 impl Ways {
-    /// The mask of each unit.
+    /// What a program may take of a cache.
     #[must_use]
-    pub fn mask(&self, llc: usize, pid: Pid) -> u64 {
-        let division = self.divided.get(&llc);
-        let own = division.and_then(|division| division.members.iter().find(|(member, _)| *member == pid));
-        own.map_or(u64::MAX, |(_, mask)| *mask)
+    pub fn part(&self, llc: usize, pid: Pid) -> Part {
+        let part = |division: &Division| {
+            let own = division.members.iter().find(|(member, _)| *member == pid);
+            own.map(|(_, streams)| division.part(*streams))
+        };
+        self.divided.get(&llc).and_then(part).unwrap_or(Part::ALL)
     }
 
     /// Fits divisions to who is there now. One that comes gets the part that its name had, else
@@ -73,8 +77,8 @@ impl Ways {
                 continue;
             }
             division.take(seen, scene, &now);
-            let part = |part: &u64| division.members.iter().any(|(_, mask)| mask == part);
-            if !division.masks.iter().all(part) || division.is_useless(predictors, &now) {
+            let has = |part: bool| division.members.iter().any(|(_, streams)| *streams == part);
+            if !(has(true) && has(false)) || division.is_useless(predictors, &now) {
                 self.remove(seen, llc, "other programs run on it now", actions);
             } else {
                 let division = division.clone();
@@ -94,11 +98,11 @@ impl Ways {
     pub fn remove(&mut self, seen: &Observation, llc: usize, why: &str, actions: &mut Vec<Action>) {
         self.before.remove(&llc);
         let (Some(division), Some(id)) = (self.divided.remove(&llc), id(seen, llc)) else { return };
-        for (name, mask) in NAMES.iter().zip(division.masks) {
+        for (name, streams) in NAMES {
             actions.push(Action::SetWays {
                 llc: id,
-                cluster: (*name).to_owned(),
-                way_mask: mask,
+                cluster: name.to_owned(),
+                way_mask: division.part(streams).mask,
                 memory_bandwidth_percent: None,
                 threads: Vec::new(),
                 reason: format!("every way to all: {why}"),
@@ -232,8 +236,8 @@ fn set(
     actions: &mut Vec<Action>,
 ) {
     let Some(id) = id(seen, llc) else { return };
-    for (name, mask) in NAMES.iter().zip(division.masks) {
-        let own = |pid: Pid| division.members.iter().any(|(member, at)| *member == pid && *at == mask);
+    for (name, streams) in NAMES {
+        let own = |pid: Pid| division.members.iter().any(|member| *member == (pid, streams));
         let here = |thread: &isobar_model::Thread| {
             let domain = thread.cpu.and_then(|cpu| domains.domain_of(cpu));
             domain.is_some_and(|domain| memory.places[domain.0].llc == llc)
@@ -243,13 +247,20 @@ fn set(
             .filter(|(process, thread)| own(process.pid) && here(thread))
             .map(|(_, thread)| thread.tid)
             .collect();
+        let Part { mask, percent } = division.part(streams);
+        let share = Some(percent).filter(|percent| *percent < 100);
+        let ways = mask.count_ones();
+        let what = share.map_or_else(
+            || format!("{ways} ways"),
+            |percent| format!("{ways} ways and {percent} % of the memory bandwidth"),
+        );
         actions.push(Action::SetWays {
             llc: id,
-            cluster: (*name).to_owned(),
+            cluster: name.to_owned(),
             way_mask: mask,
-            memory_bandwidth_percent: None,
+            memory_bandwidth_percent: share,
             threads,
-            reason: format!("{} ways for {} programs: {why}", mask.count_ones(), name.trim_start_matches("isobar-")),
+            reason: format!("{what} for {} programs: {why}", name.trim_start_matches("isobar-")),
         });
     }
 }

@@ -8,11 +8,14 @@
 use super::SimMachine;
 use super::copies::{Copy, NO_MEMORY, NOT_THERE, reasons};
 use super::process::Hold;
-use super::ways::ClusterError;
+use super::ways::{ClusterError, Part};
 use isobar_model::{
     Action, ActionOutcome, CpuId, CpuSet, LlcId, NodeId, NodeWeight, PageSelection, Pages, Pid, Tid, num,
 };
 use std::collections::BTreeMap;
+
+const NO_SHARES: &str = "memory_bandwidth_percent: this machine has no memory-bandwidth allocation; leave it out, or \
+                         give the machine `bandwidth_shares`";
 
 impl SimMachine {
     pub(super) fn act(&mut self, action: &Action) -> ActionOutcome {
@@ -25,11 +28,9 @@ impl SimMachine {
                 0 => left_alone("no such pages are under way"),
                 _ => ActionOutcome::Done,
             },
-            // To accept it and do nothing would show a policy an effect that does not exist.
-            Action::SetWays { memory_bandwidth_percent: Some(percent), .. } => refused(format!(
-                "memory_bandwidth_percent {percent}: memory-bandwidth allocation is not simulated; leave it out"
-            )),
-            Action::SetWays { llc, cluster, way_mask, threads, .. } => self.set_ways(*llc, cluster, *way_mask, threads),
+            Action::SetWays { llc, cluster, way_mask, memory_bandwidth_percent, threads, .. } => {
+                self.set_ways(*llc, cluster, (*way_mask, *memory_bandwidth_percent), threads)
+            }
             Action::SetAllocation { pid, for_node, node, weights, .. } => {
                 self.allocate(*pid, *for_node, *node, weights)
             }
@@ -75,8 +76,14 @@ impl SimMachine {
         Hold::Among { cpus: cpus.clone(), whole_cache: cache.all(|(cpu, _)| cpus.contains(*cpu)) }
     }
 
-    /// Puts threads into a cluster and gives it ways.
-    fn set_ways(&mut self, llc: LlcId, cluster: &str, mask: u64, threads: &[Tid]) -> ActionOutcome {
+    /// Puts threads into a cluster and gives it ways and a share of the memory bandwidth.
+    fn set_ways(
+        &mut self,
+        llc: LlcId,
+        cluster: &str,
+        (mask, share): (u64, Option<u32>),
+        threads: &[Tid],
+    ) -> ActionOutcome {
         let Some(position) = self.workload.machine.topology.llcs().iter().position(|other| other.id == llc) else {
             return refused(format!("llc {llc} is not on this machine"));
         };
@@ -85,10 +92,14 @@ impl SimMachine {
         if there.is_empty() && !threads.is_empty() {
             return ActionOutcome::Vanished;
         }
-        self.changed = true;
         let machine = &self.workload.machine;
+        let shares = machine.topology.allocation().and_then(|allocation| allocation.bandwidth);
+        let Some(percent) = share.map_or(Some(100), |share| Some(shares?.rounded(share))) else {
+            return refused(NO_SHARES.to_owned());
+        };
+        self.changed = true;
         let what = (machine.memory.llcs()[position], machine.classes[position]);
-        match self.clusters.set(what, position, cluster, mask, &there) {
+        match self.clusters.set(what, position, cluster, Part { mask, percent }, &there) {
             Ok(()) => ActionOutcome::Done,
             Err(ClusterError(why)) => refused(format!("llc {llc}, cluster {cluster:?}: {why}")),
         }

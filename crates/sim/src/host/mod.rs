@@ -136,7 +136,7 @@ impl SimMachine {
         let machine = &self.workload.machine;
         let position = machine.topology.llcs().iter().position(|other| other.id == llc)?;
         let is_there = self.processes.iter().flat_map(|process| &process.threads).any(|thread| thread.tid == tid);
-        is_there.then(|| self.clusters.mask(machine.memory.llcs()[position], position, tid))
+        is_there.then(|| self.clusters.part(machine.memory.llcs()[position], position, tid).mask)
     }
 
     /// What became of each application so far.

@@ -114,10 +114,11 @@ impl SimMachine {
         let near = process.threads.iter().filter(|other| machine.places[&other.cpu].llc == place.llc);
         let siblings = num::float_len(near.filter(|other| !other.ended()).count()) - 1.0;
         let crowding = machine.smt.crowding(busy.get(&thread.cpu).copied().unwrap_or(1));
+        let part = self.clusters.part(machine.memory.llcs()[place.llc], place.llc, thread.tid);
         Demand {
             share,
             place,
-            mask: self.clusters.mask(machine.memory.llcs()[place.llc], place.llc, thread.tid),
+            mask: part.mask,
             compute: program.base_cpi * crowding / machine.hertz,
             curve: program.mpki.clone(),
             factor,
@@ -127,6 +128,7 @@ impl SimMachine {
             footprint: private_bytes(program, num::float_len(process.threads.len())),
             reach: 1.0 + program.shared * siblings.max(0.0),
             weights: process.memory.weights(t, place.node, machine.pages.len()),
+            delay: isobar_contention::delay(part.percent, machine.memory.latency()[place.node][place.node]),
             held: thread.occupancy,
         }
     }

@@ -2,6 +2,7 @@ use super::SimMachine;
 use crate::workload::Workload;
 use isobar_model::{
     Action, ActionOutcome, CpuId, Machine, NodeId, Observation, PageSelection, Pages, Pid, Plan, Seconds, Tid, Wake,
+    num,
 };
 
 fn workload(text: &str) -> Workload {
@@ -126,15 +127,50 @@ fn ways(llc: u32, cluster: &str, way_mask: u64, threads: &[u32]) -> Action {
     }
 }
 
+fn share(percent: u32, threads: &[u32]) -> Action {
+    let mut action = ways(0, "a", 0xffff, threads);
+    let Action::SetWays { memory_bandwidth_percent, .. } = &mut action else { panic!() };
+    *memory_bandwidth_percent = Some(percent);
+    action
+}
+
 #[test]
 fn a_share_of_the_bandwidth_is_refused_and_not_taken_in_silence() {
     let mut machine = SimMachine::new(&on_barcelona(&[("bzip2", "cpu = 0")]), 1);
-    let mut action = ways(0, "a", 1, &[1000]);
-    let Action::SetWays { memory_bandwidth_percent, .. } = &mut action else { panic!() };
-    *memory_bandwidth_percent = Some(50);
-    let outcome = machine.apply(&plan(vec![action])).unwrap();
+    let outcome = machine.apply(&plan(vec![share(50, &[1000])])).unwrap();
     let ActionOutcome::Refused { why, .. } = &outcome.actions[0] else { panic!("{outcome:?}") };
-    assert!(why.contains("not simulated"), "{why}");
+    assert!(why.contains("`bandwidth_shares`"), "{why}");
+}
+
+/// A stream alone on its node, with a share of 41 %, has what the next step, 50 %, gives it: a
+/// twelfth of the latency more for each line, less what its own queue becomes shorter by. What is
+/// put back is whole again.
+#[test]
+fn a_share_of_the_bandwidth_delays_each_line() {
+    let machine_text = include_str!("../../../../machines/barcelona-4x4.toml");
+    let machine_text = format!("bandwidth_shares = {{ least_percent = 10, step_percent = 10 }}\n{machine_text}");
+    let app = "[[app]]\nprogram = \"lbm\"\ncpu = 0\n";
+    let text = format!("machine = \"m.toml\"\n[run]\nnuma_balancing = false\n{app}");
+    let all = Workload::from_toml_with("w.toml", &text, &|_| Ok(machine_text.clone())).unwrap();
+    let mut machine = SimMachine::new(&all, 1);
+    let shares = machine.workload.machine.topology.allocation().unwrap().bandwidth.unwrap();
+    assert_eq!([1, 41, 95].map(|percent| shares.rounded(percent)), [10, 50, 100]);
+    let seconds_a_miss = |machine: &mut SimMachine| {
+        machine.wait(Seconds(1.0)).unwrap();
+        let before = machine.sample().unwrap();
+        machine.wait(Seconds(1.0)).unwrap();
+        let seen = Observation::between(&before, &machine.sample().unwrap());
+        1.0 / num::float(seen.processes[0].threads[0].llc_misses.unwrap())
+    };
+    let free = seconds_a_miss(&mut machine);
+    assert_eq!(machine.apply(&plan(vec![share(41, &[1000])])).unwrap().actions, [ActionOutcome::Done]);
+    let limited = seconds_a_miss(&mut machine);
+    let idle = machine.workload.machine.memory.latency()[0][0];
+    let lines = 1.0 + machine.workload.apps[0].program.prefetch;
+    let part = (limited - free) / (lines * idle / 12.0);
+    assert!(part > 0.5 && part < 1.0, "{free} {limited} {idle}");
+    machine.restore().unwrap();
+    assert!((seconds_a_miss(&mut machine) / free - 1.0).abs() < 1e-3);
 }
 
 #[test]
@@ -256,7 +292,7 @@ fn sensors_see_the_solo_miss_rate() {
     assert!((thread.mpki().unwrap().0 - 34.188).abs() < 0.01, "{:?}", thread.mpki());
     assert!((thread.cpu_time.unwrap().0 - 1.0).abs() < 1e-6);
     let bytes = thread.llc_misses.unwrap() * 64;
-    assert!((thread.bandwidth.unwrap().0 / (isobar_model::num::float(bytes) * 1.35) - 1.0).abs() < 1e-3);
+    assert!((thread.bandwidth.unwrap().0 / (num::float(bytes) * 1.35) - 1.0).abs() < 1e-3);
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! Clusters of threads and the ways that they may fill, as resctrl keeps them: a thread is in one
-//! cluster or in none. A thread in none, or on another LLC than its cluster's, may fill every way
-//! (resctrl's root group).
+//! Clusters of threads, the ways that they may fill and the memory bandwidth that each thread may
+//! take, as resctrl keeps them: a thread is in one cluster or in none. A thread in none, or on
+//! another LLC than its cluster's, may fill every way and take all (resctrl's root group).
 
 use crate::machine::Classes;
 use isobar_contention::Cache;
@@ -15,8 +15,17 @@ pub(super) struct Clusters(Vec<Cluster>);
 struct Cluster {
     llc: usize,
     name: String,
-    mask: u64,
+    part: Part,
     threads: BTreeSet<Tid>,
+}
+
+/// What a thread may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Ways of the LLC, as bits.
+    pub mask: u64,
+    /// Per cent of the memory bandwidth that a core can take.
+    pub percent: u32,
 }
 
 /// Why a cluster was refused, in words.
@@ -24,22 +33,22 @@ struct Cluster {
 pub(super) struct ClusterError(pub String);
 
 impl Clusters {
-    /// Gives a cluster of an LLC (by position) its ways and its threads, all others stay out of it.
+    /// Gives a cluster of an LLC (by position) its part and its threads, all others stay out of it.
     /// A cluster without threads is removed, and its class of service is free again.
     pub fn set(
         &mut self,
         (cache, classes): (Cache, Classes),
         llc: usize,
         name: &str,
-        mask: u64,
+        part: Part,
         threads: &[Tid],
     ) -> Result<(), ClusterError> {
-        check_mask(cache, classes, mask)?;
+        check_mask(cache, classes, part.mask)?;
         let mut next = self.0.clone();
         next.iter_mut().for_each(|cluster| cluster.threads.retain(|tid| !threads.contains(tid)));
         next.retain(|cluster| !(cluster.llc == llc && cluster.name == name || cluster.threads.is_empty()));
         if !threads.is_empty() {
-            next.push(Cluster { llc, name: name.to_owned(), mask, threads: threads.iter().copied().collect() });
+            next.push(Cluster { llc, name: name.to_owned(), part, threads: threads.iter().copied().collect() });
         }
         let here = next.iter().filter(|cluster| cluster.llc == llc).count();
         // One class is the root group's (resctrl: num_closids includes the default group).
@@ -51,10 +60,10 @@ impl Clusters {
         Ok(())
     }
 
-    /// The ways of an LLC (by position) that a thread may fill.
-    pub fn mask(&self, cache: Cache, llc: usize, tid: Tid) -> u64 {
+    /// What a thread on an LLC (by position) may take.
+    pub fn part(&self, cache: Cache, llc: usize, tid: Tid) -> Part {
         let own = self.0.iter().find(|cluster| cluster.llc == llc && cluster.threads.contains(&tid));
-        own.map_or_else(|| cache.all_ways(), |cluster| cluster.mask)
+        own.map_or_else(|| Part { mask: cache.all_ways(), percent: 100 }, |cluster| cluster.part)
     }
 
     /// Forgets threads that have ended.
@@ -106,7 +115,8 @@ mod tests {
         let mut clusters = Clusters::default();
         let mut set = |llc, name: &str, mask, threads: &[u32]| {
             let threads: Vec<_> = threads.iter().map(|id| Tid(*id)).collect();
-            clusters.set((CACHE, CLASSES), llc, name, mask, &threads).map_err(|error| error.0)
+            let part = Part { mask, percent: 50 };
+            clusters.set((CACHE, CLASSES), llc, name, part, &threads).map_err(|error| error.0)
         };
         set(0, "a", 0x3, &[1, 2]).unwrap();
         set(0, "b", 0xc, &[2]).unwrap();
@@ -115,12 +125,14 @@ mod tests {
         assert!(set(0, "d", 0x7ff, &[5]).unwrap_err().contains("3 clusters"));
         // The last thread of b leaves it, so its class is free for d.
         set(0, "d", 0x10, &[2]).unwrap();
-        let mask = |llc, id| clusters.mask(CACHE, llc, Tid(id));
+        let part = |llc, id| clusters.part(CACHE, llc, Tid(id));
+        let mask = |llc, id| part(llc, id).mask;
+        assert_eq!((part(0, 1).percent, part(0, 9).percent, part(1, 1).percent), (50, 100, 100));
         assert_eq!((mask(0, 1), mask(0, 2), mask(0, 3), mask(0, 9)), (0x3, 0x10, 0x1c, 0x7ff));
         assert_eq!((mask(1, 1), mask(1, 4)), (0x7ff, 0x1));
         clusters.forget(|tid| tid == Tid(1));
-        assert_eq!(clusters.mask(CACHE, 0, Tid(1)), 0x7ff);
+        assert_eq!(clusters.part(CACHE, 0, Tid(1)).mask, 0x7ff);
         clusters.clear();
-        assert_eq!(clusters.mask(CACHE, 0, Tid(3)), 0x7ff);
+        assert_eq!(clusters.part(CACHE, 0, Tid(3)).mask, 0x7ff);
     }
 }

@@ -232,6 +232,7 @@ impl spec::Spec {
             num_closids: self.llc.iter().map(|llc| llc.clos).min()?,
             shareable_bits: 0,
             num_rmids: None,
+            bandwidth: self.bandwidth_shares,
         })
     }
 
@@ -318,6 +319,9 @@ mod tests {
                 .contains("`node` is there 300 times; a machine has at most 256")
         );
         assert!(bad("ways = 16", "ways = 16\nclos = 0").contains("llc.clos"));
+        let shares =
+            |least: u32| format!("bandwidth_shares = {{ least_percent = {least}, step_percent = 10 }}\nclock_ghz");
+        assert!(bad("clock_ghz", &shares(101)).contains("bandwidth_shares.least_percent"));
         assert!(bad("clock_ghz", "smt = { threads = 2, throughput = 2.5 }\nclock_ghz").contains("smt.throughput"));
         assert!(bad("clock_ghz", "smt = { threads = 0, throughput = 1.0 }\nclock_ghz").contains("smt.threads"));
     }

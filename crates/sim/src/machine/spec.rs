@@ -2,7 +2,7 @@
 
 use super::linux::Linux;
 use crate::error::{SimError, within};
-use isobar_model::topology::Topology;
+use isobar_model::topology::{BandwidthShares, Topology};
 use isobar_model::{CpuSet, LlcId, NodeId};
 use serde::Deserialize;
 
@@ -22,6 +22,9 @@ pub(crate) struct Spec {
     #[serde(default)]
     pub route: Vec<RouteSpec>,
     pub smt: Option<SmtSpec>,
+    /// Shares of memory bandwidth for clusters of threads (`info/MB` of resctrl); none: it has
+    /// none.
+    pub bandwidth_shares: Option<BandwidthShares>,
     pub latency: LatencySpec,
     #[serde(default)]
     pub linux: Linux,
@@ -156,6 +159,10 @@ impl Spec {
         self.llc.iter().try_for_each(|llc| positive(file, "llc.size_mib", llc.size_mib))?;
         self.llc.iter().try_for_each(|llc| counted(file, "llc.ways", llc.ways, 64))?;
         self.llc.iter().try_for_each(|llc| counted(file, "llc.clos", llc.clos, 1024))?;
+        if let Some(shares) = &self.bandwidth_shares {
+            counted(file, "bandwidth_shares.least_percent", shares.least_percent, 100)?;
+            counted(file, "bandwidth_shares.step_percent", shares.step_percent, 100)?;
+        }
         let private = self.llc.iter().map(|llc| llc.private_kib).filter(|kib| *kib != 0.0);
         private.into_iter().try_for_each(|kib| positive(file, "llc.private_kib", kib))?;
         self.smt.iter().try_for_each(|smt| smt.validate(file))?;
@@ -216,6 +223,7 @@ impl Spec {
             counters: CountersSpec::default(),
             route: Vec::new(),
             smt: None,
+            bandwidth_shares: None,
             latency: LatencySpec { ns: ids.iter().map(row).collect() },
             linux: Linux::default(),
         }

@@ -1,0 +1,44 @@
+//! Shares of the memory bandwidth: `isobar` gives batch jobs one where a protected service waits
+//! for their queue.
+
+#![allow(clippy::cast_precision_loss)]
+
+use isobar_lab::run_policy;
+use isobar_policy::Settings;
+use isobar_policy::registry::build;
+use isobar_sim::{RunReport, Workload};
+use std::path::Path;
+
+fn workload() -> Workload {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/bandwidth");
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
+    let mut workload = Workload::from_toml_with("service.toml", &read("service.toml").unwrap(), &read).unwrap();
+    workload.run.runs = 1;
+    workload
+}
+
+fn report(policy: &str, settings: &[(&str, &str)]) -> RunReport {
+    let mut set = Settings::default();
+    settings.iter().for_each(|(key, value)| set.set(key, value).unwrap());
+    run_policy(&workload(), 1, build(policy, &set).unwrap().as_mut()).unwrap()
+}
+
+/// Mean seconds of a program and of all others.
+fn seconds(report: &RunReport) -> (f64, f64) {
+    let of = |service: bool| {
+        let apps = report.apps.iter().filter(|app| app.name.starts_with("mysqld") == service);
+        let seconds: Vec<f64> = apps.map(|app| app.mean_seconds.unwrap()).collect();
+        seconds.iter().sum::<f64>() / seconds.len() as f64
+    };
+    (of(true), of(false))
+}
+
+#[test]
+fn a_protected_service_waits_less_where_jobs_have_a_share_of_the_bandwidth() {
+    let protect = ("isobar.protect", "[\"mysqld\"]");
+    let linux = seconds(&report("linux", &[]));
+    let with = seconds(&report("isobar", &[protect]));
+    let without = seconds(&report("isobar", &[protect, ("isobar.bandwidth", "false")]));
+    assert!(with.0 < 0.93 * linux.0 && with.1 < 1.03 * linux.1, "{linux:?} {with:?}");
+    assert!(without.0 > 0.98 * linux.0, "{linux:?} {without:?}");
+}
