@@ -30,13 +30,23 @@ pub struct Beyond {
     pub less: f64,
     /// With more.
     pub more: f64,
+    /// Whether what it finds grows at most in proportion to its space, beyond all that was read: a
+    /// program whose memory is greater than any cache, of which nothing says that it comes back to
+    /// a small part sooner than to the rest.
+    pub in_proportion: bool,
 }
 
 impl Beyond {
     /// The same on both sides.
     #[must_use]
     pub const fn both(elasticity: f64) -> Self {
-        Self { less: elasticity, more: elasticity }
+        Self { less: elasticity, more: elasticity, in_proportion: false }
+    }
+
+    /// The same of a program that may have more memory than any cache holds.
+    #[must_use]
+    pub const fn in_proportion(self, it_is: bool) -> Self {
+        Self { in_proportion: it_is, ..self }
     }
 }
 
@@ -87,20 +97,26 @@ impl Seen {
 
     /// The curve up to some bytes, through a reading of now. A program never misses more than it
     /// looks for in the cache, `looks` an instruction where that is counted: one that finds nothing
-    /// there as it is loses nothing with less space.
+    /// there as it is loses nothing with less space. Nor, where what it finds grows
+    /// [in proportion](Beyond::in_proportion), less than with what it finds now for each byte.
     #[must_use]
     pub fn curve(&self, most: f64, now: (f64, f64), looks: Option<f64>, beyond: Beyond) -> (MissCurve, f64) {
         let step = most / f64::from(POINTS);
         let points = self.falling();
         let factor = along(&points, ln(now.0), beyond).map_or(1.0, |known| now.1 / exp(known));
         let ceiling = looks.map_or(f64::INFINITY, |looks| looks.max(now.1) / factor);
+        let known = 1.01 * points.last().map_or(now.0, |last| exp(last.space).max(now.0));
+        let floor = |space: f64| match looks.filter(|looks| beyond.in_proportion && space > known && *looks > now.1) {
+            Some(looks) => (looks - (looks - now.1) * space / now.0).max(0.0) / factor,
+            None => 0.0,
+        };
         let at = |k: u32| {
             let space = ln(step * f64::from(k));
             let misses = along(&points, space, beyond).unwrap_or_else(|| {
                 let away = ln(now.0) - space;
                 ln(now.1) + away * if away > 0.0 { beyond.less } else { beyond.more }
             });
-            1000.0 * exp(misses).min(ceiling)
+            1000.0 * exp(misses).max(floor(step * f64::from(k))).min(ceiling)
         };
         let table: Vec<f64> = (1..=POINTS).map(at).collect();
         (MissCurve::measured(step / MIB, &table), factor)
@@ -189,6 +205,23 @@ mod tests {
         };
         assert!((with(None)[0] / 0.06 - 1.0).abs() < 0.02);
         assert!((with(Some(0.031))[0] / 0.031 - 1.0).abs() < 1e-6 && (with(Some(0.031))[1] / 0.03 - 1.0).abs() < 0.02);
+    }
+
+    /// By its elasticity it would miss half as much with four times the space. Of 31 looks in a
+    /// thousand instructions it finds one, so it can find 4 there; where its space was read to be
+    /// enough, what was read counts.
+    #[test]
+    fn of_much_memory_a_greater_space_finds_no_more_than_in_proportion() {
+        let with = |read: &[(f64, f64)], it_is| {
+            let mut seen = Seen::default();
+            read.iter().for_each(|(mib, misses)| (0..5).for_each(|_| seen.read(mib * MIB, *misses)));
+            let beyond = Beyond::both(0.5).in_proportion(it_is);
+            let (curve, factor) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.03), Some(0.031), beyond);
+            curve.misses(16.0 * MIB) * factor
+        };
+        assert!((with(&[(4.0, 0.03)], false) / 0.015 - 1.0).abs() < 0.02);
+        assert!((with(&[(4.0, 0.03)], true) / 0.027 - 1.0).abs() < 0.02);
+        assert!((with(&[(4.0, 0.03), (16.0, 0.003)], true) / 0.003 - 1.0).abs() < 0.02);
     }
 
     /// 120 KiB of a working set of 320 miss all the time, 400 KiB hardly ever: one curve. The same

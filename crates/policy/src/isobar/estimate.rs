@@ -109,7 +109,8 @@ impl Reuse {
         let of = |reuse: &Self| (reuse.elasticity, reuse.variance.sqrt());
         let ((own, error), (first, doubt)) = (of(self), of(&Self::unknown()));
         let least = if finds_nothing { first + doubt } else { 0.0 };
-        Beyond { less: (own - error).max(0.0), more: (own + error).max(least).min(0.9) }
+        let more = (own + error).max(least).min(0.9);
+        Beyond { less: (own - error).max(0.0), more, in_proportion: false }
     }
 
     /// Takes a reading: how the logarithm of the misses changed with that of the space.

@@ -139,7 +139,8 @@ impl Scene {
         let copied = COPIED.min(1.0 / (LINES * nearest.max(1e-12)));
         let mut scene = Self { units, traits, base, free, flows: Vec::new(), copied, added: programs.added, watch };
         scene.hold(memory);
-        scene.bend(memory, programs, |program| Beyond::both(program.reuse.elasticity));
+        scene
+            .bend(memory, programs, |program, is_large| Beyond::both(program.reuse.elasticity).in_proportion(is_large));
         scene.flows = scene.flows(seen, memory, programs);
         scene
     }
@@ -148,7 +149,7 @@ impl Scene {
     #[must_use]
     pub fn hoped(&self, memory: &Memory, programs: &Programs) -> Self {
         let mut scene = self.clone();
-        scene.bend(memory, programs, Program::hoped);
+        scene.bend(memory, programs, |program, _| program.hoped());
         scene
     }
 
@@ -267,8 +268,10 @@ impl Scene {
         self.units.iter_mut().zip(spaces).for_each(|(unit, space)| unit.space = space);
     }
 
-    /// The miss curves, through the misses at the bytes that each program holds now.
-    fn bend(&mut self, memory: &Memory, programs: &Programs, beyond: impl Fn(&Program) -> Beyond) {
+    /// The miss curves, through the misses at the bytes that each program holds now; what is
+    /// supposed beyond the readings, of a program and of whether its memory is greater than any
+    /// cache.
+    fn bend(&mut self, memory: &Memory, programs: &Programs, beyond: impl Fn(&Program, bool) -> Beyond) {
         let most = memory.machine.llcs().iter().map(|cache| cache.bytes).fold(0.0, f64::max);
         for at in 0..self.units.len() {
             let unit = &self.units[at];
@@ -276,7 +279,8 @@ impl Scene {
             if program.misses > FEW && own < most {
                 let seen = programs.curves.get(&program.kind()).cloned().unwrap_or_default();
                 let now = (own, program.misses);
-                self.traits[unit.program].curve = seen.curve(most / unit.threads, now, program.most(), beyond(program));
+                let beyond = beyond(program, self.traits[unit.program].footprint * unit.threads > most);
+                self.traits[unit.program].curve = seen.curve(most / unit.threads, now, program.most(), beyond);
             }
         }
     }
