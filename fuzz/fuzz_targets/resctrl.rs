@@ -7,10 +7,11 @@
 #![no_main]
 
 use isobar_fuzz::{accepted, archive};
-use isobar_linux::kernel::resctrl_info::{BandwidthInfo, Info};
+use isobar_linux::kernel::resctrl_info::Info;
 use isobar_linux::resctrl::schemata::Schemata;
 use isobar_linux::resctrl::{monitors, root};
 use isobar_linux::tree::Tree;
+use isobar_model::topology::BandwidthShares;
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 
@@ -60,11 +61,11 @@ fn check_info(text: &str) {
 fn check(info: &Info) {
     assert_eq!(info.cache.is_some(), matches!(info.resources.len(), 1..=3), "{info:?}");
     if let Some(bandwidth) = &info.bandwidth {
-        [0, 1, 50, 100, u64::MAX].iter().for_each(|percent| check_share(bandwidth, *percent));
+        [0, 1, 50, 100, u32::MAX].iter().for_each(|percent| check_share(bandwidth, *percent));
     }
 }
 
-fn check_share(bandwidth: &BandwidthInfo, percent: u64) {
+fn check_share(bandwidth: &BandwidthShares, percent: u32) {
     let rounded = bandwidth.rounded(percent);
     assert!(rounded <= 100 && rounded >= percent.min(100), "{percent} % became {rounded} %: {bandwidth:?}");
     assert_eq!(bandwidth.rounded(rounded), rounded, "a step is no step: {bandwidth:?}");
