@@ -51,11 +51,9 @@ run_machine() {
     if [ $code = 125 ]; then
         echo "$name: the guest reported nothing; once more" >&2
         code=0; boot "$name" || code=$?
-    fi
-    if [ $code = 124 ]; then
+    elif [ $code = 124 ]; then
         echo "$name: out of time; once more" >&2
-        rm -rf "$work/$name.first"
-        mv "$work/$name" "$work/$name.first"
+        mv "$work/$name" "$work/$name.late"
         code=0; boot "$name" || code=$?
     fi
     failed=$(failed_checks "$work/$name")
@@ -71,9 +69,9 @@ run_machine() {
 # run_machines TEST: the guests in their order, as many side by side as this machine has CPUs, then
 # what each of them said; ends the script with the verdict.
 run_machines() {
-    local name code failed=0
+    local name code before failed=0
     pids=()
-    for name in "${machines[@]}"; do rm -rf "$work/$name.first"; done
+    for name in "${machines[@]}"; do rm -rf "$work/$name".{first,late}; done
     trap 'kill "${pids[@]}" 2>/dev/null || true' EXIT
     for name in "${machines[@]}"; do
         while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n || true; done
@@ -83,10 +81,9 @@ run_machines() {
     for name in "${machines[@]}"; do
         code=$(cat "$work/$name/code")
         echo "== $name"
-        if [ -d "$work/$name.first" ]; then
-            cat "$work/$name.first/suite.log"
-            echo "-- UNSTEADY: what failed above, once more:"
-        fi
+        for before in "$work/$name".{late,first}; do
+            [ ! -d "$before" ] || { cat "$before/suite.log"; echo "-- UNSTEADY: what failed above, once more:"; }
+        done
         if [ -s "$work/$name/suite.log" ]; then cat "$work/$name/suite.log"
         else tail -n 30 "$work/$name/console.log" "$work/$name/qemu.log"; fi
         [ "$code" = 0 ] || failed=1

@@ -40,7 +40,7 @@ impl Info {
         let monitoring = monitoring(tree, &at, level)?;
         let mut info = Self { bandwidth: bandwidth(tree, &at)?, monitoring, ..Self::default() };
         info.add_caches(tree, &at, level)?;
-        let shares = info.bandwidth.filter(|_| is_in_percent(tree, prefix));
+        let shares = info.bandwidth.filter(|_| is_all_in_percent(tree, prefix));
         info.cache.iter_mut().for_each(|cache| cache.bandwidth = shares);
         Ok(info)
     }
@@ -70,13 +70,13 @@ impl Info {
     }
 }
 
-/// Whether the shares of the default group are per cent: not so on AMD (eighths of a GB/s) and with
-/// `mba_MBps`.
-fn is_in_percent(tree: &Tree, prefix: &str) -> bool {
+/// Whether shares can be given in per cent of all: the default group has 100 everywhere. Not so on
+/// AMD (eighths of a GB/s), with `mba_MBps`, and where someone else limits who has no share.
+fn is_all_in_percent(tree: &Tree, prefix: &str) -> bool {
     let text = tree.read(&format!("{prefix}schemata")).ok().flatten().unwrap_or_default();
     let shares = text.lines().filter_map(|line| line.trim().strip_prefix("MB:"));
     let mut shares = shares.flat_map(|line| line.split(';')).filter_map(|one| one.split_once('=')).peekable();
-    shares.peek().is_some() && shares.all(|(_, share)| share.trim().parse::<u32>().is_ok_and(|share| share <= 100))
+    shares.peek().is_some() && shares.all(|(_, share)| share.trim() == "100")
 }
 
 /// The mask of all ways of a cache: a cache without ways could give none to anybody.
@@ -131,7 +131,7 @@ mod tests {
             ("info/MB/num_closids", "8\n"),
             ("info/MB/min_bandwidth", "10\n"),
             ("info/MB/bandwidth_gran", "10\n"),
-            ("schemata", "    L3:0=7ff;1=7ff\n    MB:0=100;1= 90\n"),
+            ("schemata", "    L3:0=7ff;1=7ff\n    MB:0=100;1= 100\n"),
             ("info/L3_MON/num_rmids", "144\n"),
             ("info/L3_MON/mon_features", "llc_occupancy\nmbm_total_bytes\nmbm_local_bytes\n"),
         ]);
@@ -153,10 +153,12 @@ mod tests {
             ("info/MB/num_closids", "16\n"),
             ("info/MB/min_bandwidth", "1\n"),
             ("info/MB/bandwidth_gran", "1\n"),
-            ("schemata", "L3:0=ffff\nMB:0=2048\n"),
         ]);
-        let found = read(root.path()).unwrap();
-        assert!(found.bandwidth.is_some() && found.cache.unwrap().bandwidth.is_none());
+        for schemata in ["L3:0=ffff\nMB:0=2048\n", "L3:0=ffff\nMB:0=90\n", "L3:0=ffff\n"] {
+            write(root.path(), &[("schemata", schemata)]);
+            let found = read(root.path()).unwrap();
+            assert!(found.bandwidth.is_some() && found.cache.unwrap().bandwidth.is_none(), "{schemata}");
+        }
     }
 
     #[test]

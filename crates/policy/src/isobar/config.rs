@@ -60,7 +60,7 @@ settings! {
         pub pages: bool = true,
         /// Whether ways of caches are divided.
         pub ways: bool = true,
-        /// Whether the memory bandwidth of programs is limited.
+        /// Whether the memory bandwidth of programs is limited, where ways are divided.
         pub bandwidth: bool = true,
         /// Whether what did not help is taken back.
         pub guard: bool = true,

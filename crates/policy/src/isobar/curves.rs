@@ -98,17 +98,20 @@ impl Seen {
     /// The curve up to some bytes, through a reading of now. A program never misses more than it
     /// looks for in the cache, `looks` an instruction where that is counted: one that finds nothing
     /// there as it is loses nothing with less space. Nor, where what it finds grows
-    /// [in proportion](Beyond::in_proportion), less than with what it finds now for each byte.
+    /// [in proportion](Beyond::in_proportion), less than if it found as much for each byte as in
+    /// the greatest space that is known.
     #[must_use]
     pub fn curve(&self, most: f64, now: (f64, f64), looks: Option<f64>, beyond: Beyond) -> (MissCurve, f64) {
         let step = most / f64::from(POINTS);
         let points = self.falling();
         let factor = along(&points, ln(now.0), beyond).map_or(1.0, |known| now.1 / exp(known));
         let ceiling = looks.map_or(f64::INFINITY, |looks| looks.max(now.1) / factor);
-        let known = 1.01 * points.last().map_or(now.0, |last| exp(last.space).max(now.0));
-        let floor = |space: f64| match looks.filter(|looks| beyond.in_proportion && space > known && *looks > now.1) {
-            Some(looks) => (looks - (looks - now.1) * space / now.0).max(0.0) / factor,
-            None => 0.0,
+        // The greatest space of which it is known what is found there.
+        let last = points.last().map_or(now, |last| (exp(last.space), exp(last.misses) * factor));
+        let last = if last.0 > now.0 { last } else { now };
+        let floor = |space: f64| match looks.filter(|looks| beyond.in_proportion && *looks > last.1) {
+            Some(looks) if space > 1.01 * last.0 => (looks - (looks - last.1) * space / last.0).max(0.0) / factor,
+            _ => 0.0,
         };
         let at = |k: u32| {
             let space = ln(step * f64::from(k));
@@ -222,6 +225,8 @@ mod tests {
         assert!((with(&[(4.0, 0.03)], false) / 0.015 - 1.0).abs() < 0.02);
         assert!((with(&[(4.0, 0.03)], true) / 0.027 - 1.0).abs() < 0.02);
         assert!((with(&[(4.0, 0.03), (16.0, 0.003)], true) / 0.003 - 1.0).abs() < 0.02);
+        // In 8 MiB it found two, so that it finds four in 16, and not as many as by what it finds now.
+        assert!((with(&[(4.0, 0.03), (8.0, 0.029)], true) / 0.027 - 1.0).abs() < 0.02);
     }
 
     /// 120 KiB of a working set of 320 miss all the time, 400 KiB hardly ever: one curve. The same

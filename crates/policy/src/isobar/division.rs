@@ -6,11 +6,13 @@
 //! waiting for each other, and saves those that wait for each line most of their wait.
 
 use super::config::Config;
+use super::math::{ln, sum_of_logs};
 use super::memory::Memory;
 use super::part::Part;
 use super::predict::{Predictor, Predictors, solutions};
 use super::program::FEW;
 use super::scene::Scene;
+use super::targets::is_borne;
 use super::weigh::worth;
 use crate::divide_content::capacity::Capacity;
 use isobar_model::topology::BandwidthShares;
@@ -20,14 +22,14 @@ use std::sync::Arc;
 
 /// Parts of the ways, in eighths, that streams are tried with, in this order.
 const EIGHTHS: [usize; 3] = [2, 1, 3];
-/// As a part of the ways: every one, for the rest as well.
+/// As a part of the ways: all of them, which the rest may fill, too.
 const EVERY: usize = 8;
 /// The whole of the memory bandwidth, in per cent.
 const ALL: u32 = 100;
 /// How many programs streams are tried to be, at most; by bandwidth, how many names.
 const STREAMS: usize = 5;
-/// Shares of the memory bandwidth, in per cent, that streams are tried with, first the second: more
-/// of it, or else less for as long as that helps.
+/// Shares of the memory bandwidth, in per cent, that streams are tried with: less for as long as
+/// that helps.
 const SHARES: [u32; 5] = [80, 60, 40, 20, 10];
 
 /// A cache, by position, in two parts.
@@ -70,14 +72,19 @@ impl Division {
         for (pid, unit) in now {
             let name = &seen.processes[scene.units[*unit].program].name;
             let own = old.iter().find(|(member, _)| member == pid).map(|(_, streams)| *streams);
-            let streams = own.or_else(|| self.names.get(name).copied()).unwrap_or(false);
+            // One that is protected is among the rest, whatever others of its name do.
+            let protected = scene.traits[scene.units[*unit].program].protected;
+            let by_name = self.names.get(name).copied().filter(|_| !protected);
+            let streams = own.or(by_name).unwrap_or(false);
             self.members.push((*pid, streams));
-            self.names.insert(Arc::clone(name), streams);
+            if !protected {
+                self.names.insert(Arc::clone(name), streams);
+            }
         }
     }
 
-    /// Whether those that are known would be faster without it.
-    pub fn is_useless(&self, predictors: &Predictors<'_>, now: &[(Pid, usize)]) -> bool {
+    /// Speeds with it as parts of those without, of each program by position.
+    fn effect(&self, predictors: &Predictors<'_>, now: &[(Pid, usize)]) -> Option<Vec<f64>> {
         let scene = predictors.scene;
         let (mut with, mut without) = (scene.base.clone(), scene.base.clone());
         for ((_, unit), (_, streams)) in now.iter().zip(&self.members) {
@@ -85,9 +92,23 @@ impl Division {
             scene.set_part(&mut without, *unit, Part::ALL);
         }
         let mut predictor = predictors.one();
-        let (Some(with), Some(without)) = (predictor.gains(&with), predictor.gains(&without)) else { return true };
-        let gains: Vec<f64> = with.iter().zip(&without).map(|(with, without)| with / without).collect();
-        scene.sum(&gains) <= 0.0
+        let (with, without) = (predictor.gains(&with)?, predictor.gains(&without)?);
+        Some(with.iter().zip(&without).map(|(with, without)| with / without).collect())
+    }
+
+    /// Whether those that are known would be faster without it.
+    pub fn is_useless(&self, predictors: &Predictors<'_>, now: &[(Pid, usize)]) -> bool {
+        self.effect(predictors, now).is_none_or(|gains| predictors.scene.sum(&gains) <= 0.0)
+    }
+
+    /// Whether a share of the memory bandwidth takes more of a program's speed by now than a trial
+    /// lets one lose: `most` is the part of its speed that it may be predicted to lose.
+    pub fn costs_too_much(&self, predictors: &Predictors<'_>, now: &[(Pid, usize)], most: f64) -> bool {
+        self.streams.percent < ALL
+            && self.effect(predictors, now).is_none_or(|gains| {
+                let all = sum_of_logs(&gains);
+                gains.iter().any(|gain| -ln(*gain) > 2.0 * most && !is_borne(-ln(*gain), all))
+            })
     }
 }
 
@@ -193,20 +214,23 @@ impl Asked<'_> {
         best
     }
 
-    /// The best with a share of the memory bandwidth: of the streams of the best division by ways,
-    /// and of those that read most, with every way.
+    /// The best with a share of the memory bandwidth: of those that read most, with every way, and
+    /// of the streams of the best division by ways.
     fn by_shares(&mut self, ways: Worth) -> Worth {
         let Some(shares) = self.shares.filter(|_| self.likely.is_none()) else { return ways };
         let mut tried: Vec<u32> = SHARES.iter().map(|percent| shares.rounded(*percent)).collect();
+        tried.retain(|percent| *percent < ALL);
         tried.dedup();
-        let mut best = ways.clone();
-        if let Some((_, cut, _)) = ways {
-            best = better(best, self.how_much(&cut, &tried));
+        let mut best = None;
+        for percent in tried.iter().take(2) {
+            best = better(best, self.how_many(&self.loads(), EVERY, *percent));
         }
-        if let Some((_, cut, _)) = self.how_many(&self.loads(), EVERY, tried[1.min(tried.len() - 1)]) {
-            best = better(best, self.how_much(&cut, &tried));
+        best = self.how_much(best, &tried);
+        if let Some((_, cut, _)) = &ways {
+            let share = tried.first().and_then(|percent| self.ask(Cut { percent: *percent, ..cut.clone() }));
+            best = better(best, self.how_much(share, &tried));
         }
-        best
+        better(ways, best)
     }
 
     /// The units that read memory, those of one name together: who read most first.
@@ -241,19 +265,19 @@ impl Asked<'_> {
         best
     }
 
-    /// How much of the memory bandwidth the streams of a division best have: from the second share
-    /// on to a greater one, or else to smaller ones for as long as that helps.
-    fn how_much(&mut self, cut: &Cut, shares: &[u32]) -> Worth {
-        let (first, rest) = shares.split_first()?;
-        let mut best: Worth = None;
-        for percent in rest {
-            let next = self.ask(Cut { percent: *percent, ..cut.clone() });
-            if best.is_some() && worth_of(&next) <= worth_of(&best) {
+    /// How much of the memory bandwidth the streams of a division best have: from its share on to
+    /// smaller ones for as long as that helps.
+    fn how_much(&mut self, from: Worth, shares: &[u32]) -> Worth {
+        let mut best = from;
+        while let Some((_, cut, _)) = &best {
+            let less = shares.iter().find(|percent| **percent < cut.percent).copied();
+            let next = less.and_then(|percent| self.ask(Cut { percent, ..cut.clone() }));
+            if worth_of(&next) <= worth_of(&best) {
                 break;
             }
-            best = better(best, next);
+            best = next;
         }
-        better(best, self.ask(Cut { percent: *first, ..cut.clone() }))
+        best
     }
 
     /// Whether programs of one name would be on both sides: they make the same of their space, and
@@ -274,7 +298,7 @@ impl Asked<'_> {
         if self.likely.is_some() && self.parts_a_name(&cut.streams) {
             return None;
         }
-        let few = (capacity.ways * cut.eighths / 8).clamp(capacity.min_ways, capacity.ways);
+        let few = (capacity.ways * cut.eighths / 8).max(capacity.min_ways);
         let [rest, own] = if cut.eighths == EVERY {
             [capacity.full_mask(); 2]
         } else if few + capacity.min_ways <= capacity.ways {

@@ -151,7 +151,9 @@ impl Isobar {
             }
             Mode::Settling(_) => {}
         }
-        self.ways.follow(seen, domains, &predictors, &mut plan.actions);
+        let on_trial = if let Mode::Trying(trial) = &self.mode { trial.divided } else { None };
+        let bounds = (on_trial, self.config.max_loss_percent / 100.0);
+        self.ways.follow(seen, domains, &predictors, bounds, &mut plan.actions);
         let before = plan.actions.len();
         pages::ask(&mut self.goals, seen, memory, &scene.free, &mut plan.actions);
         self.name_pages(before, plan);

@@ -121,7 +121,7 @@ impl<'a> Prices<'a> {
             weights.iter().zip(&self.latency[place.node]).map(|(weight, seconds)| weight * seconds).sum();
         let computing = one.compute * self.domains[domain].crowding;
         let delay = self.scene.delay(self.memory, self.at, at);
-        let seconds = (computing + misses * (one.wait * latency + delay)).max(1e-12);
+        let seconds = (computing + misses * one.wait * latency + misses * delay).max(1e-12);
         let rate = unit.share / seconds;
         let horizon = if one.known { one.stake() * self.scene.part(at) } else { 0.0 };
         // The part of its time by which it grows for a second of wait, and for all of its waits.
@@ -226,7 +226,7 @@ impl<'a> Prices<'a> {
         // The division of a cache ends with a move.
         let stays = moved.from == moved.to;
         let delay = if stays { self.scene.delay(self.memory, self.at, moved.unit) } else { 0.0 };
-        let seconds = (computing + misses * (one.wait * latency + delay)).max(1e-12);
+        let seconds = (computing + misses * one.wait * latency + misses * delay).max(1e-12);
         let before = now.inserted * one.read;
         let after = 64.0 * unit.share / seconds * misses * one.read;
         passes(self.memory, (was.node, old), |resource, _, bytes| changed[resource] -= before * bytes);

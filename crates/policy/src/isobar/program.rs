@@ -28,6 +28,8 @@ const HARDLY_FINDS: f64 = 0.1;
 const TAKEN: f64 = 0.3;
 /// Part of its time up to which a program may wait and still tell how long it computes.
 const MOSTLY_COMPUTES: f64 = 0.2;
+/// The greatest part of a program's cycles that is taken to be the delay of a limited bandwidth.
+const MOST_DELAYED: f64 = 0.75;
 /// The greatest part of its looks that is taken to be found: counters of a second tell no more.
 const FOUND: f64 = 0.999;
 /// Readings of a program's speed that are kept.
@@ -200,7 +202,9 @@ impl Program {
         }
         self.watch_phase(&reading, now);
         if !reading.disturbed {
-            self.cpi.read(reading.cycles - reading.delay * self.reads(), reading.exposure, reading.crowding);
+            // A processor may delay less than the model says.
+            let delay = (reading.delay * self.reads()).min(MOST_DELAYED * reading.cycles);
+            self.cpi.read(reading.cycles - delay, reading.exposure, reading.crowding);
         }
         // One unlike reading may be the first of another phase: it belongs to neither.
         if self.unlike == 0 {

@@ -19,8 +19,7 @@ pub struct Reading {
     pub misses: f64,
     /// Cycles of misses an instruction, were they waited for one by one.
     pub exposure: f64,
-    /// Cycles of misses an instruction for which a limit on its bandwidth kept them back, were a
-    /// line read for each.
+    /// Cycles an instruction that a limit on its bandwidth adds, were one line read for each miss.
     pub delay: f64,
     /// What it looks for in the cache an instruction, where that is counted.
     pub looks: Option<f64>,

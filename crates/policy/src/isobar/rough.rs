@@ -115,7 +115,7 @@ impl<'a> Rough<'a> {
         for (at, unit) in scene.units.iter().enumerate() {
             let one = &scene.traits[unit.program];
             let (was, is) = (memory.places[scene.base.domains[at]].llc, memory.places[arrangement.domains[at]].llc);
-            let apart = scene.base.parts[at].mask != arrangement.parts[at].mask;
+            let apart = (scene.base.parts[at].mask ^ arrangement.parts[at].mask) & llcs[was].all_ways() != 0;
             let before = if apart {
                 unit.space / (64.0 * self.rates[at] * one.misses).max(1.0)
             } else {
@@ -165,8 +165,8 @@ impl<'a> Rough<'a> {
                 latency += weight * (memory.machine.latency()[home][node] + self.waits[node] + links);
             }
             let computing = one.compute * self.crowding[arrangement.domains[at]];
-            let miss = one.wait * latency + scene.delay(memory, arrangement, at);
-            let next = unit.share / (computing + self.misses[at] * miss).max(1e-12);
+            let delay = self.misses[at] * scene.delay(memory, arrangement, at);
+            let next = unit.share / (computing + self.misses[at] * one.wait * latency + delay).max(1e-12);
             // Half way: waits answer to speeds, and speeds to waits.
             let before = if again { self.now[at] } else { self.rates[at] };
             self.now[at] = (before + next) / 2.0;

@@ -245,7 +245,10 @@ impl Scene {
     /// The bytes that each unit holds: lines that no one looks for stay equally long in a cache, up
     /// to what a thread has.
     fn hold(&mut self, memory: &Memory) {
-        let part = |unit: usize| (memory.places[self.base.domains[unit]].llc, self.base.parts[unit].mask);
+        let part = |unit: usize| {
+            let llc = memory.places[self.base.domains[unit]].llc;
+            (llc, self.base.parts[unit].mask & memory.machine.llcs()[llc].all_ways())
+        };
         let mut parts: Vec<(usize, u64)> = (0..self.units.len()).map(part).collect();
         parts.sort_unstable();
         parts.dedup();

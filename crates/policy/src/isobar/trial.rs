@@ -96,6 +96,8 @@ pub struct Verdict {
     pub measured: f64,
     /// Standard error of that.
     pub error: f64,
+    /// What all gained at least, less the standard error, were they alike.
+    pub all: f64,
     /// The greatest loss of a program beyond its error, 0 or more.
     pub worst: f64,
     /// Whether a protected program lost more than its error.
@@ -138,7 +140,7 @@ impl Verdict {
     #[must_use]
     pub fn harmed(&self, most: f64) -> bool {
         let its_doing = !self.disturbed || self.measured < 0.5 * self.predicted;
-        let lost = self.worst > 2.0 * most && !is_borne(self.worst, self.measured - self.error);
+        let lost = self.worst > 2.0 * most && !is_borne(self.worst, self.all);
         self.measured < -self.error || (lost && its_doing) || self.broken
     }
 
@@ -154,7 +156,7 @@ impl Verdict {
     /// than was predicted is no reason to act less.
     #[must_use]
     pub fn shortfall(&self) -> f64 {
-        (self.predicted - self.measured).max(0.0) / self.moved.max(1.0)
+        (self.predicted - self.measured).max(0.0) / self.moved.max(1e-9)
     }
 }
 
@@ -214,6 +216,7 @@ impl Trial {
         for old in &earlier.witnesses {
             if let Some(own) = self.witnesses.iter_mut().find(|own| own.pid == old.pid) {
                 own.predicted += old.predicted;
+                own.weight = old.weight;
                 (own.phase, own.before, own.beside) = (old.phase, old.before, own.beside || old.beside);
             } else {
                 self.witnesses.push(old.clone());
@@ -264,7 +267,7 @@ impl Trial {
     #[must_use]
     pub fn judge(&self, programs: &Programs, window: usize, protected: impl Fn(&Program) -> bool) -> Option<Verdict> {
         let mut verdict = Verdict { disturbed: self.there != there(programs), ..Verdict::default() };
-        let mut variance = 0.0;
+        let (mut variance, mut alike) = (0.0, 0.0);
         for witness in &self.witnesses {
             let Some(program) = programs.list.iter().find(|program| program.pid == witness.pid) else { continue };
             let Some((after, error)) = self.after(witness, program, window) else { continue };
@@ -273,6 +276,8 @@ impl Trial {
             let own = error * error + witness.before.1 * witness.before.1;
             let (pid, predicted, weight) = (witness.pid, witness.predicted, witness.weight);
             variance += weight * weight * own;
+            alike += own;
+            verdict.all += gain;
             verdict.gains.push(Gained { pid, predicted, measured: gain, error: own.sqrt() });
             verdict.predicted += weight * predicted;
             verdict.measured += weight * gain;
@@ -281,6 +286,7 @@ impl Trial {
             verdict.moved += if self.touches(witness.pid) { weight } else { 0.0 };
         }
         verdict.error = variance.sqrt();
+        verdict.all -= f64::sqrt(alike);
         let tells = verdict.broken || self.explores || verdict.predicted >= PROMISED * self.promised();
         (verdict.moved > 0.0 && tells).then_some(verdict)
     }
@@ -359,7 +365,10 @@ mod tests {
     /// half the gain it does not, nor where the gain is little surer than chance.
     #[test]
     fn a_loss_that_is_a_tenth_of_the_gain_is_borne() {
-        let of = |measured, error, worst| Verdict { predicted: 1.0, measured, error, worst, ..Verdict::default() };
+        let of = |measured, error, worst| {
+            let all = measured - error;
+            Verdict { predicted: 1.0, measured, error, all, worst, ..Verdict::default() }
+        };
         assert!(!of(3.3, 0.2, 0.3).harmed(0.05) && of(1.6, 0.2, 0.3).harmed(0.05));
         assert!(of(3.3, 1.0, 0.3).harmed(0.05) && of(9.0, 0.1, 0.35).harmed(0.05));
         assert!(of(0.3, 0.0, 0.11).harmed(0.05) && !of(0.3, 0.0, 0.09).harmed(0.05));
@@ -401,7 +410,7 @@ mod tests {
     /// is protected.
     #[test]
     fn a_loss_of_one_ends_a_trial_by_who_it_is() {
-        let gained = Verdict { predicted: 0.1, measured: 0.1, error: 0.01, ..Verdict::default() };
+        let gained = Verdict { predicted: 0.1, measured: 0.1, error: 0.01, all: 0.09, ..Verdict::default() };
         let lost = |worst, broken, disturbed| Verdict { worst, broken, disturbed, ..gained.clone() }.harmed(0.05);
         assert!(!lost(0.09, false, false) && lost(0.11, false, false) && !lost(0.11, false, true));
         assert!(lost(0.01, true, false) && lost(0.01, true, true));

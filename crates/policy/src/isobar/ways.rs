@@ -1,6 +1,6 @@
 //! Ways of a cache in two parts: one for programs that make little of more space and fill it all
-//! the same, the other for the rest. Where the machine can, the first may have a share of the
-//! memory bandwidth only. What it brings is predicted from the miss curves, without
+//! the same, the other for the rest. Where the machine can, the first may also be limited to a
+//! share of the memory bandwidth. What it brings is predicted from the miss curves, without
 //! sampling: programs are never slowed down only to be measured. It is a trial as any other change.
 //!
 //! A program that comes gets the part that its name had. A division is taken away when threads are
@@ -58,12 +58,14 @@ impl Ways {
     }
 
     /// Fits divisions to who is there now. One that comes gets the part that its name had, else
-    /// that of the rest. A division is taken away where all would be faster without it.
+    /// that of the rest. A division is taken away where all would be faster without it, and, but on
+    /// trial, where a share of the bandwidth costs a program more than twice the part `most`.
     pub fn follow(
         &mut self,
         seen: &Observation,
         domains: &Domains,
         predictors: &Predictors<'_>,
+        (on_trial, most): (Option<usize>, f64),
         actions: &mut Vec<Action>,
     ) {
         let (scene, memory) = (predictors.scene, predictors.memory);
@@ -73,6 +75,10 @@ impl Ways {
             let Some(division) = self.divided.get_mut(&llc) else { continue };
             let now = members(seen, scene, memory, llc);
             let same = division.members.iter().map(|(pid, _)| *pid).eq(now.iter().map(|(pid, _)| *pid));
+            if on_trial != Some(llc) && division.costs_too_much(predictors, &now, most) {
+                self.remove(seen, llc, "the share of the bandwidth costs too much by now", actions);
+                continue;
+            }
             if same && again != Some(llc) {
                 continue;
             }
@@ -237,7 +243,7 @@ fn set(
 ) {
     let Some(id) = id(seen, llc) else { return };
     for (name, streams) in NAMES {
-        let own = |pid: Pid| division.members.iter().any(|member| *member == (pid, streams));
+        let own = |pid: Pid| division.members.contains(&(pid, streams));
         let here = |thread: &isobar_model::Thread| {
             let domain = thread.cpu.and_then(|cpu| domains.domain_of(cpu));
             domain.is_some_and(|domain| memory.places[domain.0].llc == llc)

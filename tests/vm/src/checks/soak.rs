@@ -2,10 +2,12 @@
 //! in many ways while processes come and go, and nothing is left that is not reported.
 
 use crate::suite::Suite;
+use crate::watch::LIMIT;
 use anyhow::{Context, Result, ensure};
 use std::env;
 use std::fs;
 use std::process::Command;
+use std::time::Duration;
 
 /// Ends, unless the kernel's command line says otherwise (`isobar.soak=300` for the long form).
 const ENDS: &str = "12";
@@ -14,15 +16,20 @@ const PROVES_LITTLE: i32 = 3;
 /// Where everything that it said is handed out of the guest.
 const LOG: &str = "/results/soak.log";
 
+/// What one end takes at most on the mean, as in `tests/vm/run.sh`.
+const EACH: Duration = Duration::from_secs(10);
+
 pub fn checks(suite: &mut Suite) {
-    suite.check("soak: ends of all kinds while processes come and go: nothing is left that is not reported", run);
+    let ends = env::var("soak").ok().filter(|ends| !ends.is_empty()).unwrap_or_else(|| ENDS.to_owned());
+    let limit = LIMIT + EACH * ends.parse().unwrap_or(0);
+    let name = "soak: ends of all kinds while processes come and go: nothing is left that is not reported";
+    suite.check_within(limit, name, || run(&ends));
 }
 
-fn run() -> Result<()> {
-    let ends = env::var("soak").ok().filter(|ends| !ends.is_empty()).unwrap_or_else(|| ENDS.to_owned());
+fn run(ends: &str) -> Result<()> {
     // Emulation is slow: what takes half a minute on a machine may take two here.
     let output = Command::new("isobar-soak")
-        .args(["--ends", &ends, "--limit", "90", "--wait", "40"])
+        .args(["--ends", ends, "--limit", "90", "--wait", "40"])
         .output()
         .context("isobar-soak")?;
     let text = [output.stdout, output.stderr].concat();
