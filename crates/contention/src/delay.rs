@@ -2,7 +2,8 @@
 //! a controller between its private caches and the rest of the socket delays its requests by a
 //! value that software sets (Intel SDM volume 3, "Memory Bandwidth Allocation"; the kernel's
 //! `Documentation/filesystems/resctrl.rst`). The delay is of each request, so that who asks seldom
-//! hardly notices it, and who asks as fast as it can gets the share.
+//! hardly notices it, and who asks as fast as it can gets the share. Lines that the last-level
+//! cache has pass that controller as well; the model delays those from memory alone.
 
 /// Lines that a core can have in flight to memory: what the line-fill buffers of current cores hold
 /// (10 to 16).

@@ -31,6 +31,22 @@ fn two_unlike_readings_in_a_row_are_a_phase() {
     assert!(near(horizons[0], 4.11) && horizons[7] == 0.0 && near(horizons[8], 4.11), "{horizons:?}");
 }
 
+/// A limit on its bandwidth adds 0.4 cycles an instruction: they are none of what it computes or
+/// waits, nor where the processor adds less than the model says.
+#[test]
+fn what_a_limit_adds_is_not_the_programs_own() {
+    let after = |added: f64, delay: f64| {
+        let mut program = program();
+        let each = Reading { cycles: 1.0 + added, delay, ..reading(0.02, 0.0) };
+        (0..10).for_each(|now| program.read(each, f64::from(now)));
+        program.cpi
+    };
+    let free = after(0.0, 0.0);
+    assert!(near(after(0.4, 0.4).compute, free.compute) && near(after(0.4, 0.4).wait, free.wait));
+    assert!(after(0.4, 0.0).compute > free.compute + 0.05, "a delay that is not known is its own");
+    assert!(after(0.0, 5.0).compute > 0.0 && after(0.0, 5.0).wait > 0.0);
+}
+
 /// Of 100 looks a thousand instructions a half is found: of a working set whose lines are all
 /// looked for as often, that is held for 0.5 / ln 2 lines a look, more than the 50 that are
 /// inserted. A stream holds what it inserts; so, as far as is known, does one whose looks are not
