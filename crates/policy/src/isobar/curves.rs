@@ -225,7 +225,7 @@ mod tests {
         assert!((with(&[(4.0, 0.03)], false) / 0.015 - 1.0).abs() < 0.02);
         assert!((with(&[(4.0, 0.03)], true) / 0.027 - 1.0).abs() < 0.02);
         assert!((with(&[(4.0, 0.03), (16.0, 0.003)], true) / 0.003 - 1.0).abs() < 0.02);
-        // In 8 MiB it found two, so that it finds four in 16, and not as many as by what it finds now.
+        // In 8 MiB it found two, so that it finds four in 16, not as many as by what it finds now.
         assert!((with(&[(4.0, 0.03), (8.0, 0.029)], true) / 0.027 - 1.0).abs() < 0.02);
     }
 

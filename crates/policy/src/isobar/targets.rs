@@ -1,10 +1,10 @@
 //! What the policy aims at: whose gain weighs how much, and who may not lose.
 //!
 //! Weights multiply the logarithms of speed-ups in every sum that a change is judged by, before it
-//! is made and after; what one may lose is measured by what all gain alike. With the objective "throughput" each program weighs 1; with "fairness" by the square
-//! of its slowdown, so that one at half of its speed weighs four times one at full speed; their
-//! mean is 1, so that what a change must gain stays what it is. A protected program weighs more on
-//! top of that.
+//! is made and after; what one may lose is measured by what all gain alike. With the objective
+//! "throughput" each program weighs 1; with "fairness" by the square of its slowdown, so that one
+//! at half of its speed weighs four times one at full speed; their mean is 1, so that what a change
+//! must gain stays what it is. A protected program weighs more on top of that.
 
 use super::config::{Config, Objective};
 use isobar_groups::Selector;
