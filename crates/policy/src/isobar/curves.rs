@@ -2,6 +2,9 @@
 //! curve a name and size, so that what one process shows is known of the next, and what differs
 //! between two processes on two caches is known of both. By name alone all that an interpreter runs
 //! would be one program.
+//!
+//! Where looks in the cache are counted, a curve is of misses for each of them, else for each
+//! instruction: see [`Reading::missed`](super::reading::Reading::missed).
 
 use super::math::{exp, ln};
 use isobar_contention::MissCurve;
@@ -59,9 +62,10 @@ struct Point {
 }
 
 impl Seen {
-    /// Takes a reading: bytes held, misses an instruction. What contradicts it is forgotten: points
-    /// that miss clearly more with more space, or clearly less with less. One that misses far more
-    /// with less space does not: a working set that fits at last ends nearly all misses.
+    /// Takes a reading: bytes held, misses for each look or instruction. What contradicts it is
+    /// forgotten: points that miss clearly more with more space, or clearly less with less. One
+    /// that misses far more with less space does not: a working set that fits at last ends nearly
+    /// all misses.
     pub fn read(&mut self, space: f64, misses: f64) {
         let (space, misses) = (ln(space), ln(misses));
         let bucket = isobar_model::num::floor((space * 2.885_39).max(0.0));

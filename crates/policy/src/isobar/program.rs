@@ -222,7 +222,7 @@ impl Program {
     /// Takes the bytes of cache that each of its threads holds.
     pub fn hold(&mut self, bytes: f64) {
         let Some(last) = self.last.filter(|last| last.misses > FEW && bytes > 0.0) else { return };
-        let now = (ln(bytes), ln(last.misses));
+        let now = (ln(bytes), ln(last.missed()));
         if let Some((space, misses)) = self.space {
             let change = now.0 - space;
             if change.abs() > 0.1 && (now.1 - misses).abs() < 2.0 {

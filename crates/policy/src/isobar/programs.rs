@@ -96,7 +96,7 @@ impl Programs {
         program.hold(bytes);
         let last = program.last.filter(|last| last.misses > FEW && !last.disturbed);
         if let (Some(last), Some(curve)) = (last, self.curves.of(&program.kind())) {
-            curve.read(bytes, last.misses);
+            curve.read(bytes, last.missed());
         }
     }
 

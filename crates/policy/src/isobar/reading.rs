@@ -32,3 +32,13 @@ pub struct Reading {
     /// Whether pages of it were under way, so that its speed is not its own.
     pub disturbed: bool,
 }
+
+impl Reading {
+    /// Misses for each look in the cache, where looks are counted; else for each instruction. What
+    /// a program does beside looking (touching its memory for the first time, in the kernel) says
+    /// nothing of its use of the cache.
+    #[must_use]
+    pub fn missed(&self) -> f64 {
+        self.looks.filter(|looks| *looks > 0.0).map_or(self.misses, |looks| (self.misses / looks).min(1.0))
+    }
+}
