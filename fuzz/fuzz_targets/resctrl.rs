@@ -8,7 +8,7 @@
 
 use isobar_fuzz::{accepted, archive};
 use isobar_linux::kernel::resctrl_info::Info;
-use isobar_linux::resctrl::schemata::Schemata;
+use isobar_linux::kernel::schemata::Schemata;
 use isobar_linux::resctrl::{monitors, root};
 use isobar_linux::tree::Tree;
 use isobar_model::topology::BandwidthShares;

@@ -2,9 +2,9 @@
 //! every parser is given every input: lines that look alike are in all of them.
 
 use crate::actuators::pages::mappings::{pages_on, parse_maps};
+use crate::kernel::schemata::Schemata;
 use crate::kernel::{numa_maps, stat};
 use crate::perf::records::HEADER;
-use crate::resctrl::schemata::Schemata;
 use crate::sensors::counters::group::parse_group;
 use crate::sensors::memory::records;
 use isobar_model::NodeId;

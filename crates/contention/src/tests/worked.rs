@@ -88,8 +88,8 @@ fn lines_beside_misses_take_their_part_of_a_controller() {
     assert!((3.0 * misses(&more) / 8.5e9 - 1.0).abs() < 0.02, "{}", misses(&more));
 }
 
-/// Of 100 threads that fill a controller 99 are limited to a tenth of a core's bandwidth: the one
-/// that is not, which has one line in flight, no longer waits for theirs.
+/// Of nine threads that fill a controller eight are limited to a tenth of a core's bandwidth: the
+/// one that is not, which has one line in flight, waits less for theirs.
 #[test]
 fn a_limit_on_the_bandwidth_of_others_shortens_the_wait_of_one() {
     let machine = square();

@@ -31,6 +31,7 @@ pub mod privilege;
 pub mod proc_fs;
 pub mod read;
 pub mod resctrl_info;
+pub mod schemata;
 pub mod shared_page;
 pub mod stat;
 pub mod tree;

@@ -2,6 +2,7 @@
 //! directory"): caches, memory bandwidth, monitoring. It knows the files; what they mean for a plan
 //! is known elsewhere.
 
+use super::schemata::{BANDWIDTH, Schemata};
 use super::tree::{LinuxError, Tree};
 use super::{files, parse};
 use isobar_model::topology::{BandwidthShares, CacheAllocation};
@@ -74,9 +75,9 @@ impl Info {
 /// AMD (eighths of a GB/s), with `mba_MBps`, and where someone else limits who has no share.
 fn is_all_in_percent(tree: &Tree, prefix: &str) -> bool {
     let text = tree.read(&format!("{prefix}schemata")).ok().flatten().unwrap_or_default();
-    let shares = text.lines().filter_map(|line| line.trim().strip_prefix("MB:"));
-    let mut shares = shares.flat_map(|line| line.split(';')).filter_map(|one| one.split_once('=')).peekable();
-    shares.peek().is_some() && shares.all(|(_, share)| share.trim() == "100")
+    let default = Schemata::parse(&text).unwrap_or_default();
+    let mut domains = default.domains(BANDWIDTH).peekable();
+    domains.peek().is_some() && domains.all(|domain| default.get(BANDWIDTH, domain) == Some(100))
 }
 
 /// The mask of all ways of a cache: a cache without ways could give none to anybody.

@@ -10,10 +10,10 @@ use super::layout::{Slot, Slots};
 use super::record::{Place, ResctrlRecord};
 use super::restore;
 use super::root::{Root, join};
-use super::schemata::Schemata;
-use super::view::{BANDWIDTH, View};
+use super::view::View;
 use crate::kernel::ancestors::ancestry;
 use crate::kernel::identity;
+use crate::kernel::schemata::{BANDWIDTH, Schemata};
 use isobar_model::{ActionOutcome, LlcId, Pid, Tid};
 use std::collections::{BTreeMap, BTreeSet};
 

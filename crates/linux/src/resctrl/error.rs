@@ -1,7 +1,7 @@
 //! What resctrl refuses, in one line with the path, the kernel's error, its own explanation
 //! (`info/last_cmd_status`) and the remedy.
 
-use super::schemata::SchemataError;
+use crate::kernel::schemata::SchemataError;
 use isobar_model::ActionOutcome;
 use std::io;
 use std::path::PathBuf;

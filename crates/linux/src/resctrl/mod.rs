@@ -18,7 +18,6 @@ pub mod record;
 pub mod request;
 pub mod restore;
 pub mod root;
-pub mod schemata;
 pub mod view;
 pub mod ways;
 

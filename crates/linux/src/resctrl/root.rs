@@ -5,7 +5,7 @@
 //! read from `info/last_cmd_status` before anybody else's command overwrites it. It knows no plan.
 
 use super::error::{ResctrlError, remedy};
-use super::schemata::Schemata;
+use crate::kernel::schemata::Schemata;
 use isobar_model::Tid;
 use isobar_model::text::one_line;
 use rustix::fs::{FlockOperation, flock};

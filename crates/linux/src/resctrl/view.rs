@@ -4,14 +4,11 @@
 use super::error::ResctrlError;
 use super::record::Place;
 use super::root::{Root, join};
-use super::schemata::Schemata;
 use crate::kernel::resctrl_info::Info;
+use crate::kernel::schemata::{BANDWIDTH, Schemata};
 use crate::kernel::tree::Tree;
 use isobar_model::Tid;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The resource of memory bandwidth.
-pub const BANDWIDTH: &str = "MB";
 
 /// Everything that a change depends on.
 #[derive(Clone, Debug, Default)]

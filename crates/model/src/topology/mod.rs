@@ -4,12 +4,14 @@
 //! kernel does not say is `None`. Unusual machines are ordinary here: nodes without CPUs, CPUs
 //! without a node or an LLC, several LLCs in a node, one LLC over several nodes, ids with gaps.
 
+mod allocation;
 pub mod synthetic;
+
+pub use allocation::{BandwidthShares, CacheAllocation};
 
 use crate::cpuset::CpuSet;
 use crate::ids::{CoreId, CpuId, LlcId, NodeId};
 use crate::maps::{NodeMap, NodeMatrix};
-use crate::serial;
 use crate::units::{Bandwidth, Bytes, Nanoseconds, Ways};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -74,49 +76,6 @@ pub struct AccessClass {
     pub read_bandwidth: Option<Bandwidth>,
     /// Write bandwidth.
     pub write_bandwidth: Option<Bandwidth>,
-}
-
-/// What resctrl offers on the last-level caches (`Documentation/filesystems/resctrl.rst`,
-/// `info/L3`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CacheAllocation {
-    /// The resctrl resource, such as `L3` or `L3CODE`.
-    pub resource: String,
-    /// Every bit that a mask may set.
-    #[serde(with = "serial::mask")]
-    pub cbm_mask: u64,
-    /// The fewest bits that a mask must set.
-    pub min_cbm_bits: u32,
-    /// Classes of service.
-    pub num_closids: u32,
-    /// Bits that other agents may use too.
-    #[serde(with = "serial::mask")]
-    pub shareable_bits: u64,
-    /// Monitoring groups, where the machine has monitoring.
-    pub num_rmids: Option<u32>,
-    /// Shares of the memory bandwidth for each class, where the machine takes them in per cent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bandwidth: Option<BandwidthShares>,
-}
-
-/// Shares of the memory bandwidth that a class of service can have (`info/MB`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BandwidthShares {
-    /// The least, in per cent (`min_bandwidth`).
-    pub least_percent: u32,
-    /// From one to the next, in per cent (`bandwidth_gran`).
-    pub step_percent: u32,
-}
-
-impl BandwidthShares {
-    /// A share as the hardware has it: the next step that is not less, from the least to 100.
-    #[must_use]
-    pub fn rounded(&self, percent: u32) -> u32 {
-        let step = self.step_percent.max(1);
-        percent.max(self.least_percent).div_ceil(step).saturating_mul(step).min(100)
-    }
 }
 
 /// The parts that a [`Topology`] is made of, in any order.

@@ -96,19 +96,34 @@ impl Division {
         Some(with.iter().zip(&without).map(|(with, without)| with / without).collect())
     }
 
-    /// Whether those that are known would be faster without it.
-    pub fn is_useless(&self, predictors: &Predictors<'_>, now: &[(Pid, usize)]) -> bool {
-        self.effect(predictors, now).is_none_or(|gains| predictors.scene.sum(&gains) <= 0.0)
+    /// Why it should be taken away, of programs that it has taken: where they have `changed`, that
+    /// only one part is left or those that are known would be faster without it; where `most` is
+    /// given, that a share of the memory bandwidth takes more than twice this part of a program's
+    /// speed, which is what ends a trial.
+    pub fn outlived(
+        &self,
+        predictors: &Predictors<'_>,
+        now: &[(Pid, usize)],
+        changed: bool,
+        most: Option<f64>,
+    ) -> Option<&'static str> {
+        const OTHERS: &str = "other programs run on it now";
+        let has = |part: bool| self.members.iter().any(|(_, streams)| *streams == part);
+        if changed && !(has(true) && has(false)) {
+            return Some(OTHERS);
+        }
+        let Some(gains) = self.effect(predictors, now) else { return Some(OTHERS) };
+        if changed && predictors.scene.sum(&gains) <= 0.0 {
+            return Some(OTHERS);
+        }
+        let (most, all) = (2.0 * most?, sum_of_logs(&gains));
+        let lost = gains.iter().map(|gain| -ln(*gain)).fold(0.0, f64::max);
+        (lost > most && !is_borne(lost, all)).then_some("the share of the bandwidth costs too much by now")
     }
 
-    /// Whether a share of the memory bandwidth takes more of a program's speed by now than a trial
-    /// lets one lose: `most` is the part of its speed that it may be predicted to lose.
-    pub fn costs_too_much(&self, predictors: &Predictors<'_>, now: &[(Pid, usize)], most: f64) -> bool {
+    /// Whether its streams have a share of the memory bandwidth only.
+    pub const fn is_limited(&self) -> bool {
         self.streams.percent < ALL
-            && self.effect(predictors, now).is_none_or(|gains| {
-                let all = sum_of_logs(&gains);
-                gains.iter().any(|gain| -ln(*gain) > 2.0 * most && !is_borne(-ln(*gain), all))
-            })
     }
 }
 
@@ -221,9 +236,9 @@ impl Asked<'_> {
         let mut tried: Vec<u32> = SHARES.iter().map(|percent| shares.rounded(*percent)).collect();
         tried.retain(|percent| *percent < ALL);
         tried.dedup();
-        let mut best = None;
+        let (loads, mut best) = (self.loads(), None);
         for percent in tried.iter().take(2) {
-            best = better(best, self.how_many(&self.loads(), EVERY, *percent));
+            best = better(best, self.how_many(&loads, EVERY, *percent));
         }
         best = self.how_much(best, &tried);
         if let Some((_, cut, _)) = &ways {

@@ -155,7 +155,7 @@ impl Program {
     /// The part of what it looks for in the cache that it finds there, where that is counted.
     fn finds(&self) -> Option<f64> {
         let last = self.last?;
-        last.looks.filter(|looks| *looks > 0.0).map(|looks| (1.0 - last.misses / looks).clamp(0.0, 1.0))
+        last.looks.filter(|looks| *looks > 0.0).map(|_| 1.0 - last.missed())
     }
 
     /// Misses an instruction were nothing of what it looks for in the cache found there, where that
@@ -184,7 +184,7 @@ impl Program {
     #[must_use]
     pub fn computing(&self) -> Option<(f64, f64)> {
         let last = self.last.filter(|last| !last.disturbed)?;
-        let waits = self.cpi.wait * last.exposure + last.delay * self.reads();
+        let waits = self.cpi.wait * last.exposure + self.delayed(&last);
         (waits < MOSTLY_COMPUTES * last.cycles).then_some((last.running, last.cycles - waits))
     }
 
@@ -192,6 +192,12 @@ impl Program {
     #[must_use]
     pub fn reads(&self) -> f64 {
         (self.lines / (1.0 + WRITE_BACK)).max(1.0)
+    }
+
+    /// Cycles an instruction that a limit on its bandwidth added to a reading; a processor may
+    /// delay less than the model says.
+    fn delayed(&self, reading: &Reading) -> f64 {
+        (reading.delay * self.reads()).min(MOST_DELAYED * reading.cycles)
     }
 
     /// Takes the reading of an epoch.
@@ -202,9 +208,7 @@ impl Program {
         }
         self.watch_phase(&reading, now);
         if !reading.disturbed {
-            // A processor may delay less than the model says.
-            let delay = (reading.delay * self.reads()).min(MOST_DELAYED * reading.cycles);
-            self.cpi.read(reading.cycles - delay, reading.exposure, reading.crowding);
+            self.cpi.read(reading.cycles - self.delayed(&reading), reading.exposure, reading.crowding);
         }
         // One unlike reading may be the first of another phase: it belongs to neither.
         if self.unlike == 0 {

@@ -75,18 +75,16 @@ impl Ways {
             let Some(division) = self.divided.get_mut(&llc) else { continue };
             let now = members(seen, scene, memory, llc);
             let same = division.members.iter().map(|(pid, _)| *pid).eq(now.iter().map(|(pid, _)| *pid));
-            if on_trial != Some(llc) && division.costs_too_much(predictors, &now, most) {
-                self.remove(seen, llc, "the share of the bandwidth costs too much by now", actions);
+            let changed = !same || again == Some(llc);
+            let most = Some(most).filter(|_| division.is_limited() && on_trial != Some(llc));
+            if changed {
+                division.take(seen, scene, &now);
+            } else if most.is_none() {
                 continue;
             }
-            if same && again != Some(llc) {
-                continue;
-            }
-            division.take(seen, scene, &now);
-            let has = |part: bool| division.members.iter().any(|(_, streams)| *streams == part);
-            if !(has(true) && has(false)) || division.is_useless(predictors, &now) {
-                self.remove(seen, llc, "other programs run on it now", actions);
-            } else {
+            if let Some(why) = division.outlived(predictors, &now, changed, most) {
+                self.remove(seen, llc, why, actions);
+            } else if changed {
                 let division = division.clone();
                 set(seen, domains, memory, (llc, &division), "as before", actions);
             }

@@ -138,9 +138,9 @@ pub fn sleepers<const N: usize>() -> [Kept; N] {
     std::array::from_fn(|_| sleeper())
 }
 
-pub fn schemata(root: &Path, group: &str) -> isobar_linux::resctrl::schemata::Schemata {
+pub fn schemata(root: &Path, group: &str) -> isobar_linux::kernel::schemata::Schemata {
     let text = fs::read_to_string(root.join(group).join("schemata")).unwrap();
-    isobar_linux::resctrl::schemata::Schemata::parse(&text).unwrap()
+    isobar_linux::kernel::schemata::Schemata::parse(&text).unwrap()
 }
 
 fn folders(folder: &Path) -> Vec<String> {

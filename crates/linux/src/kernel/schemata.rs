@@ -7,6 +7,9 @@ use isobar_model::text::one_line;
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// The resource of memory bandwidth.
+pub const BANDWIDTH: &str = "MB";
+
 /// The lines of a `schemata` file that isobar understands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schemata {

@@ -1,0 +1,123 @@
+use super::*;
+use crate::isobar::reading::Reading;
+use std::sync::Arc;
+
+fn running(speeds: &[(u32, f64)]) -> Programs {
+    let one = |(pid, speed): &(u32, f64)| {
+        let mut program = Program::new(Pid(*pid), &Arc::from("p"), 0.0, None);
+        program.last = Some(Reading::default());
+        program.speeds = vec![ln(*speed); 3];
+        program
+    };
+    let mut programs = Programs::default();
+    programs.list = speeds.iter().map(one).collect();
+    programs
+}
+
+/// Program 1 is to be twice as fast in the place of program 2; both were moved. When program 1
+/// has ended, that program 2 is slower for whatever reason is no verdict, unless it is
+/// protected.
+#[test]
+fn a_change_whose_gainer_ended_is_not_judged_by_the_others() {
+    let touched = |pid| Touched { pid: Pid(pid), carried: Vec::new(), pages: None };
+    let before = running(&[(1, 1e8), (2, 4e8), (3, 4e8)]);
+    let trial = Trial::new(1, vec![touched(1), touched(2)], &before, &[2.0, 1.003, 1.0], 3, 0.0);
+    let after = running(&[(2, 2e8), (3, 3e8)]);
+    assert_eq!(trial.judge(&after, 3, |_| false), None);
+    assert!(trial.judge(&after, 3, |_| true).unwrap().broken);
+    let all = trial.judge(&running(&[(1, 2e8), (2, 4e8), (3, 4e8)]), 3, |_| false).unwrap();
+    assert!(!all.disturbed && (all.predicted - all.measured).abs() < 0.01, "{all:?}");
+}
+
+/// A change that promises a tenth for program 1, then one of program 2 that doubles it: both
+/// are judged by speeds before the first, also by that of a program that was not read since.
+#[test]
+fn a_trial_that_grew_is_judged_by_speeds_before_the_first_change() {
+    let touched = |pid| vec![Touched { pid: Pid(pid), carried: Vec::new(), pages: None }];
+    let before = running(&[(1, 1e8), (2, 1e8), (3, 1e8)]);
+    let first = Trial::new(1, touched(1), &before, &[1.1, 1.0, 1.0], 3, 0.0);
+    let mut grown = Trial::new(2, touched(2), &running(&[(1, 1.1e8), (2, 1e8)]), &[1.0, 2.0], 3, 3.0);
+    grown.join(first);
+    let verdict = grown.judge(&running(&[(1, 1.1e8), (2, 2e8), (3, 0.9e8)]), 3, |_| false).unwrap();
+    let gains: Vec<f64> = verdict.gains.iter().map(|one| one.measured).collect();
+    assert!((verdict.predicted - ln(2.2)).abs() < 1e-6 && verdict.moved > 1.9, "{verdict:?}");
+    assert!(gains.iter().zip([ln(1.1), ln(2.0), ln(0.9)]).all(|(is, should)| (is - should).abs() < 1e-6));
+    assert_eq!(grown.take_earlier().map(|earlier| earlier.change), Some(1));
+}
+
+/// Program 1 went to the cache of program 2, which then misses so much more that it looks like
+/// another. Where that began at once it is the change's doing, and ends the trial; later, or
+/// where its cache was not changed, it is the program's own.
+#[test]
+fn a_program_whose_cache_was_changed_is_judged_though_it_looks_like_another() {
+    let touched = || vec![Touched { pid: Pid(1), carried: Vec::new(), pages: None }];
+    let judged = |beside: &[Pid], phase: f64| {
+        let before = running(&[(1, 1e8), (2, 2e9)]);
+        let mut trial = Trial::new(1, touched(), &before, &[1.2, 1.0], 3, 10.0);
+        trial.watch(beside, 5.0);
+        let mut after = running(&[(1, 1.2e8), (2, 1e8)]);
+        (after.list[1].phase, after.list[1].speeds) = (phase, vec![ln(1e8); 2]);
+        let verdict = trial.judge(&after, 3, |_| false).unwrap();
+        (verdict.jumped, verdict.harmed(0.05))
+    };
+    assert_eq!(judged(&[Pid(1), Pid(2)], 13.0), (true, true));
+    assert_eq!(judged(&[Pid(1), Pid(2)], 16.0), (false, false));
+    assert_eq!(judged(&[Pid(1)], 13.0), (false, false));
+}
+
+/// Three programs are three times as fast (3.3 in logarithms), one loses 26 %: it stays. For
+/// half the gain it does not, nor where the gain is little surer than chance.
+#[test]
+fn a_loss_that_is_a_tenth_of_the_gain_is_borne() {
+    let of = |measured, error, worst| {
+        let all = measured - error;
+        Verdict { predicted: 1.0, measured, error, all, worst, ..Verdict::default() }
+    };
+    assert!(!of(3.3, 0.2, 0.3).harmed(0.05) && of(1.6, 0.2, 0.3).harmed(0.05));
+    assert!(of(3.3, 1.0, 0.3).harmed(0.05) && of(9.0, 0.1, 0.35).harmed(0.05));
+    assert!(of(0.3, 0.0, 0.11).harmed(0.05) && !of(0.3, 0.0, 0.09).harmed(0.05));
+}
+
+/// One that weighs four times as much gains 10 %, three others lose 5 % each: that is a gain,
+/// and what it fell short of is by program as if all weighed the same.
+#[test]
+fn a_trial_is_judged_by_what_programs_weigh() {
+    let touched = |pid| Touched { pid: Pid(pid), carried: Vec::new(), pages: None };
+    let mut before = running(&[(1, 1e8), (2, 1e8), (3, 1e8), (4, 1e8)]);
+    before.list[0].weight = 4.0;
+    let trial = Trial::new(1, (1..=4).map(touched).collect(), &before, &[1.2, 0.95, 0.95, 0.95], 3, 0.0);
+    let after = running(&[(1, 1.1e8), (2, 0.95e8), (3, 0.95e8), (4, 0.95e8)]);
+    let verdict = trial.judge(&after, 3, |_| false).unwrap();
+    assert!((verdict.measured - 4.0 * ln(1.1) - 3.0 * ln(0.95)).abs() < 1e-9 && !verdict.harmed(0.05));
+    assert!((verdict.shortfall() - 4.0 * ln(1.2 / 1.1) / 7.0).abs() < 1e-9);
+}
+
+#[test]
+fn what_brings_more_than_was_predicted_falls_short_by_nothing() {
+    let of = |measured| Verdict { predicted: 0.3, measured, moved: 2.0, ..Verdict::default() }.shortfall();
+    assert!((of(0.1) - 0.1).abs() < 1e-12 && of(0.9) == 0.0);
+}
+
+/// A gain is clear beyond four errors, where it is half of what was promised and no one lost.
+#[test]
+fn what_is_clear_needs_no_whole_window() {
+    let gained = Verdict { predicted: 0.5, measured: 0.4, error: 0.05, ..Verdict::default() };
+    assert!(gained.is_clear(0.05));
+    assert!(!Verdict { error: 0.11, ..gained.clone() }.is_clear(0.05));
+    assert!(!Verdict { predicted: 0.9, ..gained.clone() }.is_clear(0.05));
+    assert!(!Verdict { worst: 0.06, ..gained.clone() }.is_clear(0.05));
+    assert!(!Verdict { jumped: true, ..gained }.is_clear(0.05));
+}
+
+/// All gain 10 %; what one loses ends the trial beyond twice what it may, or where it is
+/// protected. Where others came or went, only if the gain is not what was promised, unless it
+/// is protected.
+#[test]
+fn a_loss_of_one_ends_a_trial_by_who_it_is() {
+    let gained = Verdict { predicted: 0.1, measured: 0.1, error: 0.01, all: 0.09, ..Verdict::default() };
+    let lost = |worst, broken, disturbed| Verdict { worst, broken, disturbed, ..gained.clone() }.harmed(0.05);
+    assert!(!lost(0.09, false, false) && lost(0.11, false, false) && !lost(0.11, false, true));
+    assert!(lost(0.01, true, false) && lost(0.01, true, true));
+    assert!(Verdict { measured: -0.02, ..gained.clone() }.harmed(0.05));
+    assert!(!Verdict { measured: -0.005, ..gained }.harmed(0.05), "within its error");
+}
