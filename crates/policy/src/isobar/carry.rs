@@ -2,6 +2,7 @@
 //! CPUs of its partner, one that goes alone idle cores.
 
 use super::idle::{Idle, runs};
+use super::memory::Memory;
 use super::scene::Scene;
 use super::step::Step;
 use crate::kit::domains::{DomainId, Domains};
@@ -135,21 +136,28 @@ impl<'a> Seats<'a> {
     }
 }
 
-/// The threads of torn programs that are where changes bring others of theirs. They stay on their
-/// CPUs, bound as those that come: the kernel prefers idle caches, and would tear them again.
+/// The threads that are already where a change brings the rest of their program: other threads of
+/// it, or its pages. They stay on their CPUs, bound as those that come: the kernel prefers idle
+/// caches, and would part them from it again.
 #[must_use]
-pub fn mates(seen: &Observation, domains: &Domains, scene: &Scene, steps: &[Step]) -> Vec<Carried> {
-    let comes = steps.iter().flat_map(|step| {
+pub fn mates(seen: &Observation, domains: &Domains, scene: &Scene, memory: &Memory, steps: &[Step]) -> Vec<Carried> {
+    let goes = |unit: &usize, to: usize| scene.base.domains[*unit] != to;
+    let moves = |step: &Step| {
         let back = step.partner.map(|partner| (partner, scene.base.domains[step.unit]));
         std::iter::once((step.unit, step.to)).chain(back)
-    });
+    };
     let moved: BTreeSet<Tid> = steps.iter().flat_map(Step::units).filter_map(|unit| scene.units[unit].thread).collect();
+    let torn = steps.iter().flat_map(moves).filter(|(unit, to)| scene.units[*unit].thread.is_some() && goes(unit, *to));
+    let followed = steps.iter().filter(|step| step.pages == Some(memory.places[step.to].node));
+    let followed = followed.map(|step| (step.unit, step.to)).filter(|(unit, to)| {
+        scene.units[*unit].thread.is_none() && !goes(unit, *to) && !is_crowded(seen, domains, DomainId(*to))
+    });
     let mut mates: Vec<Carried> = Vec::new();
-    for (unit, to) in comes.filter(|(unit, to)| scene.units[*unit].thread.is_some() && scene.base.domains[*unit] != *to)
-    {
+    for (unit, to) in torn.chain(followed) {
         let Some(process) = seen.processes.get(scene.units[unit].program) else { continue };
         for thread in process.threads.iter().filter(|one| runs(one, seen.interval.0) && one.bound != Some(true)) {
-            let here = thread.cpu.filter(|cpu| domains.domain_of(*cpu) == Some(DomainId(to)));
+            let here =
+                thread.cpu.filter(|cpu| domains.domain_of(*cpu) == Some(DomainId(to)) && thread.may_run_on(*cpu));
             let open = !moved.contains(&thread.tid) && mates.iter().all(|mate| mate.tid != thread.tid);
             if let Some(cpu) = here.filter(|_| open) {
                 mates.push(Carried { pid: process.pid, tid: thread.tid, from: cpu, to: cpu });
@@ -157,6 +165,13 @@ pub fn mates(seen: &Observation, domains: &Domains, scene: &Scene, steps: &[Step
         }
     }
     mates
+}
+
+/// Whether more threads run on a domain than it has cores.
+fn is_crowded(seen: &Observation, domains: &Domains, domain: DomainId) -> bool {
+    let here = |cpu: Option<CpuId>| cpu.and_then(|cpu| domains.domain_of(cpu)) == Some(domain);
+    let running = seen.threads().filter(|(_, one)| runs(one, seen.interval.0) && here(one.cpu));
+    running.count() > domains.domain(domain).cores
 }
 
 /// A thread to a CPU, free to be balanced by the kernel among those of its domain that its owner

@@ -12,7 +12,7 @@ use super::part::Part;
 use super::predict::{Predictor, Predictors, solutions};
 use super::program::FEW;
 use super::scene::Scene;
-use super::targets::is_borne;
+use super::targets::{FORETOLD, is_borne};
 use super::weigh::worth;
 use crate::divide_content::capacity::Capacity;
 use isobar_model::topology::BandwidthShares;
@@ -118,7 +118,7 @@ impl Division {
         }
         let (most, all) = (2.0 * most?, sum_of_logs(&gains));
         let lost = gains.iter().map(|gain| -ln(*gain)).fold(0.0, f64::max);
-        (lost > most && !is_borne(lost, all)).then_some("the share of the bandwidth costs too much by now")
+        (lost > most && !is_borne(lost, all, FORETOLD)).then_some("the share of the bandwidth costs too much by now")
     }
 
     /// Whether its streams have a share of the memory bandwidth only.

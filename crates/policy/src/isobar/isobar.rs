@@ -249,9 +249,9 @@ impl Isobar {
             }
         }
         let steps: Vec<Step> = decision.steps.iter().map(|(step, _)| *step).collect();
-        for mate in mates(seen, domains, scene, &steps) {
+        for mate in mates(seen, domains, scene, memory, &steps) {
             let Some(one) = touched.iter_mut().find(|one| one.pid == mate.pid) else { continue };
-            plan.actions.push(to_domain(seen, domains, &mate, "stays beside those of its program that come"));
+            plan.actions.push(to_domain(seen, domains, &mate, one.why_it_stays()));
             one.carried.push(mate);
         }
         if !touched.is_empty() {

@@ -44,7 +44,17 @@ fn young_programs_are_watched_then_memory_is_spread_with_a_prediction() {
     let plans = run(policy.as_mut(), &mut seen, 12);
     let first = plans.iter().position(|plan| !plan.actions.is_empty()).unwrap();
     assert_eq!(first, 1, "once two readings agree, as the gain is large");
-    assert!(plans[first].actions.iter().all(|action| action.reason().contains("predicted +")), "{plans:?}");
+    let stays = |action: &&Action| action.reason().ends_with("stays where its pages come");
+    let (bound, moved): (Vec<&Action>, Vec<&Action>) = plans[first].actions.iter().partition(stays);
+    assert!(moved.iter().all(|action| action.reason().contains("predicted +")), "{plans:?}");
+    // Who stays beside its pages is bound to the caches of their node, to its own CPU first.
+    let with_pages =
+        |pid: Pid| moved.iter().any(|one| matches!(one, Action::MigratePages { pid: of, .. } if *of == pid));
+    assert!(!bound.is_empty(), "{plans:?}");
+    for action in bound {
+        let Action::MoveThread { pid, tid, cpu, cpus, .. } = action else { panic!("{action:?}") };
+        assert!(with_pages(*pid) && seen.thread(*pid, *tid).unwrap().cpu == Some(*cpu) && cpus.is_some());
+    }
     assert!(plans[first].actions.iter().any(|action| matches!(action, Action::MigratePages { .. })));
 }
 

@@ -11,7 +11,7 @@ use super::part::Part;
 use super::program::{FEW, Program};
 use super::programs::{Programs, weights};
 use super::reading::WRITE_BACK;
-use super::targets::{self, is_borne};
+use super::targets::{self, FORETOLD, is_borne};
 use super::traits::{PAGE, Traits, describe};
 use crate::kit::domains::Domains;
 use isobar_model::{Observation, Pid, Process, Tid, num};
@@ -234,11 +234,11 @@ impl Scene {
     }
 
     /// Whether a program would lose more than it may: a part of its speed, or, of one that is not
-    /// protected, a tenth of what all together would gain.
+    /// protected, a fifth of what all together would gain.
     #[must_use]
     pub fn harms(&self, gains: &[f64]) -> bool {
         let all = sum_of_logs(gains);
-        let bears = |one: &Traits, gain: f64| !one.protected && is_borne(one.lost - ln(gain), all);
+        let bears = |one: &Traits, gain: f64| !one.protected && is_borne(one.lost - ln(gain), all, FORETOLD);
         self.traits.iter().zip(gains).any(|(one, gain)| *gain < one.least && !bears(one, *gain))
     }
 

@@ -12,7 +12,7 @@ use super::carry::Carried;
 use super::math::ln;
 use super::program::Program;
 use super::programs::Programs;
-use super::targets::is_borne;
+use super::targets::{MEASURED, is_borne};
 use isobar_model::{Observation, Pid};
 
 /// Seconds after which pages that are still under way are not waited for.
@@ -61,6 +61,13 @@ impl Touched {
     #[must_use]
     pub const fn is_moved(&self) -> bool {
         !self.carried.is_empty() || self.pages.is_some()
+    }
+
+    /// Why a thread of it is bound where it is: the rest of the program comes there.
+    #[must_use]
+    pub fn why_it_stays(&self) -> &'static str {
+        let comes = self.carried.iter().any(|one| one.from != one.to);
+        if comes { "stays where others of its program come" } else { "stays where its pages come" }
     }
 }
 
@@ -134,13 +141,13 @@ impl Verdict {
     }
 
     /// Whether the change did harm: all together clearly lost, or one lost twice what it may and
-    /// more than a tenth of what all together gained. Where programs came or went, that may be
+    /// more than a quarter of what all together gained. Where programs came or went, that may be
     /// their doing: then only if the others did not gain what was promised. A protected program is
     /// not asked whose doing it was.
     #[must_use]
     pub fn harmed(&self, most: f64) -> bool {
         let its_doing = !self.disturbed || self.measured < 0.5 * self.predicted;
-        let lost = self.worst > 2.0 * most && !is_borne(self.worst, self.all);
+        let lost = self.worst > 2.0 * most && !is_borne(self.worst, self.all, MEASURED);
         self.measured < -self.error || (lost && its_doing) || self.broken
     }
 

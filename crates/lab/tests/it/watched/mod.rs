@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What it did.
 #[derive(Default)]
 pub struct Noted {
-    /// When threads of each process were moved.
+    /// When threads of each process were moved. One that is bound where it runs is not.
     pub moves: BTreeMap<Pid, Vec<f64>>,
     /// Of each trial what was predicted and measured over all, in per cent, and how many programs
     /// were changed.
@@ -67,7 +67,9 @@ impl Policy for Watched {
             .actions
             .iter()
             .filter_map(|action| match action {
-                Action::MoveThread { pid, .. } => Some(*pid),
+                Action::MoveThread { pid, tid, cpu, .. } => {
+                    seen.thread(*pid, *tid).is_none_or(|thread| thread.cpu != Some(*cpu)).then_some(*pid)
+                }
                 _ => None,
             })
             .collect();
