@@ -76,6 +76,7 @@ impl Isobar {
     }
 
     fn take_back(&mut self, seen: &Observation, domains: &Domains, trial: &Trial, plan: &mut Plan) {
+        self.ways.close(&trial.opened);
         let all: Vec<Carried> = trial.touched.iter().flat_map(|one| one.carried.iter().copied()).collect();
         let why = plan.effects.last().map(tell::taken_back).unwrap_or_default();
         let back = self.seats(seen, domains).take_back(&all);

@@ -66,6 +66,13 @@ impl Division {
         if streams { self.streams } else { self.rest }
     }
 
+    /// What a program would take, were it to come: the part that its name had; one that is
+    /// protected is among the rest.
+    pub fn guest(&self, name: &str, protected: bool) -> Option<Part> {
+        let streams = if protected { Some(false) } else { self.names.get(name).copied() };
+        streams.map(|streams| self.part(streams))
+    }
+
     /// Takes the programs that are there now, each with its unit.
     pub fn take(&mut self, seen: &Observation, scene: &Scene, now: &[(Pid, usize)]) {
         let old = std::mem::take(&mut self.members);

@@ -25,6 +25,7 @@
 //! | the policy | [`isobar`] |
 
 pub mod advise;
+mod attempt;
 pub mod balance;
 pub mod blind;
 pub mod calm;
@@ -38,6 +39,7 @@ pub mod estimate;
 pub mod follows;
 pub mod gather;
 mod grow;
+pub mod guests;
 pub mod idle;
 #[allow(clippy::module_inception)] // The folder and its policy share a name.
 pub mod isobar;

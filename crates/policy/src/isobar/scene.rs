@@ -4,6 +4,7 @@
 use super::config::Config;
 use super::cores::Added;
 use super::curves::Beyond;
+use super::guests::Guests;
 use super::idle::{Idle, runs};
 use super::math::{ln, sum_of_logs};
 use super::memory::Memory;
@@ -80,6 +81,8 @@ pub struct Scene {
     pub traits: Vec<Traits>,
     /// As it is.
     pub base: Arrangement,
+    /// What programs would take of the caches that are divided.
+    pub guests: Guests,
     /// Pages that each node can still take.
     pub free: Vec<f64>,
     /// Bytes a second that pass each resource of the machine.
@@ -137,7 +140,9 @@ impl Scene {
         let base = Arrangement { domains: at, weights: places, parts, idle_cores };
         let watch = f64::from(config.watch_epochs) * seen.interval.0;
         let copied = COPIED.min(1.0 / (LINES * nearest.max(1e-12)));
-        let mut scene = Self { units, traits, base, free, flows: Vec::new(), copied, added: programs.added, watch };
+        let guests = Guests::new();
+        let mut scene =
+            Self { units, traits, base, guests, free, flows: Vec::new(), copied, added: programs.added, watch };
         scene.hold(memory);
         scene
             .bend(memory, programs, |program, is_large| Beyond::both(program.reuse.elasticity).in_proportion(is_large));

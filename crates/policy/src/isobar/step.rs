@@ -2,8 +2,8 @@
 //! and pages go with them or by themselves. Of a program whose threads are on several domains one
 //! thread goes. What it does to an arrangement, and what it costs.
 
+use super::guests::fit;
 use super::memory::Memory;
-use super::part::Part;
 use super::scene::{Arrangement, Scene};
 use isobar_model::num;
 
@@ -37,13 +37,6 @@ impl Step {
     /// Changes an arrangement.
     pub fn apply(&self, scene: &Scene, memory: &Memory, to: &mut Arrangement) {
         let from = to.domains[self.unit];
-        // A division holds for the programs that it was made for.
-        let changed = [memory.places[from].llc, memory.places[self.to].llc];
-        for (part, domain) in to.parts.iter_mut().zip(&to.domains) {
-            if from != self.to && changed.contains(&memory.places[*domain].llc) {
-                *part = Part::ALL;
-            }
-        }
         place(scene, memory, to, self.unit, (self.to, self.pages));
         let count = scene.count(self.unit);
         match self.partner {
@@ -53,6 +46,10 @@ impl Step {
                 to.idle_cores[self.to] = to.idle_cores[self.to].saturating_sub(count);
             }
             None => {}
+        }
+        if memory.places[from].llc != memory.places[self.to].llc {
+            fit(scene, memory, to, memory.places[self.to].llc, Some(self.unit));
+            fit(scene, memory, to, memory.places[from].llc, self.partner);
         }
     }
 

@@ -9,6 +9,7 @@
 
 use super::calm::there;
 use super::carry::Carried;
+use super::division::Division;
 use super::math::ln;
 use super::program::Program;
 use super::programs::Programs;
@@ -80,6 +81,8 @@ pub struct Trial {
     pub touched: Vec<Touched>,
     /// The cache, by position, whose ways were divided.
     pub divided: Option<usize>,
+    /// Divisions of caches, by position, that made way for it.
+    pub opened: Vec<(usize, Division)>,
     /// Whether it is made to learn from: then its prediction promises nothing.
     pub explores: bool,
     /// Until when another phase of a program whose cache was changed is the change's doing.
@@ -188,6 +191,7 @@ impl Trial {
             change,
             touched,
             divided: None,
+            opened: Vec::new(),
             explores: false,
             soon: now,
             witnesses,
@@ -230,6 +234,7 @@ impl Trial {
             }
         }
         self.touched.extend(earlier.touched.iter().cloned());
+        self.opened.extend(earlier.opened.iter().cloned());
         self.earlier = Some(Box::new(earlier));
     }
 

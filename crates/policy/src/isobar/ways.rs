@@ -3,18 +3,19 @@
 //! share of the memory bandwidth. What it brings is predicted from the miss curves, without
 //! sampling: programs are never slowed down only to be measured. It is a trial as any other change.
 //!
-//! A program that comes gets the part that its name had. A division is taken away when threads are
-//! moved to or from its cache, or when those that are there now would be faster without it.
+//! A program that comes gets the part that its name had. A division makes way when a program is
+//! brought to its cache that has none, or the last one leaves a part, and comes back where that is
+//! taken back; it ends when those that are there now would be faster without it.
 
 use super::config::Config;
 use super::division::{Division, Proposal, best, members};
+use super::guests::{Guests, is_open};
 use super::memory::Memory;
 use super::part::Part;
 use super::predict::{Predictors, solutions};
 use super::program::FEW;
 use super::programs::Programs;
-use super::scene::Scene;
-use super::step::Step;
+use super::scene::{Arrangement, Scene};
 use crate::divide_content::capacity::Capacity;
 use crate::kit::domains::Domains;
 use isobar_model::{Action, LlcId, Observation, Pid, Tid, Topology};
@@ -32,8 +33,10 @@ pub struct Ways {
     divided: BTreeMap<usize, Division>,
     /// What a division on trial took the place of.
     before: BTreeMap<usize, Division>,
-    /// The cache whose earlier division is to be asked for again.
-    again: Option<usize>,
+    /// The caches whose earlier division is to be asked for again.
+    again: BTreeSet<usize>,
+    /// Divisions that come back once the threads for which they made way are back.
+    returning: Vec<(usize, Division)>,
     /// Until when a cache is left alone, and how often dividing it did not help in a row.
     rests: BTreeMap<usize, (f64, u32)>,
     /// The cache that was looked at last.
@@ -57,6 +60,14 @@ impl Ways {
         self.divided.get(&llc).and_then(part).unwrap_or(Part::ALL)
     }
 
+    /// What each program would take of the caches that are divided, were it to come.
+    #[must_use]
+    pub fn guests(&self, seen: &Observation, scene: &Scene) -> Guests {
+        let programs = || seen.processes.iter().zip(&scene.traits);
+        let of = |division: &Division| programs().map(|(one, own)| division.guest(&one.name, own.protected)).collect();
+        self.divided.iter().map(|(llc, division)| (*llc, of(division))).collect()
+    }
+
     /// Fits divisions to who is there now. One that comes gets the part that its name had, else
     /// that of the rest. A division is taken away where all would be faster without it, and, but on
     /// trial, where a share of the bandwidth costs a program more than twice the part `most`.
@@ -70,12 +81,12 @@ impl Ways {
     ) {
         let (scene, memory) = (predictors.scene, predictors.memory);
         let llcs: Vec<usize> = self.divided.keys().copied().collect();
-        let again = self.again.take();
+        let again = std::mem::take(&mut self.again);
         for llc in llcs {
             let Some(division) = self.divided.get_mut(&llc) else { continue };
             let now = members(seen, scene, memory, llc);
             let same = division.members.iter().map(|(pid, _)| *pid).eq(now.iter().map(|(pid, _)| *pid));
-            let changed = !same || again == Some(llc);
+            let changed = !same || again.contains(&llc);
             let most = Some(most).filter(|_| division.is_limited() && on_trial != Some(llc));
             if changed {
                 division.take(seen, scene, &now);
@@ -89,13 +100,33 @@ impl Ways {
                 set(seen, domains, memory, (llc, &division), "as before", actions);
             }
         }
+        for (llc, division) in std::mem::take(&mut self.returning) {
+            self.divided.entry(llc).or_insert(division);
+            self.again.insert(llc);
+        }
     }
 
-    /// Takes away the divisions of the caches between which threads move.
-    pub fn open(&mut self, seen: &Observation, memory: &Memory, scene: &Scene, step: &Step, actions: &mut Vec<Action>) {
-        for domain in [scene.base.domains[step.unit], step.to] {
-            self.remove(seen, memory.places[domain].llc, "a program comes or goes", actions);
+    /// Takes away the divisions of the caches between which threads move, where they are open to
+    /// all `after` that; what was taken away.
+    pub fn open(
+        &mut self,
+        seen: &Observation,
+        memory: &Memory,
+        caches: &[usize],
+        after: &Arrangement,
+        actions: &mut Vec<Action>,
+    ) -> Vec<(usize, Division)> {
+        let mut opened = Vec::new();
+        for llc in caches.iter().copied().filter(|llc| is_open(memory, after, *llc, None)) {
+            opened.extend(self.divided.get(&llc).map(|division| (llc, division.clone())));
+            self.remove(seen, llc, "a program comes or goes", actions);
         }
+        opened
+    }
+
+    /// Divisions that made way for threads come back once those are back.
+    pub fn close(&mut self, opened: &[(usize, Division)]) {
+        self.returning.extend(opened.iter().cloned());
     }
 
     /// Takes a division away.
@@ -213,7 +244,7 @@ impl Ways {
         match self.before.remove(&llc) {
             Some(old) => {
                 self.divided.insert(llc, old);
-                self.again = Some(llc);
+                self.again.insert(llc);
             }
             None => self.remove(seen, llc, why, actions),
         }
@@ -271,4 +302,34 @@ fn set(
 
 fn id(seen: &Observation, llc: usize) -> Option<LlcId> {
     seen.machine.llcs().get(llc).map(|llc| llc.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isobar::idle::Idle;
+    use crate::isobar::stage::stage;
+    use crate::test_kit::{observation, process, thread};
+
+    /// A cache with programs 1 and 2 in two parts is opened for program 3, and taken back: the same
+    /// division is there from the next epoch on, and was not while threads were on their way.
+    #[test]
+    fn a_division_that_made_way_comes_back_when_threads_have() {
+        let running = (1..=3).map(|pid| process(pid, vec![thread(pid, if pid < 3 { pid } else { 5 }, 20.0)]));
+        let seen = observation("node:2 core:4", running.collect());
+        let domains = Domains::of(&seen.machine);
+        let (scene, memory, _) = stage(&seen, 1, &Idle::default());
+        let (streams, rest) = (Part { mask: 0b11, percent: 100 }, Part { mask: 0b1100, percent: 100 });
+        let members = vec![(Pid(1), true), (Pid(2), false)];
+        let names = BTreeMap::new();
+        let mut ways = Ways::default();
+        ways.divided.insert(0, Division { members: members.clone(), streams, rest, names });
+        let mut actions = Vec::new();
+        let opened = ways.open(&seen, &memory, &[0, 1], &scene.base, &mut actions);
+        assert!(opened.len() == 1 && actions.len() == 2 && ways.divided.is_empty(), "{actions:?}");
+        ways.close(&opened);
+        assert!(ways.divided.is_empty());
+        ways.follow(&seen, &domains, &Predictors::of(&scene, &memory), (None, 0.05), &mut actions);
+        assert!(ways.divided[&0].members == members && ways.again.contains(&0));
+    }
 }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use super::{lots, started};
+use crate::misled::Misled;
 use isobar_lab::run_policy;
 use isobar_model::{NodeMap, Observation, Outcome, Plan, Policy, Process, Sensor, num};
 use isobar_policy::Settings;
@@ -13,14 +14,15 @@ use rayon::prelude::*;
 /// Starts of a mix that tell luck from fault.
 const STARTS: u64 = 8;
 
-/// The same mix from eight starts: `ISOBAR_DRAWN=936,628`. What is luck of a start differs between
-/// them; what the policy does wrong does not.
+/// The same mix from eight starts: `ISOBAR_DRAWN=936,628`, with wrong figures by `ISOBAR_WRONG=1`.
+/// What is luck of a start differs between them; what the policy does wrong does not.
 #[test]
 #[ignore = "prints for a person"]
 fn drawn_machines_from_many_starts() {
     let Ok(seeds) = std::env::var("ISOBAR_DRAWN") else { return };
     for drawn in seeds.split(',').map(|seed| seed.parse::<u64>().expect("ISOBAR_DRAWN: seeds with commas")) {
-        let mut all: Vec<f64> = (1..=STARTS).into_par_iter().map(|seed| started(drawn, seed, false).gain).collect();
+        let mut all: Vec<f64> =
+            (1..=STARTS).into_par_iter().map(|seed| started(drawn, seed, is_wrong()).gain).collect();
         all.sort_by(f64::total_cmp);
         let mean = all.iter().sum::<f64>() / num::float_len(all.len());
         let spread = (all.iter().map(|gain| (gain - mean).powi(2)).sum::<f64>() / num::float_len(all.len() - 1)).sqrt();
@@ -40,12 +42,18 @@ fn one_drawn_machine() {
     let seed = std::env::var("ISOBAR_START").ok().map_or(seed, |start| start.parse().expect("ISOBAR_START is a seed"));
     let mut stock = build("linux", &Settings::default()).unwrap();
     let linux = run_policy(&workload, seed, stock.as_mut()).unwrap();
-    let mut told = Told(build("isobar", &Settings::default()).unwrap());
+    let mut told =
+        Told(if is_wrong() { Box::new(Misled::patchy(seed)) } else { build("isobar", &Settings::default()).unwrap() });
     let run = run_policy(&workload, seed, &mut told).unwrap();
     for (a, b) in linux.apps.iter().zip(&run.apps) {
         let gain = 100.0 * (1.0 - b.mean_seconds.unwrap() / a.mean_seconds.unwrap());
         println!("{:14} {:7.1} s {:7.1} s {gain:+6.1} %", a.name, a.mean_seconds.unwrap(), b.mean_seconds.unwrap());
     }
+}
+
+/// Whether the policy is given wrong figures.
+fn is_wrong() -> bool {
+    std::env::var_os("ISOBAR_WRONG").is_some()
 }
 
 /// A policy whose plans are printed.

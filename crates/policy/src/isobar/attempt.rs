@@ -1,0 +1,159 @@
+//! The beginning of a trial: what was decided becomes actions, which are told beforehand, and what
+//! it changes is noted.
+
+use super::carry::{Carried, mates, to_domain};
+use super::isobar::{Isobar, Mode};
+use super::memory::Memory;
+use super::pages::Goal;
+use super::predict::Predictors;
+use super::programs::weights;
+use super::scene::Scene;
+use super::search::Decision;
+use super::step::{Step, with};
+use super::tell::{self, percent};
+use super::trial::{Touched, Trial};
+use crate::kit::domains::Domains;
+use crate::kit::refused::Asked;
+use isobar_model::{Observation, Pid, Plan, num};
+
+impl Isobar {
+    /// Carries out what was decided, and begins to watch what comes of it.
+    pub(super) fn try_out(
+        &mut self,
+        seen: &Observation,
+        domains: &Domains,
+        memory: &Memory,
+        scene: &Scene,
+        decision: &Decision,
+        plan: &mut Plan,
+    ) {
+        let mut seats = self.seats(seen, domains);
+        let mut touched: Vec<Touched> = Vec::new();
+        let before = plan.actions.len();
+        let steps: Vec<Step> = decision.steps.iter().map(|(step, _)| *step).collect();
+        let after = with(&steps, scene, memory, &scene.base);
+        let mut opened = Vec::new();
+        for step in &steps {
+            let Some(carried) = seats.take(scene, step) else { continue };
+            let both = [(Some(step.unit), step.pages), (step.partner, step.partner_pages)];
+            if !carried.is_empty() {
+                let caches = step.caches(scene, memory);
+                opened.extend(self.ways.open(seen, memory, &caches, &after, &mut plan.actions));
+            }
+            for (unit, node) in both.into_iter().filter_map(|(unit, node)| Some((unit?, node))) {
+                let program = scene.units[unit].program;
+                let pid = self.programs.list[program].pid;
+                let why = self.why(step.partner.is_some(), decision.gains[program]);
+                let own: Vec<Carried> = carried.iter().filter(|one| one.pid == pid).copied().collect();
+                plan.actions.extend(own.iter().map(|one| to_domain(seen, domains, one, &why)));
+                // However many of its threads go now, it is moved once.
+                let moves = &mut self.programs.list[program].moves;
+                if !own.is_empty() && moves.last() != Some(&seen.time.0) {
+                    moves.push(seen.time.0);
+                }
+                let was = node.and_then(|_| weights(&seen.processes[program], memory));
+                if let (Some(node), Some(_)) = (node, &was) {
+                    let aim = (0..memory.nodes.len()).map(|at| if at == node { 1.0 } else { 0.0 }).collect();
+                    self.goals.retain(|goal| goal.pid != pid);
+                    self.goals.push(Goal::new(pid, aim, format!("pages to node {}: {why}", memory.nodes[node])));
+                }
+                match touched.iter_mut().find(|one| one.pid == pid) {
+                    Some(one) => {
+                        one.carried.extend(own);
+                        one.pages = one.pages.take().or(was);
+                    }
+                    None => touched.push(Touched { pid, carried: own, pages: was }),
+                }
+            }
+        }
+        for mate in mates(seen, domains, scene, memory, &steps) {
+            let Some(one) = touched.iter_mut().find(|one| one.pid == mate.pid) else { continue };
+            plan.actions.push(to_domain(seen, domains, &mate, one.why_it_stays()));
+            one.carried.push(mate);
+        }
+        if !touched.is_empty() {
+            let mut trial = self.begin(seen, touched, &decision.gains, before, plan);
+            trial.opened = opened;
+            let caches: Vec<usize> = steps.iter().flat_map(|step| step.caches(scene, memory)).collect();
+            trial.watch(&scene.pids_on(memory, &caches, &self.programs), self.config.judged_after(seen));
+            self.mode = Mode::Trying(trial);
+        }
+    }
+
+    /// A trial, told beforehand; its actions are those of the plan from an index on.
+    fn begin(
+        &mut self,
+        seen: &Observation,
+        touched: Vec<Touched>,
+        gains: &[f64],
+        from: usize,
+        plan: &mut Plan,
+    ) -> Trial {
+        self.changes += 1;
+        let own = (from..plan.actions.len()).collect();
+        plan.predictions.push(tell::prediction(self.changes, &self.programs, gains, own));
+        let window = num::index(self.config.window_epochs);
+        Trial::new(self.changes, touched, &self.programs, gains, window, seen.time.0)
+    }
+
+    /// Divides the ways of a cache where that pays, and begins to watch what comes of it.
+    pub(super) fn try_ways(
+        &mut self,
+        seen: &Observation,
+        domains: &Domains,
+        predictors: &Predictors<'_>,
+        least: Option<f64>,
+        plan: &mut Plan,
+    ) {
+        let (scene, memory) = (predictors.scene, predictors.memory);
+        if !self.config.ways {
+            return;
+        }
+        let margin = (self.config.min_gain_percent / 100.0).max(self.config.error_weight * self.error);
+        let Some(proposal) =
+            self.ways.propose(seen, (predictors, &self.programs), &self.config, margin, least.is_none())
+        else {
+            return;
+        };
+        if least.is_some_and(|least| scene.sum(&proposal.gains) < least) {
+            return;
+        }
+        let asked = Asked::Ways(seen.machine.llcs()[proposal.llc].id);
+        if self.refused.waits(asked) {
+            return;
+        }
+        let sum: f64 = proposal.gains.iter().map(|gain| gain - 1.0).sum();
+        let why = match proposal.hoped {
+            Some(hoped) => format!(
+                "to learn what space is worth to them: {} summed over all at best, likely {}",
+                percent(hoped),
+                percent(sum)
+            ),
+            None if scene.traits.iter().all(|one| one.weight == 1.0) => {
+                format!("predicted {} summed over all", percent(sum))
+            }
+            None => {
+                let weighed = scene.traits.iter().zip(&proposal.gains).map(|(one, gain)| one.weight * (gain - 1.0));
+                let weighed = percent(weighed.sum());
+                format!("predicted {weighed} summed over all as they weigh, {} were they alike", percent(sum))
+            }
+        };
+        let before = plan.actions.len();
+        self.ways.divide(seen, domains, memory, &proposal, &why, &mut plan.actions);
+        let untouched = |(pid, _): &(Pid, bool)| Touched { pid: *pid, carried: Vec::new(), pages: None };
+        let touched = proposal.division.members.iter().map(untouched).collect();
+        let mut trial = self.begin(seen, touched, &proposal.gains, before, plan);
+        (trial.divided, trial.explores) = (Some(proposal.llc), proposal.hoped.is_some());
+        trial.watch(&scene.pids_on(memory, &[proposal.llc], &self.programs), self.config.judged_after(seen));
+        self.mode = Mode::Trying(trial);
+    }
+
+    fn why(&self, exchange: bool, gain: f64) -> String {
+        let epochs = self.config.trial_epochs();
+        let mut why = format!("predicted {} for it, judged {epochs} epochs after the last page", percent(gain - 1.0));
+        if exchange {
+            why.push_str(", in exchange");
+        }
+        why
+    }
+}
