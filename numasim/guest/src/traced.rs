@@ -98,9 +98,12 @@ mod tests {
         assert_eq!(ranges(maps), [(0x400, 0x402), (0x7_ffd0, 0x7_ffd1)]);
     }
 
-    /// Ends once it is traced (or after some hundreds of looks, where it may not be): a command that
+    /// Ends once it is traced, or after some hundreds of looks where it may not be: a command that
     /// is over sooner has no pages to show.
-    const WATCHED: &str = "for i in $(seq 300); do grep -q 'TracerPid:.*[1-9]' /proc/$$/status && break; done; exit 7";
+    const WATCHED: &str = "for i in $(seq 300); do
+        grep -q 'TracerPid:.*[1-9]' /proc/$$/status && break
+    done
+    exit 7";
 
     /// Frames are shown to the privileged alone; that there are any is shown to all.
     #[test]

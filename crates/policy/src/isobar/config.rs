@@ -1,5 +1,6 @@
 //! The settings of `isobar`. None was chosen by workload: each has its reason beside it.
 
+use super::named::parse_target;
 use crate::settings::{ConfigError, Section, at_least, between, settings};
 use isobar_groups::Selector;
 use isobar_model::Observation;
@@ -30,13 +31,18 @@ settings! {
         /// exceed nothing: 1 is the mean of it.
         pub error_weight: f64 = 1.0,
         /// The most, in per cent of its speed, that a program may be predicted to lose so that
-        /// others gain, unless all together gain ten times as much. A change by which one loses
-        /// twice that is taken back, unless all together gained ten times its loss.
+        /// others gain, unless all together gain five times as much. A change by which one loses
+        /// twice that is taken back, unless all together gained four times its loss.
         pub max_loss_percent: f64 = 5.0,
         /// Names of programs, or groups, that are protected, such as ["my*", "unit:redis.service"]:
         /// none is predicted to lose by a change, one that measurably loses ends its trial, and its
         /// gain weighs more.
         pub protect: Vec<String> = Vec::new(),
+        /// How many times as long as alone programs, or groups, may take, such as ["my*=1.5",
+        /// "unit:redis.service=1.2"]: one that is slower is protected until it is not, and none is
+        /// predicted to become slower than that, whatever all together gain. Within its target one
+        /// may lose more than `max_loss_percent`.
+        pub targets: Vec<String> = Vec::new(),
         /// How much the gain of a protected program weighs, where that of another weighs 1.
         pub protect_weight: f64 = 4.0,
         /// What is to be greatest: "throughput", the mean speed of all (of its logarithm), or
@@ -100,6 +106,10 @@ impl Section for Config {
         for wanted in &self.protect {
             Selector::check(wanted)
                 .map_err(|message| ConfigError::Value { key: format!("{section}.protect"), message })?;
+        }
+        for target in &self.targets {
+            parse_target(target)
+                .map_err(|message| ConfigError::Value { key: format!("{section}.targets"), message })?;
         }
         between(section, "max_loss_percent", self.max_loss_percent, 0.0, 100.0)?;
         between(section, "protect_weight", self.protect_weight, 1.0, 100.0)?;

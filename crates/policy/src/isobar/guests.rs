@@ -5,10 +5,6 @@
 use super::memory::Memory;
 use super::part::Part;
 use super::scene::{Arrangement, Scene};
-use std::collections::BTreeMap;
-
-/// By divided cache: what each program, by position, would take of it, were it to come.
-pub type Guests = BTreeMap<usize, Vec<Option<Part>>>;
 
 /// Fits what programs may take of a cache to a unit that has come, or to one that has left.
 pub fn fit(scene: &Scene, memory: &Memory, at: &mut Arrangement, llc: usize, comes: Option<usize>) {

@@ -23,7 +23,6 @@ use super::memory::Memory;
 use super::pages::{self, Goal};
 use super::passed::Passed;
 use super::predict::Predictors;
-use super::program::Program;
 use super::programs::Programs;
 use super::scene::Scene;
 use super::trial::Trial;
@@ -32,6 +31,7 @@ use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::kit::domains::{CachedDomains, Domains};
 use crate::kit::refused::{Refused, refused_of};
 use isobar_model::{Action, Observation, Outcome, Pid, Plan, Policy, Prediction, Sensor, Topology, num};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Canonical name.
@@ -78,6 +78,8 @@ pub struct Isobar {
     pub(super) ways: Ways,
     idle: Idle,
     calm: Calm,
+    /// Programs that are slower than their targets, as far as that was told.
+    pub(super) beyond: BTreeSet<Pid>,
     /// Changes that were found not to pay.
     pub(super) passed: Passed,
     /// Changes so far.
@@ -105,6 +107,7 @@ impl Isobar {
             ways: Ways::default(),
             idle: Idle::default(),
             calm: Calm::default(),
+            beyond: BTreeSet::new(),
             passed: Passed::default(),
             changes: 0,
             now: 0.0,
@@ -161,11 +164,10 @@ impl Isobar {
     fn watch(&mut self, seen: &Observation, domains: &Domains, mut trial: Trial, plan: &mut Plan) {
         let Config { settle_epochs, window_epochs, max_loss_percent, .. } = self.config;
         trial.pass(seen, !self.goals.is_empty());
-        let protected = |program: &Program| self.config.protects(&program.name, program.cgroup.as_deref());
         let readings = trial.readings(settle_epochs).min(window_epochs);
         let verdict = match readings {
             0 => None,
-            some => trial.judge(&self.programs, num::index(some), protected),
+            some => trial.judge(&self.programs, num::index(some)),
         };
         let over = readings == window_epochs || trial.is_moot(&self.programs);
         match verdict {
@@ -222,11 +224,14 @@ impl Policy for Isobar {
         self.goals.retain(|goal| seen.process(goal.pid).is_some());
         self.idle.pass(seen, &domains);
         let mut scene = Scene::of(seen, &self.programs, &memory, &domains, &self.config, &self.idle, part);
+        self.aim(&mut scene, &memory, &mut plan);
         scene.guests = self.ways.guests(seen, &scene);
         for unit in &scene.units {
             self.programs.hold(unit.program, unit.space / unit.threads);
         }
-        self.programs.list.iter_mut().zip(&scene.traits).for_each(|(program, one)| program.weight = one.weight);
+        for (program, one) in self.programs.list.iter_mut().zip(&scene.traits) {
+            (program.weight, program.most) = (one.weight, one.most);
+        }
         let counted = self.programs.list.iter().any(|program| program.last.is_some());
         self.blind.pass(counted || seen.processes.is_empty());
         if self.blind.is_so() {

@@ -198,8 +198,7 @@ fn a_torn_program_comes_together_and_goes_back_whole() {
     let begun = plans.last().unwrap();
     assert!(moved(begun) >= 2 && begun.predictions.len() == 1, "{begun:?}");
     let whole = |process: &isobar_model::Process| {
-        let nodes: std::collections::BTreeSet<_> =
-            process.threads.iter().map(|thread| thread.cpu.unwrap().0 / 3).collect();
+        let nodes: BTreeSet<_> = process.threads.iter().map(|thread| thread.cpu.unwrap().0 / 3).collect();
         nodes.len() == 1
     };
     assert!(seen.processes.iter().any(whole), "{begun:?}");

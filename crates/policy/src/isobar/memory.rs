@@ -97,6 +97,12 @@ impl Memory {
         self.told.get(node).copied().unwrap_or(false)
     }
 
+    /// Seconds of an access to the nearest memory when it is idle.
+    #[must_use]
+    pub fn nearest(&self) -> f64 {
+        self.machine.latency().iter().flatten().copied().fold(f64::INFINITY, f64::min)
+    }
+
     /// Seconds of an access under the load of the epoch, from a node to a node by position: as
     /// probed, else idle.
     #[must_use]

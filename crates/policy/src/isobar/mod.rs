@@ -25,6 +25,8 @@
 //! | the policy | [`isobar`] |
 
 pub mod advise;
+mod aims;
+pub mod alone;
 mod attempt;
 pub mod balance;
 pub mod blind;
@@ -46,6 +48,7 @@ pub mod isobar;
 pub mod likes;
 pub mod math;
 pub mod memory;
+pub mod named;
 pub mod outlook;
 pub mod pages;
 pub mod part;

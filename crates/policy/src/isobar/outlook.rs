@@ -14,6 +14,7 @@
 //! add up to it. Only the neighbours with most traffic are left out one by one, so that a look at
 //! any number of programs has a bounded time.
 
+use super::alone::{Slowdown, open, slowdown};
 use super::config::Config;
 use super::idle::Idle;
 use super::memory::Memory;
@@ -21,7 +22,7 @@ use super::part::Part;
 use super::passed::Passed;
 use super::predict::Predictors;
 use super::programs::Programs;
-use super::scene::{Arrangement, Scene};
+use super::scene::Scene;
 use super::step::Step;
 use crate::kit::domains::{CachedDomains, Domains};
 use isobar_model::{LlcId, NodeId, Observation, Pid, Topology};
@@ -210,23 +211,17 @@ impl Outlook {
     }
 
     fn suffering(&self, predictors: &Predictors<'_>) -> Option<Vec<Suffering>> {
-        let (scene, memory) = (predictors.scene, predictors.memory);
+        let scene = predictors.scene;
         let mut predictor = predictors.one();
         let now = predictor.speeds_among(&scene.base, |_| true)?;
         let known: Vec<usize> =
             (0..scene.traits.len()).filter(|at| scene.traits[*at].known && now[*at] > 0.0).collect();
-        // Alone it has all ways of its cache.
-        let open = Arrangement { parts: vec![Part::ALL; scene.units.len()], ..scene.base.clone() };
+        let open = open(scene);
         let mut found = Vec::with_capacity(known.len());
         for at in &known {
-            let alone = predictor.speeds_among(&open, |program| program == *at)?[*at];
-            let distance = scene.traits[*at].alone.and_then(|domain| {
-                let near = with_pages_at(&open, *at, memory.places.get(domain)?.node);
-                Some(predictor.speeds_among(&near, |program| program == *at)?[*at] / alone)
-            });
-            let contention = (alone / now[*at]).max(1.0);
+            let Slowdown { contention, distance } = slowdown(&mut predictor, &open, &now, *at)?;
             let pid = self.programs.list[*at].pid;
-            found.push(Suffering { pid, contention, distance: distance.map(|one| one.max(1.0)), from: Vec::new() });
+            found.push(Suffering { pid, contention, distance, from: Vec::new() });
         }
         for suspect in suspects(scene) {
             let Some(without) = predictor.speeds_among(&scene.base, |program| program != suspect) else { continue };
@@ -286,13 +281,6 @@ fn moved(scene: &Scene, memory: &Memory, domains: &Domains, step: &Step) -> Vec<
     let partner = step.partner.map(|partner| goes(partner, from, step.partner_pages));
     let acts = |(_, to, pages): &Moved| to.is_some() || pages.is_some();
     std::iter::once(own).chain(partner).filter(acts).collect()
-}
-
-/// The arrangement with all pages of a program on a node.
-fn with_pages_at(open: &Arrangement, program: usize, node: usize) -> Arrangement {
-    let mut near = open.clone();
-    near.weights[program].iter_mut().enumerate().for_each(|(at, weight)| *weight = if at == node { 1.0 } else { 0.0 });
-    near
 }
 
 /// The programs with most traffic, as many as may be left out.

@@ -1,6 +1,7 @@
 //! What a program may take of a cache and of the memory behind it.
 
 use isobar_model::Pid;
+use std::collections::BTreeMap;
 
 /// Ways that it may fill, and its share of the memory bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +16,9 @@ impl Part {
     /// All of it.
     pub const ALL: Self = Self { mask: u64::MAX, percent: 100 };
 }
+
+/// By divided cache: what each program, by position, would take of it, were it to come.
+pub type Guests = BTreeMap<usize, Vec<Option<Part>>>;
 
 /// All of it, for every program of a cache by position.
 #[must_use]

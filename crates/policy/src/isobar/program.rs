@@ -40,7 +40,7 @@ const AHEAD: f64 = 60.0;
 /// chance.
 const AGREE: f64 = 0.05;
 /// A speed-up of less than 1 that is no loss: what the equations' accuracy and readings may feign.
-const HARDLY: f64 = 0.998;
+pub const HARDLY: f64 = 0.998;
 
 /// What is remembered of the programs of a name.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +70,8 @@ pub struct Program {
     pub since: f64,
     /// How much its gain weighs beside that of others.
     pub weight: f64,
+    /// The most that a change may take of its speed, as a logarithm, where its owner said so.
+    pub most: Option<f64>,
     /// Since when it has been doing what it does.
     pub phase: f64,
     /// Its computing and waiting.
@@ -123,6 +125,7 @@ impl Program {
             cgroup: None,
             since: now,
             weight: 1.0,
+            most: None,
             phase: now,
             cpi,
             reuse,

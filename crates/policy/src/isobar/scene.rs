@@ -4,11 +4,10 @@
 use super::config::Config;
 use super::cores::Added;
 use super::curves::Beyond;
-use super::guests::Guests;
 use super::idle::{Idle, runs};
 use super::math::{ln, sum_of_logs};
 use super::memory::Memory;
-use super::part::Part;
+use super::part::{Guests, Part};
 use super::program::{FEW, Program};
 use super::programs::{Programs, weights};
 use super::reading::WRITE_BACK;
@@ -129,25 +128,30 @@ impl Scene {
             places.push(own.filter(|_| !one.follows).unwrap_or_else(local));
             traits.push(one);
         }
-        let known: Vec<usize> = (0..traits.len()).filter(|at| traits[*at].known).collect();
-        let nearest = memory.machine.latency().iter().flatten().copied().fold(f64::INFINITY, f64::min);
-        let suffers: Vec<(f64, bool)> =
-            known.iter().map(|at| (traits[*at].slowdown(nearest), traits[*at].protected)).collect();
-        known.iter().zip(targets::weights(config, &suffers)).for_each(|(at, weight)| traits[*at].weight = weight);
         let idle_cores = idle.by_domain(domains, config.watch_epochs);
         let part = |(unit, domain): (&Unit, &usize)| parts(memory.places[*domain].llc, programs.list[unit.program].pid);
         let parts = units.iter().zip(&at).map(part).collect();
         let base = Arrangement { domains: at, weights: places, parts, idle_cores };
         let watch = f64::from(config.watch_epochs) * seen.interval.0;
-        let copied = COPIED.min(1.0 / (LINES * nearest.max(1e-12)));
+        let copied = COPIED.min(1.0 / (LINES * memory.nearest().max(1e-12)));
         let guests = Guests::new();
         let mut scene =
             Self { units, traits, base, guests, free, flows: Vec::new(), copied, added: programs.added, watch };
+        scene.weigh(memory, config);
         scene.hold(memory);
         scene
             .bend(memory, programs, |program, is_large| Beyond::both(program.reuse.elasticity).in_proportion(is_large));
         scene.flows = scene.flows(seen, memory, programs);
         scene
+    }
+
+    /// What the gain of each program that is known weighs.
+    pub fn weigh(&mut self, memory: &Memory, config: &Config) {
+        let (nearest, traits) = (memory.nearest(), &mut self.traits);
+        let known: Vec<usize> = (0..traits.len()).filter(|at| traits[*at].known).collect();
+        let suffers: Vec<(f64, bool)> =
+            known.iter().map(|at| (traits[*at].slowdown(nearest), traits[*at].protected)).collect();
+        known.iter().zip(targets::weights(config, &suffers)).for_each(|(at, weight)| traits[*at].weight = weight);
     }
 
     /// The same, were every program's use of the cache as good as may be hoped.
@@ -238,12 +242,12 @@ impl Scene {
         self.traits.iter().zip(gains).map(|(one, gain)| one.weight * ln(*gain)).sum()
     }
 
-    /// Whether a program would lose more than it may: a part of its speed, or, of one that is not
-    /// protected, a fifth of what all together would gain.
+    /// Whether a program would lose more than it may: a part of its speed, or, where its owner did
+    /// not say how much, a fifth of what all together would gain.
     #[must_use]
     pub fn harms(&self, gains: &[f64]) -> bool {
         let all = sum_of_logs(gains);
-        let bears = |one: &Traits, gain: f64| !one.protected && is_borne(one.lost - ln(gain), all, FORETOLD);
+        let bears = |one: &Traits, gain: f64| one.most.is_none() && is_borne(one.lost - ln(gain), all, FORETOLD);
         self.traits.iter().zip(gains).any(|(one, gain)| *gain < one.least && !bears(one, *gain))
     }
 

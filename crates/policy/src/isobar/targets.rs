@@ -7,7 +7,7 @@
 //! must gain stays what it is. A protected program weighs more on top of that.
 
 use super::config::{Config, Objective};
-use isobar_groups::Selector;
+use super::named::{is_one_of, parse_target};
 use isobar_model::{Cgroup, num};
 
 /// The part of what all together gain that one of them may be foretold to lose.
@@ -25,23 +25,19 @@ pub fn is_borne(loss: f64, all: f64, part: f64) -> bool {
 }
 
 impl Config {
-    /// Whether a program is protected: its name or group is one of `protect`, where a `*` at the
-    /// end is any end.
+    /// Whether a program is protected: its name or group is one of `protect`.
     #[must_use]
     pub fn protects(&self, name: &str, cgroup: Option<&Cgroup>) -> bool {
-        self.protect.iter().any(|wanted| {
-            let Some(selector) = Selector::parse(wanted) else { return fits(wanted, name) };
-            let globs = |text: &str| fits(selector.name(), text);
-            cgroup.is_some_and(|cgroup| selector.fits_path(&cgroup.path, cgroup.name.as_deref(), globs))
-        })
+        self.protect.iter().any(|wanted| is_one_of(wanted, name, cgroup))
     }
-}
 
-/// Whether a name is what is wanted, or begins like it.
-fn fits(wanted: &str, name: &str) -> bool {
-    match wanted.strip_suffix('*') {
-        Some(begin) => name.starts_with(begin),
-        None => name == wanted,
+    /// How many times as long as alone a program may take: by the first of `targets` that names it
+    /// or its group, unless it is protected.
+    #[must_use]
+    pub fn target(&self, name: &str, cgroup: Option<&Cgroup>) -> Option<f64> {
+        let mut targets = self.targets.iter().filter_map(|target| parse_target(target).ok());
+        let own = targets.find(|(wanted, _)| is_one_of(wanted, name, cgroup))?;
+        (!self.protects(name, cgroup)).then_some(own.1)
     }
 }
 
@@ -90,6 +86,18 @@ mod tests {
         let config = Config { protect: vec!["redis".into(), "my*".into()], ..Config::default() };
         let protected = ["redis", "redis-cli", "mysqld", "my", "m"].map(|name| config.protects(name, None));
         assert_eq!(protected, [true, false, true, true, false]);
+    }
+
+    /// The first that fits counts, and nothing for one that is protected; a group may have a name
+    /// with `=` in it.
+    #[test]
+    fn a_target_is_a_name_and_a_slowdown() {
+        let targets = ["my*=1.5", "mysqld=2", "unit:a=b.service=1.1"].map(str::to_owned).to_vec();
+        let config = Config { protect: vec!["myown".into()], targets, ..Config::default() };
+        let unit = Cgroup::at("/system.slice/a=b.service");
+        assert_eq!(config.target("mysqld", None), Some(1.5));
+        assert_eq!(config.target("x", Some(&unit)), Some(1.1));
+        assert_eq!([config.target("myown", None), config.target("x", None)], [None, None]);
     }
 
     #[test]

@@ -42,8 +42,10 @@ pub struct Traits {
     pub horizon: f64,
     /// How much its gain weighs beside that of others.
     pub weight: f64,
-    /// Whether it may not lose.
+    /// Whether it may not lose: its owner said so, or it is slower than its target.
     pub protected: bool,
+    /// The most that a change may take of its speed, as a logarithm, where its owner said so.
+    pub most: Option<f64>,
     /// The domain of all its threads, where it is one.
     pub alone: Option<usize>,
     /// How many threads run.
@@ -117,6 +119,7 @@ pub fn describe(
     let known = program.last.is_some() && program.pace(window).is_some();
     let ready = known && now >= program.rest;
     let threads = num::float_len(running.max(1));
+    let protected = config.protects(&process.name, process.cgroup.as_deref());
     Traits {
         seconds: program.last.map_or(0.0, |last| last.cycles / programs.hertz),
         compute: program.cpi.compute / programs.hertz,
@@ -130,7 +133,8 @@ pub fn describe(
         pages: num::float(pages),
         horizon: program.horizon(now).clamp(0.0, LONGEST),
         weight: 1.0,
-        protected: config.protects(&process.name, process.cgroup.as_deref()),
+        protected,
+        most: protected.then_some(0.0),
         alone: None,
         threads: running,
         movable: ready
@@ -141,11 +145,7 @@ pub fn describe(
         follows: programs.follows(program),
         known,
         fresh: program.last.is_some() && !known && !program.hardly_waits(),
-        least: program.least(if config.protects(&process.name, process.cgroup.as_deref()) {
-            0.0
-        } else {
-            config.max_loss_percent / 100.0
-        }),
+        least: program.least(if protected { 0.0 } else { config.max_loss_percent / 100.0 }),
         lost: -program.balance.min(0.0),
     }
 }

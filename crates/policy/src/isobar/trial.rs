@@ -19,7 +19,7 @@ use isobar_model::{Observation, Pid};
 /// Seconds after which pages that are still under way are not waited for.
 const PATIENCE: f64 = 60.0;
 
-/// A loss of a protected program that is none: what readings may feign.
+/// A loss beyond what a program may that is none: what readings may feign.
 const HARDLY: f64 = 0.005;
 
 /// Readings after a change by which a program is judged that looks like another since then.
@@ -42,6 +42,8 @@ struct Witness {
     predicted: f64,
     /// How much its gain weighs.
     weight: f64,
+    /// The most that it may lose, as a logarithm, where its owner said so.
+    most: Option<f64>,
     /// Whether who shares its cache, or how, was changed.
     beside: bool,
 }
@@ -110,7 +112,7 @@ pub struct Verdict {
     pub all: f64,
     /// The greatest loss of a program beyond its error, 0 or more.
     pub worst: f64,
-    /// Whether a protected program lost more than its error.
+    /// Whether a program lost more than its owner lets it, and its error.
     pub broken: bool,
     /// Programs that were changed and are among the witnesses, each by its weight.
     pub moved: f64,
@@ -183,8 +185,8 @@ impl Trial {
     ) -> Self {
         let witness = |(program, gain): (&Program, &f64)| {
             let before = program.pace(window)?;
-            let (pid, phase, weight) = (program.pid, program.phase, program.weight);
-            Some(Witness { pid, phase, before, predicted: ln(*gain), weight, beside: false })
+            let Program { pid, phase, weight, most, .. } = *program;
+            Some(Witness { pid, phase, before, predicted: ln(*gain), weight, most, beside: false })
         };
         let witnesses = programs.list.iter().zip(gains).filter_map(witness).collect();
         Self {
@@ -227,7 +229,7 @@ impl Trial {
         for old in &earlier.witnesses {
             if let Some(own) = self.witnesses.iter_mut().find(|own| own.pid == old.pid) {
                 own.predicted += old.predicted;
-                own.weight = old.weight;
+                (own.weight, own.most) = (old.weight, old.most);
                 (own.phase, own.before, own.beside) = (old.phase, old.before, own.beside || old.beside);
             } else {
                 self.witnesses.push(old.clone());
@@ -275,9 +277,9 @@ impl Trial {
 
     /// What came of it; `None` where no program that was changed is a witness any more, or those
     /// that are witnesses were promised less than half of what it was to gain, unless one of them
-    /// is protected and lost.
+    /// lost more than its owner lets it.
     #[must_use]
-    pub fn judge(&self, programs: &Programs, window: usize, protected: impl Fn(&Program) -> bool) -> Option<Verdict> {
+    pub fn judge(&self, programs: &Programs, window: usize) -> Option<Verdict> {
         let mut verdict = Verdict { disturbed: self.there != there(programs), ..Verdict::default() };
         let (mut variance, mut alike) = (0.0, 0.0);
         for witness in &self.witnesses {
@@ -293,8 +295,11 @@ impl Trial {
             verdict.gains.push(Gained { pid, predicted, measured: gain, error: own.sqrt() });
             verdict.predicted += weight * predicted;
             verdict.measured += weight * gain;
-            verdict.worst = verdict.worst.max(-gain - 2.0 * own.sqrt());
-            verdict.broken |= protected(program) && -gain > HARDLY + 2.0 * own.sqrt();
+            let lost = -gain - 2.0 * own.sqrt();
+            match witness.most {
+                Some(most) => verdict.broken |= lost > most + HARDLY,
+                None => verdict.worst = verdict.worst.max(lost),
+            }
             verdict.moved += if self.touches(witness.pid) { weight } else { 0.0 };
         }
         verdict.error = variance.sqrt();

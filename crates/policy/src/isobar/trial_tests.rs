@@ -20,12 +20,14 @@ fn running(speeds: &[(u32, f64)]) -> Programs {
 #[test]
 fn a_change_whose_gainer_ended_is_not_judged_by_the_others() {
     let touched = |pid| Touched { pid: Pid(pid), carried: Vec::new(), pages: None };
-    let before = running(&[(1, 1e8), (2, 4e8), (3, 4e8)]);
-    let trial = Trial::new(1, vec![touched(1), touched(2)], &before, &[2.0, 1.003, 1.0], 3, 0.0);
+    let mut before = running(&[(1, 1e8), (2, 4e8), (3, 4e8)]);
+    let begun = |before: &Programs| Trial::new(1, vec![touched(1), touched(2)], before, &[2.0, 1.003, 1.0], 3, 0.0);
+    let trial = begun(&before);
     let after = running(&[(2, 2e8), (3, 3e8)]);
-    assert_eq!(trial.judge(&after, 3, |_| false), None);
-    assert!(trial.judge(&after, 3, |_| true).unwrap().broken);
-    let all = trial.judge(&running(&[(1, 2e8), (2, 4e8), (3, 4e8)]), 3, |_| false).unwrap();
+    assert_eq!(trial.judge(&after, 3), None);
+    before.list[1].most = Some(0.0);
+    assert!(begun(&before).judge(&after, 3).unwrap().broken);
+    let all = trial.judge(&running(&[(1, 2e8), (2, 4e8), (3, 4e8)]), 3).unwrap();
     assert!(!all.disturbed && (all.predicted - all.measured).abs() < 0.01, "{all:?}");
 }
 
@@ -38,7 +40,7 @@ fn a_trial_that_grew_is_judged_by_speeds_before_the_first_change() {
     let first = Trial::new(1, touched(1), &before, &[1.1, 1.0, 1.0], 3, 0.0);
     let mut grown = Trial::new(2, touched(2), &running(&[(1, 1.1e8), (2, 1e8)]), &[1.0, 2.0], 3, 3.0);
     grown.join(first);
-    let verdict = grown.judge(&running(&[(1, 1.1e8), (2, 2e8), (3, 0.9e8)]), 3, |_| false).unwrap();
+    let verdict = grown.judge(&running(&[(1, 1.1e8), (2, 2e8), (3, 0.9e8)]), 3).unwrap();
     let gains: Vec<f64> = verdict.gains.iter().map(|one| one.measured).collect();
     assert!((verdict.predicted - ln(2.2)).abs() < 1e-6 && verdict.moved > 1.9, "{verdict:?}");
     assert!(gains.iter().zip([ln(1.1), ln(2.0), ln(0.9)]).all(|(is, should)| (is - should).abs() < 1e-6));
@@ -57,7 +59,7 @@ fn a_program_whose_cache_was_changed_is_judged_though_it_looks_like_another() {
         trial.watch(beside, 5.0);
         let mut after = running(&[(1, 1.2e8), (2, 1e8)]);
         (after.list[1].phase, after.list[1].speeds) = (phase, vec![ln(1e8); 2]);
-        let verdict = trial.judge(&after, 3, |_| false).unwrap();
+        let verdict = trial.judge(&after, 3).unwrap();
         (verdict.jumped, verdict.harmed(0.05))
     };
     assert_eq!(judged(&[Pid(1), Pid(2)], 13.0), (true, true));
@@ -87,9 +89,24 @@ fn a_trial_is_judged_by_what_programs_weigh() {
     before.list[0].weight = 4.0;
     let trial = Trial::new(1, (1..=4).map(touched).collect(), &before, &[1.2, 0.95, 0.95, 0.95], 3, 0.0);
     let after = running(&[(1, 1.1e8), (2, 0.95e8), (3, 0.95e8), (4, 0.95e8)]);
-    let verdict = trial.judge(&after, 3, |_| false).unwrap();
+    let verdict = trial.judge(&after, 3).unwrap();
     assert!((verdict.measured - 4.0 * ln(1.1) - 3.0 * ln(0.95)).abs() < 1e-9 && !verdict.harmed(0.05));
     assert!((verdict.shortfall() - 4.0 * ln(1.2 / 1.1) / 7.0).abs() < 1e-9);
+}
+
+/// Program 2 loses a fifth, which is 0.22 as a logarithm, for a gain that would not make up for it:
+/// that is borne where its owner lets it lose a quarter, and nothing is where he lets it lose a
+/// tenth.
+#[test]
+fn a_program_may_lose_what_its_owner_says() {
+    let touched = |pid| Touched { pid: Pid(pid), carried: Vec::new(), pages: None };
+    let judged = |most: Option<f64>| {
+        let mut before = running(&[(1, 1e8), (2, 1e8)]);
+        before.list[1].most = most;
+        let trial = Trial::new(1, vec![touched(1), touched(2)], &before, &[1.3, 0.8], 3, 0.0);
+        trial.judge(&running(&[(1, 1.3e8), (2, 0.8e8)]), 3).unwrap().harmed(0.05)
+    };
+    assert_eq!([None, Some(0.25), Some(0.1), Some(0.0)].map(judged), [true, false, true, true]);
 }
 
 #[test]

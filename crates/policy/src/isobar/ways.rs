@@ -9,9 +9,9 @@
 
 use super::config::Config;
 use super::division::{Division, Proposal, best, members};
-use super::guests::{Guests, is_open};
+use super::guests::is_open;
 use super::memory::Memory;
-use super::part::Part;
+use super::part::{Guests, Part};
 use super::predict::{Predictors, solutions};
 use super::program::FEW;
 use super::programs::Programs;
