@@ -12,7 +12,7 @@ use crate::verdict;
 use crate::view::{PlannedMove, Proposed, View};
 use isobar_model::text::plain;
 use isobar_model::{Observation, Pid, Topology};
-use isobar_policy::isobar::outlook::{Move, Outlook, Proposal};
+use isobar_policy::isobar::outlook::{Home, Move, Outlook, Proposal};
 
 /// Watches a run, epoch by epoch. The same moments give the same views.
 #[derive(Debug, Default)]
@@ -90,10 +90,14 @@ fn to(planned: &Move, machine: &Topology) -> String {
         (None, None) => "elsewhere".to_owned(),
     };
     let where_to = match (to, pages) {
-        (Some((node, llc)), Some(pages)) if *node == Some(*pages) => format!("{} with its pages", place((*node, *llc))),
-        (Some(to), Some(pages)) => format!("{}, its pages to node {pages}", place(*to)),
+        (Some((Some(node), llc)), Some(Home::Node(pages))) if node == pages => {
+            format!("{} with its pages", place((Some(*node), *llc)))
+        }
+        (Some(to), Some(Home::Node(pages))) => format!("{}, its pages to node {pages}", place(*to)),
+        (Some(to), Some(Home::Spread)) => format!("{}, its pages over its nodes", place(*to)),
         (Some(to), None) => place(*to),
-        (None, Some(pages)) => format!("by its pages to node {pages}"),
+        (None, Some(Home::Node(pages))) => format!("by its pages to node {pages}"),
+        (None, Some(Home::Spread)) => "by its pages over the nodes of its threads".to_owned(),
         (None, None) => "nowhere".to_owned(),
     };
     where_to + &some

@@ -9,7 +9,7 @@ use super::predict::Predictors;
 use super::programs::weights;
 use super::scene::Scene;
 use super::search::Decision;
-use super::step::{Step, with};
+use super::step::{Step, To, aimed, with};
 use super::tell::{self, percent};
 use super::trial::{Touched, Trial};
 use crate::kit::domains::Domains;
@@ -35,12 +35,12 @@ impl Isobar {
         let mut opened = Vec::new();
         for step in &steps {
             let Some(carried) = seats.take(scene, step) else { continue };
-            let both = [(Some(step.unit), step.pages), (step.partner, step.partner_pages)];
+            let both = [(Some(step.unit), step.pages), (step.partner, step.partner_pages.map(To::Node))];
             if !carried.is_empty() {
                 let caches = step.caches(scene, memory);
                 opened.extend(self.ways.open(seen, memory, &caches, &after, &mut plan.actions));
             }
-            for (unit, node) in both.into_iter().filter_map(|(unit, node)| Some((unit?, node))) {
+            for (unit, pages) in both.into_iter().filter_map(|(unit, pages)| Some((unit?, pages))) {
                 let program = scene.units[unit].program;
                 let pid = self.programs.list[program].pid;
                 let why = self.why(step.partner.is_some(), decision.gains[program]);
@@ -51,11 +51,15 @@ impl Isobar {
                 if !own.is_empty() && moves.last() != Some(&seen.time.0) {
                     moves.push(seen.time.0);
                 }
-                let was = node.and_then(|_| weights(&seen.processes[program], memory));
-                if let (Some(node), Some(_)) = (node, &was) {
-                    let aim = (0..memory.nodes.len()).map(|at| if at == node { 1.0 } else { 0.0 }).collect();
+                let was = pages.and_then(|_| weights(&seen.processes[program], memory));
+                if let (Some(to), Some(_)) = (pages, &was) {
+                    let aim = aimed(scene, memory, &after, program, to);
+                    let to = match to {
+                        To::Node(node) => format!("to node {}", memory.nodes[node]),
+                        To::Spread => "over the nodes of its threads".to_owned(),
+                    };
                     self.goals.retain(|goal| goal.pid != pid);
-                    self.goals.push(Goal::new(pid, aim, format!("pages to node {}: {why}", memory.nodes[node])));
+                    self.goals.push(Goal::new(pid, aim, format!("pages {to}: {why}")));
                 }
                 match touched.iter_mut().find(|one| one.pid == pid) {
                     Some(one) => {

@@ -4,7 +4,7 @@
 use super::idle::{Idle, runs};
 use super::memory::Memory;
 use super::scene::Scene;
-use super::step::Step;
+use super::step::{Step, To};
 use crate::kit::domains::{DomainId, Domains};
 use isobar_model::{Action, CpuId, CpuSet, Observation, Pid, Tid};
 use std::collections::BTreeSet;
@@ -148,7 +148,7 @@ pub fn mates(seen: &Observation, domains: &Domains, scene: &Scene, memory: &Memo
     };
     let moved: BTreeSet<Tid> = steps.iter().flat_map(Step::units).filter_map(|unit| scene.units[unit].thread).collect();
     let torn = steps.iter().flat_map(moves).filter(|(unit, to)| scene.units[*unit].thread.is_some() && goes(unit, *to));
-    let followed = steps.iter().filter(|step| step.pages == Some(memory.places[step.to].node));
+    let followed = steps.iter().filter(|step| step.pages == Some(To::Node(memory.places[step.to].node)));
     let followed = followed.map(|step| (step.unit, step.to)).filter(|(unit, to)| {
         scene.units[*unit].thread.is_none() && !goes(unit, *to) && !is_crowded(seen, domains, DomainId(*to))
     });

@@ -1,14 +1,18 @@
-//! A program whose threads and pages are on several nodes: all of them on one, each thread in
-//! exchange for one there or on an idle core, and its pages with them. One by one that is no gain,
-//! since pages can follow only when all have come; so it is looked at as a whole.
+//! A program whose threads are on several caches. Its pages go over the nodes of these, or all of it
+//! comes together on one: each thread in exchange for one there or on an idle core, and its pages
+//! with them. One by one that is no gain, since pages can follow only when all have come; so it is
+//! looked at as a whole.
 
 use super::balance::Crowds;
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
-use super::step::{Step, away};
+use super::step::{Step, To, away, coming};
 
 /// Programs, of those that wait most, whose threads are looked at.
 const PROGRAMS: usize = 8;
+
+/// The part of its pages that must move for a program to be spread: less is no change.
+const LITTLE: f64 = 0.1;
 
 /// The ways to bring together the threads of a program, of those that have units of one thread
 /// each, each as changes one after another of which the last brings the pages. `free`: pages that
@@ -37,6 +41,35 @@ pub fn gathers(scene: &Scene, memory: &Memory, at: &Arrangement, free: &[f64], o
         }
     }
     found
+}
+
+/// Programs whose threads run on several domains, each with its pages over the nodes of these:
+/// where they are all on one, its memory controller and links carry what several could. Not where
+/// the kernel brings pages to threads, which knows which page is whose. `open`: units that no
+/// change moves yet.
+#[must_use]
+pub fn spreads(scene: &Scene, memory: &Memory, at: &Arrangement, free: &[f64], open: &[usize]) -> Vec<Vec<Step>> {
+    let mut is_open = vec![false; scene.units.len()];
+    open.iter().for_each(|unit| is_open[*unit] = true);
+    let (mut found, mut first): (Vec<(usize, usize)>, usize) = (Vec::new(), 0);
+    for units in scene.units.chunk_by(|a, b| a.program == b.program) {
+        let one = &scene.traits[units[0].program];
+        let may = one.known && one.pages_movable && !one.brought;
+        if units.len() > 1 && may && is_open[first..first + units.len()].iter().all(|open| *open) {
+            found.push((units[0].program, first));
+        }
+        first += units.len();
+    }
+    let waits = |program: usize| scene.traits[program].waits();
+    found.sort_by(|a, b| waits(b.0).total_cmp(&waits(a.0)).then(a.cmp(b)));
+    let moves = |program: usize| {
+        let coming = coming(scene, memory, at, program);
+        let fits = coming.iter().zip(free).all(|(pages, free)| pages <= free);
+        fits && coming.iter().sum::<f64>() > LITTLE * scene.traits[program].pages
+    };
+    let step = |unit| Step { unit, to: at.domains[unit], partner: None, pages: Some(To::Spread), partner_pages: None };
+    let some = found.into_iter().filter(|(program, _)| moves(*program)).take(PROGRAMS);
+    some.map(|(_, unit)| vec![step(unit)]).collect()
 }
 
 /// The threads of a program that are not on a domain yet to it, with its pages; where others of its
@@ -76,7 +109,7 @@ fn gather(
     if made_room && steps.is_empty() && away(scene, at, program, node) > 0.0 {
         steps.push(Step { unit: unmoved[0], to, partner: None, pages: None, partner_pages: None });
     }
-    steps.last_mut()?.pages = Some(node);
+    steps.last_mut()?.pages = Some(To::Node(node));
     Some(steps)
 }
 
@@ -87,8 +120,8 @@ mod tests {
     use crate::isobar::stage::stage;
     use crate::test_kit::{observation, process, thread, with_pages};
 
-    /// The program of a thread, that of its partner, where to, and the node of the pages.
-    type Summary = (usize, Option<usize>, usize, Option<usize>);
+    /// The program of a thread, that of its partner, where to, and where the pages go.
+    type Summary = (usize, Option<usize>, usize, Option<To>);
 
     /// What a question is about: the scene of programs of two threads or one, from pid 10 on in
     /// steps of ten, on given CPUs of nodes of two cores; every node has pages of each.
@@ -119,7 +152,7 @@ mod tests {
         let (scene, memory) = scene("node:2 core:2", &[&[0, 2], &[1, 3]]);
         let units: Vec<usize> = (0..scene.units.len()).collect();
         let ways = |free: f64| summaries(&scene, &gathers(&scene, &memory, &scene.base, &[free; 2], &units), 0);
-        assert_eq!(ways(1e6), [[(0, Some(1), 0, Some(0))], [(0, Some(1), 1, Some(1))]]);
+        assert_eq!(ways(1e6), [[(0, Some(1), 0, Some(To::Node(0)))], [(0, Some(1), 1, Some(To::Node(1)))]]);
         assert!(ways(100.0).is_empty());
     }
 
@@ -131,14 +164,15 @@ mod tests {
         let units: Vec<usize> = (0..scene.units.len()).collect();
         let free = [1e6; 3];
         let all = gathers(&scene, &memory, &scene.base, &free, &units);
-        let first =
-            all.iter().find(|steps| summaries(&scene, std::slice::from_ref(steps), 0) == [[(0, Some(1), 0, Some(0))]]);
+        let first = all
+            .iter()
+            .find(|steps| summaries(&scene, std::slice::from_ref(steps), 0) == [[(0, Some(1), 0, Some(To::Node(0)))]]);
         let first = first.expect("the first program to node 0, in exchange for the second's thread");
         let mut at = scene.base.clone();
         first.iter().for_each(|step| step.apply(&scene, &memory, &mut at));
         let open: Vec<usize> = units.into_iter().filter(|unit| first[0].units().all(|moved| moved != *unit)).collect();
         let next = gathers(&scene, &memory, &at, &free, &open);
-        assert_eq!(summaries(&scene, &next, 1), [[(1, Some(2), 1, Some(1))]]);
+        assert_eq!(summaries(&scene, &next, 1), [[(1, Some(2), 1, Some(To::Node(1)))]]);
     }
 
     /// Two pairs, one thread of each on either node. The exchange that brings the first together
@@ -152,8 +186,30 @@ mod tests {
         first.iter().for_each(|step| step.apply(&scene, &memory, &mut at));
         let open: Vec<usize> = units.into_iter().filter(|unit| first[0].units().all(|moved| moved != *unit)).collect();
         let next = gathers(&scene, &memory, &at, &[1e6; 2], &open);
-        assert_eq!(summaries(&scene, &next, 1), [[(1, None, 1, Some(1))]]);
+        assert_eq!(summaries(&scene, &next, 1), [[(1, None, 1, Some(To::Node(1)))]]);
         next[0].iter().for_each(|step| step.apply(&scene, &memory, &mut at));
         assert!(summaries(&scene, &gathers(&scene, &memory, &at, &[1e6; 2], &open), 1).is_empty(), "once");
+    }
+
+    /// Four nodes, of which the first program runs on three: a third of its pages on each of these,
+    /// not where they do not fit, nor where the kernel brings pages to threads. The second runs on
+    /// one.
+    #[test]
+    fn the_pages_of_a_program_on_several_nodes_may_be_spread_over_them() {
+        let (mut scene, memory) = scene("node:4 core:2", &[&[0, 2, 4], &[6]]);
+        scene.base.weights[0] = vec![1.0, 0.0, 0.0, 0.0];
+        let units: Vec<usize> = (0..scene.units.len()).collect();
+        let ways = |scene: &Scene, free: f64| spreads(scene, &memory, &scene.base, &[free; 4], &units);
+        let all = ways(&scene, 1e6);
+        assert_eq!(summaries(&scene, &all, 0), [[(0, None, 0, Some(To::Spread))]]);
+        let mut at = scene.base.clone();
+        all[0][0].apply(&scene, &memory, &mut at);
+        let third = |part: &f64| (part - 1.0 / 3.0).abs() < 1e-9;
+        assert!(at.weights[0][..3].iter().all(third) && at.weights[0][3] == 0.0 && all.len() == 1);
+        // Of 2,000 pages 667 come to each of two nodes.
+        assert!((all[0][0].copied(&scene, &memory, &scene.base) - 4000.0 / 3.0).abs() < 1e-6);
+        assert!(ways(&scene, 660.0).is_empty() && ways(&scene, 670.0).len() == 1);
+        scene.traits[0].brought = true;
+        assert!(ways(&scene, 1e6).is_empty());
     }
 }

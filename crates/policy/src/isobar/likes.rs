@@ -7,7 +7,7 @@ use super::balance::Crowds;
 use super::math::ln;
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
-use super::step::{Step, away};
+use super::step::{Step, To, away};
 
 /// Logarithm of the ratio of two programs' misses, or times of an instruction, up to which they are
 /// alike.
@@ -50,7 +50,8 @@ pub fn same(
             break;
         }
         let program = scene.units[unit].program;
-        let brings = scene.traits[program].follows.then(|| memory.places[step.to].node).or(step.pages);
+        let asked = step.pages.and_then(|to| if let To::Node(node) = to { Some(node) } else { None });
+        let brings = scene.traits[program].follows.then(|| memory.places[step.to].node).or(asked);
         let takes = brings.map(|node| (node, away(scene, at, program, node)));
         if takes.is_some_and(|(node, pages)| pages > free[node]) {
             continue;
@@ -93,7 +94,7 @@ mod tests {
         let mut idle = Idle::default();
         idle.pass(&seen, &domains);
         let (scene, memory, _) = stage(&seen, 1, &idle);
-        let step = Step { unit: 0, to: 1, partner: None, pages: Some(1), partner_pages: None };
+        let step = Step { unit: 0, to: 1, partner: None, pages: Some(To::Node(1)), partner_pages: None };
         let likes = like(&scene, &scene.base, &step, &[0, 1, 2, 3, 4, 5]);
         assert_eq!(likes, [1, 2, 3, 4]);
         let went = |most: usize, room: f64| {

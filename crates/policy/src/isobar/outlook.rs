@@ -23,7 +23,7 @@ use super::passed::Passed;
 use super::predict::Predictors;
 use super::programs::Programs;
 use super::scene::Scene;
-use super::step::Step;
+use super::step::{Step, To};
 use crate::kit::domains::{CachedDomains, Domains};
 use isobar_model::{LlcId, NodeId, Observation, Pid, Topology};
 use std::sync::Arc;
@@ -111,7 +111,16 @@ pub struct Move {
     /// Where its threads would run, where they would move.
     pub to: Option<(Option<NodeId>, Option<LlcId>)>,
     /// Where its pages would be, where they would move.
-    pub pages: Option<NodeId>,
+    pub pages: Option<Home>,
+}
+
+/// Where all pages of a program would be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// On a node.
+    Node(NodeId),
+    /// Spread over the nodes that its threads run on.
+    Spread,
 }
 
 /// What passes a controller or a link.
@@ -199,8 +208,7 @@ impl Outlook {
         let mut moves = Vec::new();
         for (step, _) in &decision.steps {
             for (unit, to, pages) in moved(scene, memory, domains, step) {
-                let pages = pages.map(|node| memory.nodes[node]);
-                let threads = scene.units[unit].thread.map(|_| 1);
+                let threads = to.and(scene.units[unit].thread).map(|_| 1);
                 add(&mut moves, Move { pid: pid(scene.units[unit].program), threads, to, pages });
             }
         }
@@ -264,21 +272,26 @@ fn add(moves: &mut Vec<Move>, new: Move) {
     }
 }
 
-/// The units that a step moves: where to, by node and cache, and the node of their pages.
-type Moved = (usize, Option<(Option<NodeId>, Option<LlcId>)>, Option<usize>);
+/// The units that a step moves: where to, by node and cache, and where their pages would be.
+type Moved = (usize, Option<(Option<NodeId>, Option<LlcId>)>, Option<Home>);
 
 fn moved(scene: &Scene, memory: &Memory, domains: &Domains, step: &Step) -> Vec<Moved> {
     let place = |domain: usize| domains.domains.get(domain).map(|domain| (domain.node, domain.llc));
     let from = scene.base.domains[step.unit];
-    let goes = |unit: usize, to: usize, pages: Option<usize>| {
+    let goes = |unit: usize, to: usize, pages: Option<To>| {
         let program = scene.units[unit].program;
         let to = Some(to).filter(|to| scene.base.domains[unit] != *to);
         // Pages that are all there already do not move.
         let there = |node: usize| scene.base.weights[program].get(node).is_some_and(|weight| *weight > 0.99);
-        (unit, to.and_then(place), pages.filter(|node| *node < memory.nodes.len() && !there(*node)))
+        let home = |pages: To| match pages {
+            To::Node(node) if there(node) => None,
+            To::Node(node) => memory.nodes.get(node).copied().map(Home::Node),
+            To::Spread => Some(Home::Spread),
+        };
+        (unit, to.and_then(place), pages.and_then(home))
     };
     let own = goes(step.unit, step.to, step.pages);
-    let partner = step.partner.map(|partner| goes(partner, from, step.partner_pages));
+    let partner = step.partner.map(|partner| goes(partner, from, step.partner_pages.map(To::Node)));
     let acts = |(_, to, pages): &Moved| to.is_some() || pages.is_some();
     std::iter::once(own).chain(partner).filter(acts).collect()
 }
@@ -352,7 +365,7 @@ mod tests {
         let from: Vec<u32> = first.from.iter().map(|(pid, _)| pid.0).collect();
         assert_eq!(from.len(), 3, "each neighbour takes some: {first:?}");
         // Node 1 has nothing to do: some of the pages go there.
-        let to_node_1 = |one: &Move| one.pages == Some(NodeId(1));
+        let to_node_1 = |one: &Move| one.pages == Some(Home::Node(NodeId(1)));
         let proposal = standing.proposal.unwrap();
         assert!(proposal.moves.iter().any(to_node_1), "{proposal:?}");
         assert!(proposal.gains.iter().map(|(_, gain)| gain).sum::<f64>() > 0.1, "{proposal:?}");

@@ -6,7 +6,7 @@ use super::predict::Predictors;
 use super::program::Program;
 use super::scene::Scene;
 use super::search::{Decision, search};
-use super::step::Step;
+use super::step::{Step, To};
 use isobar_model::Pid;
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const PASSED: u32 = 10;
 
 /// A step by the programs that it is about.
-type Key = (Pid, [usize; 2], Option<Pid>, Option<usize>, Option<usize>);
+type Key = (Pid, [usize; 2], Option<Pid>, Option<To>, Option<usize>);
 
 /// The changes that are passed over, step by step, and for how many searches.
 #[derive(Clone, Debug, Default)]

@@ -5,14 +5,14 @@
 
 use super::balance::Crowds;
 use super::config::Config;
-use super::gather::gathers;
+use super::gather::{gathers, spreads};
 use super::likes;
 use super::memory::Memory;
 use super::predict::{Predictor, Predictors, solutions};
 use super::prices::Prices;
 use super::rough::Rough;
 use super::scene::{Arrangement, Scene};
-use super::step::{Step, away, with};
+use super::step::{Step, To, away, coming, with};
 use super::weigh::{Found, LOOKED, Round, wanted, worth};
 use isobar_model::num;
 
@@ -53,7 +53,8 @@ pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: 
     let (scene, memory) = (predictors.scene, predictors.memory);
     let units = movers(scene);
     let whole: Vec<usize> = units.iter().copied().filter(|unit| scene.units[*unit].thread.is_none()).collect();
-    if units.is_empty() {
+    let all: Vec<usize> = (0..scene.units.len()).collect();
+    if units.is_empty() && spreads(scene, memory, &scene.base, &scene.free, &all).is_empty() {
         return Decision::default();
     }
     let mut rough = Rough::new(scene, memory);
@@ -70,7 +71,9 @@ pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: 
         }
         let open = decision.open(&whole);
         let steps = candidates(scene, memory, &at, &open, &free);
-        let ways = gathers(scene, memory, &at, &free, &decision.open(&units));
+        let left = decision.open(&units);
+        let mut ways = gathers(scene, memory, &at, &free, &left);
+        ways.extend(spreads(scene, memory, &at, &free, &decision.open(&all)));
         let round = Round { passed: &passed, taken: &decision.steps, value, margin, most, config };
         let (single, refused) = best(&steps, &at, &round, &mut rough, &mut predictor);
         let (together, torn) = best_together(ways, &at, &round, &mut rough, &mut predictor);
@@ -80,7 +83,7 @@ pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: 
         }
         let Some(found) = single.into_iter().chain(together).max_by(|a, b| a.net.total_cmp(&b.net)) else { break };
         let step = found.steps[0];
-        let alone = found.steps.len() == 1 && step.partner.is_none();
+        let alone = found.steps.len() == 1 && step.partner.is_none() && step.pages != Some(To::Spread);
         let likes = likes::like(scene, &at, &step, &open);
         value = decision.take(found, value, scene, memory, (&mut at, &mut free));
         if alone {
@@ -111,7 +114,7 @@ impl Decision {
         let each = (found.value - before) / num::float_len(found.steps.len());
         for step in found.steps {
             step.apply(scene, memory, at);
-            book(scene, &step, free);
+            book(scene, memory, &step, free);
             self.steps.push((step, each));
         }
         self.gains = found.gains;
@@ -141,7 +144,7 @@ fn best(
     predictor: &mut Predictor<'_>,
 ) -> (Option<Found>, Vec<Vec<Step>>) {
     let (scene, memory) = (predictor.scene(), predictor.memory());
-    let cost = |step: &Step| if round.config.cost { step.cost(scene, &scene.base) } else { 0.0 };
+    let cost = |step: &Step| if round.config.cost { step.cost(scene, memory, &scene.base) } else { 0.0 };
     let mut trial = at.clone();
     let before = rough.value(at);
     let mut ranked: Vec<(f64, Vec<Step>)> = Vec::with_capacity(LOOKED);
@@ -197,7 +200,7 @@ fn repeat(
         let round = Round { passed: &|_| false, taken: &decision.steps, value, margin, most, config };
         let net = predictor.gains(&trial).filter(|gains| !scene.harms(gains)).map(|gains| {
             let total = worth(scene, &gains);
-            (round.net(&steps, total, scene), total, gains)
+            (round.net(&steps, total, (scene, memory)), total, gains)
         });
         if let Some((_, total, gains)) = net.filter(|(net, ..)| *net > wanted(&steps, scene, margin)) {
             likes.retain(|unit| steps.iter().all(|step| step.unit != *unit));
@@ -264,7 +267,7 @@ fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], 
                 unit,
                 to: here,
                 partner: None,
-                pages: Some(node),
+                pages: Some(To::Node(node)),
                 partner_pages: None,
             }));
         }
@@ -284,7 +287,7 @@ fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], 
                     unit,
                     to,
                     partner: None,
-                    pages: *pages,
+                    pages: pages.map(To::Node),
                     partner_pages: None,
                 }));
             }
@@ -300,7 +303,7 @@ fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], 
                         unit,
                         to,
                         partner: Some(partner),
-                        pages: *pages,
+                        pages: pages.map(To::Node),
                         partner_pages: *partner_pages,
                     }));
                 }
@@ -323,8 +326,17 @@ fn partners(there: &[usize], scene: &Scene, unit: usize) -> Vec<usize> {
 }
 
 /// Books the memory that a change takes.
-fn book(scene: &Scene, step: &Step, free: &mut [f64]) {
-    for (unit, node) in [(Some(step.unit), step.pages), (step.partner, step.partner_pages)] {
+fn book(scene: &Scene, memory: &Memory, step: &Step, free: &mut [f64]) {
+    let own = match step.pages {
+        Some(To::Node(node)) => Some(node),
+        Some(To::Spread) => {
+            let pages = coming(scene, memory, &scene.base, scene.units[step.unit].program);
+            free.iter_mut().zip(pages).for_each(|(free, pages)| *free = (*free - pages).max(0.0));
+            None
+        }
+        None => None,
+    };
+    for (unit, node) in [(Some(step.unit), own), (step.partner, step.partner_pages)] {
         if let (Some(unit), Some(node)) = (unit, node) {
             let pages = away(scene, &scene.base, scene.units[unit].program, node);
             free[node] = (free[node] - pages).max(0.0);

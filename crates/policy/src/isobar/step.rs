@@ -13,6 +13,15 @@ const OWN_LOSS: f64 = 0.2;
 /// Part of their time that others lose meanwhile: a copy takes about a tenth of a controller.
 const OTHERS_LOSS: f64 = 0.02;
 
+/// Where all pages of a program go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum To {
+    /// To a node, by position.
+    Node(usize),
+    /// Over the nodes that its threads run on, by their bandwidth.
+    Spread,
+}
+
 /// A change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
@@ -22,9 +31,9 @@ pub struct Step {
     pub to: usize,
     /// The unit that takes its place, in exchange.
     pub partner: Option<usize>,
-    /// The node, by position, to which its pages go.
-    pub pages: Option<usize>,
-    /// That to which the partner's pages go.
+    /// Where its pages go.
+    pub pages: Option<To>,
+    /// The node, by position, to which the partner's pages go.
     pub partner_pages: Option<usize>,
 }
 
@@ -40,7 +49,7 @@ impl Step {
         place(scene, memory, to, self.unit, (self.to, self.pages));
         let count = scene.count(self.unit);
         match self.partner {
-            Some(partner) => place(scene, memory, to, partner, (from, self.partner_pages)),
+            Some(partner) => place(scene, memory, to, partner, (from, self.partner_pages.map(To::Node))),
             None if from != self.to => {
                 to.idle_cores[from] += count;
                 to.idle_cores[self.to] = to.idle_cores[self.to].saturating_sub(count);
@@ -62,18 +71,22 @@ impl Step {
 
     /// Pages that it moves from where they are in an arrangement.
     #[must_use]
-    pub fn copied(&self, scene: &Scene, from: &Arrangement) -> f64 {
-        let moved = |unit: usize, node: Option<usize>| {
-            node.map_or(0.0, |node| away(scene, from, scene.units[unit].program, node))
+    pub fn copied(&self, scene: &Scene, memory: &Memory, from: &Arrangement) -> f64 {
+        let program = |unit: usize| scene.units[unit].program;
+        let own = match self.pages {
+            Some(To::Node(node)) => away(scene, from, program(self.unit), node),
+            Some(To::Spread) => coming(scene, memory, from, program(self.unit)).iter().sum(),
+            None => 0.0,
         };
-        moved(self.unit, self.pages) + self.partner.map_or(0.0, |partner| moved(partner, self.partner_pages))
+        let partner = self.partner.zip(self.partner_pages);
+        own + partner.map_or(0.0, |(unit, node)| away(scene, from, program(unit), node))
     }
 
     /// Seconds of a program that it costs, over all of them.
     #[must_use]
-    pub fn cost(&self, scene: &Scene, from: &Arrangement) -> f64 {
+    pub fn cost(&self, scene: &Scene, memory: &Memory, from: &Arrangement) -> f64 {
         let others = OTHERS_LOSS * num::float_len(scene.traits.len());
-        self.copied(scene, from) / scene.copied * (OWN_LOSS + others)
+        self.copied(scene, memory, from) / scene.copied * (OWN_LOSS + others)
     }
 }
 
@@ -91,14 +104,45 @@ pub fn away(scene: &Scene, arrangement: &Arrangement, program: usize, node: usiz
     scene.traits[program].pages * (1.0 - arrangement.weights[program][node]).max(0.0)
 }
 
-fn place(scene: &Scene, memory: &Memory, to: &mut Arrangement, unit: usize, (domain, pages): (usize, Option<usize>)) {
+/// The parts of a program's pages on each node when they are spread in an arrangement.
+#[must_use]
+pub fn spread(scene: &Scene, memory: &Memory, at: &Arrangement, program: usize) -> Vec<f64> {
+    let mut weights = vec![0.0; memory.nodes.len()];
+    // Units are ascending by program.
+    let first = scene.units.partition_point(|unit| unit.program < program);
+    let own = scene.units[first..].iter().zip(&at.domains[first..]).take_while(|(unit, _)| unit.program == program);
+    for (_, domain) in own {
+        let node = memory.places[*domain].node;
+        weights[node] = memory.machine.resources()[node].capacity;
+    }
+    let all: f64 = weights.iter().sum();
+    weights.iter_mut().for_each(|weight| *weight /= all.max(1e-12));
+    weights
+}
+
+/// Pages of a program that come to each node where they are spread.
+#[must_use]
+pub fn coming(scene: &Scene, memory: &Memory, at: &Arrangement, program: usize) -> Vec<f64> {
+    let should = spread(scene, memory, at, program);
+    let is = &at.weights[program];
+    should.iter().zip(is).map(|(should, is)| scene.traits[program].pages * (should - is).max(0.0)).collect()
+}
+
+/// The parts of a program's pages on each node once they have gone somewhere.
+#[must_use]
+pub fn aimed(scene: &Scene, memory: &Memory, at: &Arrangement, program: usize, to: To) -> Vec<f64> {
+    match to {
+        To::Node(to) => (0..memory.nodes.len()).map(|node| if node == to { 1.0 } else { 0.0 }).collect(),
+        To::Spread => spread(scene, memory, at, program),
+    }
+}
+
+fn place(scene: &Scene, memory: &Memory, to: &mut Arrangement, unit: usize, (domain, pages): (usize, Option<To>)) {
     let program = scene.units[unit].program;
     to.domains[unit] = domain;
-    let node = pages.or_else(|| scene.traits[program].follows.then(|| memory.places[domain].node));
-    if let Some(node) = node {
-        to.weights[program]
-            .iter_mut()
-            .enumerate()
-            .for_each(|(at, weight)| *weight = if at == node { 1.0 } else { 0.0 });
+    let follows = || scene.traits[program].follows.then(|| To::Node(memory.places[domain].node));
+    if let Some(pages) = pages.or_else(follows) {
+        let weights = aimed(scene, memory, to, program, pages);
+        to.weights[program].copy_from_slice(&weights);
     }
 }

@@ -54,8 +54,10 @@ pub struct Traits {
     pub movable: bool,
     /// Whether its pages may be moved now.
     pub pages_movable: bool,
-    /// Whether the kernel brings its pages to it.
+    /// Whether the kernel brings its pages to it, all of whose threads are on one domain.
     pub follows: bool,
+    /// Whether the kernel brings pages to its threads, wherever they are.
+    pub brought: bool,
     /// Whether enough is known of it to predict its speed.
     pub known: bool,
     /// Whether it runs, waits for memory and was read, but too few times since it began what it
@@ -143,6 +145,7 @@ pub fn describe(
             && program.may_move(now, config.moves_per_hour, config.guard),
         pages_movable: ready && config.pages && process.threads.iter().all(|thread| !thread.pinned),
         follows: programs.follows(program),
+        brought: programs.follows(program),
         known,
         fresh: program.last.is_some() && !known && !program.hardly_waits(),
         least: program.least(if protected { 0.0 } else { config.max_loss_percent / 100.0 }),

@@ -2,6 +2,7 @@
 
 use super::config::Config;
 use super::math::ln;
+use super::memory::Memory;
 use super::predict::Predictor;
 use super::scene::{Arrangement, Scene};
 use super::step::{Step, with};
@@ -63,7 +64,7 @@ impl Round<'_> {
                 continue;
             };
             let value = worth(scene, &gains);
-            let net = self.net(&steps, value, scene);
+            let net = self.net(&steps, value, (scene, memory));
             if net <= wanted(&steps, scene, self.margin) {
                 refused.push(steps);
                 continue;
@@ -78,9 +79,9 @@ impl Round<'_> {
     /// What changes add to those before, of which all together are worth `value`, less what copying
     /// costs and what comes late because of it.
     #[must_use]
-    pub fn net(&self, steps: &[Step], value: f64, scene: &Scene) -> f64 {
+    pub fn net(&self, steps: &[Step], value: f64, (scene, memory): (&Scene, &Memory)) -> f64 {
         let gain = value - self.value;
-        gain - loss(steps, self.taken, gain, scene, self.config)
+        gain - loss(steps, self.taken, gain, (scene, memory), self.config)
     }
 }
 
@@ -98,15 +99,15 @@ pub fn wanted(steps: &[Step], scene: &Scene, margin: f64) -> f64 {
 }
 
 /// What copying costs, and what comes late because of it.
-fn loss(steps: &[Step], taken: &[(Step, f64)], gain: f64, scene: &Scene, config: &Config) -> f64 {
+fn loss(steps: &[Step], taken: &[(Step, f64)], gain: f64, (scene, memory): (&Scene, &Memory), config: &Config) -> f64 {
     if !config.cost {
         return 0.0;
     }
-    let copied = |step: &Step| step.copied(scene, &scene.base);
+    let copied = |step: &Step| step.copied(scene, memory, &scene.base);
     let late = taken.iter().map(|(step, _)| step).chain(steps).map(copied).sum::<f64>() / scene.copied;
     let horizon = |unit: usize| scene.traits[scene.units[unit].program].horizon;
     let lasts = steps.iter().flat_map(Step::units).map(horizon).fold(0.0, f64::max);
     // What comes late, after the pages that were asked for before, helps for less long.
     let missed = gain * (late / lasts.max(1e-9)).min(1.0);
-    missed + steps.iter().map(|step| step.cost(scene, &scene.base)).sum::<f64>()
+    missed + steps.iter().map(|step| step.cost(scene, memory, &scene.base)).sum::<f64>()
 }
