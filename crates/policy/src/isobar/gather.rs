@@ -1,7 +1,7 @@
-//! A program whose threads are on several caches. Its pages go over the nodes of these, or all of it
-//! comes together on one: each thread in exchange for one there or on an idle core, and its pages
-//! with them. One by one that is no gain, since pages can follow only when all have come; so it is
-//! looked at as a whole.
+//! A program whose threads are on several caches. Its pages go over the nodes of these, or all of
+//! it comes together on one: each thread in exchange for one there or on an idle core, and its
+//! pages with them. One by one that is no gain, since pages can follow only when all have come; so
+//! it is looked at as a whole.
 
 use super::balance::Crowds;
 use super::memory::Memory;
