@@ -4,6 +4,7 @@
 
 mod drawn;
 mod examples;
+mod first_touch;
 mod misjudged;
 mod misled;
 mod oscillation;

@@ -1,0 +1,38 @@
+//! A program of sixteen threads on four nodes, whose memory its first thread touched: all of it is
+//! on one node.
+
+use isobar_lab::run_policy;
+use isobar_policy::Settings;
+use isobar_policy::registry::build;
+use isobar_sim::{RunReport, Workload};
+
+const WORKLOAD: &str = r#"
+machine = "barcelona-4x4"
+
+[run]
+runs = 1
+numa_balancing = false
+
+[[app]]
+program = "streamcluster"
+threads = 16
+spread = [{ node = 0, weight = 1 }]
+"#;
+
+fn report(policy: &str, settings: &[(&str, &str)]) -> RunReport {
+    let mut set = Settings::default();
+    settings.iter().for_each(|(key, value)| set.set(key, value).unwrap());
+    let workload = Workload::from_toml("first-touch.toml", WORKLOAD).unwrap();
+    run_policy(&workload, 1, build(policy, &set).unwrap().as_mut()).unwrap()
+}
+
+/// Twelve of sixteen threads reach it over links, and one controller serves all. With a quarter on
+/// each node from the start it takes 0.526 of the time.
+#[test]
+fn the_pages_of_a_program_on_four_nodes_are_spread_over_them() {
+    let seconds = |report: &RunReport| report.apps[0].mean_seconds.unwrap();
+    let linux = seconds(&report("linux", &[]));
+    let with = seconds(&report("isobar", &[]));
+    let without = seconds(&report("isobar", &[("isobar.pages", "false")]));
+    assert!(with < 0.54 * linux && without > 0.97 * linux, "{linux} {with} {without}");
+}
