@@ -32,10 +32,10 @@ impl Isobar {
         let mut found = Vec::with_capacity(targets.len());
         {
             let mut predictor = Predictors::of(scene, memory).one();
-            let open = open(scene);
-            let Some(now) = predictor.speeds_among(&scene.base, |_| true) else { return };
+            let mut open = open(scene);
+            let Some(now) = predictor.base().map(<[f64]>::to_vec) else { return };
             for (at, target) in targets.into_iter().filter(|(at, _)| now[*at] > 0.0) {
-                found.extend(slowdown(&mut predictor, &open, &now, at).map(|one| (at, one.whole(), target)));
+                found.extend(slowdown(&mut predictor, &mut open, &now, at).map(|one| (at, one.whole(), target)));
             }
         }
         for (at, is, target) in &found {

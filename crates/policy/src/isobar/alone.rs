@@ -29,22 +29,19 @@ pub fn open(scene: &Scene) -> Arrangement {
 }
 
 /// The slowdown of a program, by position, against it alone in an arrangement that is
-/// [open](open()); `now` are the speeds of all as they are. `None` where the equations have no
+/// [open](open()), and is so again afterwards; `now` are the speeds of all as they are. `None` where the equations have no
 /// answer.
 #[must_use]
-pub fn slowdown(predictor: &mut Predictor<'_>, open: &Arrangement, now: &[f64], at: usize) -> Option<Slowdown> {
+pub fn slowdown(predictor: &mut Predictor<'_>, open: &mut Arrangement, now: &[f64], at: usize) -> Option<Slowdown> {
     let (scene, memory) = (predictor.scene(), predictor.memory());
     let alone = predictor.speeds_among(open, |program| program == at)?[at];
     let distance = scene.traits[at].alone.and_then(|domain| {
-        let near = with_pages_at(open, at, memory.places.get(domain)?.node);
-        Some(predictor.speeds_among(&near, |program| program == at)?[at] / alone)
+        let node = memory.places.get(domain)?.node;
+        let near = (0..memory.nodes.len()).map(|other| if other == node { 1.0 } else { 0.0 }).collect();
+        let own = std::mem::replace(&mut open.weights[at], near);
+        let speeds = predictor.speeds_among(open, |program| program == at);
+        open.weights[at] = own;
+        Some(speeds?[at] / alone)
     });
     Some(Slowdown { contention: (alone / now[at]).max(1.0), distance: distance.map(|one| one.max(1.0)) })
-}
-
-/// The arrangement with all pages of a program on a node.
-fn with_pages_at(open: &Arrangement, program: usize, node: usize) -> Arrangement {
-    let mut near = open.clone();
-    near.weights[program].iter_mut().enumerate().for_each(|(at, weight)| *weight = if at == node { 1.0 } else { 0.0 });
-    near
 }

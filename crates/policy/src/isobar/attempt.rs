@@ -30,11 +30,12 @@ impl Isobar {
         let mut seats = self.seats(seen, domains);
         let mut touched: Vec<Touched> = Vec::new();
         let before = plan.actions.len();
-        let steps: Vec<Step> = decision.steps.iter().map(|(step, _)| *step).collect();
+        let seated: Vec<(Step, Vec<Carried>)> =
+            decision.steps.iter().filter_map(|(step, _)| Some((*step, seats.take(scene, step)?))).collect();
+        let steps: Vec<Step> = seated.iter().map(|(step, _)| *step).collect();
         let after = with(&steps, scene, memory, &scene.base);
         let mut opened = Vec::new();
-        for step in &steps {
-            let Some(carried) = seats.take(scene, step) else { continue };
+        for (step, carried) in &seated {
             let both = [(Some(step.unit), step.pages), (step.partner, step.partner_pages.map(To::Node))];
             if !carried.is_empty() {
                 let caches = step.caches(scene, memory);
@@ -70,8 +71,13 @@ impl Isobar {
                 }
             }
         }
-        for mate in mates(seen, domains, scene, memory, &steps) {
+        let mates = if self.config.threads { mates(seen, domains, scene, memory, &steps) } else { Vec::new() };
+        for mate in mates {
             let Some(one) = touched.iter_mut().find(|one| one.pid == mate.pid) else { continue };
+            // Pages that the machine refuses to move do not come.
+            if one.carried.iter().all(|own| own.from == own.to) && self.refused.waits(Asked::Pages(mate.pid)) {
+                continue;
+            }
             plan.actions.push(to_domain(seen, domains, &mate, one.why_it_stays()));
             one.carried.push(mate);
         }

@@ -82,7 +82,7 @@ impl Division {
             // One that is protected is among the rest, whatever others of its name do.
             let protected = scene.traits[scene.units[*unit].program].protected;
             let by_name = self.names.get(name).copied().filter(|_| !protected);
-            let streams = own.or(by_name).unwrap_or(false);
+            let streams = !protected && own.or(by_name).unwrap_or(false);
             self.members.push((*pid, streams));
             if !protected {
                 self.names.insert(Arc::clone(name), streams);

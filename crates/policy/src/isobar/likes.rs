@@ -50,7 +50,7 @@ pub fn same(
             break;
         }
         let program = scene.units[unit].program;
-        let asked = step.pages.and_then(|to| if let To::Node(node) = to { Some(node) } else { None });
+        let asked = step.pages.and_then(To::node);
         let brings = scene.traits[program].follows.then(|| memory.places[step.to].node).or(asked);
         let takes = brings.map(|node| (node, away(scene, at, program, node)));
         if takes.is_some_and(|(node, pages)| pages > free[node]) {

@@ -224,10 +224,10 @@ impl Outlook {
         let now = predictor.speeds_among(&scene.base, |_| true)?;
         let known: Vec<usize> =
             (0..scene.traits.len()).filter(|at| scene.traits[*at].known && now[*at] > 0.0).collect();
-        let open = open(scene);
+        let mut open = open(scene);
         let mut found = Vec::with_capacity(known.len());
         for at in &known {
-            let Slowdown { contention, distance } = slowdown(&mut predictor, &open, &now, *at)?;
+            let Slowdown { contention, distance } = slowdown(&mut predictor, &mut open, &now, *at)?;
             let pid = self.programs.list[*at].pid;
             found.push(Suffering { pid, contention, distance, from: Vec::new() });
         }

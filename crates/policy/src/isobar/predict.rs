@@ -86,6 +86,12 @@ impl<'a> Predictor<'a> {
         self.memory
     }
 
+    /// Instructions a second of each program as it is, by position.
+    #[must_use]
+    pub fn base(&self) -> Option<&[f64]> {
+        self.base.as_deref()
+    }
+
     /// Speed-up of each program in an arrangement, by position; 1 for those of which too little is
     /// known.
     pub fn gains(&mut self, arrangement: &Arrangement) -> Option<Vec<f64>> {

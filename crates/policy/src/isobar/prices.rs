@@ -9,7 +9,7 @@ use super::memory::Memory;
 use super::reading::WRITE_BACK;
 use super::rough::{Rough, waited};
 use super::scene::{Arrangement, Scene};
-use super::step::{Step, To, spread};
+use super::step::{Step, To};
 
 /// Part by which bytes and spaces are changed to find how much depends on them.
 const LITTLE: f64 = 0.05;
@@ -77,8 +77,8 @@ struct Moved {
     unit: usize,
     from: usize,
     to: usize,
-    /// Where its pages are afterwards; `None`: where they are.
-    pages: Option<To>,
+    /// The node, by position, where all of its pages are afterwards; `None`: where they are.
+    pages: Option<usize>,
 }
 
 impl<'a> Prices<'a> {
@@ -148,8 +148,8 @@ impl<'a> Prices<'a> {
     /// What a change brings, over all programs and their horizons, at these prices. `changed` is
     /// reused from change to change.
     pub fn value(&self, step: &Step, changed: &mut Vec<f64>) -> f64 {
-        let first = self.moved(step.unit, step.to, step.pages);
-        let second = step.partner.map(|partner| self.moved(partner, first.from, step.partner_pages.map(To::Node)));
+        let first = self.moved(step.unit, step.to, step.pages.and_then(To::node));
+        let second = step.partner.map(|partner| self.moved(partner, first.from, step.partner_pages));
         changed.clear();
         changed.resize(self.resources.len(), 0.0);
         let both = [Some(&first), second.as_ref()];
@@ -169,10 +169,10 @@ impl<'a> Prices<'a> {
         value
     }
 
-    fn moved(&self, unit: usize, to: usize, pages: Option<To>) -> Moved {
+    fn moved(&self, unit: usize, to: usize, pages: Option<usize>) -> Moved {
         let from = self.at.domains[unit];
         let follows = self.scene.traits[self.scene.units[unit].program].follows;
-        Moved { unit, from, to, pages: pages.or_else(|| follows.then(|| To::Node(self.memory.places[to].node))) }
+        Moved { unit, from, to, pages: pages.or_else(|| follows.then(|| self.memory.places[to].node)) }
     }
 
     /// Bytes a second that come into a cache with a change.
@@ -218,15 +218,12 @@ impl<'a> Prices<'a> {
         let now = &self.units[moved.unit];
         let misses = self.misses(moved, both);
         let old = &self.at.weights[unit.program];
-        let spread =
-            matches!(moved.pages, Some(To::Spread)).then(|| spread(self.scene, self.memory, self.at, unit.program));
-        let new = spread.as_ref().unwrap_or(old);
         let latency = match moved.pages {
-            Some(To::Node(node)) => self.latency[is.node][node],
-            _ => new.iter().zip(&self.latency[is.node]).map(|(weight, seconds)| weight * seconds).sum(),
+            Some(node) => self.latency[is.node][node],
+            None => old.iter().zip(&self.latency[is.node]).map(|(weight, seconds)| weight * seconds).sum(),
         };
         let computing = one.compute * self.crowding(moved.to, both);
-        // The division of a cache ends with a move.
+        // What it may take of another cache is left to the equations.
         let stays = moved.from == moved.to;
         let delay = if stays { self.scene.delay(self.memory, self.at, moved.unit) } else { 0.0 };
         let seconds = (computing + misses * one.wait * latency + misses * delay).max(1e-12);
@@ -234,10 +231,10 @@ impl<'a> Prices<'a> {
         let after = 64.0 * unit.share / seconds * misses * one.read;
         passes(self.memory, (was.node, old), |resource, _, bytes| changed[resource] -= before * bytes);
         match moved.pages {
-            Some(To::Node(node)) => {
+            Some(node) => {
                 pass(self.memory, (is.node, node, 1.0), &mut |resource, _, bytes| changed[resource] += after * bytes);
             }
-            _ => passes(self.memory, (is.node, new), |resource, _, bytes| changed[resource] += after * bytes),
+            None => passes(self.memory, (is.node, old), |resource, _, bytes| changed[resource] += after * bytes),
         }
         if one.known { one.stake() * self.scene.part(moved.unit) * ln(now.seconds / seconds) } else { 0.0 }
     }

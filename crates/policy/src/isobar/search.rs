@@ -69,11 +69,10 @@ pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: 
         if predictor.solved >= most || rough.spent >= ROUGH {
             break;
         }
-        let open = decision.open(&whole);
+        let open = decision.open(scene, &whole);
         let steps = candidates(scene, memory, &at, &open, &free);
-        let left = decision.open(&units);
-        let mut ways = gathers(scene, memory, &at, &free, &left);
-        ways.extend(spreads(scene, memory, &at, &free, &decision.open(&all)));
+        let mut ways = spreads(scene, memory, &at, &free, &decision.open(scene, &all));
+        ways.extend(gathers(scene, memory, &at, &free, &decision.open(scene, &units)));
         let round = Round { passed: &passed, taken: &decision.steps, value, margin, most, config };
         let (single, refused) = best(&steps, &at, &round, &mut rough, &mut predictor);
         let (together, torn) = best_together(ways, &at, &round, &mut rough, &mut predictor);
@@ -96,9 +95,12 @@ pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: 
 }
 
 impl Decision {
-    /// Of some units those that no change moves yet.
-    fn open(&self, units: &[usize]) -> Vec<usize> {
-        let taken = |unit: &usize| self.steps.iter().any(|(step, _)| step.units().any(|one| one == *unit));
+    /// Of some units those that no change moves yet, nor spreads the pages of.
+    fn open(&self, scene: &Scene, units: &[usize]) -> Vec<usize> {
+        let program = |unit: usize| scene.units[unit].program;
+        let spread = |step: &Step, unit: usize| step.pages == Some(To::Spread) && program(step.unit) == program(unit);
+        let takes = |step: &Step, unit: usize| spread(step, unit) || step.units().any(|one| one == unit);
+        let taken = |unit: &usize| self.steps.iter().any(|(step, _)| takes(step, *unit));
         units.iter().copied().filter(|unit| !taken(unit)).collect()
     }
 

@@ -22,6 +22,17 @@ pub enum To {
     Spread,
 }
 
+impl To {
+    /// The node, by position, where it is one.
+    #[must_use]
+    pub const fn node(self) -> Option<usize> {
+        match self {
+            Self::Node(node) => Some(node),
+            Self::Spread => None,
+        }
+    }
+}
+
 /// A change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {

@@ -18,7 +18,10 @@ impl Isobar {
         let (now, divided) = (self.now, self.divided(action));
         self.programs.list.iter_mut().filter(|one| Some(one.pid) == pid).for_each(|one| one.fail(now, rest));
         divided.into_iter().for_each(|llc| self.ways.fail(llc, false, now, rest.0));
-        if matches!(&self.mode, Mode::Trying(trial) if is_about(trial, pid, divided)) {
+        if let Mode::Trying(trial) = &self.mode
+            && is_about(trial, pid, divided)
+        {
+            self.ways.close(&trial.opened);
             self.mode = Mode::Settling(self.config.trial_epochs());
         }
     }

@@ -35,8 +35,10 @@ pub struct Ways {
     before: BTreeMap<usize, Division>,
     /// The caches whose earlier division is to be asked for again.
     again: BTreeSet<usize>,
-    /// Divisions that come back once the threads for which they made way are back.
+    /// Divisions that come back once the threads for which they made way are back: those that wait
+    /// for another epoch, and those that are due.
     returning: Vec<(usize, Division)>,
+    due: Vec<(usize, Division)>,
     /// Until when a cache is left alone, and how often dividing it did not help in a row.
     rests: BTreeMap<usize, (f64, u32)>,
     /// The cache that was looked at last.
@@ -80,13 +82,20 @@ impl Ways {
         actions: &mut Vec<Action>,
     ) {
         let (scene, memory) = (predictors.scene, predictors.memory);
+        for (llc, division) in std::mem::take(&mut self.due) {
+            self.divided.entry(llc).or_insert(division);
+            self.again.insert(llc);
+        }
+        self.due = std::mem::take(&mut self.returning);
         let llcs: Vec<usize> = self.divided.keys().copied().collect();
         let again = std::mem::take(&mut self.again);
         for llc in llcs {
             let Some(division) = self.divided.get_mut(&llc) else { continue };
             let now = members(seen, scene, memory, llc);
             let same = division.members.iter().map(|(pid, _)| *pid).eq(now.iter().map(|(pid, _)| *pid));
-            let changed = !same || again.contains(&llc);
+            let protected = |unit: usize| scene.traits[scene.units[unit].program].protected;
+            let claims = now.iter().any(|(pid, at)| protected(*at) && division.members.contains(&(*pid, true)));
+            let changed = !same || claims || again.contains(&llc);
             let most = Some(most).filter(|_| division.is_limited() && on_trial != Some(llc));
             if changed {
                 division.take(seen, scene, &now);
@@ -99,10 +108,6 @@ impl Ways {
                 let division = division.clone();
                 set(seen, domains, memory, (llc, &division), "as before", actions);
             }
-        }
-        for (llc, division) in std::mem::take(&mut self.returning) {
-            self.divided.entry(llc).or_insert(division);
-            self.again.insert(llc);
         }
     }
 
@@ -251,14 +256,16 @@ impl Ways {
     }
 }
 
-/// Whether programs of two names that miss share a cache, all of them known and none that misses
-/// protected: only such are parted to learn from.
+/// Whether programs of two names that miss share a cache, all of them known, and of none that
+/// misses its owner said what it may lose: only such are parted to learn from.
 fn are_unlike(seen: &Observation, scene: &Scene, memory: &Memory, llc: usize) -> bool {
     let list = members(seen, scene, memory, llc);
     let traits = |at: usize| &scene.traits[scene.units[at].program];
     let missing = || list.iter().filter(|(_, at)| traits(*at).misses > FEW);
     let names: BTreeSet<&str> = missing().map(|(_, at)| &*seen.processes[scene.units[*at].program].name).collect();
-    list.iter().all(|(_, at)| traits(*at).known) && names.len() > 1 && !missing().any(|(_, at)| traits(*at).protected)
+    list.iter().all(|(_, at)| traits(*at).known)
+        && names.len() > 1
+        && !missing().any(|(_, at)| traits(*at).most.is_some())
 }
 
 /// Asks for a division.
@@ -328,8 +335,13 @@ mod tests {
         let opened = ways.open(&seen, &memory, &[0, 1], &scene.base, &mut actions);
         assert!(opened.len() == 1 && actions.len() == 2 && ways.divided.is_empty(), "{actions:?}");
         ways.close(&opened);
-        assert!(ways.divided.is_empty());
-        ways.follow(&seen, &domains, &Predictors::of(&scene, &memory), (None, 0.05), &mut actions);
-        assert!(ways.divided[&0].members == members && ways.again.contains(&0));
+        let follow = |ways: &mut Ways| {
+            let mut actions = Vec::new();
+            ways.follow(&seen, &domains, &Predictors::of(&scene, &memory), (None, 0.05), &mut actions);
+            actions.len()
+        };
+        assert!(follow(&mut ways) == 0 && ways.divided.is_empty());
+        // Asked for again, or no longer of use by what is known of these programs.
+        assert!(follow(&mut ways) == 2 && follow(&mut ways) == 0);
     }
 }

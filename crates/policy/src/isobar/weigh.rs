@@ -5,7 +5,7 @@ use super::math::ln;
 use super::memory::Memory;
 use super::predict::Predictor;
 use super::scene::{Arrangement, Scene};
-use super::step::{Step, with};
+use super::step::{Step, To, with};
 
 /// Changes that the equations are asked about in each round.
 const ASKED: usize = 5;
@@ -94,8 +94,12 @@ pub fn worth(scene: &Scene, gains: &[f64]) -> f64 {
 /// The least that changes must bring.
 #[must_use]
 pub fn wanted(steps: &[Step], scene: &Scene, margin: f64) -> f64 {
-    let one = |unit: usize| scene.part(unit) * scene.wanted(scene.units[unit].program, margin);
-    steps.iter().flat_map(Step::units).map(one).sum()
+    let one = |step: &Step| -> f64 {
+        // Pages that are spread are those of all its threads.
+        let part = |unit: usize| if step.pages == Some(To::Spread) { 1.0 } else { scene.part(unit) };
+        step.units().map(|unit| part(unit) * scene.wanted(scene.units[unit].program, margin)).sum()
+    };
+    steps.iter().map(one).sum()
 }
 
 /// What copying costs, and what comes late because of it.
