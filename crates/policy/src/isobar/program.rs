@@ -108,6 +108,9 @@ pub struct Program {
     unlike: u32,
     /// Whether they were more.
     more: bool,
+    /// Whether its present phase is its own doing beyond doubt: it looks for two thirds more in the
+    /// cache than before, or for less, which no neighbour and no cache changes.
+    pub turned: bool,
     /// Changes of phase so far.
     changes: u32,
     space: Option<(f64, f64)>,
@@ -143,6 +146,7 @@ impl Program {
             alike: false,
             looks: None,
             unlike: 0,
+            turned: false,
             more: false,
             changes: 0,
             space: None,
@@ -256,6 +260,7 @@ impl Program {
         self.unlike = if few || ratio.abs() < OTHER_PHASE { 0 } else { before + 1 };
         if self.unlike >= if self.looks_the_same(reading) { IN_A_ROW_OF_THE_SAME } else { IN_A_ROW } {
             self.unlike = 0;
+            self.turned = self.looks_differ(reading) >= OTHER_PHASE;
             self.changes += 1;
             self.phase = now;
             self.misses = misses;
@@ -277,7 +282,13 @@ impl Program {
 
     /// Whether a program looks for as much in the cache as in its present phase.
     fn looks_the_same(&self, reading: &Reading) -> bool {
-        reading.looks.zip(self.looks).is_some_and(|(now, before)| ln(now.max(1e-9) / before.max(1e-9)).abs() < STEADY)
+        reading.looks.is_some() && self.looks.is_some() && self.looks_differ(reading) < STEADY
+    }
+
+    /// The same as a logarithm of the ratio, 0 or more; 0 where that is not counted.
+    fn looks_differ(&self, reading: &Reading) -> f64 {
+        let both = reading.looks.zip(self.looks);
+        both.map_or(0.0, |(now, before)| ln(now.max(1e-9) / before.max(1e-9)).abs())
     }
 
     /// Whether it would hardly wait at the misses of a reading or of late, whichever are more, each

@@ -135,3 +135,20 @@ fn patience_doubles_and_moves_are_counted_by_the_hour() {
     assert!(program.may_move(30.0, 3, false) && !program.may_move(30.0, 3, true));
     assert!(program.may_move(3601.0, 3, true));
 }
+
+/// As a chase was read that had touched its pages, and then went through them: 21 looks a thousand
+/// instructions became 196, and 18 misses 188. With 21 looks and 5 misses that become 18, it may be
+/// its neighbours.
+#[test]
+fn a_phase_in_which_it_looks_for_more_is_its_own() {
+    let turned = |first: (f64, f64), then: (f64, f64)| {
+        let mut program = program();
+        let each = |(looks, misses): (f64, f64)| Reading { looks: Some(looks), ..reading(misses, 0.0) };
+        (1u8..4).for_each(|now| program.read(each(first), f64::from(now)));
+        (4u8..9).for_each(|now| program.read(each(then), f64::from(now)));
+        (program.phase > 0.0, program.turned)
+    };
+    assert_eq!(turned((0.021, 0.018), (0.196, 0.188)), (true, true));
+    assert_eq!(turned((0.021, 0.005), (0.021, 0.018)), (true, false));
+    assert_eq!(turned((0.021, 0.018), (0.021, 0.018)), (false, false));
+}

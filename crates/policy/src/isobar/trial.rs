@@ -5,7 +5,7 @@
 //!
 //! What looks as if a program did something else, many more misses or far fewer, is what a change
 //! of its cache does as well. So one whose cache was changed stays a witness where that began at
-//! once.
+//! once, unless it looks for more or less in the cache, which is its own doing.
 
 use super::calm::there;
 use super::carry::Carried;
@@ -271,7 +271,7 @@ impl Trial {
             return program.pace(window);
         }
         // Its speeds since then may be fewer than a window.
-        let its_doing = witness.beside && program.phase <= self.soon;
+        let its_doing = witness.beside && program.phase <= self.soon && !program.turned;
         program.pace(window.min(program.speeds.len().max(FEWEST))).filter(|_| its_doing)
     }
 

@@ -48,23 +48,25 @@ fn a_trial_that_grew_is_judged_by_speeds_before_the_first_change() {
 }
 
 /// Program 1 went to the cache of program 2, which then misses so much more that it looks like
-/// another. Where that began at once it is the change's doing, and ends the trial; later, or
-/// where its cache was not changed, it is the program's own.
+/// another. Where that began at once it is the change's doing, and ends the trial; later, where
+/// its cache was not changed, or where it looks for more in it, it is the program's own.
 #[test]
 fn a_program_whose_cache_was_changed_is_judged_though_it_looks_like_another() {
     let touched = || vec![Touched { pid: Pid(1), carried: Vec::new(), pages: None }];
-    let judged = |beside: &[Pid], phase: f64| {
+    let judged = |beside: &[Pid], phase: f64, turned: bool| {
         let before = running(&[(1, 1e8), (2, 2e9)]);
         let mut trial = Trial::new(1, touched(), &before, &[1.2, 1.0], 3, 10.0);
         trial.watch(beside, 5.0);
         let mut after = running(&[(1, 1.2e8), (2, 1e8)]);
         (after.list[1].phase, after.list[1].speeds) = (phase, vec![ln(1e8); 2]);
+        after.list[1].turned = turned;
         let verdict = trial.judge(&after, 3).unwrap();
         (verdict.jumped, verdict.harmed(0.05))
     };
-    assert_eq!(judged(&[Pid(1), Pid(2)], 13.0), (true, true));
-    assert_eq!(judged(&[Pid(1), Pid(2)], 16.0), (false, false));
-    assert_eq!(judged(&[Pid(1)], 13.0), (false, false));
+    assert_eq!(judged(&[Pid(1), Pid(2)], 13.0, false), (true, true));
+    assert_eq!(judged(&[Pid(1), Pid(2)], 16.0, false), (false, false));
+    assert_eq!(judged(&[Pid(1)], 13.0, false), (false, false));
+    assert_eq!(judged(&[Pid(1), Pid(2)], 13.0, true), (false, false));
 }
 
 /// Three programs are three times as fast (3.3 in logarithms), one loses 26 %: it stays. For a
