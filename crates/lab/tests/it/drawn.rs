@@ -25,6 +25,11 @@ struct Mix {
     noted: Noted,
 }
 
+/// `isobar`, with right figures or with wrong ones.
+fn policy(seed: u64, wrong: bool) -> Box<dyn Policy> {
+    if wrong { Box::new(Misled::patchy(seed)) } else { build("isobar", &Settings::default()).unwrap() }
+}
+
 fn mix(seed: u64, wrong: bool) -> Mix {
     started(seed, seed, wrong)
 }
@@ -34,9 +39,7 @@ fn started(drawn: u64, seed: u64, wrong: bool) -> Mix {
     let workload = lots::workload(drawn, 30.0);
     let mut stock = build("linux", &Settings::default()).unwrap();
     let linux = run_policy(&workload, seed, stock.as_mut()).unwrap();
-    let inner: Box<dyn Policy> =
-        if wrong { Box::new(Misled::patchy(seed)) } else { build("isobar", &Settings::default()).unwrap() };
-    let mut watched = Watched::new(inner);
+    let mut watched = Watched::new(policy(seed, wrong));
     let run = run_policy(&workload, seed, &mut watched).unwrap();
     // A thread that is lost never ends: its program has no time then.
     let gains: Vec<f64> = linux

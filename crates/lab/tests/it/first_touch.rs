@@ -1,9 +1,7 @@
 //! A program of sixteen threads on four nodes, whose memory its first thread touched: all of it is
 //! on one node.
 
-use isobar_lab::run_policy;
-use isobar_policy::Settings;
-use isobar_policy::registry::build;
+use crate::with_settings;
 use isobar_sim::{RunReport, Workload};
 
 const WORKLOAD: &str = r#"
@@ -20,10 +18,8 @@ spread = [{ node = 0, weight = 1 }]
 "#;
 
 fn report(policy: &str, settings: &[(&str, &str)]) -> RunReport {
-    let mut set = Settings::default();
-    settings.iter().for_each(|(key, value)| set.set(key, value).unwrap());
     let workload = Workload::from_toml("first-touch.toml", WORKLOAD).unwrap();
-    run_policy(&workload, 1, build(policy, &set).unwrap().as_mut()).unwrap()
+    with_settings(&workload, policy, settings)
 }
 
 /// Twelve of sixteen threads reach it over links, and one controller serves all. With a quarter on

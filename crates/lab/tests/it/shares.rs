@@ -3,9 +3,7 @@
 
 #![allow(clippy::cast_precision_loss)]
 
-use isobar_lab::run_policy;
-use isobar_policy::Settings;
-use isobar_policy::registry::build;
+use crate::with_settings;
 use isobar_sim::{RunReport, Workload};
 use std::path::Path;
 
@@ -18,9 +16,7 @@ fn workload() -> Workload {
 }
 
 fn report(policy: &str, settings: &[(&str, &str)]) -> RunReport {
-    let mut set = Settings::default();
-    settings.iter().for_each(|(key, value)| set.set(key, value).unwrap());
-    run_policy(&workload(), 1, build(policy, &set).unwrap().as_mut()).unwrap()
+    with_settings(&workload(), policy, settings)
 }
 
 /// Mean seconds of a program and of all others.

@@ -12,8 +12,8 @@ use super::program::HARDLY;
 use super::scene::Scene;
 use isobar_model::Plan;
 
-/// The part of its target by which a program must be within it again before that is told: readings
-/// vary by as much.
+/// The part of its target by which a program must be within it again before a note says so:
+/// readings vary by as much.
 const WITHIN: f64 = 0.05;
 
 impl Isobar {

@@ -29,16 +29,15 @@ pub fn open(scene: &Scene) -> Arrangement {
 }
 
 /// The slowdown of a program, by position, against it alone in an arrangement that is
-/// [open](open()), and is so again afterwards; `now` are the speeds of all as they are. `None` where the equations have no
-/// answer.
+/// [open](open()), and is so again afterwards; `now` are the speeds of all as they are. `None` where
+/// the equations have no answer.
 #[must_use]
 pub fn slowdown(predictor: &mut Predictor<'_>, open: &mut Arrangement, now: &[f64], at: usize) -> Option<Slowdown> {
     let (scene, memory) = (predictor.scene(), predictor.memory());
     let alone = predictor.speeds_among(open, |program| program == at)?[at];
     let distance = scene.traits[at].alone.and_then(|domain| {
         let node = memory.places.get(domain)?.node;
-        let near = (0..memory.nodes.len()).map(|other| if other == node { 1.0 } else { 0.0 }).collect();
-        let own = std::mem::replace(&mut open.weights[at], near);
+        let own = std::mem::replace(&mut open.weights[at], memory.only(node));
         let speeds = predictor.speeds_among(open, |program| program == at);
         open.weights[at] = own;
         Some(speeds?[at] / alone)

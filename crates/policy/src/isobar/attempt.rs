@@ -1,5 +1,5 @@
-//! The beginning of a trial: what was decided becomes actions, which are told beforehand, and what
-//! it changes is noted.
+//! The beginning of a trial: what was decided becomes actions, with what is predicted of them, and
+//! what it changes is noted.
 
 use super::carry::{Carried, mates, to_domain};
 use super::isobar::{Isobar, Mode};
@@ -75,7 +75,7 @@ impl Isobar {
         for mate in mates {
             let Some(one) = touched.iter_mut().find(|one| one.pid == mate.pid) else { continue };
             // Pages that the machine refuses to move do not come.
-            if one.carried.iter().all(|own| own.from == own.to) && self.refused.waits(Asked::Pages(mate.pid)) {
+            if !one.carried.iter().any(Carried::goes) && self.refused.waits(Asked::Pages(mate.pid)) {
                 continue;
             }
             plan.actions.push(to_domain(seen, domains, &mate, one.why_it_stays()));
@@ -90,7 +90,7 @@ impl Isobar {
         }
     }
 
-    /// A trial, told beforehand; its actions are those of the plan from an index on.
+    /// A trial, with its prediction in the plan; its actions are those from an index on.
     fn begin(
         &mut self,
         seen: &Observation,

@@ -22,6 +22,14 @@ pub struct Carried {
     pub to: CpuId,
 }
 
+impl Carried {
+    /// Whether it goes elsewhere, rather than being bound where it is.
+    #[must_use]
+    pub fn goes(&self) -> bool {
+        self.from != self.to
+    }
+}
+
 /// The seats of an epoch, as changes take them.
 #[derive(Debug)]
 pub struct Seats<'a> {

@@ -81,7 +81,7 @@ impl Isobar {
         let why = plan.effects.last().map(tell::taken_back).unwrap_or_default();
         let back = self.seats(seen, domains).take_back(&all);
         plan.actions.extend(back.iter().map(|one| to_domain(seen, domains, one, &why)));
-        let stayed = all.iter().filter(|one| one.from == one.to);
+        let stayed = all.iter().filter(|one| !one.goes());
         plan.actions.extend(stayed.filter_map(|one| freed(seen, one, &why)));
         for program in &mut self.programs.list {
             if back.iter().any(|one| one.pid == program.pid) {

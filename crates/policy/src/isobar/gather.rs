@@ -63,7 +63,7 @@ pub fn spreads(scene: &Scene, memory: &Memory, at: &Arrangement, free: &[f64], o
     let waits = |program: usize| scene.traits[program].waits();
     found.sort_by(|a, b| waits(b.0).total_cmp(&waits(a.0)).then(a.cmp(b)));
     let moves = |program: usize| {
-        let coming = coming(scene, memory, at, program);
+        let coming = coming(scene, memory, at, program, To::Spread);
         let fits = coming.iter().zip(free).all(|(pages, free)| pages <= free);
         fits && coming.iter().sum::<f64>() > LITTLE * scene.traits[program].pages
     };

@@ -78,7 +78,7 @@ pub struct Isobar {
     pub(super) ways: Ways,
     idle: Idle,
     calm: Calm,
-    /// Programs that are slower than their targets, as far as that was told.
+    /// Programs that are slower than their targets, as far as notes said so.
     pub(super) beyond: BTreeSet<Pid>,
     /// Changes that were found not to pay.
     pub(super) passed: Passed,

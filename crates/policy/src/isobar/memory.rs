@@ -97,6 +97,12 @@ impl Memory {
         self.told.get(node).copied().unwrap_or(false)
     }
 
+    /// The parts of pages on each node where all of them are on one, by position.
+    #[must_use]
+    pub fn only(&self, node: usize) -> Vec<f64> {
+        (0..self.nodes.len()).map(|at| if at == node { 1.0 } else { 0.0 }).collect()
+    }
+
     /// Seconds of an access to the nearest memory when it is idle.
     #[must_use]
     pub fn nearest(&self) -> f64 {

@@ -12,11 +12,11 @@
 //! | what programs are like | [`estimate`], [`curves`], [`follows`], [`reading`], [`program`], [`programs`] |
 //! | who runs where now, which cores are free, whether it is about to change | [`scene`], [`part`], [`traits`], [`idle`], [`calm`] |
 //! | what a change would do: at first sight for all, roughly for many, exactly for a few | [`prices`], [`rough`], [`predict`] |
-//! | which changes there are, and which pays | [`step`], [`search`], [`likes`], [`gather`], [`weigh`], [`passed`], [`ways`], [`division`] |
+//! | which changes there are, and which pays | [`step`], [`search`], [`likes`], [`gather`], [`weigh`], [`passed`], [`ways`], [`division`], [`guests`] |
 //! | where the kernel would put a program | [`balance`] |
-//! | what was tried, what it brought, what is taken back | [`trial`], `grow`, `conclude`, [`carry`] |
+//! | what was tried, what it brought, what is taken back | [`trial`], `attempt`, `grow`, `conclude`, [`carry`] |
 //! | what a person took back | `undone` |
-//! | whose gain weighs how much, who may not lose | [`targets`] |
+//! | whose gain weighs how much, who may lose what | [`targets`], [`named`], [`alone`], `aims` |
 //! | what others are told of a change | [`tell`] |
 //! | pages on their way to where they should be | [`pages`] |
 //! | what is left without counters | [`blind`] |

@@ -121,11 +121,10 @@ impl Scene {
             let own = weights(process, memory);
             one.pages_movable &= own.is_some();
             let home = memory.places.get(alone.or(at.get(first).copied()).unwrap_or_default()).map_or(0, |p| p.node);
-            let local = || (0..memory.nodes.len()).map(|node| if node == home { 1.0 } else { 0.0 }).collect();
             // The kernel brings pages only where there is room for them.
             let away = own.as_ref().map_or(0.0, |own| one.pages * (1.0 - own[home]));
             one.follows &= alone.is_some() && away <= free[home];
-            places.push(own.filter(|_| !one.follows).unwrap_or_else(local));
+            places.push(own.filter(|_| !one.follows).unwrap_or_else(|| memory.only(home)));
             traits.push(one);
         }
         let idle_cores = idle.by_domain(domains, config.watch_epochs);

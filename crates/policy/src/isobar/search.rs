@@ -329,19 +329,9 @@ fn partners(there: &[usize], scene: &Scene, unit: usize) -> Vec<usize> {
 
 /// Books the memory that a change takes.
 fn book(scene: &Scene, memory: &Memory, step: &Step, free: &mut [f64]) {
-    let own = match step.pages {
-        Some(To::Node(node)) => Some(node),
-        Some(To::Spread) => {
-            let pages = coming(scene, memory, &scene.base, scene.units[step.unit].program);
-            free.iter_mut().zip(pages).for_each(|(free, pages)| *free = (*free - pages).max(0.0));
-            None
-        }
-        None => None,
-    };
-    for (unit, node) in [(Some(step.unit), own), (step.partner, step.partner_pages)] {
-        if let (Some(unit), Some(node)) = (unit, node) {
-            let pages = away(scene, &scene.base, scene.units[unit].program, node);
-            free[node] = (free[node] - pages).max(0.0);
-        }
+    let partner = step.partner.zip(step.partner_pages.map(To::Node));
+    for (unit, to) in step.pages.map(|to| (step.unit, to)).into_iter().chain(partner) {
+        let pages = coming(scene, memory, &scene.base, scene.units[unit].program, to);
+        free.iter_mut().zip(pages).for_each(|(free, pages)| *free = (*free - pages).max(0.0));
     }
 }

@@ -86,7 +86,7 @@ impl Step {
         let program = |unit: usize| scene.units[unit].program;
         let own = match self.pages {
             Some(To::Node(node)) => away(scene, from, program(self.unit), node),
-            Some(To::Spread) => coming(scene, memory, from, program(self.unit)).iter().sum(),
+            Some(To::Spread) => coming(scene, memory, from, program(self.unit), To::Spread).iter().sum(),
             None => 0.0,
         };
         let partner = self.partner.zip(self.partner_pages);
@@ -116,8 +116,7 @@ pub fn away(scene: &Scene, arrangement: &Arrangement, program: usize, node: usiz
 }
 
 /// The parts of a program's pages on each node when they are spread in an arrangement.
-#[must_use]
-pub fn spread(scene: &Scene, memory: &Memory, at: &Arrangement, program: usize) -> Vec<f64> {
+fn spread(scene: &Scene, memory: &Memory, at: &Arrangement, program: usize) -> Vec<f64> {
     let mut weights = vec![0.0; memory.nodes.len()];
     // Units are ascending by program.
     let first = scene.units.partition_point(|unit| unit.program < program);
@@ -131,10 +130,10 @@ pub fn spread(scene: &Scene, memory: &Memory, at: &Arrangement, program: usize) 
     weights
 }
 
-/// Pages of a program that come to each node where they are spread.
+/// Pages of a program that come to each node where they go somewhere.
 #[must_use]
-pub fn coming(scene: &Scene, memory: &Memory, at: &Arrangement, program: usize) -> Vec<f64> {
-    let should = spread(scene, memory, at, program);
+pub fn coming(scene: &Scene, memory: &Memory, at: &Arrangement, program: usize, to: To) -> Vec<f64> {
+    let should = aimed(scene, memory, at, program, to);
     let is = &at.weights[program];
     should.iter().zip(is).map(|(should, is)| scene.traits[program].pages * (should - is).max(0.0)).collect()
 }
@@ -143,7 +142,7 @@ pub fn coming(scene: &Scene, memory: &Memory, at: &Arrangement, program: usize) 
 #[must_use]
 pub fn aimed(scene: &Scene, memory: &Memory, at: &Arrangement, program: usize, to: To) -> Vec<f64> {
     match to {
-        To::Node(to) => (0..memory.nodes.len()).map(|node| if node == to { 1.0 } else { 0.0 }).collect(),
+        To::Node(node) => memory.only(node),
         To::Spread => spread(scene, memory, at, program),
     }
 }

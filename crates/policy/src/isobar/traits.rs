@@ -121,6 +121,7 @@ pub fn describe(
     let known = program.last.is_some() && program.pace(window).is_some();
     let ready = known && now >= program.rest;
     let threads = num::float_len(running.max(1));
+    let brought = programs.follows(program);
     let protected = config.protects(&process.name, process.cgroup.as_deref());
     Traits {
         seconds: program.last.map_or(0.0, |last| last.cycles / programs.hertz),
@@ -144,8 +145,8 @@ pub fn describe(
             && process.threads.iter().all(free)
             && program.may_move(now, config.moves_per_hour, config.guard),
         pages_movable: ready && config.pages && process.threads.iter().all(|thread| !thread.pinned),
-        follows: programs.follows(program),
-        brought: programs.follows(program),
+        follows: brought,
+        brought,
         known,
         fresh: program.last.is_some() && !known && !program.hardly_waits(),
         least: program.least(if protected { 0.0 } else { config.max_loss_percent / 100.0 }),

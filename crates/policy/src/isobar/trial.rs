@@ -19,7 +19,7 @@ use isobar_model::{Observation, Pid};
 /// Seconds after which pages that are still under way are not waited for.
 const PATIENCE: f64 = 60.0;
 
-/// A loss beyond what a program may that is none: what readings may feign.
+/// A loss beyond what a program may lose that counts as none: readings vary by as much.
 const HARDLY: f64 = 0.005;
 
 /// Readings after a change by which a program is judged that looks like another since then.
@@ -69,8 +69,11 @@ impl Touched {
     /// Why a thread of it is bound where it is: the rest of the program comes there.
     #[must_use]
     pub fn why_it_stays(&self) -> &'static str {
-        let comes = self.carried.iter().any(|one| one.from != one.to);
-        if comes { "stays where others of its program come" } else { "stays where its pages come" }
+        if self.carried.iter().any(Carried::goes) {
+            "stays where others of its program come"
+        } else {
+            "stays where its pages come"
+        }
     }
 }
 

@@ -3,8 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use super::{lots, started};
-use crate::misled::Misled;
+use super::{lots, policy, started};
 use isobar_lab::run_policy;
 use isobar_model::{NodeMap, Observation, Outcome, Plan, Policy, Process, Sensor, num};
 use isobar_policy::Settings;
@@ -42,8 +41,7 @@ fn one_drawn_machine() {
     let seed = std::env::var("ISOBAR_START").ok().map_or(seed, |start| start.parse().expect("ISOBAR_START is a seed"));
     let mut stock = build("linux", &Settings::default()).unwrap();
     let linux = run_policy(&workload, seed, stock.as_mut()).unwrap();
-    let mut told =
-        Told(if is_wrong() { Box::new(Misled::patchy(seed)) } else { build("isobar", &Settings::default()).unwrap() });
+    let mut told = Told(policy(seed, is_wrong()));
     let run = run_policy(&workload, seed, &mut told).unwrap();
     for (a, b) in linux.apps.iter().zip(&run.apps) {
         let gain = 100.0 * (1.0 - b.mean_seconds.unwrap() / a.mean_seconds.unwrap());
