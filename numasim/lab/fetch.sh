@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fetches what numasim needs as Debian packages, which are unpacked side by side and never
 # installed:
-#   fetch.sh kernel DIR   DIR/vmlinuz, the kernel of the machine test
+#   fetch.sh kernel DIR   DIR/vmlinux, the kernel of the machine test
 #   fetch.sh qemu DIR     DIR/root, QEMU 10 of the backports with its firmware
 #   fetch.sh tools DIR    DIR/root, numactl and numad of the release
 #   fetch.sh packages DIR PACKAGE ...   DIR/root, these of the release and all that they depend on,

@@ -9,8 +9,8 @@
 #
 # ISOBAR_VM_CACHE   where the kernel is kept (default: isobar-vm in $XDG_CACHE_HOME or ~/.cache)
 # ISOBAR_VM_SOAK    ends of the soak test in the guest `ends` (default: 12; 300 take half an hour)
-# ISOBAR_VM_KERNEL  a kernel of your own (bzImage with NUMA, virtio-pci, virtio-console and FUSE
-#                   built in)
+# ISOBAR_VM_KERNEL  a kernel of your own (bzImage, or vmlinux with PVH, with NUMA, virtio-pci,
+#                   virtio-console and FUSE built in)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/setup.sh
@@ -82,7 +82,7 @@ boot() {
 }
 
 install_emulator qemu-x86_64=qemu-user
-kernel=${ISOBAR_VM_KERNEL:-$cache/vmlinuz}
+kernel=${ISOBAR_VM_KERNEL:-$cache/vmlinux}
 why=
 [ -n "${ISOBAR_VM_KERNEL:-}" ] || fetch_kernel "$cache" || skip "no kernel for the guest: $why"
 mkdir -p "$work"

@@ -156,7 +156,7 @@ pub fn kernel() -> Result<PathBuf, LabError> {
     }
     let folder = named("ISOBAR_VM_CACHE").unwrap_or_else(|| user_cache().join("isobar-vm"));
     fetch("kernel", &folder).map_err(|why| LabError::missing("the guest's kernel", why))?;
-    Ok(folder.join("vmlinuz"))
+    Ok(folder.join("vmlinux"))
 }
 
 /// The folder that numactl and numad are unpacked in, fetched once.

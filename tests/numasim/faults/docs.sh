@@ -19,7 +19,7 @@ by_hand() {
     local at=$work/hand
     mkdir -p "$at/target/release" "$at/bin"
     ln -sf "$plugin" "$at/target/release/libnumasim.so"
-    ln -sf "$kernel" "$at/vmlinuz"
+    ln -sf "$kernel" "$at/vmlinux"
     ln -sf "$image" "$at/guest.cpio"
     ln -sfn "$PWD/numasim" "$at/numasim"
     printf '#!/bin/sh\nexec "%s" -L "%s" -L "%s" -L /usr/share/seabios "$@"\n' "$qemu" "${qemu%/bin/*}/share/qemu" "${qemu%/bin/*}/share/seabios" > "$at/bin/qemu-system-x86_64"
