@@ -3,7 +3,6 @@
 //! pages with them. One by one that is no gain, since pages can follow only when all have come; so
 //! it is looked at as a whole.
 
-use super::balance::Crowds;
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
 use super::step::{Step, To, away, coming};
@@ -99,7 +98,9 @@ fn gather(
     others.sort_by(|a, b| order(b).0.cmp(&order(a).0).then(order(b).1.total_cmp(&order(a).1)));
     let (mut steps, mut now) = (Vec::new(), at.clone());
     for unit in unmoved.iter().copied().filter(|unit| at.domains[*unit] != to) {
-        let alone = now.idle_cores[to] > 0 && Crowds::of(scene, memory, &now).might_start(unit, to);
+        // Also where the kernel would start no program (see [`super::balance`]): a torn program
+        // loses more than it could by what starts in the place that it leaves.
+        let alone = now.idle_cores[to] > 0;
         let partner = if alone { None } else { Some(others.pop()?) };
         let step = Step { unit, to, partner, pages: None, partner_pages: None };
         step.apply(scene, memory, &mut now);

@@ -164,6 +164,10 @@ impl Isobar {
     fn watch(&mut self, seen: &Observation, domains: &Domains, mut trial: Trial, plan: &mut Plan) {
         let Config { settle_epochs, window_epochs, max_loss_percent, .. } = self.config;
         trial.pass(seen, !self.goals.is_empty());
+        if trial.is_in_doubt(&self.programs) {
+            self.mode = Mode::Trying(trial);
+            return;
+        }
         let readings = trial.readings(settle_epochs).min(window_epochs);
         let verdict = match readings {
             0 => None,

@@ -42,6 +42,7 @@ pub mod follows;
 pub mod gather;
 mod grow;
 pub mod guests;
+mod home;
 pub mod idle;
 #[allow(clippy::module_inception)] // The folder and its policy share a name.
 pub mod isobar;
@@ -53,6 +54,7 @@ pub mod outlook;
 pub mod pages;
 pub mod part;
 pub mod passed;
+mod phase;
 pub mod predict;
 pub mod prices;
 pub mod program;

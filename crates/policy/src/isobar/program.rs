@@ -9,15 +9,6 @@ use super::reading::{Reading, WRITE_BACK};
 use isobar_model::{Cgroup, Pid, Seconds};
 use std::sync::Arc;
 
-/// Logarithm of the ratio of miss rates from which on a program does something else: two thirds
-/// more or less. What neighbours do to a cache is rarely as much.
-const OTHER_PHASE: f64 = 0.5;
-/// Readings in a row that make it so.
-const IN_A_ROW: u32 = 2;
-/// Logarithm of the ratio up to which it looks for as much in the cache as before.
-const STEADY: f64 = 0.1;
-/// Readings in a row that make another phase of a program that looks for as much as before.
-const IN_A_ROW_OF_THE_SAME: u32 = 4;
 /// Misses an instruction below which phases do not matter.
 pub const FEW: f64 = 5e-4;
 /// The same as a part of its time that it waits for them.
@@ -103,17 +94,17 @@ pub struct Program {
     /// Whether others of its name and size, first read with it, missed as much.
     pub alike: bool,
     /// What it looked for in the cache an instruction when it last did what it does.
-    looks: Option<f64>,
+    pub(super) looks: Option<f64>,
     /// Readings in a row with many more misses, or with far fewer.
-    unlike: u32,
+    pub(super) unlike: u32,
     /// Whether they were more.
-    more: bool,
+    pub(super) more: bool,
     /// Whether its present phase is its own doing beyond doubt: it looks for two thirds more in the
     /// cache than before, or for less, which no neighbour and no cache changes.
     pub turned: bool,
     /// Changes of phase so far.
-    changes: u32,
-    space: Option<(f64, f64)>,
+    pub(super) changes: u32,
+    pub(super) space: Option<(f64, f64)>,
 }
 
 impl Program {
@@ -247,53 +238,9 @@ impl Program {
         self.space = Some(now);
     }
 
-    /// Two thirds more or fewer misses, twice in a row: another phase, unless it hardly waits for
-    /// either. What the kernel moves to a cold cache misses for a moment, and is the same program.
-    /// So is what looks for as much in the cache as before: what neighbours do to it may change in
-    /// a moment, and back. Only if that lasts for four readings is it the program's.
-    fn watch_phase(&mut self, reading: &Reading, now: f64) {
-        let misses = reading.misses;
-        let few = misses.max(self.misses) < FEW || self.hardly_waits_in(reading);
-        let ratio = ln(misses.max(1e-9) / self.misses.max(1e-9));
-        let before = if self.more == (ratio > 0.0) { self.unlike } else { 0 };
-        self.more = ratio > 0.0;
-        self.unlike = if few || ratio.abs() < OTHER_PHASE { 0 } else { before + 1 };
-        if self.unlike >= if self.looks_the_same(reading) { IN_A_ROW_OF_THE_SAME } else { IN_A_ROW } {
-            self.unlike = 0;
-            self.turned = self.looks_differ(reading) >= OTHER_PHASE;
-            self.changes += 1;
-            self.phase = now;
-            self.misses = misses;
-            self.looks = reading.looks;
-            self.cpi.doubt();
-            self.balance = 0.0;
-            self.speeds.clear();
-            self.space = None;
-        }
-    }
-
-    /// Whether the last reading is the program's own: it misses about as much as before, or looks
-    /// for as much in the cache. Another may be the first of another phase, or a second in which
-    /// counts of two programs were mixed.
-    #[must_use]
-    pub fn is_itself(&self) -> bool {
-        self.unlike == 0 || self.last.is_some_and(|last| self.looks_the_same(&last))
-    }
-
-    /// Whether a program looks for as much in the cache as in its present phase.
-    fn looks_the_same(&self, reading: &Reading) -> bool {
-        reading.looks.is_some() && self.looks.is_some() && self.looks_differ(reading) < STEADY
-    }
-
-    /// The same as a logarithm of the ratio, 0 or more; 0 where that is not counted.
-    fn looks_differ(&self, reading: &Reading) -> f64 {
-        let both = reading.looks.zip(self.looks);
-        both.map_or(0.0, |(now, before)| ln(now.max(1e-9) / before.max(1e-9)).abs())
-    }
-
     /// Whether it would hardly wait at the misses of a reading or of late, whichever are more, each
     /// as long as those of the reading.
-    fn hardly_waits_in(&self, reading: &Reading) -> bool {
+    pub(super) fn hardly_waits_in(&self, reading: &Reading) -> bool {
         let each = reading.exposure / reading.misses.max(1e-12);
         let waits = reading.misses.max(self.misses) * each * self.cpi.wait;
         waits / reading.cycles.max(1e-9) < HARDLY_WAITS

@@ -152,3 +152,21 @@ fn a_phase_in_which_it_looks_for_more_is_its_own() {
     assert_eq!(turned((0.021, 0.005), (0.021, 0.018)), (true, false));
     assert_eq!(turned((0.021, 0.018), (0.021, 0.018)), (false, false));
 }
+
+/// The second in which that chase began to go through its pages, and the one before: 29 looks and
+/// 26 misses a thousand instructions, then 171 and 162. What it misses more at as many looks is no
+/// doubt.
+#[test]
+fn the_first_reading_of_another_phase_is_in_doubt() {
+    let mut program = program();
+    let each = |looks: f64, misses: f64| Reading { looks: Some(looks), ..reading(misses, 0.0) };
+    let readings = [(0.021, 0.019), (0.021, 0.019), (0.029, 0.026), (0.171, 0.162), (0.179, 0.164)];
+    let doubts = readings.map(|(looks, misses)| {
+        program.read(each(looks, misses), 1.0);
+        program.may_turn()
+    });
+    assert_eq!(doubts, [false, false, false, true, false]);
+    assert!(program.turned);
+    program.read(each(0.18, 0.01), 6.0);
+    assert!(!program.may_turn());
+}

@@ -6,6 +6,7 @@
 use super::balance::Crowds;
 use super::config::Config;
 use super::gather::{gathers, spreads};
+use super::home::homeward;
 use super::likes;
 use super::memory::Memory;
 use super::predict::{Predictor, Predictors, solutions};
@@ -73,6 +74,7 @@ pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: 
         let steps = candidates(scene, memory, &at, &open, &free);
         let mut ways = spreads(scene, memory, &at, &free, &decision.open(scene, &all));
         ways.extend(gathers(scene, memory, &at, &free, &decision.open(scene, &units)));
+        ways.extend(homeward(scene, memory, &at, &decision.open(scene, &units)));
         let round = Round { passed: &passed, taken: &decision.steps, value, margin, most, config };
         let (single, refused) = best(&steps, &at, &round, &mut rough, &mut predictor);
         let (together, torn) = best_together(ways, &at, &round, &mut rough, &mut predictor);

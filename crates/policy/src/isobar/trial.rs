@@ -268,6 +268,14 @@ impl Trial {
         !self.touched.iter().any(runs)
     }
 
+    /// Whether a witness may have begun something else in the last epoch: see
+    /// [`Program::may_turn`].
+    #[must_use]
+    pub fn is_in_doubt(&self, programs: &Programs) -> bool {
+        let may_turn = |one: &Witness| programs.list.iter().any(|program| program.pid == one.pid && program.may_turn());
+        self.witnesses.iter().any(may_turn)
+    }
+
     /// The speed of a witness now, where it still is one.
     fn after(&self, witness: &Witness, program: &Program, window: usize) -> Option<(f64, f64)> {
         if program.phase <= witness.phase {

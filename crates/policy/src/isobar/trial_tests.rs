@@ -69,6 +69,21 @@ fn a_program_whose_cache_was_changed_is_judged_though_it_looks_like_another() {
     assert_eq!(judged(&[Pid(1), Pid(2)], 13.0, true), (false, false));
 }
 
+/// Program 2, a witness, looked for ten times as much in the cache in the last epoch.
+#[test]
+fn a_trial_is_in_doubt_while_a_witness_may_do_something_else() {
+    let touched = vec![Touched { pid: Pid(1), carried: Vec::new(), pages: None }];
+    let mut programs = running(&[(1, 1e8), (2, 1e8)]);
+    let trial = Trial::new(1, touched, &programs, &[1.2, 1.0], 3, 0.0);
+    assert!(!trial.is_in_doubt(&programs));
+    let reading =
+        |looks: f64| Reading { cycles: 9.0, misses: looks, exposure: 9.0, looks: Some(looks), ..Reading::default() };
+    programs.list[1].looks = Some(0.02);
+    programs.list[1].misses = 0.02;
+    programs.list[1].read(reading(0.2), 1.0);
+    assert!(trial.is_in_doubt(&programs));
+}
+
 /// Three programs are three times as fast (3.3 in logarithms), one loses 26 %: it stays. For a
 /// third of the gain it does not, nor where the gain is little surer than chance.
 #[test]

@@ -1,0 +1,120 @@
+//! All programs whose threads are away from their pages to the node that has these, at once: by
+//! exchange among them, to idle cores, or for those that wait least. That is the placement of
+//! N-MASS and maximum-local (Majo and Gross, ISMM 2011 and CGO 2011) as one change among others.
+//! One by one it is often no gain: who comes first finds the others still there, and the threads of
+//! a job that wait for each other are as fast as the last of them.
+
+use super::memory::Memory;
+use super::scene::{Arrangement, Scene};
+use super::step::Step;
+use std::ops::Range;
+
+/// The part of a program's pages from which on a node is its home.
+const HOME: f64 = 0.75;
+/// The most changes of which it is made.
+const MOST: usize = 32;
+/// Units, of those that wait most, that are looked at.
+const LOOKED_AT: usize = 64;
+
+/// The changes that bring programs home, one after another; none where there are fewer than two,
+/// which are looked at as single changes. `open`: units that no change moves yet, those that wait
+/// most first.
+#[must_use]
+pub fn homeward(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize]) -> Option<Vec<Step>> {
+    let fresh = scene.fresh(memory);
+    let node = |domain: usize| memory.places[domain].node;
+    let home = |unit: usize| home(scene, at, scene.units[unit].program);
+    let is_away = |unit: usize| home(unit).is_some_and(|home| home != node(at.domains[unit]));
+    let moves = |unit: &usize| {
+        let one = &scene.traits[scene.units[*unit].program];
+        one.movable && !one.follows && !fresh[memory.places[at.domains[*unit]].llc]
+    };
+    let open: Vec<usize> = open.iter().copied().filter(moves).take(LOOKED_AT).collect();
+    let (mut steps, mut now): (Vec<Step>, Arrangement) = (Vec::new(), at.clone());
+    for &unit in open.iter().filter(|unit| is_away(**unit)) {
+        let moved = |other: usize| steps.iter().any(|step| step.units().any(|one| one == other));
+        if moved(unit) || steps.len() == MOST {
+            continue;
+        }
+        let still: Vec<usize> = open.iter().copied().filter(|other| !moved(*other)).collect();
+        let Some(step) = seat(scene, memory, &now, unit, &still, &fresh) else { continue };
+        step.apply(scene, memory, &mut now);
+        steps.push(step);
+    }
+    (steps.len() > 1).then_some(steps)
+}
+
+/// Where a unit that is away finds a place on the node of its pages: that of another that is away
+/// and belongs where it is, else cores that no one uses, else that of one that waits less; beside
+/// threads of its own program where it can.
+fn seat(scene: &Scene, memory: &Memory, at: &Arrangement, unit: usize, open: &[usize], fresh: &[bool]) -> Option<Step> {
+    let node = |domain: usize| memory.places[domain].node;
+    let home = |unit: usize| home(scene, at, scene.units[unit].program);
+    let waits = |unit: usize| scene.traits[scene.units[unit].program].waits();
+    let (here, to) = (node(at.domains[unit]), home(unit)?);
+    let own = own(scene, unit);
+    let mates = |domain: usize| own.clone().filter(|other| at.domains[*other] == domain).count();
+    let fits = |other: &usize| node(at.domains[*other]) == to && scene.count(*other) == scene.count(unit);
+    let mut others = open.iter().copied().filter(fits);
+    let returns = others.clone().filter(|other| home(*other) == Some(here));
+    let step = |to, partner| Step { unit, to, partner, pages: None, partner_pages: None };
+    if let Some(other) = returns.max_by_key(|other| mates(at.domains[*other])) {
+        return Some(step(at.domains[other], Some(other)));
+    }
+    let idle = (0..memory.places.len())
+        .filter(|domain| node(*domain) == to && !fresh[memory.places[*domain].llc])
+        .filter(|domain| at.idle_cores[*domain] >= scene.count(unit));
+    if let Some(domain) = idle.max_by_key(|domain| mates(*domain)) {
+        return Some(step(domain, None));
+    }
+    let is_patient = |other: &usize| home(*other).is_none_or(|home| home == to) && waits(*other) < waits(unit) / 2.0;
+    others.rfind(is_patient).map(|other| step(at.domains[other], Some(other)))
+}
+
+/// The units of the program of one: they are ascending by program.
+fn own(scene: &Scene, unit: usize) -> Range<usize> {
+    let program = scene.units[unit].program;
+    let first = scene.units.partition_point(|other| other.program < program);
+    first..scene.units.partition_point(|other| other.program <= program)
+}
+
+/// The node that has most of a program's pages.
+fn home(scene: &Scene, at: &Arrangement, program: usize) -> Option<usize> {
+    let known = scene.traits[program].pages > 0.0;
+    at.weights[program].iter().position(|part| known && *part >= HOME)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isobar::idle::Idle;
+    use crate::isobar::stage::stage;
+    use crate::test_kit::{observation, process, thread, with_pages};
+
+    /// Two nodes of three cores. A job of two threads has its pages on the first and a thread on
+    /// either; two programs have theirs on the second and run on the first; one is at home. The
+    /// job's thread comes in exchange for one of the two; the other goes to the core that is idle.
+    #[test]
+    fn a_job_and_those_in_its_place_change_places() {
+        let cpus: [&[u32]; 4] = [&[0, 3], &[1], &[2], &[4]];
+        let pid = |at: usize| u32::try_from(10 * (at + 1)).unwrap();
+        let one = |(at, cpus): (usize, &&[u32])| {
+            process(pid(at), cpus.iter().zip(pid(at)..).map(|(cpu, tid)| thread(tid, *cpu, 20.0)).collect())
+        };
+        let mut seen = observation("node:2 core:3", cpus.iter().enumerate().map(one).collect());
+        [[500, 0], [0, 500], [0, 500], [0, 500]]
+            .iter()
+            .zip(0..)
+            .for_each(|(pages, at)| with_pages(&mut seen, pid(at), pages));
+        let (scene, memory, _) = stage(&seen, 4, &Idle::default());
+        let mut at = scene.base.clone();
+        at.idle_cores = vec![0, 1];
+        let units: Vec<usize> = (0..scene.units.len()).collect();
+        let steps = homeward(&scene, &memory, &at, &units).unwrap();
+        let of = |unit: usize| scene.units[unit].program;
+        let said: Vec<_> = steps.iter().map(|step| (of(step.unit), step.to, step.partner.map(of))).collect();
+        assert_eq!(said, [(0, 0, Some(2)), (1, 1, None)]);
+        at.idle_cores = vec![0, 0];
+        assert!(homeward(&scene, &memory, &at, &units).is_none(), "one change is no matter of all");
+    }
+}

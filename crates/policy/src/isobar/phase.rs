@@ -1,0 +1,68 @@
+//! Phases: when a program does something else.
+
+use super::math::ln;
+use super::program::{FEW, Program};
+use super::reading::Reading;
+
+/// Logarithm of the ratio of miss rates from which on a program does something else: two thirds
+/// more or less. What neighbours do to a cache is rarely as much.
+const OTHER_PHASE: f64 = 0.5;
+/// Readings in a row that make it so.
+const IN_A_ROW: u32 = 2;
+/// Logarithm of the ratio up to which it looks for as much in the cache as before.
+const STEADY: f64 = 0.1;
+/// Readings in a row that make another phase of a program that looks for as much as before.
+const IN_A_ROW_OF_THE_SAME: u32 = 4;
+
+impl Program {
+    /// Two thirds more or fewer misses, twice in a row: another phase, unless it hardly waits for
+    /// either. What the kernel moves to a cold cache misses for a moment, and is the same program.
+    /// So is what looks for as much in the cache as before: what neighbours do to it may change in
+    /// a moment, and back. Only if that lasts for four readings is it the program's.
+    pub(super) fn watch_phase(&mut self, reading: &Reading, now: f64) {
+        let misses = reading.misses;
+        let few = misses.max(self.misses) < FEW || self.hardly_waits_in(reading);
+        let ratio = ln(misses.max(1e-9) / self.misses.max(1e-9));
+        let before = if self.more == (ratio > 0.0) { self.unlike } else { 0 };
+        self.more = ratio > 0.0;
+        self.unlike = if few || ratio.abs() < OTHER_PHASE { 0 } else { before + 1 };
+        if self.unlike >= if self.looks_the_same(reading) { IN_A_ROW_OF_THE_SAME } else { IN_A_ROW } {
+            self.unlike = 0;
+            self.turned = self.looks_differ(reading) >= OTHER_PHASE;
+            self.changes += 1;
+            self.phase = now;
+            self.misses = misses;
+            self.looks = reading.looks;
+            self.cpi.doubt();
+            self.balance = 0.0;
+            self.speeds.clear();
+            self.space = None;
+        }
+    }
+
+    /// Whether the last reading is the program's own: it misses about as much as before, or looks
+    /// for as much in the cache. Another may be the first of another phase, or a second in which
+    /// counts of two programs were mixed.
+    #[must_use]
+    pub fn is_itself(&self) -> bool {
+        self.unlike == 0 || self.last.is_some_and(|last| self.looks_the_same(&last))
+    }
+
+    /// Whether the last reading may be the first of another phase, in which it looks for more or
+    /// less in the cache: the next one says. What is compared now may be two different things.
+    #[must_use]
+    pub fn may_turn(&self) -> bool {
+        self.unlike > 0 && self.last.is_some_and(|last| self.looks_differ(&last) >= OTHER_PHASE)
+    }
+
+    /// Whether a program looks for as much in the cache as in its present phase.
+    fn looks_the_same(&self, reading: &Reading) -> bool {
+        reading.looks.is_some() && self.looks.is_some() && self.looks_differ(reading) < STEADY
+    }
+
+    /// The same as a logarithm of the ratio, 0 or more; 0 where that is not counted.
+    fn looks_differ(&self, reading: &Reading) -> f64 {
+        let both = reading.looks.zip(self.looks);
+        both.map_or(0.0, |(now, before)| ln(now.max(1e-9) / before.max(1e-9)).abs())
+    }
+}
