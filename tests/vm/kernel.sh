@@ -19,7 +19,11 @@ fetch_kernel() {
 
 # Under the lock. DIR/vmlinux comes last: where it is, all is there.
 fetch_kernel_alone() {
-    local dir=$1 name
+    local dir=$1 name zstd
+    # Fetched before it was unpacked here.
+    if [ -s "$dir/vmlinuz" ] && zstd=$(command -v zstd) && unpack_kernel "$dir/vmlinuz" "$zstd" > "$dir/vmlinux.part"; then
+        mv "$dir/vmlinux.part" "$dir/vmlinux" && return 0
+    fi
     debian_lists "$dir/lists" amd64 bookworm bookworm-backports || return 1
     name=$(debian_newest '^linux-image-6\.12\.[0-9]+\+deb12-cloud-amd64$')
     [ -n "$name" ] || { why="the backports offer no 6.12 cloud kernel any more"; return 1; }
