@@ -1,18 +1,22 @@
 # Fetches the guest's kernel: Debian's cloud image of 6.12 from the backports. Sourced by run.sh,
 # after scripts/debian.sh. `fetch_kernel DIR` leaves DIR/vmlinux, DIR/vmlinuz and DIR/name; it is
-# fetched once and then taken from there.
+# fetched once and then taken from there. `guest_kernel DIR` prints which of the two to boot.
+
+# A folder that an earlier version filled may have the packed one alone, which boots too.
+guest_kernel() { if [ -s "$1/vmlinux" ]; then echo "$1/vmlinux"; else echo "$1/vmlinuz"; fi; }
+is_complete() { [ -s "$1/vmlinux" ] || { [ -s "$1/vmlinuz" ] && ! { command -v zstd >/dev/null && [ -w "$1" ]; }; }; }
 
 fetch_kernel() {
     local dir=$1 lock failed=0
     # A complete cache may be read-only.
-    [ -s "$dir/vmlinux" ] && return 0
+    is_complete "$dir" && return 0
     # Two at a time would trample on each other. The file DIR/lock belongs to numasim/lab/fetch.sh,
     # which holds it while it calls this.
     { mkdir -p "$dir" && exec {lock}> "$dir/kernel.lock"; } ||
         { why="$dir cannot be written: make it writable or name another folder"; return 1; }
     flock "$lock"
     # Another run may have fetched it meanwhile.
-    [ -s "$dir/vmlinux" ] || fetch_kernel_alone "$dir" || failed=1
+    is_complete "$dir" || fetch_kernel_alone "$dir" || failed=1
     exec {lock}>&-
     return $failed
 }
@@ -20,7 +24,7 @@ fetch_kernel() {
 # Under the lock. DIR/vmlinux comes last: where it is, all is there.
 fetch_kernel_alone() {
     local dir=$1 name zstd
-    # Fetched before it was unpacked here.
+    # An earlier version left it packed.
     if [ -s "$dir/vmlinuz" ] && zstd=$(command -v zstd) && unpack_kernel "$dir/vmlinuz" "$zstd" > "$dir/vmlinux.part"; then
         mv "$dir/vmlinux.part" "$dir/vmlinux" && return 0
     fi
@@ -31,7 +35,8 @@ fetch_kernel_alone() {
     debian_unpack "$dir/unpacked" "$name" zstd || return 1
     { echo "$name" > "$dir/name" && mv "$dir"/unpacked/boot/vmlinuz-* "$dir/vmlinuz"; } ||
         { why="$name has no kernel in it, or $dir cannot be written"; return 1; }
-    unpack_kernel "$dir/vmlinuz" "$dir/unpacked/usr/bin/zstd" > "$dir/vmlinux.part" && mv "$dir/vmlinux.part" "$dir/vmlinux" ||
+    zstd=$(command -v zstd) || zstd=$dir/unpacked/usr/bin/zstd
+    unpack_kernel "$dir/vmlinuz" "$zstd" > "$dir/vmlinux.part" && mv "$dir/vmlinux.part" "$dir/vmlinux" ||
         { why="the kernel of $name cannot be unpacked"; return 1; }
     rm -rf "$dir/unpacked" "$dir/lists"
 }

@@ -82,9 +82,9 @@ boot() {
 }
 
 install_emulator qemu-x86_64=qemu-user
-kernel=${ISOBAR_VM_KERNEL:-$cache/vmlinux}
 why=
 [ -n "${ISOBAR_VM_KERNEL:-}" ] || fetch_kernel "$cache" || skip "no kernel for the guest: $why"
+kernel=${ISOBAR_VM_KERNEL:-$(guest_kernel "$cache")}
 mkdir -p "$work"
 build
 pack_initramfs "$(command -v busybox)" strip

@@ -156,7 +156,9 @@ pub fn kernel() -> Result<PathBuf, LabError> {
     }
     let folder = named("ISOBAR_VM_CACHE").unwrap_or_else(|| user_cache().join("isobar-vm"));
     fetch("kernel", &folder).map_err(|why| LabError::missing("the guest's kernel", why))?;
-    Ok(folder.join("vmlinux"))
+    // A folder that an earlier version filled may have the packed one alone, which boots too.
+    let unpacked = folder.join("vmlinux");
+    Ok(if unpacked.is_file() { unpacked } else { folder.join("vmlinuz") })
 }
 
 /// The folder that numactl and numad are unpacked in, fetched once.

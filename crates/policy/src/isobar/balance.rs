@@ -2,8 +2,8 @@
 //! before cache, and knows nothing of memory. One that is sent where more threads run than it
 //! leaves behind opens a seat that the kernel gives to whatever starts next: that is an exchange
 //! with a program that no one chose. So a program goes alone only where the kernel might have
-//! put it as well; beyond that, it changes places. Threads of a torn program that come together,
-//! and programs that all go to their memory at once, go to any idle core.
+//! put it as well; beyond that, it changes places. Threads of a program that is torn over several
+//! caches go to any idle core: it loses more by that than it could by what starts in their place.
 
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};

@@ -98,8 +98,7 @@ fn gather(
     others.sort_by(|a, b| order(b).0.cmp(&order(a).0).then(order(b).1.total_cmp(&order(a).1)));
     let (mut steps, mut now) = (Vec::new(), at.clone());
     for unit in unmoved.iter().copied().filter(|unit| at.domains[*unit] != to) {
-        // Also where the kernel would start no program (see [`super::balance`]): a torn program
-        // loses more than it could by what starts in the place that it leaves.
+        // Also where the kernel would start no program: see [`super::balance`].
         let alone = now.idle_cores[to] > 0;
         let partner = if alone { None } else { Some(others.pop()?) };
         let step = Step { unit, to, partner, pages: None, partner_pages: None };

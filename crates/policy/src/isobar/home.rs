@@ -1,9 +1,10 @@
-//! All programs whose threads are away from their pages to the node that has these, at once: by
-//! exchange among them, to idle cores, or for those that wait least. That is the placement of
-//! N-MASS and maximum-local (Majo and Gross, ISMM 2011 and CGO 2011) as one change among others.
-//! One by one it is often no gain: who comes first finds the others still there, and the threads of
-//! a job that wait for each other are as fast as the last of them.
+//! Programs whose threads are away from their pages go to the node that has these, many at once:
+//! in exchange for each other, to idle cores, or in exchange for one that waits less. That is the
+//! placement of N-MASS and maximum-local (Majo and Gross, ISMM 2011 and CGO 2011) as one change
+//! among others. One by one it is often no gain: who comes first finds the others still there, and
+//! the threads of a job that wait for each other are as fast as the last of them.
 
+use super::balance::Crowds;
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
 use super::step::Step;
@@ -13,61 +14,65 @@ use std::ops::Range;
 const HOME: f64 = 0.75;
 /// The most changes of which it is made.
 const MOST: usize = 32;
-/// Units, of those that wait most, that are looked at.
+/// Units that are away, of those that wait most, that are looked at.
 const LOOKED_AT: usize = 64;
 
-/// The changes that bring programs home, one after another; none where there are fewer than two,
-/// which are looked at as single changes. `open`: units that no change moves yet, those that wait
+/// The changes that bring programs home, one after another; none where that would be a single one,
+/// which is looked at among the others. `open`: units that no change moves yet, those that wait
 /// most first.
 #[must_use]
 pub fn homeward(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize]) -> Option<Vec<Step>> {
     let fresh = scene.fresh(memory);
     let node = |domain: usize| memory.places[domain].node;
-    let home = |unit: usize| home(scene, at, scene.units[unit].program);
-    let is_away = |unit: usize| home(unit).is_some_and(|home| home != node(at.domains[unit]));
+    let is_away = |unit: &usize| home(scene, at, *unit).is_some_and(|home| home != node(at.domains[*unit]));
     let moves = |unit: &usize| {
         let one = &scene.traits[scene.units[*unit].program];
         one.movable && !one.follows && !fresh[memory.places[at.domains[*unit]].llc]
     };
-    let open: Vec<usize> = open.iter().copied().filter(moves).take(LOOKED_AT).collect();
+    let mut still: Vec<usize> = open.iter().copied().filter(moves).collect();
+    let away: Vec<usize> = still.iter().copied().filter(is_away).take(LOOKED_AT).collect();
     let (mut steps, mut now): (Vec<Step>, Arrangement) = (Vec::new(), at.clone());
-    for &unit in open.iter().filter(|unit| is_away(**unit)) {
-        let moved = |other: usize| steps.iter().any(|step| step.units().any(|one| one == other));
-        if moved(unit) || steps.len() == MOST {
+    for unit in away {
+        if !still.contains(&unit) || steps.len() == MOST {
             continue;
         }
-        let still: Vec<usize> = open.iter().copied().filter(|other| !moved(*other)).collect();
         let Some(step) = seat(scene, memory, &now, unit, &still, &fresh) else { continue };
         step.apply(scene, memory, &mut now);
+        // Another thread may run on a core that one leaves: only those that were idle count.
+        now.idle_cores.iter_mut().zip(&at.idle_cores).for_each(|(now, before)| *now = (*now).min(*before));
+        still.retain(|other| step.units().all(|moved| moved != *other));
         steps.push(step);
     }
     (steps.len() > 1).then_some(steps)
 }
 
-/// Where a unit that is away finds a place on the node of its pages: that of another that is away
-/// and belongs where it is, else cores that no one uses, else that of one that waits less; beside
-/// threads of its own program where it can.
+/// Where a unit that is away finds a place on the node of its pages: in exchange for another whose
+/// pages are where it is, else on cores that no one uses, else in exchange for one that waits less;
+/// beside threads of its own program where it can. Whole programs go alone only where the kernel
+/// might have started them (see [`super::balance`]).
 fn seat(scene: &Scene, memory: &Memory, at: &Arrangement, unit: usize, open: &[usize], fresh: &[bool]) -> Option<Step> {
     let node = |domain: usize| memory.places[domain].node;
-    let home = |unit: usize| home(scene, at, scene.units[unit].program);
     let waits = |unit: usize| scene.traits[scene.units[unit].program].waits();
-    let (here, to) = (node(at.domains[unit]), home(unit)?);
+    let (here, to) = (node(at.domains[unit]), home(scene, at, unit)?);
     let own = own(scene, unit);
     let mates = |domain: usize| own.clone().filter(|other| at.domains[*other] == domain).count();
     let fits = |other: &usize| node(at.domains[*other]) == to && scene.count(*other) == scene.count(unit);
     let mut others = open.iter().copied().filter(fits);
-    let returns = others.clone().filter(|other| home(*other) == Some(here));
+    let returns = others.clone().filter(|other| home(scene, at, *other) == Some(here));
     let step = |to, partner| Step { unit, to, partner, pages: None, partner_pages: None };
     if let Some(other) = returns.max_by_key(|other| mates(at.domains[*other])) {
         return Some(step(at.domains[other], Some(other)));
     }
+    let crowds = Crowds::of(scene, memory, at);
     let idle = (0..memory.places.len())
         .filter(|domain| node(*domain) == to && !fresh[memory.places[*domain].llc])
-        .filter(|domain| at.idle_cores[*domain] >= scene.count(unit));
+        .filter(|domain| at.idle_cores[*domain] >= scene.count(unit))
+        .filter(|domain| scene.units[unit].thread.is_some() || crowds.might_start(unit, *domain));
     if let Some(domain) = idle.max_by_key(|domain| mates(*domain)) {
         return Some(step(domain, None));
     }
-    let is_patient = |other: &usize| home(*other).is_none_or(|home| home == to) && waits(*other) < waits(unit) / 2.0;
+    let is_patient =
+        |other: &usize| home(scene, at, *other).is_none_or(|home| home == to) && waits(*other) < waits(unit) / 2.0;
     others.rfind(is_patient).map(|other| step(at.domains[other], Some(other)))
 }
 
@@ -78,8 +83,9 @@ fn own(scene: &Scene, unit: usize) -> Range<usize> {
     first..scene.units.partition_point(|other| other.program <= program)
 }
 
-/// The node that has most of a program's pages.
-fn home(scene: &Scene, at: &Arrangement, program: usize) -> Option<usize> {
+/// The node that has most of the pages of a unit's program.
+fn home(scene: &Scene, at: &Arrangement, unit: usize) -> Option<usize> {
+    let program = scene.units[unit].program;
     let known = scene.traits[program].pages > 0.0;
     at.weights[program].iter().position(|part| known && *part >= HOME)
 }

@@ -164,11 +164,11 @@ impl Isobar {
     fn watch(&mut self, seen: &Observation, domains: &Domains, mut trial: Trial, plan: &mut Plan) {
         let Config { settle_epochs, window_epochs, max_loss_percent, .. } = self.config;
         trial.pass(seen, !self.goals.is_empty());
-        if trial.is_in_doubt(&self.programs) {
+        let readings = trial.readings(settle_epochs).min(window_epochs);
+        if readings > 0 && trial.waits_for_doubt(&self.programs) {
             self.mode = Mode::Trying(trial);
             return;
         }
-        let readings = trial.readings(settle_epochs).min(window_epochs);
         let verdict = match readings {
             0 => None,
             some => trial.judge(&self.programs, num::index(some)),

@@ -29,7 +29,7 @@ const AT_PRICES: usize = 2;
 /// Changes that are looked at at prices in an epoch, at most.
 const PRICED: usize = 4_000;
 /// The most changes made at once: more could not be told apart when they are judged. Those of
-/// programs that are alike count as one.
+/// programs that are alike, and those that are looked at together, count as one.
 const STEPS: usize = 16;
 /// The most of programs that are alike at once.
 const LIKES: usize = 64;
@@ -72,9 +72,10 @@ pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: 
         }
         let open = decision.open(scene, &whole);
         let steps = candidates(scene, memory, &at, &open, &free);
-        let mut ways = spreads(scene, memory, &at, &free, &decision.open(scene, &all));
+        let mut ways: Vec<Vec<Step>> =
+            homeward(scene, memory, &at, &decision.open(scene, &units)).into_iter().collect();
+        ways.extend(spreads(scene, memory, &at, &free, &decision.open(scene, &all)));
         ways.extend(gathers(scene, memory, &at, &free, &decision.open(scene, &units)));
-        ways.extend(homeward(scene, memory, &at, &decision.open(scene, &units)));
         let round = Round { passed: &passed, taken: &decision.steps, value, margin, most, config };
         let (single, refused) = best(&steps, &at, &round, &mut rough, &mut predictor);
         let (together, torn) = best_together(ways, &at, &round, &mut rough, &mut predictor);

@@ -30,6 +30,8 @@ const CLEARLY: f64 = 4.0;
 
 /// The part of the predicted gain that those who are left to judge by must have been promised.
 const PROMISED: f64 = 0.5;
+/// Epochs for which a verdict waits where a witness may have begun something else.
+const DOUBTED: u32 = 2;
 
 /// A program before a change.
 #[derive(Clone, Debug)]
@@ -98,6 +100,8 @@ pub struct Trial {
     since: f64,
     /// Epochs since everything has been in its place.
     quiet: u32,
+    /// Epochs for which its verdict waited.
+    doubted: u32,
     /// The trial that it grew from.
     earlier: Option<Box<Self>>,
 }
@@ -203,6 +207,7 @@ impl Trial {
             there: there(programs),
             since: now,
             quiet: 0,
+            doubted: 0,
             earlier: None,
         }
     }
@@ -268,12 +273,17 @@ impl Trial {
         !self.touched.iter().any(runs)
     }
 
-    /// Whether a witness may have begun something else in the last epoch: see
-    /// [`Program::may_turn`].
+    /// Whether it is better judged in the next epoch: a witness may have begun something else in the
+    /// last one (see [`Program::may_turn`]). It waits for two epochs at most.
     #[must_use]
-    pub fn is_in_doubt(&self, programs: &Programs) -> bool {
-        let may_turn = |one: &Witness| programs.list.iter().any(|program| program.pid == one.pid && program.may_turn());
-        self.witnesses.iter().any(may_turn)
+    pub fn waits_for_doubt(&mut self, programs: &Programs) -> bool {
+        let in_doubt = |one: &Witness| {
+            let its = programs.list.iter().find(|program| program.pid == one.pid);
+            its.is_some_and(|program| program.phase <= one.phase && program.may_turn())
+        };
+        let waits = self.doubted < DOUBTED && !self.is_moot(programs) && self.witnesses.iter().any(in_doubt);
+        self.doubted += u32::from(waits);
+        waits
     }
 
     /// The speed of a witness now, where it still is one.
