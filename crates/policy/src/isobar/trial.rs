@@ -273,8 +273,8 @@ impl Trial {
         !self.touched.iter().any(runs)
     }
 
-    /// Whether it is better judged in the next epoch: a witness may have begun something else in the
-    /// last one (see [`Program::may_turn`]). It waits for two epochs at most.
+    /// Whether it is better judged in the next epoch: a witness may have begun something else in
+    /// the last one (see [`Program::may_turn`]). It waits for two epochs at most.
     #[must_use]
     pub fn waits_for_doubt(&mut self, programs: &Programs) -> bool {
         let in_doubt = |one: &Witness| {
