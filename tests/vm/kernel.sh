@@ -25,9 +25,7 @@ fetch_kernel() {
 fetch_kernel_alone() {
     local dir=$1 name zstd
     # An earlier version left it packed.
-    if [ -s "$dir/vmlinuz" ] && zstd=$(command -v zstd) && unpack_kernel "$dir/vmlinuz" "$zstd" > "$dir/vmlinux.part"; then
-        mv "$dir/vmlinux.part" "$dir/vmlinux" && return 0
-    fi
+    if [ -s "$dir/vmlinuz" ] && zstd=$(command -v zstd); then unpack_kernel "$dir" "$zstd" && return 0; fi
     debian_lists "$dir/lists" amd64 bookworm bookworm-backports || return 1
     name=$(debian_newest '^linux-image-6\.12\.[0-9]+\+deb12-cloud-amd64$')
     [ -n "$name" ] || { why="the backports offer no 6.12 cloud kernel any more"; return 1; }
@@ -36,18 +34,19 @@ fetch_kernel_alone() {
     { echo "$name" > "$dir/name" && mv "$dir"/unpacked/boot/vmlinuz-* "$dir/vmlinuz"; } ||
         { why="$name has no kernel in it, or $dir cannot be written"; return 1; }
     zstd=$(command -v zstd) || zstd=$dir/unpacked/usr/bin/zstd
-    unpack_kernel "$dir/vmlinuz" "$zstd" > "$dir/vmlinux.part" && mv "$dir/vmlinux.part" "$dir/vmlinux" ||
-        { why="the kernel of $name cannot be unpacked"; return 1; }
+    unpack_kernel "$dir" "$zstd" || { why="the kernel of $name cannot be unpacked"; return 1; }
     rm -rf "$dir/unpacked" "$dir/lists"
 }
 
-# unpack_kernel BZIMAGE ZSTD: the ELF file in it, which a guest would unpack itself, for a second of
-# every boot under emulation. QEMU starts it by its PVH note. Where it lies: Documentation/arch/x86/
-# boot.rst (setup_sects, payload_offset, payload_length; its last four bytes are the size unpacked).
+# unpack_kernel DIR ZSTD: DIR/vmlinux, the ELF file in DIR/vmlinuz, which a guest would unpack
+# itself, for a second of every boot under emulation. QEMU starts it by its PVH note. Where it lies:
+# Documentation/arch/x86/boot.rst (setup_sects, payload_offset, payload_length; its last four bytes
+# are the size unpacked).
 unpack_kernel() {
-    local sectors offset length
-    sectors=$(od -An -t u1 -j $((0x1f1)) -N 1 "$1")
-    read -r offset length < <(od -An -t u4 -j $((0x248)) -N 8 "$1")
+    local packed=$1/vmlinuz sectors offset length
+    sectors=$(od -An -t u1 -j $((0x1f1)) -N 1 "$packed")
+    read -r offset length < <(od -An -t u4 -j $((0x248)) -N 8 "$packed")
     length=$((length - 4))
-    head -c $(((sectors + 1) * 512 + offset + length)) "$1" | tail -c $length | "$2" -dqc
+    head -c $(((sectors + 1) * 512 + offset + length)) "$packed" | tail -c $length | "$2" -dqc > "$1/vmlinux.part" &&
+        mv "$1/vmlinux.part" "$1/vmlinux"
 }

@@ -23,8 +23,8 @@ fn report(policy: &str, settings: &[(&str, &str)]) -> RunReport {
 }
 
 /// Twelve of sixteen threads reach it over links, and one controller serves all. With a quarter on
-/// each node from the start it takes 0.526 of the time. Where pages may not be moved, threads are
-/// once those beside them have ended: four go to the cores beside the memory that are idle then.
+/// each node from the start it takes 0.526 of the time. Where pages may not be moved, threads go to
+/// the memory instead: the four beside it end first, and four others take their cores.
 #[test]
 fn the_pages_of_a_program_on_four_nodes_are_spread_over_them() {
     let seconds = |report: &RunReport| report.apps[0].mean_seconds.unwrap();

@@ -30,8 +30,8 @@ pub fn gathers(scene: &Scene, memory: &Memory, at: &Arrangement, free: &[f64], o
     let known = |domain: usize| !fresh[memory.places[domain].llc];
     let mut found = Vec::new();
     for program in programs.into_iter().take(PROGRAMS) {
-        let own: Vec<usize> = (0..scene.units.len()).filter(|unit| scene.units[*unit].program == program).collect();
-        let (unmoved, moved): (Vec<usize>, Vec<usize>) = own.iter().partition(|unit| open.contains(unit));
+        let own = scene.units_of(program);
+        let (unmoved, moved): (Vec<usize>, Vec<usize>) = own.clone().partition(|unit| open.contains(unit));
         // Where threads of it have just made room for another program, the others follow them.
         if own.len() == scene.traits[program].threads && unmoved.iter().all(|unit| known(at.domains[*unit])) {
             let here = |to: &usize| moved.iter().all(|unit| at.domains[*unit] == *to);

@@ -8,7 +8,6 @@ use super::balance::Crowds;
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
 use super::step::Step;
-use std::ops::Range;
 
 /// The part of a program's pages from which on a node is its home.
 const HOME: f64 = 0.75;
@@ -54,7 +53,7 @@ fn seat(scene: &Scene, memory: &Memory, at: &Arrangement, unit: usize, open: &[u
     let node = |domain: usize| memory.places[domain].node;
     let waits = |unit: usize| scene.traits[scene.units[unit].program].waits();
     let (here, to) = (node(at.domains[unit]), home(scene, at, unit)?);
-    let own = own(scene, unit);
+    let own = scene.units_of(scene.units[unit].program);
     let mates = |domain: usize| own.clone().filter(|other| at.domains[*other] == domain).count();
     let fits = |other: &usize| node(at.domains[*other]) == to && scene.count(*other) == scene.count(unit);
     let mut others = open.iter().copied().filter(fits);
@@ -74,13 +73,6 @@ fn seat(scene: &Scene, memory: &Memory, at: &Arrangement, unit: usize, open: &[u
     let is_patient =
         |other: &usize| home(scene, at, *other).is_none_or(|home| home == to) && waits(*other) < waits(unit) / 2.0;
     others.rfind(is_patient).map(|other| step(at.domains[other], Some(other)))
-}
-
-/// The units of the program of one: they are ascending by program.
-fn own(scene: &Scene, unit: usize) -> Range<usize> {
-    let program = scene.units[unit].program;
-    let first = scene.units.partition_point(|other| other.program < program);
-    first..scene.units.partition_point(|other| other.program <= program)
 }
 
 /// The node that has most of the pages of a unit's program.

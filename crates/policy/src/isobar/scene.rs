@@ -15,6 +15,7 @@ use super::targets::{self, FORETOLD, is_borne};
 use super::traits::{PAGE, Traits, describe};
 use crate::kit::domains::Domains;
 use isobar_model::{Observation, Pid, Process, Tid, num};
+use std::ops::Range;
 
 /// Pages that are copied in a second at most (about 600 MB/s, as Goglin and Furmento measured for
 /// `move_pages`, IPDPS workshops 2009).
@@ -197,6 +198,12 @@ impl Scene {
         let units = self.units.iter().zip(&at.domains).filter(|(unit, _)| runs(unit.program));
         units.for_each(|(unit, domain)| busy[*domain] += unit.share);
         memory.cores.iter().zip(busy).map(|(cores, busy)| cores.crowding(busy, self.added)).collect()
+    }
+
+    /// The units of a program.
+    pub fn units_of(&self, program: usize) -> Range<usize> {
+        let before = |all: usize| self.units.partition_point(|unit| unit.program < all);
+        before(program)..before(program + 1)
     }
 
     /// How many threads a unit is.

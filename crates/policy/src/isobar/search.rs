@@ -72,10 +72,10 @@ pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: 
         }
         let open = decision.open(scene, &whole);
         let steps = candidates(scene, memory, &at, &open, &free);
-        let mut ways: Vec<Vec<Step>> =
-            homeward(scene, memory, &at, &decision.open(scene, &units)).into_iter().collect();
+        let still = decision.open(scene, &units);
+        let mut ways: Vec<Vec<Step>> = homeward(scene, memory, &at, &still).into_iter().collect();
         ways.extend(spreads(scene, memory, &at, &free, &decision.open(scene, &all)));
-        ways.extend(gathers(scene, memory, &at, &free, &decision.open(scene, &units)));
+        ways.extend(gathers(scene, memory, &at, &free, &still));
         let round = Round { passed: &passed, taken: &decision.steps, value, margin, most, config };
         let (single, refused) = best(&steps, &at, &round, &mut rough, &mut predictor);
         let (together, torn) = best_together(ways, &at, &round, &mut rough, &mut predictor);

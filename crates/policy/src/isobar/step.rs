@@ -118,10 +118,7 @@ pub fn away(scene: &Scene, arrangement: &Arrangement, program: usize, node: usiz
 /// The parts of a program's pages on each node when they are spread in an arrangement.
 fn spread(scene: &Scene, memory: &Memory, at: &Arrangement, program: usize) -> Vec<f64> {
     let mut weights = vec![0.0; memory.nodes.len()];
-    // Units are ascending by program.
-    let first = scene.units.partition_point(|unit| unit.program < program);
-    let own = scene.units[first..].iter().zip(&at.domains[first..]).take_while(|(unit, _)| unit.program == program);
-    for (_, domain) in own {
+    for domain in &at.domains[scene.units_of(program)] {
         let node = memory.places[*domain].node;
         weights[node] = memory.machine.resources()[node].capacity;
     }
