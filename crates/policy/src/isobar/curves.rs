@@ -108,7 +108,9 @@ impl Seen {
     pub fn curve(&self, most: f64, now: (f64, f64), looks: Option<f64>, beyond: Beyond) -> (MissCurve, f64) {
         let step = most / f64::from(POINTS);
         let points = self.falling();
-        let factor = along(&points, ln(now.0), beyond).map_or(1.0, |known| now.1 / exp(known));
+        // Where looks are counted, misses are parts of them.
+        let whole = if looks.is_some() { 0.0 } else { f64::INFINITY };
+        let factor = along(&points, ln(now.0), beyond).map_or(1.0, |known| now.1 / exp(known.min(whole)));
         let ceiling = looks.map_or(f64::INFINITY, |looks| looks.max(now.1) / factor);
         // The greatest space of which it is known what is found there.
         let last = points.last().map_or(now, |last| (exp(last.space), exp(last.misses) * factor));
@@ -231,6 +233,19 @@ mod tests {
         assert!((with(&[(4.0, 0.03), (16.0, 0.003)], true) / 0.003 - 1.0).abs() < 0.02);
         // In 8 MiB it found two, so that it finds four in 16, not as many as by what it finds now.
         assert!((with(&[(4.0, 0.03), (8.0, 0.029)], true) / 0.027 - 1.0).abs() < 0.02);
+    }
+
+    /// In 160 KiB it found a hundredth of 210 looks, and in the 130 that it has now as much. With
+    /// 160 it finds no more again, though by its elasticity it would miss a twentieth less.
+    #[test]
+    fn with_less_space_it_never_found_less_than_nothing() {
+        const KIB: f64 = 1024.0;
+        let mut seen = Seen::default();
+        (0..5).for_each(|_| seen.read(160.0 * KIB, 0.99));
+        let now = (130.0 * KIB, 0.99 * 0.21);
+        let (curve, factor) = seen.curve(512.0 * KIB, now, Some(0.21), Beyond::both(0.25).in_proportion(true));
+        let found = |kib: f64| 1.0 - curve.misses(kib * KIB) * factor / 0.21;
+        assert!((found(160.0) - 0.02).abs() < 2e-3 && (found(512.0) - 0.064).abs() < 2e-3, "{}", found(512.0));
     }
 
     /// 120 KiB of a working set of 320 miss all the time, 400 KiB hardly ever: one curve. The same

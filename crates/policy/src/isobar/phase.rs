@@ -37,6 +37,7 @@ impl Program {
             self.balance = 0.0;
             self.speeds.clear();
             self.space = None;
+            self.first = None;
         }
     }
 

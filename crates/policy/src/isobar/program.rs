@@ -93,18 +93,24 @@ pub struct Program {
     expected: Option<f64>,
     /// Whether others of its name and size, first read with it, missed as much.
     pub alike: bool,
-    /// What it looked for in the cache an instruction when it last did what it does.
+    /// What it looks for in the cache an instruction, the running mean as that of misses.
     pub(super) looks: Option<f64>,
     /// Readings in a row with many more misses, or with far fewer.
     pub(super) unlike: u32,
     /// Whether they were more.
     pub(super) more: bool,
+    /// Whether it took as many cycles and misses for an instruction in its last reading as in the one
+    /// before.
+    is_steady: bool,
     /// Whether its present phase is its own doing beyond doubt: it looks for two thirds more in the
     /// cache than before, or for less, which no neighbour and no cache changes.
     pub turned: bool,
     /// Changes of phase so far.
     pub(super) changes: u32,
     pub(super) space: Option<(f64, f64)>,
+    /// Bytes of cache and misses of its first reading, until the second one says that it still does
+    /// the same.
+    pub(super) first: Option<(f64, f64)>,
 }
 
 impl Program {
@@ -137,10 +143,12 @@ impl Program {
             alike: false,
             looks: None,
             unlike: 0,
+            is_steady: false,
             turned: false,
             more: false,
             changes: 0,
             space: None,
+            first: None,
         }
     }
 
@@ -160,8 +168,7 @@ impl Program {
     /// is counted.
     #[must_use]
     pub fn most(&self) -> Option<f64> {
-        let found = self.finds().filter(|_| self.is_itself())?;
-        Some((self.misses / (1.0 - found.min(FOUND))).min(self.looks?.max(self.misses)))
+        self.looks.map(|looks| looks.max(self.misses))
     }
 
     /// Lines an instruction, of different addresses, that it looks for within the time that a line
@@ -204,14 +211,19 @@ impl Program {
         if self.last.is_none() {
             self.misses = reading.misses;
         }
+        let agree = |before: f64, now: f64| ln(now / before.max(1e-12)).abs() < AGREE;
+        self.is_steady = self.last.is_some_and(|last| {
+            agree(last.cycles, reading.cycles) && agree(last.misses.max(FEW), reading.misses.max(FEW))
+        });
         self.watch_phase(&reading, now);
         if !reading.disturbed {
             self.cpi.read(reading.cycles - self.delayed(&reading), reading.exposure, reading.crowding);
         }
         // One unlike reading may be the first of another phase: it belongs to neither.
         if self.unlike == 0 {
-            self.looks = reading.looks;
-            self.misses += TAKEN * (reading.misses - self.misses);
+            let mean = |before: f64, now: f64| before + TAKEN * (now - before);
+            self.looks = reading.looks.map(|now| self.looks.map_or(now, |before| mean(before, now)));
+            self.misses = mean(self.misses, reading.misses);
         }
         self.lines += reading.lines.map_or(0.0, |lines| TAKEN * (lines.clamp(1.0, 8.0) - self.lines));
         if self.speeds.len() == KEPT {
@@ -290,18 +302,27 @@ impl Program {
 
     /// Mean of the last speeds, and its standard error; `None` before there are enough: a window of
     /// readings, or two that agree of one that did nothing else before, or one of a program that
-    /// does what others of its name did, or do.
+    /// does what others of its name did, or do. Of two seconds of which it began in the first the
+    /// second counts.
     #[must_use]
     pub fn pace(&self, window: usize) -> Option<(f64, f64)> {
         if let Some(first) = self.speeds.len().checked_sub(window) {
             return Some(mean_and_error(&self.speeds[first..]));
         }
-        let enough = match self.speeds[..] {
-            [] => false,
-            [_] => self.alike || self.is_as_expected(),
-            [.., before, last] => self.changes == 0 && (last - before).abs() < AGREE,
+        let (enough, count) = match self.speeds[..] {
+            [] => (false, 0),
+            [_] => (self.alike || self.is_as_expected(), 1),
+            [.., before, last] if (last - before).abs() < AGREE => (self.changes == 0, self.speeds.len()),
+            [_, _] => (self.changes == 0 && self.is_steady, 1),
+            [..] => (false, 0),
         };
-        enough.then(|| mean_and_error(&self.speeds))
+        enough.then(|| mean_and_error(&self.speeds[self.speeds.len() - count..]))
+    }
+
+    /// Whether it was read fewer times than two windows since it began what it does.
+    #[must_use]
+    pub fn is_young(&self, window: usize) -> bool {
+        self.speeds.len() < (2 * window).min(KEPT)
     }
 
     fn is_as_expected(&self) -> bool {

@@ -31,6 +31,19 @@ fn two_unlike_readings_in_a_row_are_a_phase() {
     assert!(near(horizons[0], 4.11) && horizons[7] == 0.0 && near(horizons[8], 4.11), "{horizons:?}");
 }
 
+/// It began in the middle of the first second, so that it did half as much; the second tells its
+/// speed, unless it is another in that, too.
+#[test]
+fn what_began_within_a_second_is_known_by_the_next() {
+    let after = |misses: f64| {
+        let mut program = program();
+        program.read(Reading { speed: 5e8, ..reading(0.02, 0.0) }, 1.0);
+        program.read(reading(misses, 0.0), 2.0);
+        program.pace(3)
+    };
+    assert!(near(after(0.02).unwrap().0, ln(1e9)) && after(0.022).is_none());
+}
+
 /// A limit on its bandwidth adds 0.4 cycles an instruction: they are none of what it computes or
 /// waits, nor where the processor adds less than the model says.
 #[test]
@@ -45,6 +58,18 @@ fn what_a_limit_adds_is_not_the_programs_own() {
     assert!(near(after(0.4, 0.4).compute, free.compute) && near(after(0.4, 0.4).wait, free.wait));
     assert!(after(0.4, 0.0).compute > free.compute + 0.05, "a delay that is not known is its own");
     assert!(after(0.0, 5.0).compute > 0.0 && after(0.0, 5.0).wait > 0.0);
+}
+
+/// It finds a hundredth of what it looks for, in a second in which it looks for a tenth less as in
+/// those before: it could find no more than a hundredth of its misses again.
+#[test]
+fn what_it_finds_is_a_part_of_what_it_looks_for() {
+    let mut program = program();
+    for looks in [0.2, 0.2, 0.2, 0.18] {
+        program.read(Reading { looks: Some(looks), ..reading(0.99 * looks, 0.0) }, 1.0);
+        assert!((program.most().unwrap() * 0.99 / program.misses - 1.0).abs() < 1e-9);
+    }
+    assert!(near(program.misses, 0.99 * 0.194));
 }
 
 /// As a chase through memory was read that touched its pages first: 183 looks a thousand

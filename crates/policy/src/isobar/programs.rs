@@ -95,8 +95,15 @@ impl Programs {
         }
         program.hold(bytes);
         let last = program.last.filter(|last| last.misses > FEW && !last.disturbed);
-        if let (Some(last), Some(curve)) = (last, self.curves.of(&program.kind())) {
-            curve.read(bytes, last.missed());
+        let now = last.map(|last| (bytes, last.missed()));
+        // In its first reading it may have been filling its memory: the second one says.
+        if program.speeds.len() < 2 {
+            program.first = now;
+            return;
+        }
+        let readings = program.first.take().into_iter().chain(now);
+        if let Some(curve) = self.curves.of(&program.kind()) {
+            readings.for_each(|(bytes, missed)| curve.read(bytes, missed));
         }
     }
 
@@ -232,6 +239,27 @@ mod tests {
         assert_eq!(first, (1.6, 1.6), "nothing was seen beside another");
         let then: Vec<f64> = [true, false].repeat(20).into_iter().map(&mut see).collect();
         assert!(then[0] > 1.6 && (then[39] - 1.9).abs() < 0.02, "{then:?}");
+    }
+
+    /// A program that fills its memory finds a twelfth of what it looks for; then it looks for
+    /// twice as much and finds a hundredth. What it found first is no part of its curve.
+    #[test]
+    fn a_first_reading_counts_once_the_second_is_like_it() {
+        let curve = |readings: &[(u64, f64)]| {
+            let mut programs = Programs::default();
+            for (looks, missed) in readings {
+                let missed = Some(num::round(num::float(*looks) * missed));
+                let thread = Thread { llc_misses: missed, llc_references: Some(*looks), ..thread(1, 0, 0.0) };
+                let seen = observation("node:1 core:1", vec![process(1, vec![thread])]);
+                let domains = Domains::of(&seen.machine);
+                programs.read(&seen, &domains, &Memory::of(&seen, &domains).unwrap(), part::all);
+                programs.hold(0, 230_000.0);
+            }
+            programs.curves.get(&programs.list[0].kind()).cloned()
+        };
+        let (fills, chases) = ((100_000_000, 0.92), (200_000_000, 0.99));
+        assert!(curve(&[fills]).is_none() && curve(&[fills, fills]) != curve(&[chases, chases]));
+        assert_eq!(curve(&[fills, chases, chases, chases]), curve(&[chases, chases]));
     }
 
     /// Programs of a name that begin together: three of 20, 20.5 and 21 misses each are known by
