@@ -1,17 +1,14 @@
 //! A trial that grows. While a change is on trial nothing else is tried, so that each can be told
 //! apart; a small one, made first, would keep one that matters waiting. Where something else
-//! promises far more than what is on trial, it is made at once, and both are judged together.
+//! promises as much as what is on trial, it is made at once, and both are judged together.
 
 use super::isobar::{Isobar, Mode};
 use super::predict::Predictors;
 use crate::kit::domains::Domains;
 use isobar_model::{Observation, Plan};
 
-/// What another change must promise for each part of what the trial does.
-const FAR_MORE: f64 = 2.0;
-
 impl Isobar {
-    /// Lets the trial grow by what promises far more than it does, where there is such a change of
+    /// Lets the trial grow by what promises as much as it does, where there is such a change of
     /// other programs.
     pub(super) fn grow(&mut self, seen: &Observation, domains: &Domains, predictors: &Predictors<'_>, plan: &mut Plan) {
         let old = match std::mem::replace(&mut self.mode, Mode::Watching) {
@@ -22,7 +19,7 @@ impl Isobar {
             }
         };
         let (scene, memory) = (predictors.scene, predictors.memory);
-        let least = FAR_MORE * old.promised();
+        let least = old.promised();
         let touched = |unit: usize| old.touches(self.programs.list[scene.units[unit].program].pid);
         let (error, list) = (self.error, &self.programs.list);
         let decision = self.passed.search_beside(predictors, &self.config, error, list, touched);

@@ -4,7 +4,7 @@
 //! every epoch:
 //!     read every program, correct the machine                  programs, memory
 //!     a change is on trial: wait until it has settled; judge it; take it back where it harmed;
-//!         let it grow by what promises far more                grow
+//!         let it grow by what promises as much                 grow
 //!     else: look for changes that pay, and try them             search
 //!     ask for the pages that still have to move                 pages
 //! ```

@@ -58,6 +58,34 @@ fn young_programs_are_watched_then_memory_is_spread_with_a_prediction() {
     assert!(plans[first].actions.iter().any(|action| matches!(action, Action::MigratePages { .. })));
 }
 
+/// Two programs that each run on the other's node. What the first would gain by its pages is known
+/// an epoch before the second is, whose cache was cold: that is waited for, threads move, and no
+/// page does. One that does something else every two seconds is not waited for for ever.
+#[test]
+fn pages_do_not_come_where_an_exchange_may_be_better() {
+    let first = |other: &dyn Fn(u32) -> (f64, u64)| {
+        let mut policy = policy(&ENTRY, "");
+        let mut seen = observation("node:2 core:2", (1..=2).map(|pid| process(pid, Vec::new())).collect());
+        seen.processes[0].threads = vec![stream(1, 0, 2.0)];
+        with_pages(&mut seen, 1, &[0, 10_000]);
+        with_pages(&mut seen, 2, &[10_000, 0]);
+        seen.free = seen.machine.nodes().iter().map(|node| (node.id, Bytes(16 << 30))).collect();
+        (0..12).find_map(|epoch| {
+            let (cycles, more) = other(epoch);
+            let mut one = stream(2, 2, cycles);
+            one.llc_misses = one.llc_misses.map(|misses| more * misses);
+            seen.processes[1].threads = vec![one];
+            let actions = run(policy.as_mut(), &mut seen, 1).remove(0).actions;
+            let pages = actions.iter().any(|action| matches!(action, Action::MigratePages { .. }));
+            (!actions.is_empty()).then_some((epoch, pages))
+        })
+    };
+    assert_eq!(first(&|_| (2.0, 1)), Some((1, false)));
+    assert_eq!(first(&|epoch| (if epoch == 0 { 5.0 } else { 2.0 }, 1)), Some((2, false)));
+    let restless = |epoch| if (epoch + 1) % 4 < 2 { (2.0, 1) } else { (3.0, 4) };
+    assert_eq!(first(&restless), Some((5, true)));
+}
+
 /// The same machine, read four times a second: what is large is tried within a second. What would
 /// gain little is not, before the program has run for as long as it takes to check it.
 #[test]

@@ -255,6 +255,14 @@ fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], 
     let fresh = scene.fresh(memory);
     let fresh = |domain: usize| fresh[memory.places[domain].llc];
     let crowds = Crowds::of(scene, memory, at);
+    // Pages come to a thread for good. Where they are, or beside it, may be one that is not known
+    // yet, in exchange for which it would better go to them: that is waited for while it is young.
+    let of_program = |domain: usize, program: usize| at.weights[program][memory.places[domain].node] > 0.5;
+    let might_exchange = |unit: usize| {
+        let (program, here) = (scene.units[unit].program, at.domains[unit]);
+        let there = (0..memory.places.len()).filter(|domain| *domain == here || of_program(*domain, program));
+        scene.traits[program].young && there.into_iter().any(fresh)
+    };
     let mut by_domain: Vec<Vec<usize>> = vec![Vec::new(); memory.places.len()];
     let program_of = |unit: usize| scene.units[unit].program;
     for unit in open.iter().copied().filter(|unit| scene.traits[program_of(*unit)].movable) {
@@ -266,7 +274,7 @@ fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], 
         let here = at.domains[unit];
         let room = |who: usize, node: usize| away(scene, at, who, node) <= free[node];
         let fits = |who: usize, node: usize| scene.traits[who].pages_movable && room(who, node);
-        if one.pages_movable && !one.follows {
+        if one.pages_movable && !one.follows && !might_exchange(unit) {
             let nodes = (0..memory.nodes.len()).filter(|node| at.weights[program][*node] < 0.9 && fits(program, *node));
             steps.extend(nodes.map(|node| Step {
                 unit,

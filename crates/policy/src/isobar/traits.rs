@@ -63,6 +63,8 @@ pub struct Traits {
     /// Whether it runs, waits for memory and was read, but too few times since it began what it
     /// does.
     pub fresh: bool,
+    /// Whether it was read fewer times than two windows since it began what it does.
+    pub young: bool,
     /// The least speed-up that a change may bring it.
     pub least: f64,
     /// What changes before took of its speed, all together, as a logarithm: 0 or more.
@@ -148,6 +150,7 @@ pub fn describe(
         follows: brought,
         brought,
         known,
+        young: program.is_young(window),
         fresh: program.last.is_some() && !known && !program.hardly_waits(),
         least: program.least(if protected { 0.0 } else { config.max_loss_percent / 100.0 }),
         lost: -program.balance.min(0.0),
