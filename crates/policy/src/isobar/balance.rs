@@ -55,6 +55,14 @@ impl<'a> Crowds<'a> {
         };
         load(to) <= load(here)
     }
+
+    /// Whether as many CPUs are idle as are busy: then who starts next has a place of its own,
+    /// wherever programs were sent.
+    #[must_use]
+    pub fn is_roomy(&self) -> bool {
+        let sum = |of: fn(&Crowd) -> f64| self.nodes.iter().map(of).sum::<f64>();
+        sum(|node| node.threads) <= 0.5 * sum(|node| node.cpus)
+    }
 }
 
 #[cfg(test)]
@@ -88,5 +96,17 @@ mod tests {
         assert_eq!(might("node:2 core:4", &[]), [true, true]);
         assert_eq!(might("node:2 llc:2 core:2", &[1, 2, 3, 4, 5]), [true, false, true, true]);
         assert_eq!(might("node:2 llc:2 core:2", &[1, 2, 4, 5, 6]), [true, true, false, false]);
+    }
+
+    /// Of eight CPUs four are as many as are left.
+    #[test]
+    fn a_machine_of_which_half_is_idle_is_roomy() {
+        let is_roomy = |cpus: u32| {
+            let running = (1..=cpus).map(|pid| process(pid, vec![thread(pid, pid - 1, 1.0)]));
+            let seen = observation("node:2 core:4", running.collect());
+            let (scene, memory, _) = stage(&seen, 1, &Idle::default());
+            Crowds::of(&scene, &memory, &scene.base).is_roomy()
+        };
+        assert!(is_roomy(4) && !is_roomy(5));
     }
 }

@@ -49,7 +49,7 @@ pub fn homeward(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize]
 /// Where a unit that is away finds a place on the node of its pages: in exchange for another whose
 /// pages are where it is, else on cores that no one uses, else in exchange for one that waits less;
 /// beside threads of its own program where it can. Whole programs go alone only where the kernel
-/// might have started them (see [`super::balance`]).
+/// might have started them (see [`super::balance`]), or where there are CPUs enough for others.
 fn seat(scene: &Scene, memory: &Memory, at: &Arrangement, unit: usize, open: &[usize], fresh: &[bool]) -> Option<Step> {
     let node = |domain: usize| memory.places[domain].node;
     let waits = |unit: usize| scene.traits[scene.units[unit].program].waits();
@@ -64,10 +64,11 @@ fn seat(scene: &Scene, memory: &Memory, at: &Arrangement, unit: usize, open: &[u
         return Some(step(at.domains[other], Some(other)));
     }
     let crowds = Crowds::of(scene, memory, at);
+    let goes_alone = scene.units[unit].thread.is_some() || crowds.is_roomy();
     let idle = (0..memory.places.len())
         .filter(|domain| node(*domain) == to && !fresh[memory.places[*domain].llc])
         .filter(|domain| at.idle_cores[*domain] >= scene.count(unit))
-        .filter(|domain| scene.units[unit].thread.is_some() || crowds.might_start(unit, *domain));
+        .filter(|domain| goes_alone || crowds.might_start(unit, *domain));
     if let Some(domain) = idle.max_by_key(|domain| mates(*domain)) {
         return Some(step(domain, None));
     }
