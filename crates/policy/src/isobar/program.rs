@@ -99,7 +99,7 @@ pub struct Program {
     pub(super) unlike: u32,
     /// Whether they were more.
     pub(super) more: bool,
-    /// Whether it took as many cycles and misses for an instruction in its last reading as in the one
+    /// Whether an instruction took as many cycles and misses in its last reading as in the one
     /// before.
     is_steady: bool,
     /// Whether its present phase is its own doing beyond doubt: it looks for two thirds more in the
