@@ -73,9 +73,16 @@ impl Isobar {
         }
         let mates = if self.config.threads { mates(seen, domains, scene, memory, &steps) } else { Vec::new() };
         for mate in mates {
-            let Some(one) = touched.iter_mut().find(|one| one.pid == mate.pid) else { continue };
+            let Some(one) = touched.iter_mut().find(|one| one.pid == mate.pid) else {
+                plan.actions.push(to_domain(seen, domains, &mate, "stays with its pages where others come"));
+                touched.push(Touched { pid: mate.pid, carried: vec![mate], pages: None });
+                continue;
+            };
             // Pages that the machine refuses to move do not come.
-            if !one.carried.iter().any(Carried::goes) && self.refused.waits(Asked::Pages(mate.pid)) {
+            if one.pages.is_some()
+                && !one.carried.iter().any(Carried::goes)
+                && self.refused.waits(Asked::Pages(mate.pid))
+            {
                 continue;
             }
             plan.actions.push(to_domain(seen, domains, &mate, one.why_it_stays()));
@@ -126,6 +133,14 @@ impl Isobar {
             return;
         };
         if least.is_some_and(|least| scene.sum(&proposal.gains) < least) {
+            return;
+        }
+        // While a division is on trial nothing else is tried: where programs have just begun, one
+        // that is not known yet may be what matters.
+        let young =
+            |pid: Pid| self.programs.list.iter().zip(&scene.traits).any(|(one, its)| one.pid == pid && its.young);
+        let all_young = proposal.division.members.iter().all(|(pid, _)| young(*pid));
+        if all_young && scene.traits.iter().any(|one| one.fresh) {
             return;
         }
         let asked = Asked::Ways(seen.machine.llcs()[proposal.llc].id);

@@ -1,9 +1,10 @@
 //! Where the stock scheduler would put a program. It starts programs where fewest threads run, node
 //! before cache, and knows nothing of memory. One that is sent where more threads run than it
 //! leaves behind opens a seat that the kernel gives to whatever starts next: that is an exchange
-//! with a program that no one chose. So a program goes alone only where the kernel might have
-//! put it as well; beyond that, it changes places. Threads of a program that is torn over several
-//! caches go to any idle core: it loses more by that than it could by what starts in their place.
+//! with a program that no one chose. So a program goes alone only where the kernel might have put
+//! it as well, or home where half of the cores are idle; beyond that, it changes places. Threads of
+//! a program that is torn over several caches go to any idle core: it loses more by that than it
+//! could by what starts in their place.
 
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
@@ -21,6 +22,7 @@ pub struct Crowds<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Crowd {
     threads: f64,
+    cores: f64,
     cpus: f64,
 }
 
@@ -32,6 +34,7 @@ impl<'a> Crowds<'a> {
         let mut llcs = vec![Crowd::default(); memory.machine.llcs().len()];
         for (place, cores) in memory.places.iter().zip(&memory.cores) {
             nodes[place.node].cpus += cores.cpus;
+            nodes[place.node].cores += cores.cores;
             llcs[place.llc].cpus += cores.cpus;
         }
         for (unit, on) in scene.units.iter().zip(&at.domains) {
@@ -56,12 +59,12 @@ impl<'a> Crowds<'a> {
         load(to) <= load(here)
     }
 
-    /// Whether as many CPUs are idle as are busy: then who starts next has a place of its own,
+    /// Whether as many cores are idle as are busy: then who starts next has a core of its own,
     /// wherever programs were sent.
     #[must_use]
     pub fn is_roomy(&self) -> bool {
         let sum = |of: fn(&Crowd) -> f64| self.nodes.iter().map(of).sum::<f64>();
-        sum(|node| node.threads) <= 0.5 * sum(|node| node.cpus)
+        sum(|node| node.threads) <= 0.5 * sum(|node| node.cores)
     }
 }
 
@@ -98,15 +101,16 @@ mod tests {
         assert_eq!(might("node:2 llc:2 core:2", &[1, 2, 4, 5, 6]), [true, true, false, false]);
     }
 
-    /// Of eight CPUs four are as many as are left.
+    /// Of eight cores four are as many as are left, of four with two threads each two.
     #[test]
     fn a_machine_of_which_half_is_idle_is_roomy() {
-        let is_roomy = |cpus: u32| {
-            let running = (1..=cpus).map(|pid| process(pid, vec![thread(pid, pid - 1, 1.0)]));
-            let seen = observation("node:2 core:4", running.collect());
+        let is_roomy = |machine: &str, count: u32| {
+            let running = (1..=count).map(|pid| process(pid, vec![thread(pid, pid - 1, 1.0)]));
+            let seen = observation(machine, running.collect());
             let (scene, memory, _) = stage(&seen, 1, &Idle::default());
             Crowds::of(&scene, &memory, &scene.base).is_roomy()
         };
-        assert!(is_roomy(4) && !is_roomy(5));
+        assert!(is_roomy("node:2 core:4", 4) && !is_roomy("node:2 core:4", 5));
+        assert!(is_roomy("node:2 core:2 pu:2", 2) && !is_roomy("node:2 core:2 pu:2", 3));
     }
 }

@@ -1,6 +1,7 @@
 //! From changes to threads on CPUs: who gets which seat. A program that exchanges places takes the
 //! CPUs of its partner, one that goes alone idle cores.
 
+use super::home::home;
 use super::idle::{Idle, runs};
 use super::memory::Memory;
 use super::scene::Scene;
@@ -146,7 +147,8 @@ impl<'a> Seats<'a> {
 
 /// The threads that are already where a change brings the rest of their program: other threads of
 /// it, or its pages. They stay on their CPUs, bound as those that come: the kernel prefers idle
-/// caches, and would part them from it again.
+/// caches, and would part them from it again. So are those that are with their pages where others
+/// come to idle cores: where a node fills, the kernel moves who is not bound.
 #[must_use]
 pub fn mates(seen: &Observation, domains: &Domains, scene: &Scene, memory: &Memory, steps: &[Step]) -> Vec<Carried> {
     let goes = |unit: &usize, to: usize| scene.base.domains[*unit] != to;
@@ -160,8 +162,11 @@ pub fn mates(seen: &Observation, domains: &Domains, scene: &Scene, memory: &Memo
     let followed = followed.map(|step| (step.unit, step.to)).filter(|(unit, to)| {
         scene.units[*unit].thread.is_none() && !goes(unit, *to) && !is_crowded(seen, domains, DomainId(*to))
     });
+    let joined = steps.iter().filter(|step| step.partner.is_none() && goes(&step.unit, step.to)).map(|step| step.to);
+    let hosts = joined.flat_map(|to| at_home(scene, memory, to).map(move |unit| (unit, to)));
+    let hosts = hosts.filter(|(unit, _)| steps.iter().all(|step| step.units().all(|moved| moved != *unit)));
     let mut mates: Vec<Carried> = Vec::new();
-    for (unit, to) in torn.chain(followed) {
+    for (unit, to) in torn.chain(followed).chain(hosts) {
         let Some(process) = seen.processes.get(scene.units[unit].program) else { continue };
         for thread in process.threads.iter().filter(|one| runs(one, seen.interval.0) && one.bound != Some(true)) {
             let here =
@@ -173,6 +178,16 @@ pub fn mates(seen: &Observation, domains: &Domains, scene: &Scene, memory: &Memo
         }
     }
     mates
+}
+
+/// The whole programs on a domain that may be moved and have their pages on its node.
+fn at_home<'a>(scene: &'a Scene, memory: &'a Memory, domain: usize) -> impl Iterator<Item = usize> + 'a {
+    let node = memory.places[domain].node;
+    (0..scene.units.len()).filter(move |unit| {
+        let of = &scene.units[*unit];
+        let is_home = home(scene, &scene.base, *unit) == Some(node);
+        scene.base.domains[*unit] == domain && of.thread.is_none() && scene.traits[of.program].movable && is_home
+    })
 }
 
 /// Whether more threads run on a domain than it has cores.

@@ -32,7 +32,8 @@ settings! {
         pub error_weight: f64 = 1.0,
         /// The most, in per cent of its speed, that a program may be predicted to lose so that
         /// others gain, unless all together gain five times as much. A change by which one loses
-        /// twice that is taken back, unless all together gained four times its loss.
+        /// twice that is taken back, unless all together gained four times its loss and it lost no
+        /// more than half of its speed.
         pub max_loss_percent: f64 = 5.0,
         /// Names of programs, or groups, that are protected, such as ["my*", "unit:redis.service"]:
         /// none is predicted to lose by a change, one that measurably loses ends its trial, and its

@@ -115,7 +115,7 @@ impl Seen {
         // The greatest space of which it is known what is found there.
         let last = points.last().map_or(now, |last| (exp(last.space), exp(last.misses) * factor));
         let last = if last.0 > now.0 { last } else { now };
-        let floor = |space: f64| match looks.filter(|looks| beyond.in_proportion && *looks > last.1) {
+        let floor = |space: f64| match looks.filter(|_| beyond.in_proportion).map(|looks| looks.max(last.1)) {
             Some(looks) if space > 1.01 * last.0 => (looks - (looks - last.1) * space / last.0).max(0.0) / factor,
             _ => 0.0,
         };
@@ -125,7 +125,7 @@ impl Seen {
                 let away = ln(now.0) - space;
                 ln(now.1) + away * if away > 0.0 { beyond.less } else { beyond.more }
             });
-            1000.0 * exp(misses).max(floor(step * f64::from(k))).min(ceiling)
+            1000.0 * exp(misses.min(whole)).max(floor(step * f64::from(k))).min(ceiling)
         };
         let table: Vec<f64> = (1..=POINTS).map(at).collect();
         (MissCurve::measured(step / MIB, &table), factor)

@@ -19,14 +19,14 @@ impl Isobar {
             }
         };
         let (scene, memory) = (predictors.scene, predictors.memory);
-        let least = old.promised();
+        let least = old.promised().max(0.0);
         let touched = |unit: usize| old.touches(self.programs.list[scene.units[unit].program].pid);
         let (error, list) = (self.error, &self.programs.list);
         let decision = self.passed.search_beside(predictors, &self.config, error, list, touched);
         let others = !decision.steps.iter().flat_map(|(step, _)| step.units()).any(touched);
         if decision.steps.is_empty() {
             self.try_ways(seen, domains, predictors, Some(least), plan);
-        } else if others && scene.sum(&decision.gains) > least {
+        } else if others && scene.sum(&decision.gains) >= least {
             self.try_out(seen, domains, memory, scene, &decision, plan);
         }
         self.mode = match std::mem::replace(&mut self.mode, Mode::Watching) {

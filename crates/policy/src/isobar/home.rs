@@ -16,9 +16,8 @@ const MOST: usize = 32;
 /// Units that are away, of those that wait most, that are looked at.
 const LOOKED_AT: usize = 64;
 
-/// The changes that bring programs home, one after another; none where that would be a single one
-/// of a whole program, which is looked at among the others. `open`: units that no change moves yet,
-/// those that wait most first.
+/// The changes that bring programs home, one after another, where there are any. `open`: units that
+/// no change moves yet, those that wait most first.
 #[must_use]
 pub fn homeward(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize]) -> Option<Vec<Step>> {
     let fresh = scene.fresh(memory);
@@ -42,8 +41,7 @@ pub fn homeward(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize]
         still.retain(|other| step.units().all(|moved| moved != *other));
         steps.push(step);
     }
-    let one_of_several = |step: &Step| scene.units[step.unit].thread.is_some();
-    (steps.len() > 1 || steps.first().is_some_and(one_of_several)).then_some(steps)
+    (!steps.is_empty()).then_some(steps)
 }
 
 /// Where a unit that is away finds a place on the node of its pages: in exchange for another whose
@@ -78,7 +76,8 @@ fn seat(scene: &Scene, memory: &Memory, at: &Arrangement, unit: usize, open: &[u
 }
 
 /// The node that has most of the pages of a unit's program.
-fn home(scene: &Scene, at: &Arrangement, unit: usize) -> Option<usize> {
+#[must_use]
+pub fn home(scene: &Scene, at: &Arrangement, unit: usize) -> Option<usize> {
     let program = scene.units[unit].program;
     let known = scene.traits[program].pages > 0.0;
     at.weights[program].iter().position(|part| known && *part >= HOME)
@@ -94,8 +93,7 @@ mod tests {
     /// Two nodes of three cores. A job of two threads has its pages on the first and a thread on
     /// either; two programs have theirs on the second and run on the first; one is at home. The
     /// job's thread comes in exchange for one of the two; the other goes to the core that is idle.
-    /// Without that core the job's thread is left; once it is at home, the other by itself is no
-    /// matter of all.
+    /// Without that core the job's thread goes by itself; once it is at home, the other does.
     #[test]
     fn a_job_and_those_in_its_place_change_places() {
         let cpus: [&[u32]; 4] = [&[0, 3], &[1], &[2], &[4]];
@@ -121,6 +119,6 @@ mod tests {
         at.idle_cores = vec![0, 0];
         assert_eq!(say(&at), [(0, 0, Some(2))]);
         (at.domains[1], at.domains[3], at.idle_cores[1]) = (0, 1, 1);
-        assert_eq!(say(&at), []);
+        assert_eq!(say(&at), [(1, 1, None)]);
     }
 }

@@ -60,7 +60,7 @@ fn young_programs_are_watched_then_memory_is_spread_with_a_prediction() {
 
 /// Two programs that each run on the other's node. What the first would gain by its pages is known
 /// an epoch before the second is, whose cache was cold: that is waited for, threads move, and no
-/// page does. One that does something else every two seconds is not waited for for ever.
+/// page does. One that does something else every two seconds is not waited for indefinitely.
 #[test]
 fn pages_do_not_come_where_an_exchange_may_be_better() {
     let first = |other: &dyn Fn(u32) -> (f64, u64)| {
@@ -146,7 +146,7 @@ fn a_change_that_is_held_back_is_no_trial() {
 /// third epoch on, with all of theirs there: pages of the first two come home, and while that is on
 /// trial, for a long time, those of the others follow. Both changes are judged together.
 #[test]
-fn a_trial_grows_by_what_promises_far_more() {
+fn a_trial_grows_by_what_promises_as_much() {
     let (mut policy, mut seen) = (policy(&ENTRY, "settle_epochs = 20\nways = false"), crowded());
     for pid in 1..=2 {
         with_pages(&mut seen, pid, &[75_000, 25_000]);
@@ -175,6 +175,31 @@ fn a_trial_grows_by_what_promises_far_more() {
     assert!(effects.len() == 1 && effects[0].change == 2 && effects[0].programs.len() >= 2, "{effects:?}");
     let promised: f64 = plans.iter().flat_map(|plan| &plan.predictions).map(|one| one.gain).sum();
     assert!((effects[0].predicted - promised).abs() < 0.3 * promised, "{effects:?} {promised}");
+}
+
+/// Four programs that find nothing in a cache, with their memory on a node of four cores of which
+/// one runs there, each of the others alone on a node of its own: all come home, and the one that
+/// is there is bound, so that the kernel, which evens out, does not send it away.
+#[test]
+fn who_is_at_home_is_bound_where_others_come() {
+    let mut policy = policy(&ENTRY, "pages = false");
+    let running = (1..=4).map(|pid| process(pid, vec![stream(pid, 4 * (pid - 1), 4.0)]));
+    let mut seen = observation("node:4 core:4", running.collect());
+    for thread in seen.processes.iter_mut().flat_map(|process| &mut process.threads) {
+        thread.llc_references = thread.llc_misses;
+    }
+    (1..=4).for_each(|pid| with_pages(&mut seen, pid, &[10_000, 0, 0, 0]));
+    let plans = run(policy.as_mut(), &mut seen, 12);
+    let plan = plans.iter().find(|plan| !plan.actions.is_empty()).unwrap();
+    let bound: Vec<_> = plan
+        .actions
+        .iter()
+        .map(|action| match action {
+            Action::MoveThread { pid, cpus: Some(cpus), reason, .. } => (pid.0, cpus.len(), reason.contains("stays")),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(bound, [(2, 4, false), (3, 4, false), (4, 4, false), (1, 4, true)]);
 }
 
 /// What was measured is the opposite of what was predicted: everything goes back, and stays.

@@ -27,6 +27,7 @@ pub fn like(scene: &Scene, at: &Arrangement, step: &Step, of: &[usize]) -> Vec<u
             && at.domains[*unit] == here
             && scene.count(*unit) == scene.count(step.unit)
             && (other.movable, other.pages_movable, other.follows) == (one.movable, one.pages_movable, one.follows)
+            && other.young == one.young
             && near(other.misses, one.misses)
             && near(other.uncrowded(), one.uncrowded())
             && at.weights[program(*unit)].iter().zip(own).all(|(a, b)| (a - b).abs() < 0.1)

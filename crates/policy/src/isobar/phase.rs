@@ -37,7 +37,7 @@ impl Program {
             self.balance = 0.0;
             self.speeds.clear();
             self.space = None;
-            self.first = None;
+            self.first.clear();
         }
     }
 

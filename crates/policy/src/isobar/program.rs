@@ -102,15 +102,17 @@ pub struct Program {
     /// Whether an instruction took as many cycles and misses in its last reading as in the one
     /// before.
     is_steady: bool,
+    /// Whether it looked for as much in the cache, where that is counted.
+    pub(super) looks_alike: bool,
     /// Whether its present phase is its own doing beyond doubt: it looks for two thirds more in the
     /// cache than before, or for less, which no neighbour and no cache changes.
     pub turned: bool,
     /// Changes of phase so far.
     pub(super) changes: u32,
     pub(super) space: Option<(f64, f64)>,
-    /// Bytes of cache and misses of its first reading, until the second one says that it still does
-    /// the same.
-    pub(super) first: Option<(f64, f64)>,
+    /// Bytes of cache and misses of its first reading, by unit, until the second one says whether
+    /// it still does the same.
+    pub(super) first: Vec<(f64, f64)>,
 }
 
 impl Program {
@@ -144,11 +146,12 @@ impl Program {
             looks: None,
             unlike: 0,
             is_steady: false,
+            looks_alike: true,
             turned: false,
             more: false,
             changes: 0,
             space: None,
-            first: None,
+            first: Vec::new(),
         }
     }
 
@@ -168,7 +171,7 @@ impl Program {
     /// is counted.
     #[must_use]
     pub fn most(&self) -> Option<f64> {
-        self.looks.map(|looks| looks.max(self.misses))
+        self.looks.filter(|looks| *looks > 0.0).map(|looks| looks.max(self.misses))
     }
 
     /// Lines an instruction, of different addresses, that it looks for within the time that a line
@@ -212,9 +215,10 @@ impl Program {
             self.misses = reading.misses;
         }
         let agree = |before: f64, now: f64| ln(now / before.max(1e-12)).abs() < AGREE;
-        self.is_steady = self.last.is_some_and(|last| {
-            agree(last.cycles, reading.cycles) && agree(last.misses.max(FEW), reading.misses.max(FEW))
-        });
+        let same = |last: &Reading| agree(last.misses.max(FEW), reading.misses.max(FEW));
+        self.is_steady = self.last.is_some_and(|last| agree(last.cycles, reading.cycles) && same(&last));
+        let both = self.last.and_then(|last| last.looks.zip(reading.looks));
+        self.looks_alike = both.is_none_or(|(before, now)| agree(before, now));
         self.watch_phase(&reading, now);
         if !reading.disturbed {
             self.cpi.read(reading.cycles - self.delayed(&reading), reading.exposure, reading.crowding);
@@ -230,6 +234,13 @@ impl Program {
             self.speeds.remove(0);
         }
         self.speeds.push(ln(reading.speed.max(1.0)));
+        // Where it began during its first second, the second one tells how fast it was.
+        if let [first, second] = &mut self.speeds[..]
+            && self.is_steady
+            && self.changes == 0
+        {
+            *first = first.max(*second);
+        }
         self.last = Some(reading);
     }
 
@@ -302,27 +313,18 @@ impl Program {
 
     /// Mean of the last speeds, and its standard error; `None` before there are enough: a window of
     /// readings, or two that agree of one that did nothing else before, or one of a program that
-    /// does what others of its name did, or do. Of two seconds of which it began in the first the
-    /// second counts.
+    /// does what others of its name did, or do.
     #[must_use]
     pub fn pace(&self, window: usize) -> Option<(f64, f64)> {
         if let Some(first) = self.speeds.len().checked_sub(window) {
             return Some(mean_and_error(&self.speeds[first..]));
         }
-        let (enough, count) = match self.speeds[..] {
-            [] => (false, 0),
-            [_] => (self.alike || self.is_as_expected(), 1),
-            [.., before, last] if (last - before).abs() < AGREE => (self.changes == 0, self.speeds.len()),
-            [_, _] => (self.changes == 0 && self.is_steady, 1),
-            [..] => (false, 0),
+        let enough = match self.speeds[..] {
+            [] => false,
+            [_] => self.alike || self.is_as_expected(),
+            [.., before, last] => self.changes == 0 && (last - before).abs() < AGREE,
         };
-        enough.then(|| mean_and_error(&self.speeds[self.speeds.len() - count..]))
-    }
-
-    /// Whether it was read fewer times than two windows since it began what it does.
-    #[must_use]
-    pub fn is_young(&self, window: usize) -> bool {
-        self.speeds.len() < (2 * window).min(KEPT)
+        enough.then(|| mean_and_error(&self.speeds))
     }
 
     fn is_as_expected(&self) -> bool {

@@ -60,8 +60,8 @@ fn what_a_limit_adds_is_not_the_programs_own() {
     assert!(after(0.0, 5.0).compute > 0.0 && after(0.0, 5.0).wait > 0.0);
 }
 
-/// It finds a hundredth of what it looks for, in a second in which it looks for a tenth less as in
-/// those before: it could find no more than a hundredth of its misses again.
+/// It finds a hundredth of what it looks for, in a second in which it looks for a tenth less than
+/// in those before: it could find no more than a hundredth of its misses again.
 #[test]
 fn what_it_finds_is_a_part_of_what_it_looks_for() {
     let mut program = program();
@@ -69,7 +69,7 @@ fn what_it_finds_is_a_part_of_what_it_looks_for() {
         program.read(Reading { looks: Some(looks), ..reading(0.99 * looks, 0.0) }, 1.0);
         assert!((program.most().unwrap() * 0.99 / program.misses - 1.0).abs() < 1e-9);
     }
-    assert!(near(program.misses, 0.99 * 0.194));
+    assert!((program.misses - 0.99 * 0.194).abs() < 1e-9);
 }
 
 /// As a chase through memory was read that touched its pages first: 183 looks a thousand

@@ -98,10 +98,11 @@ impl Programs {
         let now = last.map(|last| (bytes, last.missed()));
         // In its first reading it may have been filling its memory: the second one says.
         if program.speeds.len() < 2 {
-            program.first = now;
+            program.first.extend(now);
             return;
         }
-        let readings = program.first.take().into_iter().chain(now);
+        let first = std::mem::take(&mut program.first);
+        let readings = first.into_iter().filter(|_| program.looks_alike).chain(now);
         if let Some(curve) = self.curves.of(&program.kind()) {
             readings.for_each(|(bytes, missed)| curve.read(bytes, missed));
         }
@@ -215,6 +216,7 @@ fn reading(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isobar::curves::Seen;
     use crate::isobar::part;
     use crate::test_kit::{observation, process, thread};
     use isobar_model::Seconds;
@@ -255,11 +257,19 @@ mod tests {
                 programs.read(&seen, &domains, &Memory::of(&seen, &domains).unwrap(), part::all);
                 programs.hold(0, 230_000.0);
             }
-            programs.curves.get(&programs.list[0].kind()).cloned()
+            let curve = programs.curves.get(&programs.list[0].kind()).cloned();
+            format!("{:.9?}", curve.unwrap_or_default())
         };
         let (fills, chases) = ((100_000_000, 0.92), (200_000_000, 0.99));
-        assert!(curve(&[fills]).is_none() && curve(&[fills, fills]) != curve(&[chases, chases]));
-        assert_eq!(curve(&[fills, chases, chases, chases]), curve(&[chases, chases]));
+        let read = |missed: f64, times: u32| {
+            let mut seen = Seen::default();
+            (0..times).for_each(|_| seen.read(230_000.0, missed));
+            format!("{seen:.9?}")
+        };
+        assert_eq!((curve(&[fills]), curve(&[fills, fills])), (read(0.92, 0), read(0.92, 2)));
+        assert_eq!(curve(&[fills, chases, chases, chases]), read(0.99, 2));
+        // As it was read of another: not as much more that it would be another phase.
+        assert_eq!(curve(&[(183_000_000, 0.934), (212_000_000, 0.986)]), read(0.986, 1));
     }
 
     /// Programs of a name that begin together: three of 20, 20.5 and 21 misses each are known by

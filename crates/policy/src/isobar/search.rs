@@ -255,13 +255,14 @@ fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], 
     let fresh = scene.fresh(memory);
     let fresh = |domain: usize| fresh[memory.places[domain].llc];
     let crowds = Crowds::of(scene, memory, at);
-    // Pages come to a thread for good. Where they are, or beside it, may be one that is not known
-    // yet, in exchange for which it would better go to them: that is waited for while it is young.
+    // Pages come to a thread for good. Where they are, or beside it, may be a program that is not
+    // known yet, with which it had better change places: that is waited for while it is young.
     let of_program = |domain: usize, program: usize| at.weights[program][memory.places[domain].node] > 0.5;
     let might_exchange = |unit: usize| {
         let (program, here) = (scene.units[unit].program, at.domains[unit]);
         let there = (0..memory.places.len()).filter(|domain| *domain == here || of_program(*domain, program));
-        scene.traits[program].young && there.into_iter().any(fresh)
+        let one = &scene.traits[program];
+        one.young && one.movable && there.into_iter().any(fresh)
     };
     let mut by_domain: Vec<Vec<usize>> = vec![Vec::new(); memory.places.len()];
     let program_of = |unit: usize| scene.units[unit].program;

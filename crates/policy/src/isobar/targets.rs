@@ -22,7 +22,7 @@ pub struct Bearable {
 /// What one may be foretold to lose: a quarter of its speed at most.
 pub const FORETOLD: Bearable = Bearable { part: 0.2, most: 0.3 };
 /// What one may be measured to lose: half of its speed at most. To take a change back costs what it
-/// gained, and does not always bring back what was: who had a cache for itself while others washed
+/// gained, and does not always bring back what was: who had a cache to itself while others washed
 /// each other out may not have it again.
 pub const MEASURED: Bearable = Bearable { part: 0.25, most: 0.7 };
 

@@ -63,7 +63,7 @@ pub struct Traits {
     /// Whether it runs, waits for memory and was read, but too few times since it began what it
     /// does.
     pub fresh: bool,
-    /// Whether it was read fewer times than two windows since it began what it does.
+    /// Whether it was first seen less than two windows ago.
     pub young: bool,
     /// The least speed-up that a change may bring it.
     pub least: f64,
@@ -150,7 +150,7 @@ pub fn describe(
         follows: brought,
         brought,
         known,
-        young: program.is_young(window),
+        young: now - program.since < f64::from(2 * config.window_epochs) * seen.interval.0,
         fresh: program.last.is_some() && !known && !program.hardly_waits(),
         least: program.least(if protected { 0.0 } else { config.max_loss_percent / 100.0 }),
         lost: -program.balance.min(0.0),
