@@ -73,11 +73,11 @@ impl Isobar {
         }
         let mates = if self.config.threads { mates(seen, domains, scene, memory, &steps) } else { Vec::new() };
         for mate in mates {
-            let Some(one) = touched.iter_mut().find(|one| one.pid == mate.pid) else {
-                plan.actions.push(to_domain(seen, domains, &mate, "stays with its pages where others come"));
-                touched.push(Touched { pid: mate.pid, carried: vec![mate], pages: None });
-                continue;
-            };
+            let at = touched.iter().position(|one| one.pid == mate.pid).unwrap_or_else(|| {
+                touched.push(Touched { pid: mate.pid, carried: Vec::new(), pages: None });
+                touched.len() - 1
+            });
+            let one = &mut touched[at];
             // Pages that the machine refuses to move do not come.
             if one.pages.is_some()
                 && !one.carried.iter().any(Carried::goes)

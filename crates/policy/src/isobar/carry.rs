@@ -185,8 +185,8 @@ fn at_home<'a>(scene: &'a Scene, memory: &'a Memory, domain: usize) -> impl Iter
     let node = memory.places[domain].node;
     (0..scene.units.len()).filter(move |unit| {
         let of = &scene.units[*unit];
-        let is_home = home(scene, &scene.base, *unit) == Some(node);
-        scene.base.domains[*unit] == domain && of.thread.is_none() && scene.traits[of.program].movable && is_home
+        let may_go = scene.base.domains[*unit] == domain && of.thread.is_none() && scene.traits[of.program].movable;
+        may_go && home(scene, &scene.base, *unit) == Some(node)
     })
 }
 

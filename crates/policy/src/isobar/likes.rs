@@ -8,6 +8,7 @@ use super::math::ln;
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
 use super::step::{Step, To, away};
+use super::traits::Traits;
 
 /// Logarithm of the ratio of two programs' misses, or times of an instruction, up to which they are
 /// alike.
@@ -21,13 +22,13 @@ pub fn like(scene: &Scene, at: &Arrangement, step: &Step, of: &[usize]) -> Vec<u
     let (one, own) = (&scene.traits[program(step.unit)], &at.weights[program(step.unit)]);
     let near = |a: f64, b: f64| ln(a.max(1e-12) / b.max(1e-12)).abs() < ALIKE;
     let here = at.domains[step.unit];
+    let may = |one: &Traits| (one.movable, one.pages_movable, one.follows, one.young);
     let is_like = |unit: &usize| {
         let other = &scene.traits[program(*unit)];
         *unit != step.unit
             && at.domains[*unit] == here
             && scene.count(*unit) == scene.count(step.unit)
-            && (other.movable, other.pages_movable, other.follows) == (one.movable, one.pages_movable, one.follows)
-            && other.young == one.young
+            && may(other) == may(one)
             && near(other.misses, one.misses)
             && near(other.uncrowded(), one.uncrowded())
             && at.weights[program(*unit)].iter().zip(own).all(|(a, b)| (a - b).abs() < 0.1)

@@ -214,9 +214,8 @@ impl Program {
         if self.last.is_none() {
             self.misses = reading.misses;
         }
-        let agree = |before: f64, now: f64| ln(now / before.max(1e-12)).abs() < AGREE;
-        let same = |last: &Reading| agree(last.misses.max(FEW), reading.misses.max(FEW));
-        self.is_steady = self.last.is_some_and(|last| agree(last.cycles, reading.cycles) && same(&last));
+        let same = |last: &Reading| agree(last.cycles, reading.cycles) && miss_alike(last.misses, reading.misses);
+        self.is_steady = self.last.is_some_and(|last| same(&last));
         let both = self.last.and_then(|last| last.looks.zip(reading.looks));
         self.looks_alike = both.is_none_or(|(before, now)| agree(before, now));
         self.watch_phase(&reading, now);
@@ -340,7 +339,7 @@ impl Program {
     /// Whether it misses about as much an instruction.
     #[must_use]
     pub fn misses_about(&self, misses: f64) -> bool {
-        ln(self.misses.max(FEW) / misses.max(FEW)).abs() < AGREE
+        miss_alike(self.misses, misses)
     }
 
     /// Whether threads of it may be moved once more; with `guard`, and back.
@@ -355,6 +354,16 @@ impl Program {
         self.rest = now + rest.0 * f64::from(1u32 << self.failures.min(12));
         self.failures += 1;
     }
+}
+
+/// Whether two readings agree, up to what counters of a second leave to chance.
+fn agree(before: f64, now: f64) -> bool {
+    ln(now / before.max(1e-12)).abs() < AGREE
+}
+
+/// The same of misses an instruction: where they are few they do not matter.
+fn miss_alike(before: f64, now: f64) -> bool {
+    agree(before.max(FEW), now.max(FEW))
 }
 
 /// Seconds that something goes on that has lasted for some: of processes that ran for a second half

@@ -260,9 +260,9 @@ fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], 
     let of_program = |domain: usize, program: usize| at.weights[program][memory.places[domain].node] > 0.5;
     let might_exchange = |unit: usize| {
         let (program, here) = (scene.units[unit].program, at.domains[unit]);
-        let there = (0..memory.places.len()).filter(|domain| *domain == here || of_program(*domain, program));
+        let is_there = |domain: usize| domain == here || of_program(domain, program);
         let one = &scene.traits[program];
-        one.young && one.movable && there.into_iter().any(fresh)
+        one.young && one.movable && (0..memory.places.len()).any(|domain| fresh(domain) && is_there(domain))
     };
     let mut by_domain: Vec<Vec<usize>> = vec![Vec::new(); memory.places.len()];
     let program_of = |unit: usize| scene.units[unit].program;

@@ -68,13 +68,16 @@ impl Touched {
         !self.carried.is_empty() || self.pages.is_some()
     }
 
-    /// Why a thread of it is bound where it is: the rest of the program comes there.
+    /// Why a thread of it is bound where it is: the rest of the program comes there, or others come
+    /// to where it is with its pages.
     #[must_use]
     pub fn why_it_stays(&self) -> &'static str {
         if self.carried.iter().any(Carried::goes) {
             "stays where others of its program come"
-        } else {
+        } else if self.pages.is_some() {
             "stays where its pages come"
+        } else {
+            "stays with its pages where others come"
         }
     }
 }
