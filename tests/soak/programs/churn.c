@@ -151,6 +151,12 @@ static const char *pin(cpu_set_t *wish) {
         CPU_SET(cpu, &set);
     } else if (cpus > 2) CPU_CLR(nth_cpu(&all, between(0, cpus - 1)), &set);
     write_wish(name, &set);
+    /* It may have been bound while that was written, and to this very CPU. */
+    sched_getaffinity(0, sizeof mine, &mine);
+    if (CPU_COUNT(&mine) == 1 && CPU_EQUAL(&mine, &set) && strcmp(name, "same")) {
+        name = "same";
+        write_wish(name, &set);
+    }
     if (sched_setaffinity(0, sizeof set, &set)) _exit(6);
     *wish = set;
     return name;
