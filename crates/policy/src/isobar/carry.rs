@@ -7,7 +7,7 @@ use super::memory::Memory;
 use super::scene::Scene;
 use super::step::{Step, To};
 use crate::kit::domains::{DomainId, Domains};
-use isobar_model::{Action, CpuId, CpuSet, Observation, Pid, Tid};
+use isobar_model::{Action, CpuId, CpuSet, Observation, Pid, Thread, Tid};
 use std::collections::BTreeSet;
 
 /// A thread that goes from a CPU to another.
@@ -168,7 +168,8 @@ pub fn mates(seen: &Observation, domains: &Domains, scene: &Scene, memory: &Memo
     let mut mates: Vec<Carried> = Vec::new();
     for (unit, to) in torn.chain(followed).chain(hosts) {
         let Some(process) = seen.processes.get(scene.units[unit].program) else { continue };
-        for thread in process.threads.iter().filter(|one| runs(one, seen.interval.0) && one.bound != Some(true)) {
+        let may = |one: &&Thread| runs(one, seen.interval.0) && one.bound != Some(true) && !one.pinned;
+        for thread in process.threads.iter().filter(may) {
             let here =
                 thread.cpu.filter(|cpu| domains.domain_of(*cpu) == Some(DomainId(to)) && thread.may_run_on(*cpu));
             let open = !moved.contains(&thread.tid) && mates.iter().all(|mate| mate.tid != thread.tid);
@@ -180,13 +181,13 @@ pub fn mates(seen: &Observation, domains: &Domains, scene: &Scene, memory: &Memo
     mates
 }
 
-/// The whole programs on a domain that may be moved and have their pages on its node.
+/// The whole programs on a domain that have their pages on its node, known or not: they stay.
 fn at_home<'a>(scene: &'a Scene, memory: &'a Memory, domain: usize) -> impl Iterator<Item = usize> + 'a {
     let node = memory.places[domain].node;
     (0..scene.units.len()).filter(move |unit| {
         let of = &scene.units[*unit];
-        let may_go = scene.base.domains[*unit] == domain && of.thread.is_none() && scene.traits[of.program].movable;
-        may_go && home(scene, &scene.base, *unit) == Some(node)
+        let is_here = scene.base.domains[*unit] == domain && of.thread.is_none();
+        is_here && home(scene, &scene.base, *unit) == Some(node)
     })
 }
 
@@ -223,7 +224,8 @@ pub fn freed(seen: &Observation, one: &Carried, why: &str) -> Option<Action> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_kit::{observation, process, thread};
+    use crate::isobar::stage::stage;
+    use crate::test_kit::{observation, process, thread, with_pages};
 
     /// Two caches of four CPUs. Of three threads that went from CPUs 0 to 2 to CPUs 4 to 6, the
     /// kernel has moved the first to CPU 7 and the third to CPU 3, home; CPU 1 has another thread.
@@ -250,6 +252,27 @@ mod tests {
         assert!(seats.idle(DomainId(1), true).is_empty());
         seats.put(&[Carried { pid: Pid(1), tid: Tid(1), from: CpuId(3), to: CpuId(0) }]);
         assert_eq!(seats.idle(DomainId(1), true), [CpuId(3)]);
+    }
+
+    /// One that comes to the second node, with idle cores, finds a program there that has its pages
+    /// there and was read once. That one is bound where it is, unless its owner pinned it, since
+    /// the kernel may make room on a node that fills.
+    #[test]
+    fn who_is_at_home_stays_there_where_others_come() {
+        let bound = |pinned: bool| {
+            let mut seen = observation(
+                "node:2 core:4",
+                (1..3).map(|pid| process(pid, vec![thread(pid, 4 * pid - 4, 20.0)])).collect(),
+            );
+            (1..3).for_each(|pid| with_pages(&mut seen, pid, &[0, 500]));
+            seen.processes[1].threads[0].pinned = pinned;
+            let (scene, memory, _) = stage(&seen, 1, &Idle::default());
+            assert!(!scene.traits[1].movable);
+            let step = Step { unit: 0, to: 1, partner: None, pages: None, partner_pages: None };
+            mates(&seen, &Domains::of(&seen.machine), &scene, &memory, &[step])
+        };
+        assert_eq!(bound(false), [Carried { pid: Pid(2), tid: Tid(2), from: CpuId(4), to: CpuId(4) }]);
+        assert!(bound(true).is_empty());
     }
 
     /// Every CPU of the first cache has a thread: the one that is taken back shares its old one.

@@ -98,7 +98,8 @@ impl<'a> Predictor<'a> {
         let speeds = self.speeds(arrangement)?;
         let base = self.base.as_ref()?;
         let gain = |(at, (now, before)): (usize, (&f64, &f64))| {
-            if self.scene.traits[at].known && *before > 0.0 && *now > 0.0 { now / before } else { 1.0 }
+            let one = &self.scene.traits[at];
+            if one.known && *before > 0.0 && *now > 0.0 { (now / before).min(one.most_gain()) } else { 1.0 }
         };
         Some(speeds.iter().zip(base).enumerate().map(gain).collect())
     }

@@ -21,6 +21,8 @@ pub struct Traits {
     pub seconds: f64,
     /// Seconds of computing an instruction, on a core of its own.
     pub compute: f64,
+    /// The same, a standard error less.
+    pub least_compute: f64,
     /// The factor on them as read, by what else ran on its cores.
     pub crowding: f64,
     /// The part of a miss's latency that is waited.
@@ -85,6 +87,13 @@ impl Traits {
         (1.0 - self.compute * self.crowding / self.seconds.max(1e-12)).max(0.0)
     }
 
+    /// The greatest speed-up there is: none of the waits that were read is left, and no neighbour
+    /// on its core.
+    #[must_use]
+    pub fn most_gain(&self) -> f64 {
+        (self.seconds / self.least_compute.max(1e-12)).max(1.0)
+    }
+
     /// Lines a second that it reads on a core.
     #[must_use]
     pub fn flow(&self) -> f64 {
@@ -128,6 +137,7 @@ pub fn describe(
     Traits {
         seconds: program.last.map_or(0.0, |last| last.cycles / programs.hertz),
         compute: program.cpi.compute / programs.hertz,
+        least_compute: program.cpi.least() / programs.hertz,
         crowding: program.last.map_or(1.0, |last| last.crowding),
         wait: program.cpi.wait,
         misses: program.misses,
