@@ -26,6 +26,13 @@ struct Crowd {
     cpus: f64,
 }
 
+impl Crowd {
+    /// Threads for each CPU.
+    fn load(self) -> f64 {
+        self.threads / self.cpus.max(1.0)
+    }
+}
+
 impl<'a> Crowds<'a> {
     /// In an arrangement.
     #[must_use]
@@ -49,14 +56,30 @@ impl<'a> Crowds<'a> {
     /// there are no more threads for each CPU than its own place would have without it.
     #[must_use]
     pub fn might_start(&self, unit: usize, to: usize) -> bool {
+        let (here, there) = self.without(unit, to);
+        there.load() <= here.load()
+    }
+
+    /// Whether a unit comes to a crowd from a greater one: where it is there are more threads than
+    /// CPUs, and where it goes there are, with it, no more for each CPU than it leaves behind.
+    #[must_use]
+    pub fn evens(&self, unit: usize, to: usize) -> bool {
+        let own = self.scene.units[unit].threads;
+        let (here, there) = self.without(unit, to);
+        here.threads + own > here.cpus && Crowd { threads: there.threads + own, ..there }.load() <= here.load()
+    }
+
+    /// The node that a unit is on and the one of a domain, or, where that is the same, the caches;
+    /// both without the unit.
+    fn without(&self, unit: usize, to: usize) -> (Crowd, Crowd) {
         let [here, to] = [self.at.domains[unit], to].map(|domain| self.memory.places[domain]);
         let (crowds, here, to) =
             if here.node == to.node { (&self.llcs, here.llc, to.llc) } else { (&self.nodes, here.node, to.node) };
-        let load = |at: usize| {
+        let of = |at: usize| {
             let own = if at == here { self.scene.units[unit].threads } else { 0.0 };
-            (crowds[at].threads - own) / crowds[at].cpus.max(1.0)
+            Crowd { threads: crowds[at].threads - own, ..crowds[at] }
         };
-        load(to) <= load(here)
+        (of(here), of(to))
     }
 
     /// Whether as many cores are idle as are busy: then who starts next has a core of its own,
@@ -99,6 +122,20 @@ mod tests {
         assert_eq!(might("node:2 core:4", &[]), [true, true]);
         assert_eq!(might("node:2 llc:2 core:2", &[1, 2, 3, 4, 5]), [true, false, true, true]);
         assert_eq!(might("node:2 llc:2 core:2", &[1, 2, 4, 5, 6]), [true, true, false, false]);
+    }
+
+    /// From six threads on four CPUs one may come to four on four, not to five; from four none.
+    #[test]
+    fn a_crowd_is_left_for_a_smaller_one() {
+        let evens = |others: &[u32]| {
+            let cpus = std::iter::once(0).chain(others.iter().copied());
+            let one = |(pid, cpu): (u32, u32)| process(pid, vec![thread(pid, cpu, 1.0)]);
+            let seen = observation("node:2 core:4", (1..).zip(cpus).map(one).collect());
+            let (scene, memory, _) = stage(&seen, 1, &Idle::default());
+            Crowds::of(&scene, &memory, &scene.base).evens(0, 1)
+        };
+        assert!(evens(&[0, 1, 1, 2, 3, 4, 5, 6, 7]) && !evens(&[0, 1, 1, 2, 3, 4, 4, 5, 6, 7]));
+        assert!(!evens(&[1, 2, 3]) && evens(&[0, 1, 2, 3]));
     }
 
     /// Of eight cores four are as many as are left, of four with two threads each two.

@@ -68,9 +68,9 @@ impl<'a> Seats<'a> {
                 carried.push(Carried { pid: process_there.pid, tid: *other, from: *to, to: *from });
             }
         } else if scene.base.domains[step.unit] != step.to {
-            let idle = self.idle(DomainId(step.to), true);
+            let mut idle = self.idle(DomainId(step.to), true);
             if idle.len() < own.len() {
-                return None;
+                idle = self.less_crowded(DomainId(scene.base.domains[step.unit]), DomainId(step.to), own.len())?;
             }
             carried.extend(own.iter().zip(idle).map(|((tid, from), to)| Carried {
                 pid: process.pid,
@@ -130,6 +130,21 @@ impl<'a> Seats<'a> {
         })
     }
 
+    /// CPUs of a domain that are shared by fewest, for threads that leave a greater crowd: see
+    /// [`Crowds::evens`](super::balance::Crowds::evens). `None` where they would not even it out.
+    fn less_crowded(&self, from: DomainId, to: DomainId, count: usize) -> Option<Vec<CpuId>> {
+        let on = |cpu: CpuId| self.held.iter().filter(|(held, _)| *held == cpu).count();
+        let crowd = |domain: DomainId| {
+            let cpus: Vec<(usize, CpuId)> = self.domains.cpus(domain).map(|cpu| (on(cpu), cpu)).collect();
+            (cpus.iter().map(|(threads, _)| threads).sum::<usize>(), cpus)
+        };
+        let ((here, own), (there, mut open)) = (crowd(from), crowd(to));
+        let left = here.checked_sub(count).filter(|_| here > own.len() && count <= open.len())?;
+        open.sort_unstable();
+        let evens = (there + count) * own.len() <= left * open.len();
+        evens.then(|| open.into_iter().take(count).map(|(_, cpu)| cpu).collect())
+    }
+
     /// CPUs of idle cores of a domain; `free`: of those only that may be taken.
     fn idle(&self, domain: DomainId, free: bool) -> Vec<CpuId> {
         let busy: BTreeSet<usize> = self
@@ -148,7 +163,8 @@ impl<'a> Seats<'a> {
 /// The threads that are already where a change brings the rest of their program: other threads of
 /// it, or its pages. They stay on their CPUs, bound as those that come: the kernel prefers idle
 /// caches, and would part them from it again. So are those that are with their pages where others
-/// come to idle cores: where a node fills, the kernel moves who is not bound.
+/// come to idle cores, or change places where there are more threads than cores: where a node
+/// fills, the kernel moves who is not bound.
 #[must_use]
 pub fn mates(seen: &Observation, domains: &Domains, scene: &Scene, memory: &Memory, steps: &[Step]) -> Vec<Carried> {
     let goes = |unit: &usize, to: usize| scene.base.domains[*unit] != to;
@@ -162,8 +178,13 @@ pub fn mates(seen: &Observation, domains: &Domains, scene: &Scene, memory: &Memo
     let followed = followed.map(|step| (step.unit, step.to)).filter(|(unit, to)| {
         scene.units[*unit].thread.is_none() && !goes(unit, *to) && !is_crowded(seen, domains, DomainId(*to))
     });
-    let joined = steps.iter().filter(|step| step.partner.is_none() && goes(&step.unit, step.to)).map(|step| step.to);
-    let hosts = joined.flat_map(|to| at_home(scene, memory, to).map(move |unit| (unit, to)));
+    let joined = |step: &Step| {
+        let both = [step.to, scene.base.domains[step.unit]];
+        let crowded = |domain: &usize| is_crowded(seen, domains, DomainId(*domain));
+        if step.partner.is_none() { vec![step.to] } else { both.into_iter().filter(crowded).collect() }
+    };
+    let hosts = steps.iter().filter(|step| goes(&step.unit, step.to)).flat_map(joined);
+    let hosts = hosts.flat_map(|to| at_home(scene, memory, to).map(move |unit| (unit, to)));
     let hosts = hosts.filter(|(unit, _)| steps.iter().all(|step| step.units().all(|moved| moved != *unit)));
     let mut mates: Vec<Carried> = Vec::new();
     for (unit, to) in torn.chain(followed).chain(hosts) {
@@ -252,6 +273,22 @@ mod tests {
         assert!(seats.idle(DomainId(1), true).is_empty());
         seats.put(&[Carried { pid: Pid(1), tid: Tid(1), from: CpuId(3), to: CpuId(0) }]);
         assert_eq!(seats.idle(DomainId(1), true), [CpuId(3)]);
+    }
+
+    /// Six threads on four CPUs and four on as many, one of them on CPU 7 with another: one goes to
+    /// CPU 5, which has none. Then both have five, and no one goes.
+    #[test]
+    fn one_of_a_crowd_goes_to_the_smaller_one() {
+        let cpus = [0, 0, 1, 1, 2, 3, 4, 6, 7, 7];
+        let one = |(pid, cpu): (u32, &u32)| process(pid, vec![thread(pid, *cpu, 20.0)]);
+        let seen = observation("node:2 core:4", (1..).zip(&cpus).map(one).collect());
+        let (scene, _, _) = stage(&seen, 4, &Idle::default());
+        let domains = Domains::of(&seen.machine);
+        let mut seats = Seats::new(&seen, &domains, &Idle::default(), 5);
+        let step = |unit| Step { unit, to: 1, partner: None, pages: None, partner_pages: None };
+        let went = Carried { pid: Pid(1), tid: Tid(1), from: CpuId(0), to: CpuId(5) };
+        assert_eq!(seats.take(&scene, &step(0)), Some(vec![went]));
+        assert_eq!(seats.take(&scene, &step(1)), None);
     }
 
     /// One that comes to the second node, with idle cores, finds a program there that has its pages

@@ -65,8 +65,10 @@ fn seat(scene: &Scene, memory: &Memory, at: &Arrangement, unit: usize, open: &[u
     let goes_alone = scene.units[unit].thread.is_some() || crowds.is_roomy();
     let idle = (0..memory.places.len())
         .filter(|domain| node(*domain) == to && !fresh[memory.places[*domain].llc])
-        .filter(|domain| at.idle_cores[*domain] >= scene.count(unit))
-        .filter(|domain| goes_alone || crowds.might_start(unit, *domain));
+        .filter(|domain| {
+            let is_idle = at.idle_cores[*domain] >= scene.count(unit);
+            is_idle && (goes_alone || crowds.might_start(unit, *domain)) || crowds.evens(unit, *domain)
+        });
     if let Some(domain) = idle.max_by_key(|domain| mates(*domain)) {
         return Some(step(domain, None));
     }
@@ -91,15 +93,17 @@ mod tests {
     use crate::test_kit::{observation, process, thread, with_pages};
 
     /// Two nodes of three cores. A job of two threads has its pages on the first and a thread on
-    /// either; two programs have theirs on the second and run on the first; one is at home. The
-    /// job's thread comes in exchange for one of the two; the other goes to the core that is idle.
-    /// Without that core the job's thread goes by itself; once it is at home, the other does.
+    /// either; two programs have theirs on the second and run on the first; one is at home, and
+    /// waits as much. The job's thread comes in exchange for one of the two; the other goes to the
+    /// core that is idle. Without that core the job's thread goes by itself; once it is at home,
+    /// the other does.
     #[test]
     fn a_job_and_those_in_its_place_change_places() {
         let cpus: [&[u32]; 4] = [&[0, 3], &[1], &[2], &[4]];
         let pid = |at: usize| u32::try_from(10 * (at + 1)).unwrap();
         let one = |(at, cpus): (usize, &&[u32])| {
-            process(pid(at), cpus.iter().zip(pid(at)..).map(|(cpu, tid)| thread(tid, *cpu, 20.0)).collect())
+            let mpki = if at == 3 { 40.0 } else { 20.0 };
+            process(pid(at), cpus.iter().zip(pid(at)..).map(|(cpu, tid)| thread(tid, *cpu, mpki)).collect())
         };
         let mut seen = observation("node:2 core:3", cpus.iter().enumerate().map(one).collect());
         [[500, 0], [0, 500], [0, 500], [0, 500]]

@@ -18,6 +18,7 @@ use super::blind::{self, Blind};
 use super::calm::Calm;
 use super::carry::Seats;
 use super::config::Config;
+use super::crowded::frees;
 use super::idle::Idle;
 use super::memory::Memory;
 use super::pages::{self, Goal};
@@ -150,6 +151,9 @@ impl Isobar {
                 self.mode = Mode::Settling(if self.goals.is_empty() { left - 1 } else { left });
             }
             Mode::Settling(_) => {}
+        }
+        if plan.actions.is_empty() {
+            plan.actions.extend(frees(seen, domains, scene, &self.idle, self.config.watch_epochs));
         }
         let on_trial = if let Mode::Trying(trial) = &self.mode { trial.divided } else { None };
         let bounds = (on_trial, self.config.max_loss_percent / 100.0);

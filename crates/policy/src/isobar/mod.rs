@@ -13,7 +13,7 @@
 //! | who runs where now, which cores are free, whether it is about to change | [`scene`], [`part`], [`traits`], [`idle`], [`calm`] |
 //! | what a change would do: at first sight for all, roughly for many, exactly for a few | [`prices`], [`rough`], [`predict`] |
 //! | which changes there are, and which pays | [`step`], [`search`], [`likes`], [`gather`], [`weigh`], [`passed`], [`ways`], [`division`], [`guests`] |
-//! | where the kernel would put a program | [`balance`] |
+//! | where the kernel would put a program, and whom it may not take away | [`balance`], `crowded` |
 //! | what was tried, what it brought, what is taken back | [`trial`], `attempt`, `grow`, `conclude`, [`carry`] |
 //! | what a person took back | `undone` |
 //! | whose gain weighs how much, who may lose what | [`targets`], [`named`], [`alone`], `aims` |
@@ -35,6 +35,7 @@ pub mod carry;
 mod conclude;
 pub mod config;
 pub mod cores;
+mod crowded;
 pub mod curves;
 pub mod division;
 pub mod estimate;

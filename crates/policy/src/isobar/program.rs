@@ -220,9 +220,7 @@ impl Program {
         self.looks_alike = both.is_none_or(|(before, now)| agree(before, now));
         self.watch_phase(&reading, now);
         if !reading.disturbed {
-            let cycles = reading.cycles - self.delayed(&reading);
-            let settled = self.last.is_none_or(|last| reading.is_where_it_was(&last));
-            self.cpi.read(cycles, reading.exposure, reading.crowding, settled);
+            self.cpi.read(reading.cycles - self.delayed(&reading), reading.exposure, reading.crowding);
         }
         // One unlike reading may be the first of another phase: it belongs to neither.
         if self.unlike == 0 {

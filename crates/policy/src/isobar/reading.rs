@@ -33,35 +33,12 @@ pub struct Reading {
     pub disturbed: bool,
 }
 
-/// Part of its pages up to which a program has them where they were.
-const FEW_PAGES: f64 = 0.1;
-
 impl Reading {
-    /// Whether its threads and pages were on the nodes of another reading.
-    #[must_use]
-    pub fn is_where_it_was(&self, before: &Self) -> bool {
-        let apart = self.remote.zip(before.remote).map_or(0.0, |(now, before)| (now - before).abs());
-        self.nodes == before.nodes && apart < FEW_PAGES
-    }
-
     /// Misses for each look in the cache, where looks are counted; else for each instruction. What
     /// a program does beside looking (touching its memory for the first time, in the kernel) says
     /// nothing of its use of the cache.
     #[must_use]
     pub fn missed(&self) -> f64 {
         self.looks.filter(|looks| *looks > 0.0).map_or(self.misses, |looks| (self.misses / looks).min(1.0))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn who_changed_nodes_or_had_pages_moved_is_not_where_it_was() {
-        let before = Reading { nodes: 0b01, remote: Some(0.5), ..Reading::default() };
-        let is = |nodes, remote| Reading { nodes, remote, ..before }.is_where_it_was(&before);
-        assert!(is(0b01, Some(0.55)) && is(0b01, None));
-        assert!(!is(0b10, Some(0.5)) && !is(0b01, Some(0.2)));
     }
 }

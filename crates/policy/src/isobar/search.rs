@@ -296,7 +296,7 @@ fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], 
             let own = [fits(program, node).then_some(node), None];
             // Where the kernel moves pages after threads, they come in any case.
             let own = if one.follows || own[0].is_none() { &own[..1] } else { &own[..] };
-            if at.idle_cores[to] >= scene.count(unit) && crowds.might_start(unit, to) {
+            if at.idle_cores[to] >= scene.count(unit) && crowds.might_start(unit, to) || crowds.evens(unit, to) {
                 steps.extend(own.iter().map(|pages| Step {
                     unit,
                     to,

@@ -61,9 +61,10 @@ impl Step {
         let count = scene.count(self.unit);
         match self.partner {
             Some(partner) => place(scene, memory, to, partner, (from, self.partner_pages.map(To::Node))),
-            None if from != self.to => {
+            // Who leaves a crowd for a smaller one leaves no core idle, and takes none.
+            None if from != self.to && to.idle_cores[self.to] >= count => {
                 to.idle_cores[from] += count;
-                to.idle_cores[self.to] = to.idle_cores[self.to].saturating_sub(count);
+                to.idle_cores[self.to] -= count;
             }
             None => {}
         }
