@@ -163,8 +163,7 @@ impl<'a> Seats<'a> {
 /// The threads that are already where a change brings the rest of their program: other threads of
 /// it, or its pages. They stay on their CPUs, bound as those that come: the kernel prefers idle
 /// caches, and would part them from it again. So are those that are with their pages where others
-/// come to idle cores, or change places where there are more threads than cores: where a node
-/// fills, the kernel moves who is not bound.
+/// come: where it looks for a thread to move, the kernel takes who is not bound.
 #[must_use]
 pub fn mates(seen: &Observation, domains: &Domains, scene: &Scene, memory: &Memory, steps: &[Step]) -> Vec<Carried> {
     let goes = |unit: &usize, to: usize| scene.base.domains[*unit] != to;
@@ -178,11 +177,7 @@ pub fn mates(seen: &Observation, domains: &Domains, scene: &Scene, memory: &Memo
     let followed = followed.map(|step| (step.unit, step.to)).filter(|(unit, to)| {
         scene.units[*unit].thread.is_none() && !goes(unit, *to) && !is_crowded(seen, domains, DomainId(*to))
     });
-    let joined = |step: &Step| {
-        let both = [step.to, scene.base.domains[step.unit]];
-        let crowded = |domain: &usize| is_crowded(seen, domains, DomainId(*domain));
-        if step.partner.is_none() { vec![step.to] } else { both.into_iter().filter(crowded).collect() }
-    };
+    let joined = |step: &Step| std::iter::once(step.to).chain(step.partner.map(|_| scene.base.domains[step.unit]));
     let hosts = steps.iter().filter(|step| goes(&step.unit, step.to)).flat_map(joined);
     let hosts = hosts.flat_map(|to| at_home(scene, memory, to).map(move |unit| (unit, to)));
     let hosts = hosts.filter(|(unit, _)| steps.iter().all(|step| step.units().all(|moved| moved != *unit)));
@@ -291,25 +286,27 @@ mod tests {
         assert_eq!(seats.take(&scene, &step(1)), None);
     }
 
-    /// One that comes to the second node, with idle cores, finds a program there that has its pages
-    /// there and was read once. That one is bound where it is, unless its owner pinned it, since
-    /// the kernel may make room on a node that fills.
+    /// One that comes to the second node, with idle cores, or in exchange for another, finds a
+    /// program there that has its pages there and was read once. That one is bound where it is,
+    /// unless its owner pinned it, since the kernel may make room there.
     #[test]
     fn who_is_at_home_stays_there_where_others_come() {
-        let bound = |pinned: bool| {
-            let mut seen = observation(
-                "node:2 core:4",
-                (1..3).map(|pid| process(pid, vec![thread(pid, 4 * pid - 4, 20.0)])).collect(),
-            );
+        let bound = |pinned: bool, partner: Option<usize>| {
+            let at = |(pid, cpu): (u32, u32)| process(pid, vec![thread(pid, cpu, 20.0)]);
+            let mut seen = observation("node:2 core:4", [(1, 0), (2, 4), (3, 5)].map(at).into());
             (1..3).for_each(|pid| with_pages(&mut seen, pid, &[0, 500]));
+            with_pages(&mut seen, 3, &[500, 0]);
             seen.processes[1].threads[0].pinned = pinned;
             let (scene, memory, _) = stage(&seen, 1, &Idle::default());
             assert!(!scene.traits[1].movable);
-            let step = Step { unit: 0, to: 1, partner: None, pages: None, partner_pages: None };
+            let step = Step { unit: 0, to: 1, partner, pages: None, partner_pages: None };
             mates(&seen, &Domains::of(&seen.machine), &scene, &memory, &[step])
         };
-        assert_eq!(bound(false), [Carried { pid: Pid(2), tid: Tid(2), from: CpuId(4), to: CpuId(4) }]);
-        assert!(bound(true).is_empty());
+        for partner in [None, Some(2)] {
+            let stays = Carried { pid: Pid(2), tid: Tid(2), from: CpuId(4), to: CpuId(4) };
+            assert_eq!(bound(false, partner), [stays]);
+            assert!(bound(true, partner).is_empty());
+        }
     }
 
     /// Every CPU of the first cache has a thread: the one that is taken back shares its old one.

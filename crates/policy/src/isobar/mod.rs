@@ -14,7 +14,7 @@
 //! | what a change would do: at first sight for all, roughly for many, exactly for a few | [`prices`], [`rough`], [`predict`] |
 //! | which changes there are, and which pays | [`step`], [`search`], [`likes`], [`gather`], [`weigh`], [`passed`], [`ways`], [`division`], [`guests`] |
 //! | where the kernel would put a program, and whom it may not take away | [`balance`], `crowded` |
-//! | what was tried, what it brought, what is taken back | [`trial`], `attempt`, `grow`, `conclude`, [`carry`] |
+//! | what was tried, what it brought, what is taken back | [`trial`], [`pace`], `attempt`, `grow`, `conclude`, [`carry`] |
 //! | what a person took back | `undone` |
 //! | whose gain weighs how much, who may lose what | [`targets`], [`named`], [`alone`], `aims` |
 //! | what others are told of a change | [`tell`] |
@@ -52,6 +52,7 @@ pub mod math;
 pub mod memory;
 pub mod named;
 pub mod outlook;
+pub mod pace;
 pub mod pages;
 pub mod part;
 pub mod passed;

@@ -1,6 +1,7 @@
 //! Phases: when a program does something else.
 
 use super::math::ln;
+use super::pace::{OTHER_WORK, STEADY};
 use super::program::{FEW, Program};
 use super::reading::Reading;
 
@@ -9,8 +10,6 @@ use super::reading::Reading;
 const OTHER_PHASE: f64 = 0.5;
 /// Readings in a row that make it so.
 const IN_A_ROW: u32 = 2;
-/// Logarithm of the ratio up to which it looks for as much in the cache as before.
-const STEADY: f64 = 0.1;
 /// Readings in a row that make another phase of a program that looks for as much as before.
 const IN_A_ROW_OF_THE_SAME: u32 = 4;
 
@@ -28,7 +27,7 @@ impl Program {
         self.unlike = if few || ratio.abs() < OTHER_PHASE { 0 } else { before + 1 };
         if self.unlike >= if self.looks_the_same(reading) { IN_A_ROW_OF_THE_SAME } else { IN_A_ROW } {
             self.unlike = 0;
-            self.turned = self.looks_differ(reading) >= OTHER_PHASE;
+            self.turned = self.looks_differ(reading) >= OTHER_WORK;
             self.changes += 1;
             self.phase = now;
             self.misses = misses;
@@ -53,7 +52,7 @@ impl Program {
     /// less in the cache: the next one says. What is compared now may be two different things.
     #[must_use]
     pub fn may_turn(&self) -> bool {
-        self.unlike > 0 && self.last.is_some_and(|last| self.looks_differ(&last) >= OTHER_PHASE)
+        self.unlike > 0 && self.last.is_some_and(|last| self.looks_differ(&last) >= OTHER_WORK)
     }
 
     /// Whether a program looks for as much in the cache as in its present phase.

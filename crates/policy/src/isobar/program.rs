@@ -2,9 +2,10 @@
 //! like that, and what became of changes to it.
 
 use super::curves::{Beyond, Kind, Size};
-use super::estimate::{Cpi, Reuse, mean_and_error};
+use super::estimate::{Cpi, Reuse};
 use super::follows::Follows;
 use super::math::{exp, ln};
+use super::pace::Speed;
 use super::reading::{Reading, WRITE_BACK};
 use isobar_model::{Cgroup, Pid, Seconds};
 use std::sync::Arc;
@@ -75,8 +76,8 @@ pub struct Program {
     pub lines: f64,
     /// The last reading.
     pub last: Option<Reading>,
-    /// Logarithms of its speed, the newest last.
-    pub speeds: Vec<f64>,
+    /// Its speeds, the newest last.
+    pub speeds: Vec<Speed>,
     /// Whether the kernel brings its pages to it.
     pub follows: Follows,
     /// When its threads were moved, back included, within the last hour.
@@ -232,13 +233,13 @@ impl Program {
         if self.speeds.len() == KEPT {
             self.speeds.remove(0);
         }
-        self.speeds.push(ln(reading.speed.max(1.0)));
+        self.speeds.push(Speed::of(&reading));
         // Where it began during its first second, the second one tells how fast it was.
         if let [first, second] = &mut self.speeds[..]
             && self.is_steady
             && self.changes == 0
         {
-            *first = first.max(*second);
+            first.speed = first.speed.max(second.speed);
         }
         self.last = Some(reading);
     }
@@ -310,20 +311,20 @@ impl Program {
         ((1.0 - most) / exp(self.balance.min(0.0))).min(HARDLY)
     }
 
-    /// Mean of the last speeds, and its standard error; `None` before there are enough: a window of
-    /// readings, or two that agree of one that did nothing else before, or one of a program that
-    /// does what others of its name did, or do.
+    /// The last speeds; `None` before there are enough: a window of readings, or two that agree of
+    /// one that did nothing else before, or one of a program that does what others of its name did,
+    /// or do.
     #[must_use]
-    pub fn pace(&self, window: usize) -> Option<(f64, f64)> {
+    pub fn pace(&self, window: usize) -> Option<&[Speed]> {
         if let Some(first) = self.speeds.len().checked_sub(window) {
-            return Some(mean_and_error(&self.speeds[first..]));
+            return Some(&self.speeds[first..]);
         }
         let enough = match self.speeds[..] {
             [] => false,
             [_] => self.alike || self.is_as_expected(),
-            [.., before, last] => self.changes == 0 && (last - before).abs() < AGREE,
+            [.., before, last] => self.changes == 0 && (last.speed - before.speed).abs() < AGREE,
         };
-        enough.then(|| mean_and_error(&self.speeds))
+        enough.then_some(&self.speeds[..])
     }
 
     fn is_as_expected(&self) -> bool {

@@ -1,6 +1,7 @@
 //! A change is a trial. What was predicted stands beside what was measured: the speed of every
 //! program in a window after it, against that in a window before. A program that did something
-//! else meanwhile, or ended, is no witness. Where those that were to gain by the change are none
+//! else meanwhile, or ended, is no witness; of one that does several things in turn, those epochs
+//! are compared in which it did the same. Where those that were to gain by the change are none
 //! any more, what the others did says nothing of it, and it stays unmeasured.
 //!
 //! What looks as if a program did something else, many more misses or far fewer, is what a change
@@ -11,6 +12,7 @@ use super::calm::there;
 use super::carry::Carried;
 use super::division::Division;
 use super::math::ln;
+use super::pace::{OTHER_WORK, STEADY, Speed, gained};
 use super::program::Program;
 use super::programs::Programs;
 use super::targets::{MEASURED, is_borne};
@@ -38,8 +40,8 @@ const DOUBTED: u32 = 2;
 struct Witness {
     pid: Pid,
     phase: f64,
-    /// Mean logarithm of its speed, and its standard error.
-    before: (f64, f64),
+    /// Its speeds.
+    before: Vec<Speed>,
     /// Logarithm of the predicted speed-up.
     predicted: f64,
     /// How much its gain weighs.
@@ -194,7 +196,7 @@ impl Trial {
         now: f64,
     ) -> Self {
         let witness = |(program, gain): (&Program, &f64)| {
-            let before = program.pace(window)?;
+            let before = program.pace(window)?.to_vec();
             let Program { pid, phase, weight, most, .. } = *program;
             Some(Witness { pid, phase, before, predicted: ln(*gain), weight, most, beside: false })
         };
@@ -241,7 +243,8 @@ impl Trial {
             if let Some(own) = self.witnesses.iter_mut().find(|own| own.pid == old.pid) {
                 own.predicted += old.predicted;
                 (own.weight, own.most) = (old.weight, old.most);
-                (own.phase, own.before, own.beside) = (old.phase, old.before, own.beside || old.beside);
+                (own.phase, own.beside) = (old.phase, own.beside || old.beside);
+                own.before.clone_from(&old.before);
             } else {
                 self.witnesses.push(old.clone());
             }
@@ -289,14 +292,20 @@ impl Trial {
         waits
     }
 
-    /// The speed of a witness now, where it still is one.
-    fn after(&self, witness: &Witness, program: &Program, window: usize) -> Option<(f64, f64)> {
+    /// By how much faster a witness is, where it still is one, and the error of that. One of which
+    /// its looks in the cache say that it does something else may do in turn what it did before.
+    fn gain(&self, witness: &Witness, program: &Program, window: usize) -> Option<(f64, f64)> {
         if program.phase <= witness.phase {
-            return program.pace(window);
+            return gained(&witness.before, program.pace(window)?, OTHER_WORK);
         }
         // Its speeds since then may be fewer than a window.
-        let its_doing = witness.beside && program.phase <= self.soon && !program.turned;
-        program.pace(window.min(program.speeds.len().max(FEWEST))).filter(|_| its_doing)
+        let after = program.pace(window.min(program.speeds.len().max(FEWEST)))?;
+        let its_doing = witness.beside && program.phase <= self.soon;
+        match program.turned {
+            true => gained(&witness.before, after, STEADY),
+            false if its_doing => gained(&witness.before, after, OTHER_WORK),
+            false => None,
+        }
     }
 
     /// What came of it; `None` where no program that was changed is a witness any more, or those
@@ -308,18 +317,16 @@ impl Trial {
         let (mut variance, mut alike) = (0.0, 0.0);
         for witness in &self.witnesses {
             let Some(program) = programs.list.iter().find(|program| program.pid == witness.pid) else { continue };
-            let Some((after, error)) = self.after(witness, program, window) else { continue };
-            verdict.jumped |= program.phase > witness.phase;
-            let gain = after - witness.before.0;
-            let own = error * error + witness.before.1 * witness.before.1;
+            let Some((gain, error)) = self.gain(witness, program, window) else { continue };
+            verdict.jumped |= program.phase > witness.phase && !program.turned;
             let (pid, predicted, weight) = (witness.pid, witness.predicted, witness.weight);
-            variance += weight * weight * own;
-            alike += own;
+            variance += weight * weight * error * error;
+            alike += error * error;
             verdict.all += gain;
-            verdict.gains.push(Gained { pid, predicted, measured: gain, error: own.sqrt() });
+            verdict.gains.push(Gained { pid, predicted, measured: gain, error });
             verdict.predicted += weight * predicted;
             verdict.measured += weight * gain;
-            let lost = -gain - 2.0 * own.sqrt();
+            let lost = -gain - 2.0 * error;
             match witness.most {
                 Some(most) => verdict.broken |= lost > most + HARDLY,
                 None => verdict.worst = verdict.worst.max(lost),

@@ -6,7 +6,7 @@ fn running(speeds: &[(u32, f64)]) -> Programs {
     let one = |(pid, speed): &(u32, f64)| {
         let mut program = Program::new(Pid(*pid), &Arc::from("p"), 0.0, None);
         program.last = Some(Reading::default());
-        program.speeds = vec![ln(*speed); 3];
+        program.speeds = vec![Speed { speed: ln(*speed), looks: None }; 3];
         program
     };
     let mut programs = Programs::default();
@@ -54,11 +54,14 @@ fn a_trial_that_grew_is_judged_by_speeds_before_the_first_change() {
 fn a_program_whose_cache_was_changed_is_judged_though_it_looks_like_another() {
     let touched = || vec![Touched { pid: Pid(1), carried: Vec::new(), pages: None }];
     let judged = |beside: &[Pid], phase: f64, turned: bool| {
-        let before = running(&[(1, 1e8), (2, 2e9)]);
+        let mut before = running(&[(1, 1e8), (2, 2e9)]);
+        before.list[1].speeds.iter_mut().for_each(|one| one.looks = Some(ln(0.01)));
         let mut trial = Trial::new(1, touched(), &before, &[1.2, 1.0], 3, 10.0);
         trial.watch(beside, 5.0);
         let mut after = running(&[(1, 1.2e8), (2, 1e8)]);
-        (after.list[1].phase, after.list[1].speeds) = (phase, vec![ln(1e8); 2]);
+        let looks = if turned { 0.02 } else { 0.01 };
+        (after.list[1].phase, after.list[1].speeds) =
+            (phase, vec![Speed { speed: ln(1e8), looks: Some(ln(looks)) }; 2]);
         after.list[1].turned = turned;
         let verdict = trial.judge(&after, 3).unwrap();
         (verdict.jumped, verdict.harmed(0.05))

@@ -1,0 +1,96 @@
+//! Readings of a program's speed, and by how much faster it is since.
+
+use super::estimate::mean_and_error;
+use super::math::ln;
+use super::reading::Reading;
+
+/// Logarithm of the ratio of what a program looks for in the cache from which on it does something
+/// else: two thirds more or less. No neighbour and no last-level cache changes that; what another
+/// core leaves of its own caches changes it less.
+pub const OTHER_WORK: f64 = 0.5;
+/// The same up to which it looks for as much.
+pub const STEADY: f64 = 0.1;
+
+/// How fast a program was in an epoch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Speed {
+    /// Logarithm of its instructions a second.
+    pub speed: f64,
+    /// Logarithm of what it looked for in the cache an instruction, where that is counted.
+    pub looks: Option<f64>,
+}
+
+impl Speed {
+    /// That of a reading.
+    #[must_use]
+    pub fn of(reading: &Reading) -> Self {
+        Self { speed: ln(reading.speed.max(1.0)), looks: reading.looks.map(|looks| ln(looks.max(1e-9))) }
+    }
+
+    /// How far apart what it did in two epochs is, 0 or more; 0 where no counter tells.
+    fn unlike(&self, other: &Self) -> f64 {
+        self.looks.zip(other.looks).map_or(0.0, |(own, its)| (own - its).abs())
+    }
+
+    /// By how much faster it was than in those epochs, on their mean, in which what it did was most
+    /// like this; `None` where all are further apart than that.
+    fn over(&self, others: &[Self], within: f64) -> Option<f64> {
+        let nearest = others.iter().map(|other| self.unlike(other)).min_by(f64::total_cmp)?;
+        let like = others.iter().filter(|other| self.unlike(other) <= nearest + STEADY);
+        let like: Vec<f64> = like.map(|other| other.speed).collect();
+        (nearest < within).then(|| self.speed - mean_and_error(&like).0)
+    }
+}
+
+/// By how much faster a program is after a change, as a logarithm, and the standard error of that:
+/// epochs in which it did about the same are compared, so that one that builds a table and looks
+/// things up in turn is not taken to be slower for what it does just now. `None` where in each it
+/// did something else, by that logarithm of a ratio ([`OTHER_WORK`], or less).
+#[must_use]
+pub fn gained(before: &[Speed], after: &[Speed], within: f64) -> Option<(f64, f64)> {
+    let gains: Vec<f64> = after.iter().filter_map(|speed| speed.over(before, within)).collect();
+    let scatter: Vec<f64> = before.iter().filter_map(|speed| speed.over(before, within)).collect();
+    let ((gain, error), (_, own)) = (mean_and_error(&gains), mean_and_error(&scatter));
+    (!gains.is_empty()).then(|| (gain, error.hypot(own)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn speeds(readings: &[(f64, f64)]) -> Vec<Speed> {
+        readings.iter().map(|(speed, looks)| Speed { speed: ln(*speed), looks: Some(ln(*looks)) }).collect()
+    }
+
+    /// Builds at 1e8 instructions a second with 0.02 looks, looks up at 3e8 with 0.05.
+    #[test]
+    fn what_a_program_does_in_turn_is_compared_with_the_same() {
+        let (build, look_up) = ((1e8, 0.02), (3e8, 0.05));
+        let before = speeds(&[look_up, look_up, build]);
+        // All building now, and a tenth faster at it.
+        let (gain, _) = gained(&before, &speeds(&[(1.1e8, 0.02); 3]), OTHER_WORK).unwrap();
+        assert!((gain - ln(1.1)).abs() < 1e-12);
+        // One of each, as fast as before.
+        let (gain, error) = gained(&before, &speeds(&[build, look_up]), OTHER_WORK).unwrap();
+        assert!(gain.abs() < 1e-12 && error < 0.03, "{gain} {error}");
+        // Nothing that it did before.
+        assert_eq!(gained(&before, &speeds(&[(1e8, 0.2); 3]), OTHER_WORK), None);
+        assert_eq!(gained(&before, &speeds(&[(2e8, 0.03)]), STEADY), None);
+        assert!(gained(&before, &speeds(&[(2e8, 0.03)]), OTHER_WORK).is_some());
+    }
+
+    /// Where looks are not counted, or are about the same, all readings are compared: 1.2e8 over
+    /// 1e8 with the errors of both.
+    #[test]
+    fn one_that_does_the_same_is_compared_as_it_stands() {
+        let of = |speed: f64, looks| Speed { speed: ln(speed), looks };
+        for looks in [None, Some(-3.0)] {
+            let before = [of(1e8, looks), of(1.1e8, looks), of(0.9e8, looks)];
+            let after = [of(1.2e8, looks), of(1.3e8, looks.map(|looks| looks + 0.4)), of(1.1e8, looks)];
+            let (gain, error) = gained(&before, &after, OTHER_WORK).unwrap();
+            let mean = |of: &[Speed]| mean_and_error(&of.iter().map(|one| one.speed).collect::<Vec<_>>());
+            let ((was, chance), (is, other)) = (mean(&before), mean(&after));
+            assert!((gain - (is - was)).abs() < 1e-12 && (error - chance.hypot(other)).abs() < 1e-12);
+        }
+    }
+}
