@@ -1,7 +1,7 @@
 //! Phases: when a program does something else.
 
 use super::math::ln;
-use super::pace::{OTHER_WORK, STEADY};
+use super::pace::STEADY;
 use super::program::{FEW, Program};
 use super::reading::Reading;
 
@@ -27,7 +27,7 @@ impl Program {
         self.unlike = if few || ratio.abs() < OTHER_PHASE { 0 } else { before + 1 };
         if self.unlike >= if self.looks_the_same(reading) { IN_A_ROW_OF_THE_SAME } else { IN_A_ROW } {
             self.unlike = 0;
-            self.turned = self.looks_differ(reading) >= OTHER_WORK;
+            self.turned = self.looks_differ(reading) >= OTHER_PHASE;
             self.changes += 1;
             self.phase = now;
             self.misses = misses;
@@ -52,7 +52,7 @@ impl Program {
     /// less in the cache: the next one says. What is compared now may be two different things.
     #[must_use]
     pub fn may_turn(&self) -> bool {
-        self.unlike > 0 && self.last.is_some_and(|last| self.looks_differ(&last) >= OTHER_WORK)
+        self.unlike > 0 && self.last.is_some_and(|last| self.looks_differ(&last) >= OTHER_PHASE)
     }
 
     /// Whether a program looks for as much in the cache as in its present phase.

@@ -12,7 +12,7 @@ use super::calm::there;
 use super::carry::Carried;
 use super::division::Division;
 use super::math::ln;
-use super::pace::{OTHER_WORK, STEADY, Speed, gained};
+use super::pace::{STEADY, Speed, gained};
 use super::program::Program;
 use super::programs::Programs;
 use super::targets::{MEASURED, is_borne};
@@ -296,14 +296,14 @@ impl Trial {
     /// its looks in the cache say that it does something else may do in turn what it did before.
     fn gain(&self, witness: &Witness, program: &Program, window: usize) -> Option<(f64, f64)> {
         if program.phase <= witness.phase {
-            return gained(&witness.before, program.pace(window)?, OTHER_WORK);
+            return gained(&witness.before, program.pace(window)?, f64::INFINITY);
         }
         // Its speeds since then may be fewer than a window.
         let after = program.pace(window.min(program.speeds.len().max(FEWEST)))?;
         let its_doing = witness.beside && program.phase <= self.soon;
         match program.turned {
             true => gained(&witness.before, after, STEADY),
-            false if its_doing => gained(&witness.before, after, OTHER_WORK),
+            false if its_doing => gained(&witness.before, after, f64::INFINITY),
             false => None,
         }
     }
