@@ -6,7 +6,8 @@ use super::pages::Goal;
 use super::tell;
 use super::trial::{Trial, Verdict};
 use crate::kit::domains::Domains;
-use isobar_model::{Observation, Plan, Seconds};
+use isobar_model::{Observation, Plan, Seconds, Tid};
+use std::collections::BTreeSet;
 
 /// Part of a new error that is taken over in the running mean.
 const TAKEN: f64 = 0.3;
@@ -81,7 +82,9 @@ impl Isobar {
         let why = plan.effects.last().map(tell::taken_back).unwrap_or_default();
         let back = self.seats(seen, domains).take_back(&all);
         plan.actions.extend(back.iter().map(|one| to_domain(seen, domains, one, &why)));
-        let stayed = all.iter().filter(|one| !one.goes());
+        // Of a trial that grew a thread may have been bound first and moved later, or bound twice.
+        let mut done: BTreeSet<Tid> = back.iter().map(|one| one.tid).collect();
+        let stayed = all.iter().filter(|one| !one.goes() && done.insert(one.tid));
         plan.actions.extend(stayed.filter_map(|one| freed(seen, one, &why)));
         for program in &mut self.programs.list {
             if back.iter().any(|one| one.pid == program.pid) {
