@@ -20,5 +20,5 @@ fi
 
 # shellcheck disable=SC2046 # several arguments
 cargo build --locked $(selected -p isobar -p isobar-soak)
-cc -O1 -Wall -Wextra -Werror -static -pthread -o "$target/debug/churn" tests/soak/programs/churn.c
+cc -O1 -Wall -Wextra -Werror -static -pthread -o "$target/debug/churn" tests/soak/programs/{churn,slow_fork}.c
 "$target/debug/isobar-soak" --isobar "$target/debug/isobar" --ends "$ends" --seed "${ISOBAR_SOAK_SEED:-1}" "$@"

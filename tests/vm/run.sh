@@ -53,7 +53,7 @@ build() {
     # The same subject, for a library that is preloaded.
     cc -O1 -Wall -Wextra -Werror -pthread -o "$work/dynamic" tests/vm/programs/subject.c
     programs+=("$work/dynamic")
-    cc -O1 -Wall -Wextra -Werror -static -pthread -o "$work/churn" tests/soak/programs/churn.c
+    cc -O1 -Wall -Wextra -Werror -static -pthread -o "$work/churn" tests/soak/programs/{churn,slow_fork}.c
     programs+=("$work/churn")
     cp "$(test_binary ${BUILD_WORKSPACE:+--workspace} -p isobar-conformance --test linux)" "$work/conformance-linux"
     programs+=("$work/conformance-linux")

@@ -14,10 +14,11 @@
  *   several  more than one CPU
  *   other    one CPU, not the one to which the thread is bound at the moment
  *   free     one CPU, while the thread is not bound
- *   same     the very CPU to which the thread is bound: from outside it looks unchanged
+ *   same     the very CPU to which the thread is bound, or may be: from outside it looks unchanged
  *   passed   inherited from a parent that pinned itself
  */
 #define _GNU_SOURCE
+#include "slow_fork.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -50,11 +51,13 @@ static cpu_set_t all;
 static volatile int exec_now;
 static _Thread_local uint64_t state;
 
-static long now_ms(void) {
+static long now_us(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
+
+static long now_ms(void) { return now_us() / 1000; }
 
 static uint64_t draw(void) {
     state += 0x9E3779B97F4A7C15u;
@@ -127,6 +130,9 @@ static void write_wish(const char *kind, const cpu_set_t *set) {
     close(file);
 }
 
+/* For longer a thread does not need for two calls, unless another one takes its CPU. */
+enum { TWO_CALLS_US = 300 };
+
 /* The calling thread pins itself. Not bound yet: one CPU. Bound: all but one, another one, or now
  * and then the same. */
 static const char *pin(cpu_set_t *wish) {
@@ -152,12 +158,15 @@ static const char *pin(cpu_set_t *wish) {
     } else if (cpus > 2) CPU_CLR(nth_cpu(&all, between(0, cpus - 1)), &set);
     write_wish(name, &set);
     /* It may have been bound while that was written, and to this very CPU. */
+    long before = now_us();
     sched_getaffinity(0, sizeof mine, &mine);
-    if (CPU_COUNT(&mine) == 1 && CPU_EQUAL(&mine, &set) && strcmp(name, "same")) {
-        name = "same";
-        write_wish(name, &set);
-    }
+    const char *written = name;
+    if (CPU_COUNT(&mine) == 1 && CPU_EQUAL(&mine, &set)) name = "same";
+    if (strcmp(name, written)) write_wish(name, &set);
     if (sched_setaffinity(0, sizeof set, &set)) _exit(6);
+    /* Or after that. */
+    int late = CPU_COUNT(&set) == 1 && now_us() - before > TWO_CALLS_US;
+    if (late && strcmp(name, "same")) write_wish(name = "same", &set);
     *wish = set;
     return name;
 }
@@ -275,6 +284,20 @@ static void daemon_child(void) {
     end_child();
 }
 
+/* A process whose forks last. */
+static void slow_forker(void) {
+    if (!make_child()) return;
+    int last = make_forks_last();
+    while (last) {
+        work_until(now_ms() + between(20, 200));
+        if (fork() == 0) {
+            work_until(now_ms() + 1200);
+            _exit(0);
+        }
+    }
+    end_child();
+}
+
 static void exec_anew(const char *execs) {
     char seed[32], left[32];
     sprintf(seed, "%llu", (unsigned long long)draw());
@@ -299,6 +322,7 @@ static void exec_somehow(char *execs) {
 
 static void subject(char *execs) {
     for (int i = 0; i < BASE; i++) make_thread(FOR_EVER, i && one_in(3) ? between(300, 2000) : 0);
+    slow_forker();
     long exec_at = strtol(execs, NULL, 10) > 0 ? now_ms() + between(400, 2500) : now_ms() + FOR_EVER;
     for (;;) {
         work_until(now_ms() + between(20, 80));

@@ -24,7 +24,7 @@
 
 use super::displaced;
 use super::entries::ProcessEntry;
-use super::ledger::Ledger;
+use super::ledger::{Follow, Ledger};
 use crate::kernel::ancestors::ancestry;
 use crate::kernel::stat::Stat;
 use crate::kernel::{affinity, identity};
@@ -49,6 +49,8 @@ pub struct Freed {
     refused: BTreeMap<Pid, String>,
     /// Whether more turned up until we gave up.
     unfinished: bool,
+    /// Threads that may still be making others, by process.
+    makers: BTreeMap<Pid, usize>,
 }
 
 /// The entry that a task with this start and mask inherited from; `None` when it did not.
@@ -116,19 +118,19 @@ pub fn free(ledger: &mut Ledger, pid: Pid, tid: Tid, family: &ProcessEntry) -> i
     displaced::put_back(tid, &family.original)
 }
 
-/// Frees every such task, as far as we may see and change it; how many more than before. Where
-/// `certain` says that all forks were followed, the descendants are in the ledger; else it looks at
-/// every process.
-pub fn free_all(ledger: &mut Ledger, certain: bool, freed: &mut Freed) -> usize {
+/// Frees every such task, as far as we may see and change it; how many more than before. Where all
+/// forks are followed, the descendants are in the ledger; else it looks at every process.
+pub fn free_all(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Freed) -> usize {
+    let certain = follow(ledger);
     let known = || ledger.processes.keys().copied().collect();
     let pids: Vec<Pid> = if certain { known() } else { identity::processes() };
     let mut fresh = 0;
     for pid in pids {
         if certain || ancestor(ledger, pid).is_some() {
-            let free = |tid: &Tid| free_if_inherited(ledger, pid, *tid, certain, freed);
+            let free = |tid: &Tid| free_if_inherited(ledger, follow, pid, *tid, freed);
             fresh += identity::threads(pid).into_iter().filter(free).count();
         } else {
-            fresh += free_if_alike(ledger, pid, freed);
+            fresh += free_if_alike(ledger, follow, pid, freed);
         }
     }
     fresh
@@ -142,7 +144,7 @@ pub fn look_for_others(ledger: &Ledger, freed: &mut Freed) {
     freed.doubtful.extend(alike);
 }
 
-fn free_if_inherited(ledger: &mut Ledger, pid: Pid, tid: Tid, certain: bool, freed: &mut Freed) -> bool {
+fn free_if_inherited(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, tid: Tid, freed: &mut Freed) -> bool {
     let Some(task) = identity::task(pid, tid) else { return false };
     let Ok(mask) = affinity::get(tid) else { return false };
     let one = (pid, tid, task.start);
@@ -150,6 +152,11 @@ fn free_if_inherited(ledger: &mut Ledger, pid: Pid, tid: Tid, certain: bool, fre
         return false;
     }
     let Some(entry) = family(ledger, pid, tid, task.start, &mask).cloned() else { return false };
+    // Its owner may have bound it to this very mask since the events were last read.
+    let certain = follow(ledger);
+    if ledger.is_owned(tid, task.start) {
+        return false;
+    }
     match free(ledger, pid, tid, &entry) {
         Ok(()) => {
             // People choose such masks too, and who did was not followed.
@@ -166,7 +173,7 @@ fn free_if_inherited(ledger: &mut Ledger, pid: Pid, tid: Tid, certain: bool, fre
 }
 
 /// Frees the threads of a process without a known ancestor that looks like one of ours; how many.
-fn free_if_alike(ledger: &mut Ledger, pid: Pid, freed: &mut Freed) -> usize {
+fn free_if_alike(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, freed: &mut Freed) -> usize {
     match likeness(ledger, pid) {
         Likeness::None => 0,
         Likeness::Doubtful => {
@@ -176,7 +183,8 @@ fn free_if_alike(ledger: &mut Ledger, pid: Pid, freed: &mut Freed) -> usize {
         Likeness::Inherited(start, entry) => {
             ledger.adopt(pid, start, &entry);
             freed.alike.insert(pid);
-            identity::threads(pid).into_iter().filter(|&tid| free_if_inherited(ledger, pid, tid, false, freed)).count()
+            let free = |tid: &Tid| free_if_inherited(ledger, follow, pid, *tid, freed);
+            identity::threads(pid).into_iter().filter(free).count()
         }
     }
 }
@@ -223,6 +231,11 @@ impl Freed {
         self.unfinished = true;
     }
 
+    /// These threads may still be making others, which will have our mask.
+    pub fn leave_to(&mut self, makers: BTreeMap<Pid, usize>) {
+        self.makers = makers;
+    }
+
     /// Tasks that were freed.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -254,7 +267,15 @@ impl Freed {
              (taskset -pc shows and changes it)"
                 .to_owned()
         });
-        let mut lines: Vec<String> = unfinished.into_iter().chain(refused).chain(alike).chain(doubtful).collect();
+        let makers = self.makers.iter().map(|(pid, threads)| {
+            format!(
+                "process {} may be forking still ({threads} of its threads): what it makes stays bound to a CPU of \
+                 isobar's (taskset -pc shows and changes it)",
+                named(*pid)
+            )
+        });
+        let lines = unfinished.into_iter().chain(refused).chain(makers).chain(alike).chain(doubtful);
+        let mut lines: Vec<String> = lines.collect();
         shorten(&mut lines, "processes");
         lines
     }

@@ -13,6 +13,10 @@ use isobar_model::{CpuSet, NodeId, Pages, Pid, Tid};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Takes into the ledger what happened since it was last called; true where all forks since the
+/// first change are known.
+pub type Follow<'a> = dyn FnMut(&mut Ledger) -> bool + 'a;
+
 /// The version of the format; a file of another version is refused.
 pub const VERSION: u32 = 1;
 

@@ -9,8 +9,9 @@ use super::balancing::{self, SWITCH};
 use super::entries::ThreadEntry;
 use super::error::{ActuatorError, boot_id};
 use super::inherited::{self, Freed};
-use super::ledger::Ledger;
+use super::ledger::{Follow, Ledger};
 use super::outstanding::Outstanding;
+use super::rounds::free_heirs;
 use super::state_file::StateFile;
 use super::{displaced, exec, weights};
 use crate::kernel::mempolicy::WEIGHTS;
@@ -20,17 +21,6 @@ use isobar_model::{ActionOutcome, CpuSet, Pid, Tid};
 use std::fmt;
 use std::io;
 use std::path::Path;
-use std::time::Duration;
-
-/// A thread may make others while we put it back; after this number of rounds the rest is left, and
-/// reported.
-const MOST_ROUNDS: usize = 20;
-
-/// Waits before the rounds in which nothing may turn up before it is over. A thread copies the mask
-/// of its maker when the kernel begins to make it, and is seen when that is done: on a busy machine
-/// some time slices later.
-const QUIET: [Duration; 4] =
-    [Duration::from_millis(2), Duration::from_millis(5), Duration::from_millis(15), Duration::from_millis(30)];
 
 /// Calls of ours after which the kernel's events are read, before they fill its buffer.
 pub const CALLS_BETWEEN_READINGS: usize = 64;
@@ -117,10 +107,6 @@ pub fn recover(file: &StateFile) -> Result<Option<RestoreReport>, ActuatorError>
     Ok(Some(report))
 }
 
-/// Takes into the ledger what happened since it was last called; true where all forks since the
-/// first change are known.
-pub type Follow<'a> = dyn FnMut(&mut Ledger) -> bool + 'a;
-
 /// Puts back everything in the ledger; what the kernel refused stays in it. `outstanding` is kept
 /// up to date.
 pub fn put_back(ledger: &mut Ledger, follow: &mut Follow<'_>, outstanding: &Outstanding) -> RestoreReport {
@@ -148,14 +134,15 @@ pub fn put_back(ledger: &mut Ledger, follow: &mut Follow<'_>, outstanding: &Outs
             outstanding.settle_one();
         }
     }
-    free_inherited(ledger, follow, &mut freed);
-    leave_to_owners(ledger, &mut report);
-    report.inherited = freed.count();
-    report.remarks.extend(freed.remarks());
     put_back_groups(ledger, &mut report);
     put_back_weights(ledger, &mut report);
     put_back_balancing(ledger, &mut report);
     outstanding.set(ledger);
+    // Last, since it may have to wait.
+    free_heirs(ledger, follow, &mut freed);
+    leave_to_owners(ledger, &mut report);
+    report.inherited = freed.count();
+    report.remarks.extend(freed.remarks());
     report
 }
 
@@ -205,21 +192,6 @@ fn put_back_balancing(ledger: &mut Ledger, report: &mut RestoreReport) {
 /// [`ActuatorError::State`].
 pub fn settle(file: &StateFile, ledger: &Ledger) -> Result<(), ActuatorError> {
     if ledger.is_empty() { file.remove() } else { file.save(ledger) }
-}
-
-/// In rounds, because a task may make others until it is freed itself.
-fn free_inherited(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Freed) {
-    let mut quiet = 0;
-    for _ in 0..MOST_ROUNDS {
-        let certain = follow(ledger);
-        if ledger.processes.is_empty() {
-            return;
-        }
-        quiet = if inherited::free_all(ledger, certain, freed) == 0 { quiet + 1 } else { 0 };
-        let Some(pause) = QUIET.get(quiet) else { return inherited::look_for_others(ledger, freed) };
-        std::thread::sleep(*pause);
-    }
-    freed.unfinished();
 }
 
 /// Threads that their owners bound to a CPU, or to the very CPUs that we had given: they stay

@@ -35,7 +35,17 @@ mod tests {
         let table: BTreeMap<u32, u32> = parents.iter().copied().collect();
         let task = |pid: Pid| {
             let (id, parent) = (pid.0, Pid(*table.get(&pid.0)?));
-            Some(Stat { id, state: b'S', parent, kernel: false, ticks: 0, threads: 1, start: 5, cpu: None })
+            Some(Stat {
+                id,
+                state: b'S',
+                parent,
+                kernel: false,
+                ticks: 0,
+                user_ticks: 0,
+                threads: 1,
+                start: 5,
+                cpu: None,
+            })
         };
         ancestry(Pid(pid), task).map(|(pid, _)| pid.0).collect()
     }

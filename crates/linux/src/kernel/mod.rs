@@ -10,6 +10,7 @@ pub mod areas;
 pub mod capability;
 pub mod cgroup;
 pub mod clock;
+pub mod cloning;
 pub mod cpu_model;
 pub mod executable;
 pub(crate) mod files;

@@ -22,6 +22,8 @@ pub struct Stat {
     /// (14) + (15) user and system time in clock ticks; of all threads, ended ones too, in a
     /// process's own file.
     pub ticks: u64,
+    /// (14) user time alone.
+    pub user_ticks: u64,
     /// (20) threads of the process.
     pub threads: u64,
     /// (22) start time in clock ticks since boot.
@@ -58,11 +60,12 @@ pub fn parse(line: &[u8]) -> Option<(Stat, &[u8])> {
     let state = *field(3)?.first()?;
     let parent = Pid(narrow(number(field(4)?)?)?);
     let kernel = number(field(9)?)? & KERNEL_THREAD != 0;
-    let ticks = number(field(14)?)?.checked_add(number(field(15)?)?)?;
+    let user_ticks = number(field(14)?)?;
+    let ticks = user_ticks.checked_add(number(field(15)?)?)?;
     let threads = number(field(20)?)?;
     let start = number(field(22)?)?;
     let cpu = field(39).and_then(number).and_then(narrow).map(CpuId);
-    Some((Stat { id, state, parent, kernel, ticks, threads, start, cpu }, &line[open + 1..close]))
+    Some((Stat { id, state, parent, kernel, ticks, user_ticks, threads, start, cpu }, &line[open + 1..close]))
 }
 
 /// Decimal digits as a number; `None` for anything else, and where it overflows.
@@ -100,8 +103,18 @@ mod tests {
     fn fields_are_where_the_manual_says() {
         let line = line(42, b"cat", 4_194_304, (130, 12), 238_852, 5);
         let (stat, name) = parse(&line).unwrap();
-        let (parent, start, cpu) = (Pid(1), 238_852, Some(CpuId(5)));
-        assert_eq!(stat, Stat { id: 42, state: b'S', parent, kernel: false, ticks: 142, threads: 3, start, cpu });
+        let expected = Stat {
+            id: 42,
+            state: b'S',
+            parent: Pid(1),
+            kernel: false,
+            ticks: 142,
+            user_ticks: 130,
+            threads: 3,
+            start: 238_852,
+            cpu: Some(CpuId(5)),
+        };
+        assert_eq!(stat, expected);
         assert!(name == b"cat" && !stat.is_kernel() && !stat.has_ended());
     }
 

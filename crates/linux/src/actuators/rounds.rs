@@ -1,0 +1,52 @@
+//! Frees what inherited a mask of ours, in rounds: a task may make others until it is freed itself,
+//! and what it was making at that moment turns up later.
+
+use super::inherited::{self, Freed};
+use super::ledger::{Follow, Ledger};
+use super::makers::Makers;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Tasks may be made while we free them; after this number of rounds in which some turned up the
+/// rest is left, and reported.
+const MOST_ROUNDS: usize = 20;
+
+/// Waits before the rounds in which nothing may turn up before it is over: for tasks whose maker is
+/// unknown or has ended.
+const QUIET: [Duration; 4] =
+    [Duration::from_millis(2), Duration::from_millis(5), Duration::from_millis(15), Duration::from_millis(30)];
+
+/// Between looks at threads that may still be making others after that.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+
+/// For how long they are waited for: a `fork(2)` takes about 10 ms for each GiB of memory in small
+/// pages. What they make later is left, and reported.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// Frees every heir that is there, and those that are being made.
+pub fn free_heirs(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Freed) {
+    let began = Instant::now();
+    let (mut makers, mut fruitful, mut quiet) = (Makers::default(), 0, 0);
+    loop {
+        if ledger.processes.is_empty() {
+            return;
+        }
+        // First: what one has made by now is there to be freed.
+        let at_work = makers.look(ledger);
+        if inherited::free_all(ledger, follow, freed) > 0 {
+            (makers, fruitful, quiet) = (Makers::default(), fruitful + 1, 0);
+        } else {
+            quiet += 1;
+        }
+        if fruitful == MOST_ROUNDS {
+            return freed.unfinished();
+        }
+        match QUIET.get(quiet) {
+            Some(pause) => sleep(*pause),
+            None if at_work && began.elapsed() < PATIENCE => sleep(BETWEEN_LOOKS),
+            None => break,
+        }
+    }
+    freed.leave_to(makers.left());
+    inherited::look_for_others(ledger, freed);
+}

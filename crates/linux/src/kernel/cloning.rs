@@ -1,0 +1,122 @@
+//! Whether a thread may be in the middle of making another. `clone(2)` copies the affinity mask of
+//! its maker when it begins, and what it makes is seen when it ends: some time slices later on a
+//! busy machine, and seconds later where `fork(2)` copies the page tables of a large process.
+
+use super::identity;
+use super::stat::Stat;
+use isobar_model::{Pid, Tid};
+use std::path::PathBuf;
+
+/// User time, in clock ticks, after which a thread has been outside the kernel. One tick is not
+/// enough: it may have been nearly over before.
+const OUTSIDE: u64 = 2;
+
+/// The calls that make threads and processes, by number, for programs of this architecture.
+#[cfg(target_arch = "x86_64")]
+const CALLS: &[i64] = &[libc::SYS_clone, libc::SYS_clone3, libc::SYS_fork, libc::SYS_vfork];
+#[cfg(not(target_arch = "x86_64"))]
+const CALLS: &[i64] = &[libc::SYS_clone, libc::SYS_clone3];
+
+/// The same for 32-bit programs: `fork`, `clone`, `vfork` and `clone3` have these numbers on x86
+/// (`arch/x86/entry/syscalls/syscall_32.tbl`) and on Arm (`arch/arm/tools/syscall.tbl`).
+const CALLS_32: &[i64] = &[2, 120, 190, 435];
+
+/// What a look at a thread says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Making {
+    /// It makes nothing, or has ended.
+    Nothing,
+    /// It may be making a thread or a process.
+    Perhaps {
+        /// Its user time so far, in clock ticks.
+        user_ticks: u64,
+    },
+}
+
+impl Making {
+    /// Whether the thread has been outside the kernel since an earlier look, so that what it was
+    /// making then is made.
+    #[must_use]
+    pub const fn is_over_since(self, earlier: u64) -> bool {
+        match self {
+            Self::Nothing => true,
+            Self::Perhaps { user_ticks } => user_ticks >= earlier.saturating_add(OUTSIDE),
+        }
+    }
+}
+
+/// Looks at a thread that was just found like this. One that runs at this moment, or whose calls we
+/// may not see (`ptrace(2)`, access mode `PTRACE_MODE_ATTACH`), may be making something.
+#[must_use]
+pub fn look(pid: Pid, tid: Tid, stat: &Stat) -> Making {
+    // No sleep within `clone` ends with a signal, so who sleeps in that way is not in it.
+    if !matches!(stat.state, b'R' | b'D') {
+        return Making::Nothing;
+    }
+    match identity::read_live(&PathBuf::from(format!("/proc/{pid}/task/{tid}/syscall"))) {
+        Ok(None) => Making::Nothing,
+        Ok(Some(line)) => judged(stat, &String::from_utf8_lossy(&line)),
+        Err(_) => judged(stat, ""),
+    }
+}
+
+/// By a line of `/proc/PID/task/TID/syscall` (`proc_pid_syscall(5)`): a number, its arguments, the
+/// stack pointer and the instruction; `-1` outside calls; `running`.
+fn judged(stat: &Stat, line: &str) -> Making {
+    let perhaps = Making::Perhaps { user_ticks: stat.user_ticks };
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let Some(number) = words.first().and_then(|word| word.parse::<i64>().ok()) else { return perhaps };
+    let stack = words.iter().rev().nth(1).and_then(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
+    let is_32_bit = stack.is_some_and(|stack| u32::try_from(stack).is_ok());
+    let calls = if is_32_bit { CALLS_32 } else { CALLS };
+    if calls.contains(&number) { perhaps } else { Making::Nothing }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobar_model::CpuId;
+
+    const STACK: &str = "0x7ffcde67e2b8 0x7f21872992ad";
+
+    fn of(line: &str) -> Making {
+        let (parent, cpu) = (Pid(1), Some(CpuId(0)));
+        let stat =
+            Stat { id: 7, state: b'R', parent, kernel: false, ticks: 9, user_ticks: 5, threads: 1, start: 3, cpu };
+        judged(&stat, line)
+    }
+
+    #[test]
+    fn calls_are_known_by_number_and_width() {
+        let perhaps = Making::Perhaps { user_ticks: 5 };
+        let call =
+            |number: i64, place: &str| of(&format!("{number} 0x3 0x7f218711e000 0x0 0x0 0xffffffff 0x0 {place}"));
+        assert_eq!(call(libc::SYS_clone, STACK), perhaps);
+        assert_eq!(call(libc::SYS_clone3, STACK), perhaps);
+        assert_eq!(call(libc::SYS_read, STACK), Making::Nothing);
+        assert_eq!(call(120, "0xffd0e2b8 0xf7fc2579"), perhaps, "`clone` of a 32-bit program");
+        assert_eq!(call(libc::SYS_read, "0xffd0e2b8 0xf7fc2579"), Making::Nothing);
+        assert_eq!(of(&format!("-1 {STACK}\n")), Making::Nothing, "outside the kernel");
+        assert_eq!(of("running\n"), perhaps);
+        assert_eq!(of(""), perhaps, "we may not see it");
+    }
+
+    #[test]
+    fn two_ticks_of_user_time_are_outside_the_kernel() {
+        assert!(Making::Nothing.is_over_since(5));
+        assert!(!Making::Perhaps { user_ticks: 6 }.is_over_since(5));
+        assert!(Making::Perhaps { user_ticks: 7 }.is_over_since(5));
+    }
+
+    #[test]
+    fn a_sleeper_makes_nothing() {
+        let mut sleeper = std::process::Command::new("sleep").arg("5").spawn().expect("sleep is there");
+        let pid = Pid(sleeper.id());
+        let making = || identity::process(pid).map(|stat| look(pid, Tid(pid.0), &stat));
+        let began = std::time::Instant::now();
+        // It is made, and executes its program, first.
+        while making() != Some(Making::Nothing) && began.elapsed().as_secs() < 4 {}
+        assert_eq!(making(), Some(Making::Nothing));
+        sleeper.kill().and_then(|()| sleeper.wait()).expect("ended");
+    }
+}
