@@ -2,7 +2,8 @@
 //! program in a window after it, against that in a window before. A program that did something
 //! else meanwhile, or ended, is no witness; of one that does several things in turn, those epochs
 //! are compared in which it did the same. Where those that were to gain by the change are none
-//! any more, what the others did says nothing of it, and it stays unmeasured.
+//! any more, what the others did says nothing of it, and it stays unmeasured. Nor is one a witness
+//! that the kernel took to another node meanwhile.
 //!
 //! What looks as if a program did something else, many more misses or far fewer, is what a change
 //! of its cache does as well. So one whose cache was changed stays a witness where that began at
@@ -32,6 +33,7 @@ const CLEARLY: f64 = 4.0;
 
 /// The part of the predicted gain that those who are left to judge by must have been promised.
 const PROMISED: f64 = 0.5;
+
 /// Epochs for which a verdict waits where a witness may have begun something else.
 const DOUBTED: u32 = 2;
 
@@ -50,6 +52,8 @@ struct Witness {
     most: Option<f64>,
     /// Whether who shares its cache, or how, was changed.
     beside: bool,
+    /// The nodes where it ran, by position, as bits.
+    nodes: u64,
 }
 
 /// What was changed of a program.
@@ -128,7 +132,8 @@ pub struct Verdict {
     pub broken: bool,
     /// Programs that were changed and are among the witnesses, each by its weight.
     pub moved: f64,
-    /// Whether programs came or went meanwhile: what was predicted was not for these.
+    /// Whether programs came or went meanwhile, or others moved one: what was predicted was not for
+    /// these.
     pub disturbed: bool,
     /// Whether a program misses so much more or less since its cache was changed that it looks like
     /// another: no prediction knew that, and one such says nothing of the next.
@@ -198,7 +203,8 @@ impl Trial {
         let witness = |(program, gain): (&Program, &f64)| {
             let before = program.pace(window)?.to_vec();
             let Program { pid, phase, weight, most, .. } = *program;
-            Some(Witness { pid, phase, before, predicted: ln(*gain), weight, most, beside: false })
+            let nodes = program.last.map_or(0, |last| last.nodes);
+            Some(Witness { pid, phase, before, predicted: ln(*gain), weight, most, beside: false, nodes })
         };
         let witnesses = programs.list.iter().zip(gains).filter_map(witness).collect();
         Self {
@@ -308,6 +314,14 @@ impl Trial {
         }
     }
 
+    /// Whether the kernel or its owner took a witness to another node: what it then loses is no
+    /// doing of the change. Not one whose owner says what it may lose.
+    fn strayed(&self, witness: &Witness, program: &Program) -> bool {
+        let now = program.last.map_or(0, |last| last.nodes);
+        let elsewhere = witness.nodes.is_power_of_two() && now.is_power_of_two() && now != witness.nodes;
+        elsewhere && witness.most.is_none() && !self.touches(witness.pid)
+    }
+
     /// What came of it; `None` where no program that was changed is a witness any more, or those
     /// that are witnesses were promised less than half of what it was to gain, unless one of them
     /// lost more than its owner lets it.
@@ -317,6 +331,10 @@ impl Trial {
         let (mut variance, mut alike) = (0.0, 0.0);
         for witness in &self.witnesses {
             let Some(program) = programs.list.iter().find(|program| program.pid == witness.pid) else { continue };
+            if self.strayed(witness, program) {
+                verdict.disturbed = true;
+                continue;
+            }
             let Some((gain, error)) = self.gain(witness, program, window) else { continue };
             verdict.jumped |= program.phase > witness.phase && !program.turned;
             let (pid, predicted, weight) = (witness.pid, witness.predicted, witness.weight);

@@ -31,6 +31,28 @@ fn a_change_whose_gainer_ended_is_not_judged_by_the_others() {
     assert!(!all.disturbed && (all.predicted - all.measured).abs() < 0.01, "{all:?}");
 }
 
+/// Program 1 gains what was promised. Program 2 loses a third: since the kernel took it to another
+/// node, so that the change stays, unless it was moved by the change or is protected.
+#[test]
+fn what_a_program_loses_that_the_kernel_took_elsewhere_is_not_the_changes_doing() {
+    let judged = |node: u64, moved: &[u32], most: Option<f64>| {
+        let touched = |pid: &u32| Touched { pid: Pid(*pid), carried: Vec::new(), pages: None };
+        let mut before = running(&[(1, 1e8), (2, 3e8)]);
+        before.list[1].most = most;
+        before.list[1].last = Some(Reading { nodes: 1, ..Reading::default() });
+        let trial = Trial::new(1, moved.iter().map(touched).collect(), &before, &[1.3, 1.0], 3, 0.0);
+        let mut after = running(&[(1, 1.3e8), (2, 2e8)]);
+        after.list[1].last = Some(Reading { nodes: node, ..Reading::default() });
+        let verdict = trial.judge(&after, 3).unwrap();
+        (verdict.harmed(0.05), verdict.disturbed)
+    };
+    assert_eq!(judged(1, &[1], None), (true, false), "on its node");
+    assert_eq!(judged(0b1000, &[1], None), (false, true));
+    assert_eq!(judged(0b1001, &[1], None), (true, false), "partly still there");
+    assert_eq!(judged(0b1000, &[1, 2], None), (true, false));
+    assert_eq!(judged(0b1000, &[1], Some(0.1)), (true, false));
+}
+
 /// A change that promises a tenth for program 1, then one of program 2 that doubles it: both
 /// are judged by speeds before the first, also by that of a program that was not read since.
 #[test]
