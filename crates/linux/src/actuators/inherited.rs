@@ -50,7 +50,7 @@ pub struct Freed {
     /// Whether more turned up until we gave up.
     unfinished: bool,
     /// Threads that may still be making others, by process.
-    makers: BTreeMap<Pid, usize>,
+    forking: BTreeMap<Pid, usize>,
 }
 
 /// The entry that a task with this start and mask inherited from; `None` when it did not.
@@ -232,8 +232,8 @@ impl Freed {
     }
 
     /// These threads may still be making others, which will have our mask.
-    pub fn leave_to(&mut self, makers: BTreeMap<Pid, usize>) {
-        self.makers = makers;
+    pub fn leave_to(&mut self, forking: BTreeMap<Pid, usize>) {
+        self.forking = forking;
     }
 
     /// Tasks that were freed.
@@ -267,14 +267,14 @@ impl Freed {
              (taskset -pc shows and changes it)"
                 .to_owned()
         });
-        let makers = self.makers.iter().map(|(pid, threads)| {
+        let forking = self.forking.iter().map(|(pid, threads)| {
             format!(
                 "process {} may be forking still ({threads} of its threads): what it makes stays bound to a CPU of \
                  isobar's (taskset -pc shows and changes it)",
                 named(*pid)
             )
         });
-        let lines = unfinished.into_iter().chain(refused).chain(makers).chain(alike).chain(doubtful);
+        let lines = unfinished.into_iter().chain(refused).chain(forking).chain(alike).chain(doubtful);
         let mut lines: Vec<String> = lines.collect();
         shorten(&mut lines, "processes");
         lines

@@ -85,13 +85,13 @@ impl Lineage {
                 Event::Pin(pin) => self.follow_pin(ledger, &mut ended, &pin),
             }
         }
-        self.makers.age();
         self.ended = ended;
     }
 
-    /// Forgets when threads were bound that are not in the ledger any more. Not while things are
-    /// put back: events of what a thread made just before are still to come.
+    /// Forgets when threads were bound that are not in the ledger any more, and who made whom. Not
+    /// while things are put back: events of what a thread made just before are still to come.
     pub fn forget_the_old(&mut self, ledger: &Ledger) {
+        self.makers.age();
         let known: BTreeSet<Tid> =
             ledger.processes.values().flat_map(|process| process.threads.keys().copied()).collect();
         self.bound.retain(|tid, _| known.contains(tid));

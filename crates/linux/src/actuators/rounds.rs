@@ -1,9 +1,9 @@
 //! Frees what inherited a mask of ours, in rounds: a task may make others until it is freed itself,
 //! and what it was making at that moment turns up later.
 
+use super::forking::Forking;
 use super::inherited::{self, Freed};
 use super::ledger::{Follow, Ledger};
-use super::makers::Makers;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -26,15 +26,15 @@ const PATIENCE: Duration = Duration::from_secs(4);
 /// Frees every heir that is there, and those that are being made.
 pub fn free_heirs(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Freed) {
     let began = Instant::now();
-    let (mut makers, mut fruitful, mut quiet) = (Makers::default(), 0, 0);
+    let (mut forking, mut fruitful, mut quiet) = (Forking::default(), 0, 0);
     loop {
         if ledger.processes.is_empty() {
             return;
         }
         // First: what one has made by now is there to be freed.
-        let at_work = makers.look(ledger);
+        let at_work = forking.look(ledger);
         if inherited::free_all(ledger, follow, freed) > 0 {
-            (makers, fruitful, quiet) = (Makers::default(), fruitful + 1, 0);
+            (forking, fruitful, quiet) = (Forking::default(), fruitful + 1, 0);
         } else {
             quiet += 1;
         }
@@ -47,6 +47,6 @@ pub fn free_heirs(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Free
             None => break,
         }
     }
-    freed.leave_to(makers.left());
+    freed.leave_to(forking.left());
     inherited::look_for_others(ledger, freed);
 }

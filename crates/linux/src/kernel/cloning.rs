@@ -2,10 +2,9 @@
 //! its maker when it begins, and what it makes is seen when it ends: some time slices later on a
 //! busy machine, and seconds later where `fork(2)` copies the page tables of a large process.
 
-use super::identity;
 use super::stat::Stat;
 use isobar_model::{Pid, Tid};
-use std::path::PathBuf;
+use std::fs;
 
 /// User time, in clock ticks, after which a thread has been outside the kernel. One tick is not
 /// enough: it may have been nearly over before.
@@ -53,11 +52,7 @@ pub fn look(pid: Pid, tid: Tid, stat: &Stat) -> Making {
     if !matches!(stat.state, b'R' | b'D') {
         return Making::Nothing;
     }
-    match identity::read_live(&PathBuf::from(format!("/proc/{pid}/task/{tid}/syscall"))) {
-        Ok(None) => Making::Nothing,
-        Ok(Some(line)) => judged(stat, &String::from_utf8_lossy(&line)),
-        Err(_) => judged(stat, ""),
-    }
+    judged(stat, &fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).unwrap_or_default())
 }
 
 /// By a line of `/proc/PID/task/TID/syscall` (`proc_pid_syscall(5)`): a number, its arguments, the
@@ -75,6 +70,7 @@ fn judged(stat: &Stat, line: &str) -> Making {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::identity;
     use isobar_model::CpuId;
 
     const STACK: &str = "0x7ffcde67e2b8 0x7f21872992ad";

@@ -10,14 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The threads of all processes that were changed, looked at since all were put back.
 #[derive(Debug, Default)]
-pub struct Makers {
+pub struct Forking {
     /// What these had begun before they were put back has ended.
     done: BTreeSet<(Pid, Tid, u64)>,
     /// Their user time at the first look, in clock ticks.
     at_work: BTreeMap<(Pid, Tid, u64), u64>,
 }
 
-impl Makers {
+impl Forking {
     /// Looks at every thread of the ledger's processes; whether some may still be at work. Those
     /// that are not are looked at once.
     pub fn look(&mut self, ledger: &Ledger) -> bool {
