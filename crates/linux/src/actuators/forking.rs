@@ -9,44 +9,78 @@ use isobar_model::{Pid, Tid};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The threads of all processes that were changed, looked at since all were put back.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Forking {
+    /// When all were put back, in ticks since boot: younger threads have nothing of ours.
+    since: u64,
     /// What these had begun before they were put back has ended.
     done: BTreeSet<(Pid, Tid, u64)>,
-    /// Their user time at the first look, in clock ticks.
-    at_work: BTreeMap<(Pid, Tid, u64), u64>,
+    at_work: BTreeMap<(Pid, Tid, u64), AtWork>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct AtWork {
+    /// User time at the first look, in clock ticks.
+    user_ticks: u64,
+    /// Whether it was in a call that makes a thread or a process at the last look.
+    seen: bool,
+}
+
+/// What a look found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// No thread can be at work still.
+    Done,
+    /// Threads are running of which that cannot be said yet.
+    Running,
+    /// A thread is in a call that makes another.
+    AtWork,
 }
 
 impl Forking {
-    /// Looks at every thread of the ledger's processes; whether some may still be at work. Those
-    /// that are not are looked at once.
-    pub fn look(&mut self, ledger: &Ledger) -> bool {
+    /// From now on.
+    pub fn begin() -> Self {
+        Self { since: identity::ticks_now(), done: BTreeSet::new(), at_work: BTreeMap::new() }
+    }
+
+    /// Looks at the threads of the ledger's processes, at each until it cannot be at work any more.
+    pub fn look(&mut self, ledger: &Ledger) -> Look {
         let mut at_work = BTreeMap::new();
-        for (pid, tid, stat) in ledger.processes.keys().flat_map(|pid| threads(*pid)) {
+        let processes = ledger.processes.iter().filter(|(pid, entry)| is_the_same(**pid, entry.start));
+        for (pid, tid, stat) in processes.flat_map(|(pid, _)| threads(*pid)) {
             let one = (pid, tid, stat.start);
-            if self.done.contains(&one) {
+            if stat.start > self.since || self.done.contains(&one) {
                 continue;
             }
             let look = cloning::look(pid, tid, &stat);
-            let first = self.at_work.get(&one).copied();
-            match (look, first) {
-                (Making::Perhaps { user_ticks }, None) => drop(at_work.insert(one, user_ticks)),
-                (Making::Perhaps { .. }, Some(first)) if !look.is_over_since(first) => {
-                    at_work.insert(one, first);
+            let first = self.at_work.get(&one).map(|before| before.user_ticks);
+            match look {
+                Making::Perhaps { user_ticks, seen } if first.is_none_or(|first| !look.is_over_since(first)) => {
+                    at_work.insert(one, AtWork { user_ticks: first.unwrap_or(user_ticks), seen });
                 }
                 _ => drop(self.done.insert(one)),
             }
         }
         self.at_work = at_work;
-        !self.at_work.is_empty()
+        match (self.at_work.is_empty(), self.at_work.values().any(|one| one.seen)) {
+            (true, _) => Look::Done,
+            (false, false) => Look::Running,
+            (false, true) => Look::AtWork,
+        }
     }
 
-    /// The threads that were still at work at the last look, by process.
+    /// The threads that were seen at work at the last look, by process.
     pub fn left(&self) -> BTreeMap<Pid, usize> {
         let mut left = BTreeMap::new();
-        self.at_work.keys().for_each(|(pid, ..)| *left.entry(*pid).or_default() += 1);
+        let seen = self.at_work.iter().filter(|(_, one)| one.seen);
+        seen.for_each(|((pid, ..), _)| *left.entry(*pid).or_default() += 1);
         left
     }
+}
+
+/// Whether a process is still the one that was changed.
+fn is_the_same(pid: Pid, start: u64) -> bool {
+    identity::process(pid).is_some_and(|process| process.start == start && !process.kernel)
 }
 
 fn threads(pid: Pid) -> impl Iterator<Item = (Pid, Tid, Stat)> {

@@ -49,7 +49,7 @@ pub struct Freed {
     refused: BTreeMap<Pid, String>,
     /// Whether more turned up until we gave up.
     unfinished: bool,
-    /// Threads that may still be making others, by process.
+    /// Threads that are still making others, by process.
     forking: BTreeMap<Pid, usize>,
 }
 
@@ -231,7 +231,7 @@ impl Freed {
         self.unfinished = true;
     }
 
-    /// These threads may still be making others, which will have our mask.
+    /// These threads are still making others, which will have our mask.
     pub fn leave_to(&mut self, forking: BTreeMap<Pid, usize>) {
         self.forking = forking;
     }
@@ -269,7 +269,7 @@ impl Freed {
         });
         let forking = self.forking.iter().map(|(pid, threads)| {
             format!(
-                "process {} may be forking still ({threads} of its threads): what it makes stays bound to a CPU of \
+                "process {} is forking still ({threads} of its threads): what it makes stays bound to a CPU of \
                  isobar's (taskset -pc shows and changes it)",
                 named(*pid)
             )

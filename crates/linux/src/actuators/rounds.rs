@@ -1,7 +1,7 @@
 //! Frees what inherited a mask of ours, in rounds: a task may make others until it is freed itself,
 //! and what it was making at that moment turns up later.
 
-use super::forking::Forking;
+use super::forking::{Forking, Look};
 use super::inherited::{self, Freed};
 use super::ledger::{Follow, Ledger};
 use std::thread::sleep;
@@ -19,31 +19,42 @@ const QUIET: [Duration; 4] =
 /// Between looks at threads that may still be making others after that.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
-/// For how long they are waited for: a `fork(2)` takes about 10 ms for each GiB of memory in small
-/// pages. What they make later is left, and reported.
+/// For how long threads are waited for that are seen in a fork: one takes about 10 ms for each GiB
+/// of memory in small pages. What they make later is left, and reported.
 const PATIENCE: Duration = Duration::from_secs(4);
+
+/// For how long running threads are waited for that may be in one: they leave the kernel sooner, or
+/// make nothing in it.
+const WHILE_RUNNING: Duration = Duration::from_secs(1);
 
 /// Frees every heir that is there, and those that are being made.
 pub fn free_heirs(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Freed) {
     let began = Instant::now();
-    let (mut forking, mut fruitful, mut quiet) = (Forking::default(), 0, 0);
+    let (mut forking, mut fruitful, mut quiet) = (Forking::begin(), 0, 0);
     loop {
         if ledger.processes.is_empty() {
             return;
         }
         // First: what one has made by now is there to be freed.
-        let at_work = forking.look(ledger);
+        let look = forking.look(ledger);
         if inherited::free_all(ledger, follow, freed) > 0 {
-            (forking, fruitful, quiet) = (Forking::default(), fruitful + 1, 0);
+            (forking, fruitful, quiet) = (Forking::begin(), fruitful + 1, 0);
         } else {
             quiet += 1;
         }
         if fruitful == MOST_ROUNDS {
-            return freed.unfinished();
+            freed.unfinished();
+            forking.look(ledger);
+            break;
         }
+        let patience = match look {
+            Look::Done => Duration::ZERO,
+            Look::Running => WHILE_RUNNING,
+            Look::AtWork => PATIENCE,
+        };
         match QUIET.get(quiet) {
             Some(pause) => sleep(*pause),
-            None if at_work && began.elapsed() < PATIENCE => sleep(BETWEEN_LOOKS),
+            None if began.elapsed() < patience => sleep(BETWEEN_LOOKS),
             None => break,
         }
     }

@@ -6,8 +6,8 @@ use super::stat::Stat;
 use isobar_model::{Pid, Tid};
 use std::fs;
 
-/// User time, in clock ticks, after which a thread has been outside the kernel. One tick is not
-/// enough: it may have been nearly over before.
+/// User time, in clock ticks, after which a thread is taken to have been outside the kernel. One
+/// tick is not enough: it may have been nearly over before.
 const OUTSIDE: u64 = 2;
 
 /// The calls that make threads and processes, by number, for programs of this architecture.
@@ -29,6 +29,8 @@ pub enum Making {
     Perhaps {
         /// Its user time so far, in clock ticks.
         user_ticks: u64,
+        /// Whether it is in such a call.
+        seen: bool,
     },
 }
 
@@ -39,13 +41,14 @@ impl Making {
     pub const fn is_over_since(self, earlier: u64) -> bool {
         match self {
             Self::Nothing => true,
-            Self::Perhaps { user_ticks } => user_ticks >= earlier.saturating_add(OUTSIDE),
+            Self::Perhaps { user_ticks, .. } => user_ticks >= earlier.saturating_add(OUTSIDE),
         }
     }
 }
 
-/// Looks at a thread that was just found like this. One that runs at this moment, or whose calls we
-/// may not see (`ptrace(2)`, access mode `PTRACE_MODE_ATTACH`), may be making something.
+/// Looks at a thread that was just found like this. Of one that runs or is about to, the kernel
+/// does not say in which call it is; nor do we learn it where we may not (`ptrace(2)`, access mode
+/// `PTRACE_MODE_ATTACH`). Such a one may be making something.
 #[must_use]
 pub fn look(pid: Pid, tid: Tid, stat: &Stat) -> Making {
     // No sleep within `clone` ends with a signal, so who sleeps in that way is not in it.
@@ -58,13 +61,13 @@ pub fn look(pid: Pid, tid: Tid, stat: &Stat) -> Making {
 /// By a line of `/proc/PID/task/TID/syscall` (`proc_pid_syscall(5)`): a number, its arguments, the
 /// stack pointer and the instruction; `-1` outside calls; `running`.
 fn judged(stat: &Stat, line: &str) -> Making {
-    let perhaps = Making::Perhaps { user_ticks: stat.user_ticks };
+    let perhaps = |seen| Making::Perhaps { user_ticks: stat.user_ticks, seen };
     let words: Vec<&str> = line.split_whitespace().collect();
-    let Some(number) = words.first().and_then(|word| word.parse::<i64>().ok()) else { return perhaps };
+    let Some(number) = words.first().and_then(|word| word.parse::<i64>().ok()) else { return perhaps(false) };
     let stack = words.iter().rev().nth(1).and_then(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
-    let is_32_bit = stack.is_some_and(|stack| u32::try_from(stack).is_ok());
-    let calls = if is_32_bit { CALLS_32 } else { CALLS };
-    if calls.contains(&number) { perhaps } else { Making::Nothing }
+    let may_be_32_bit = stack.is_some_and(|stack| u32::try_from(stack).is_ok());
+    let makes = CALLS.contains(&number) || (may_be_32_bit && CALLS_32.contains(&number));
+    if makes { perhaps(true) } else { Making::Nothing }
 }
 
 #[cfg(test)]
@@ -84,24 +87,25 @@ mod tests {
 
     #[test]
     fn calls_are_known_by_number_and_width() {
-        let perhaps = Making::Perhaps { user_ticks: 5 };
+        let perhaps = |seen| Making::Perhaps { user_ticks: 5, seen };
         let call =
             |number: i64, place: &str| of(&format!("{number} 0x3 0x7f218711e000 0x0 0x0 0xffffffff 0x0 {place}"));
-        assert_eq!(call(libc::SYS_clone, STACK), perhaps);
-        assert_eq!(call(libc::SYS_clone3, STACK), perhaps);
+        assert_eq!(call(libc::SYS_clone, STACK), perhaps(true));
+        assert_eq!(call(libc::SYS_clone3, STACK), perhaps(true));
         assert_eq!(call(libc::SYS_read, STACK), Making::Nothing);
-        assert_eq!(call(120, "0xffd0e2b8 0xf7fc2579"), perhaps, "`clone` of a 32-bit program");
+        assert_eq!(call(libc::SYS_clone, "0x40001000 0x7f21872992ad"), perhaps(true), "a stack of its own, low");
+        assert_eq!(call(120, "0xffd0e2b8 0xf7fc2579"), perhaps(true), "`clone` of a 32-bit program");
         assert_eq!(call(libc::SYS_read, "0xffd0e2b8 0xf7fc2579"), Making::Nothing);
         assert_eq!(of(&format!("-1 {STACK}\n")), Making::Nothing, "outside the kernel");
-        assert_eq!(of("running\n"), perhaps);
-        assert_eq!(of(""), perhaps, "we may not see it");
+        assert_eq!(of("running\n"), perhaps(false));
+        assert_eq!(of(""), perhaps(false), "we may not see it");
     }
 
     #[test]
     fn two_ticks_of_user_time_are_outside_the_kernel() {
         assert!(Making::Nothing.is_over_since(5));
-        assert!(!Making::Perhaps { user_ticks: 6 }.is_over_since(5));
-        assert!(Making::Perhaps { user_ticks: 7 }.is_over_since(5));
+        assert!(!Making::Perhaps { user_ticks: 6, seen: true }.is_over_since(5));
+        assert!(Making::Perhaps { user_ticks: 7, seen: true }.is_over_since(5));
     }
 
     #[test]

@@ -132,8 +132,7 @@ pub struct Verdict {
     pub broken: bool,
     /// Programs that were changed and are among the witnesses, each by its weight.
     pub moved: f64,
-    /// Whether programs came or went meanwhile, or others moved one: what was predicted was not for
-    /// these.
+    /// Whether programs came or went meanwhile: what was predicted was not for these.
     pub disturbed: bool,
     /// Whether a program misses so much more or less since its cache was changed that it looks like
     /// another: no prediction knew that, and one such says nothing of the next.
@@ -250,6 +249,7 @@ impl Trial {
                 own.predicted += old.predicted;
                 (own.weight, own.most) = (old.weight, old.most);
                 (own.phase, own.beside) = (old.phase, own.beside || old.beside);
+                own.nodes = old.nodes;
                 own.before.clone_from(&old.before);
             } else {
                 self.witnesses.push(old.clone());
@@ -315,7 +315,7 @@ impl Trial {
     }
 
     /// Whether the kernel or its owner took a witness to another node: what it then loses is no
-    /// doing of the change. Not one whose owner says what it may lose.
+    /// measure of the change. Not one whose owner says what it may lose.
     fn strayed(&self, witness: &Witness, program: &Program) -> bool {
         let now = program.last.map_or(0, |last| last.nodes);
         let elsewhere = witness.nodes.is_power_of_two() && now.is_power_of_two() && now != witness.nodes;
@@ -332,7 +332,6 @@ impl Trial {
         for witness in &self.witnesses {
             let Some(program) = programs.list.iter().find(|program| program.pid == witness.pid) else { continue };
             if self.strayed(witness, program) {
-                verdict.disturbed = true;
                 continue;
             }
             let Some((gain, error)) = self.gain(witness, program, window) else { continue };

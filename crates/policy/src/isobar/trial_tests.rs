@@ -43,14 +43,16 @@ fn what_a_program_loses_that_the_kernel_took_elsewhere_is_not_the_changes_doing(
         let trial = Trial::new(1, moved.iter().map(touched).collect(), &before, &[1.3, 1.0], 3, 0.0);
         let mut after = running(&[(1, 1.3e8), (2, 2e8)]);
         after.list[1].last = Some(Reading { nodes: node, ..Reading::default() });
-        let verdict = trial.judge(&after, 3).unwrap();
-        (verdict.harmed(0.05), verdict.disturbed)
+        // The same where another trial grew from it, begun when it was elsewhere already.
+        let mut grown = Trial::new(2, vec![touched(&1)], &after, &[1.0, 1.0], 3, 3.0);
+        grown.join(trial.clone());
+        [trial, grown].map(|one| one.judge(&after, 3).unwrap().harmed(0.05))
     };
-    assert_eq!(judged(1, &[1], None), (true, false), "on its node");
-    assert_eq!(judged(0b1000, &[1], None), (false, true));
-    assert_eq!(judged(0b1001, &[1], None), (true, false), "partly still there");
-    assert_eq!(judged(0b1000, &[1, 2], None), (true, false));
-    assert_eq!(judged(0b1000, &[1], Some(0.1)), (true, false));
+    assert_eq!(judged(1, &[1], None), [true; 2], "on its node");
+    assert_eq!(judged(0b1000, &[1], None), [false; 2]);
+    assert_eq!(judged(0b1001, &[1], None), [true; 2], "partly still there");
+    assert_eq!(judged(0b1000, &[1, 2], None), [true; 2]);
+    assert_eq!(judged(0b1000, &[1], Some(0.1)), [true; 2]);
 }
 
 /// A change that promises a tenth for program 1, then one of program 2 that doubles it: both
