@@ -46,7 +46,7 @@ impl Forking {
     /// Looks at the threads of the ledger's processes, at each until it cannot be at work any more.
     pub fn look(&mut self, ledger: &Ledger) -> Look {
         let mut at_work = BTreeMap::new();
-        let processes = ledger.processes.iter().filter(|(pid, entry)| is_the_same(**pid, entry.start));
+        let processes = ledger.processes.iter().filter(|(pid, entry)| identity::lives(**pid, Tid(pid.0), entry.start));
         for (pid, tid, stat) in processes.flat_map(|(pid, _)| threads(*pid)) {
             let one = (pid, tid, stat.start);
             if stat.start > self.since || self.done.contains(&one) {
@@ -76,11 +76,6 @@ impl Forking {
         seen.for_each(|((pid, ..), _)| *left.entry(*pid).or_default() += 1);
         left
     }
-}
-
-/// Whether a process is still the one that was changed.
-fn is_the_same(pid: Pid, start: u64) -> bool {
-    identity::process(pid).is_some_and(|process| process.start == start && !process.kernel)
 }
 
 fn threads(pid: Pid) -> impl Iterator<Item = (Pid, Tid, Stat)> {

@@ -22,7 +22,7 @@ impl Makers {
         self.now.insert(child, parent);
     }
 
-    /// Forgets what is older than one call of this.
+    /// Forgets what was noted before the last call.
     pub fn age(&mut self) {
         self.before = std::mem::take(&mut self.now);
     }

@@ -1,9 +1,9 @@
 //! A change is a trial. What was predicted stands beside what was measured: the speed of every
 //! program in a window after it, against that in a window before. A program that did something
-//! else meanwhile, or ended, is no witness; of one that does several things in turn, those epochs
-//! are compared in which it did the same. Where those that were to gain by the change are none
-//! any more, what the others did says nothing of it, and it stays unmeasured. Nor is one a witness
-//! that the kernel took to another node meanwhile.
+//! else meanwhile, or ended, or that the kernel took to another node, is no witness; of one that
+//! does several things in turn, those epochs are compared in which it did the same. Where those
+//! that were to gain by the change are none any more, what the others did says nothing of it, and
+//! it stays unmeasured.
 //!
 //! What looks as if a program did something else, many more misses or far fewer, is what a change
 //! of its cache does as well. So one whose cache was changed stays a witness where that began at
