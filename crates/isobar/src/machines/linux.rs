@@ -148,13 +148,20 @@ impl Changed {
 
     /// One line: how much is left changed, where it is written down, and what to do.
     pub fn in_words(&self) -> String {
-        let found = self.0.get().map(|(left, state)| (left.count(), state)).filter(|(count, _)| *count > 0);
-        let Some((count, state)) = found else { return "nothing is left changed".to_owned() };
+        let nothing = "nothing is left changed".to_owned();
+        let Some((left, state)) = self.0.get() else { return nothing };
         let state = state.display();
-        format!(
-            "{count} threads, resctrl groups or switches are left as isobar changed them; {state} has what they were: run \
-             `isobar restore --state {state}`"
-        )
+        match (left.count(), left.frees_heirs()) {
+            (0, false) => nothing,
+            (0, true) => format!(
+                "all threads are put back, but what they were forking may still be bound to a CPU of isobar's: run \
+                 `isobar restore --state {state}`"
+            ),
+            (count, _) => format!(
+                "{count} threads, resctrl groups or switches are left as isobar changed them; {state} has what they were: \
+                 run `isobar restore --state {state}`"
+            ),
+        }
     }
 }
 

@@ -82,3 +82,73 @@ fn threads(pid: Pid) -> impl Iterator<Item = (Pid, Tid, Stat)> {
     let task = move |tid| identity::task(pid, tid).map(|task| (pid, tid, task));
     identity::threads(pid).into_iter().filter_map(task)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actuators::entries::ProcessEntry;
+    use std::process::{Child, Command};
+    use std::time::Instant;
+
+    /// Ends by itself, too.
+    struct Spinner(Child);
+
+    impl Spinner {
+        fn start() -> Self {
+            let count = "i=0; while [ $i -lt 20000000 ]; do i=$((i + 1)); done";
+            let spinner = Self(Command::new("sh").args(["-c", count]).spawn().expect("a shell is there"));
+            let began = Instant::now();
+            while spinner.user_ticks() == 0 && began.elapsed().as_secs() < 20 {}
+            spinner
+        }
+
+        fn pid(&self) -> Pid {
+            Pid(self.0.id())
+        }
+
+        fn user_ticks(&self) -> u64 {
+            identity::process(self.pid()).map_or(0, |stat| stat.user_ticks)
+        }
+
+        fn ledger(&self) -> Ledger {
+            let mut ledger = Ledger::new("boot".to_owned());
+            let start = identity::process(self.pid()).expect("it lives").start;
+            ledger.processes.insert(self.pid(), ProcessEntry::new(start, start));
+            ledger
+        }
+    }
+
+    impl Drop for Spinner {
+        fn drop(&mut self) {
+            let _ = self.0.kill().and_then(|()| self.0.wait());
+        }
+    }
+
+    #[test]
+    fn a_running_thread_is_waited_for_until_it_has_been_outside_the_kernel() {
+        let spinner = Spinner::start();
+        let (ledger, mut forking) = (spinner.ledger(), Forking::begin());
+        let before = spinner.user_ticks();
+        assert_eq!(forking.look(&ledger), Look::Running);
+        let began = Instant::now();
+        while forking.look(&ledger) == Look::Running && began.elapsed().as_secs() < 20 {}
+        assert_eq!(forking.look(&ledger), Look::Done);
+        assert!(spinner.user_ticks() >= before + 2, "two ticks of user time tell");
+        assert_eq!(forking.left(), BTreeMap::new(), "it was not seen in a fork");
+    }
+
+    #[test]
+    fn threads_younger_than_the_put_back_are_not_waited_for() {
+        let spinner = Spinner::start();
+        let mut forking = Forking { since: 0, ..Forking::begin() };
+        assert_eq!(forking.look(&spinner.ledger()), Look::Done);
+    }
+
+    #[test]
+    fn a_process_whose_id_is_anothers_now_is_not_looked_at() {
+        let spinner = Spinner::start();
+        let mut ledger = spinner.ledger();
+        ledger.processes.values_mut().for_each(|entry| entry.start -= 1);
+        assert_eq!(Forking::begin().look(&ledger), Look::Done);
+    }
+}

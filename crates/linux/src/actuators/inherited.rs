@@ -106,16 +106,38 @@ fn ancestor(ledger: &Ledger, pid: Pid) -> Option<&ProcessEntry> {
     None
 }
 
+/// What became of a task that seems to have inherited a mask of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Freed.
+    Freed {
+        /// Whether its owner would have been heard of, had it bound the task.
+        certain: bool,
+    },
+    /// Left alone: its owner has bound it to this very mask.
+    Owned,
+}
+
 /// Frees such a task, and takes its process into the ledger so that its own children are recognised
 /// later.
 ///
 /// # Errors
 /// What the kernel says.
-pub fn free(ledger: &mut Ledger, pid: Pid, tid: Tid, family: &ProcessEntry) -> io::Result<()> {
+pub fn free(
+    ledger: &mut Ledger,
+    follow: &mut Follow<'_>,
+    (pid, tid, start): (Pid, Tid, u64),
+    family: &ProcessEntry,
+) -> io::Result<Fate> {
+    // Its owner may have bound it since the kernel's events were last read.
+    let certain = follow(ledger);
+    if ledger.is_owned(tid, start) {
+        return Ok(Fate::Owned);
+    }
     if let Some(process) = identity::process(pid) {
         ledger.adopt(pid, process.start, family);
     }
-    displaced::put_back(tid, &family.original)
+    displaced::put_back(tid, &family.original).map(|()| Fate::Freed { certain })
 }
 
 /// Frees every such task, as far as we may see and change it; how many more than before. Where all
@@ -152,13 +174,9 @@ fn free_if_inherited(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, tid
         return false;
     }
     let Some(entry) = family(ledger, pid, tid, task.start, &mask).cloned() else { return false };
-    // Its owner may have bound it to this very mask since the events were last read.
-    let certain = follow(ledger);
-    if ledger.is_owned(tid, task.start) {
-        return false;
-    }
-    match free(ledger, pid, tid, &entry) {
-        Ok(()) => {
+    match free(ledger, follow, one, &entry) {
+        Ok(Fate::Owned) => false,
+        Ok(Fate::Freed { certain }) => {
             // People choose such masks too, and who did was not followed.
             freed.alike.extend((!certain && mask.len() > 1).then_some(pid));
             freed.tasks.insert(one)

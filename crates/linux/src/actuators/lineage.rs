@@ -88,6 +88,12 @@ impl Lineage {
         self.ended = ended;
     }
 
+    /// The same; whether all forks since the first change are known.
+    pub fn follow_all(&mut self, ledger: &mut Ledger) -> bool {
+        self.follow(ledger);
+        self.events.forks_complete()
+    }
+
     /// Forgets when threads were bound that are not in the ledger any more, and who made whom. Not
     /// while things are put back: events of what a thread made just before are still to come.
     pub fn forget_the_old(&mut self, ledger: &Ledger) {

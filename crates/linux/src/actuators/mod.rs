@@ -276,7 +276,8 @@ impl Actuators {
         exec::follow(&mut self.ledger);
         reconcile::forget_ended(&mut self.ledger, sample);
         self.lineage.forget_the_old(&self.ledger);
-        reconcile::show_owners_masks(&mut self.ledger, sample);
+        let follow = &mut |ledger: &mut Ledger| self.lineage.follow_all(ledger);
+        reconcile::show_owners_masks(&mut self.ledger, follow, sample);
         self.recent.forget_the_old(&mut self.ledger);
         self.outstanding.set(&self.ledger);
     }
@@ -287,12 +288,8 @@ impl Actuators {
     /// # Errors
     /// [`ActuatorError`]: the file cannot be written, or the kernel refused to put threads back.
     pub fn restore(&mut self) -> Result<RestoreReport, ActuatorError> {
-        let lineage = &mut self.lineage;
-        let mut follow = |ledger: &mut Ledger| {
-            lineage.follow(ledger);
-            lineage.events.forks_complete()
-        };
-        let report = restore::put_back(&mut self.ledger, &mut follow, &self.outstanding);
+        let follow = &mut |ledger: &mut Ledger| self.lineage.follow_all(ledger);
+        let report = restore::put_back(&mut self.ledger, follow, &self.outstanding);
         if self.ledger.is_empty() {
             self.ledger = Ledger::new(std::mem::take(&mut self.ledger.boot_id));
         }

@@ -1,17 +1,18 @@
 //! Samples that show what owners want, not what we did. Sensors may have read a mask before we
 //! changed it, so the kernel is asked again before a record is dropped or a thread freed.
 
-use super::ledger::Ledger;
+use super::inherited::Fate;
+use super::ledger::{Follow, Ledger};
 use super::{displaced, inherited};
 use crate::kernel::{affinity, identity};
 use isobar_model::{CpuSet, Pid, ProcessSample, Sample, ThreadSample, Tid};
 
 /// Moved threads show the mask that they had before, tasks that inherited a mask of ours are freed,
 /// and threads that their owners have changed since leave the ledger.
-pub fn show_owners_masks(ledger: &mut Ledger, sample: &mut Sample) {
+pub fn show_owners_masks(ledger: &mut Ledger, follow: &mut Follow<'_>, sample: &mut Sample) {
     for process in &mut sample.processes {
         let ProcessSample { pid, threads, .. } = process;
-        threads.iter_mut().for_each(|thread| show_owners_mask(ledger, *pid, thread));
+        threads.iter_mut().for_each(|thread| show_owners_mask(ledger, follow, *pid, thread));
     }
 }
 
@@ -34,11 +35,11 @@ pub fn forget_ended(ledger: &mut Ledger, sample: &Sample) {
     ledger.owned.retain(|&tid, owned| start_of(owned.pid, tid, &[]) == Some(owned.start));
 }
 
-fn show_owners_mask(ledger: &mut Ledger, pid: Pid, thread: &mut ThreadSample) {
+fn show_owners_mask(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, thread: &mut ThreadSample) {
     let Some(mask) = thread.allowed.clone() else { return };
     thread.bound = Some(false);
     let Some(record) = ledger.thread(pid, thread.tid, thread.start) else {
-        return free_if_inherited(ledger, pid, thread, &mask);
+        return free_if_inherited(ledger, follow, pid, thread, &mask);
     };
     // Sensors may have read the mask before our last move: the kernel is asked before a record
     // is dropped.
@@ -61,12 +62,13 @@ fn show_owners_mask(ledger: &mut Ledger, pid: Pid, thread: &mut ThreadSample) {
     ledger.forget(pid, thread.tid);
 }
 
-fn free_if_inherited(ledger: &mut Ledger, pid: Pid, thread: &mut ThreadSample, mask: &CpuSet) {
+fn free_if_inherited(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, thread: &mut ThreadSample, mask: &CpuSet) {
     let family = inherited::family(ledger, pid, thread.tid, thread.start, mask);
     let Some(family) = family.cloned() else { return };
     // Sensors may have read the mask before we freed it.
     let bound = affinity::get(thread.tid).is_ok_and(|now| now == *mask);
-    if !bound || inherited::free(ledger, pid, thread.tid, &family).is_ok() {
+    let mut free = || inherited::free(ledger, follow, (pid, thread.tid, thread.start), &family);
+    if !bound || matches!(free(), Ok(Fate::Freed { .. })) {
         thread.allowed = Some(family.original.cpus);
         thread.pinned = family.original.pinned;
     }

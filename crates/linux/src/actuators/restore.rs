@@ -139,7 +139,9 @@ pub fn put_back(ledger: &mut Ledger, follow: &mut Follow<'_>, outstanding: &Outs
     put_back_balancing(ledger, &mut report);
     outstanding.set(ledger);
     // Last, since it may have to wait.
+    outstanding.set_frees_heirs(true);
     free_heirs(ledger, follow, &mut freed);
+    outstanding.set_frees_heirs(false);
     leave_to_owners(ledger, &mut report);
     report.inherited = freed.count();
     report.remarks.extend(freed.remarks());
