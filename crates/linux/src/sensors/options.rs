@@ -24,7 +24,7 @@ pub struct SensorOptions {
     /// The pages of a process are read in one of this number of samples.
     pub pages_every: u32,
     /// They are read more often where all these readings together take less than this part of the
-    /// time between two samples; 0: not.
+    /// time between two samples, and 50 times of it for processes that are new; 0: not.
     pub pages_budget: f64,
     /// Pages are read of processes that used at least this share of one CPU since the last sample;
     /// 0: of all.

@@ -8,8 +8,9 @@ use isobar_model::{Action, Observation, PageSelection, Pages, Pid, num};
 
 /// Part of its pages that may stay elsewhere: libraries, locked pages.
 const STRAY: f64 = 0.02;
-/// Epochs without any progress after which the rest is taken to stay.
-const STUCK: u32 = 4;
+/// Epochs without any progress after which the rest is taken to stay: the verdict on a change waits
+/// for its last page. After one is too soon where pages wait behind those of others.
+const STUCK: u32 = 2;
 
 /// Where the pages of a process should be.
 #[derive(Clone, Debug)]
@@ -129,6 +130,6 @@ mod tests {
         with_pages(&mut seen, 1, &[800, 200]);
         let mut goals = vec![Goal::new(Pid(1), vec![0.0, 1.0], "because".into())];
         let epochs = (0..10).take_while(|_| !asked(&mut goals, &seen).is_empty()).count();
-        assert_eq!(epochs, 5);
+        assert_eq!(epochs, 3);
     }
 }

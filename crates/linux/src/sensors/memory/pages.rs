@@ -12,6 +12,11 @@ use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+/// Of a process that is new to us pages may take this many times the budget: in its first samples,
+/// up to the one in which they are due again, their course says whether the kernel brings pages to
+/// it, and a decision that does not know that may move threads to where they have just left.
+const BUDGETS_FOR_NEW: f64 = 50.0;
+
 /// When pages are read, and what stood in the way.
 #[derive(Debug)]
 pub struct PageReader {
@@ -59,23 +64,29 @@ impl PageReader {
             denied += usize::from(!Self::read_one(*pid, process, files, round));
         }
         self.denied = self.denied.max(denied);
-        self.read_early(processes, files, (round, interval), began);
+        let budget = |times: f64| Duration::try_from_secs_f64(times * self.budget * interval).unwrap_or_default();
+        let (of_new, usual) = (budget(BUDGETS_FOR_NEW), budget(1.0));
+        let every = self.every;
+        self.read_early(processes, files, (round, interval), (began, of_new), |one| {
+            is_new(one.pages_since, round, every)
+        });
+        self.read_early(processes, files, (round, interval), (began, usual), |_| true);
     }
 
-    /// Reads those that are not due as far as the budget goes, those first that come after the one
+    /// Reads some that are not due as far as the budget goes, those first that come after the one
     /// that was read so last.
     fn read_early(
         &mut self,
         processes: &mut BTreeMap<u32, ProcessState>,
         files: &mut ProcDir,
         (round, interval): (u64, f64),
-        began: Instant,
+        (began, budget): (Instant, Duration),
+        among: impl Fn(&ProcessState) -> bool,
     ) {
-        let budget = Duration::try_from_secs_f64(self.budget * interval).unwrap_or_default();
         if began.elapsed() >= budget {
             return;
         }
-        let early = |process: &ProcessState| self.is_early(process, round, interval);
+        let early = |process: &ProcessState| self.is_early(process, round, interval) && among(process);
         let mut pids: Vec<u32> = processes.iter().filter(|(_, one)| early(one)).map(|(pid, _)| *pid).collect();
         let after = pids.partition_point(|pid| *pid <= self.last_early);
         pids.rotate_left(after);
@@ -94,6 +105,7 @@ impl PageReader {
         let began = Instant::now();
         let pages = Self::read(pid, files);
         (process.pages_read, process.pages_took) = (Some(round), began.elapsed());
+        process.pages_since = process.pages_since.or(Some(round));
         // Other errors: it has ended, or the file changed its form; the next reading will show.
         let refused = matches!(pages, Err(Errno::ACCESS | Errno::PERM));
         if let Ok(pages) = pages {
@@ -128,5 +140,22 @@ impl PageReader {
     fn read(pid: u32, files: &mut ProcDir) -> Result<isobar_model::NodeMap<isobar_model::Pages>, Errno> {
         let text = files.read(format_args!("{pid}/numa_maps"), Until::End)?;
         parse(text).map(|mappings| total(&mappings, procfs::page_size() / 1024)).ok_or(Errno::INVAL)
+    }
+}
+
+/// Whether the pages of a process were first read less than so many samples ago.
+fn is_new(first: Option<u64>, round: u64, every: u64) -> bool {
+    first.is_some_and(|first| round.saturating_sub(first) < every)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_new_from_its_first_reading_until_it_is_due_again() {
+        assert!(is_new(Some(7), 8, 5) && is_new(Some(7), 11, 5));
+        assert!(!is_new(Some(7), 12, 5));
+        assert!(!is_new(None, 8, 5), "its first reading is no matter of budgets");
     }
 }

@@ -34,7 +34,9 @@ pub struct ProcessState {
     pub pages: Option<NodeMap<Pages>>,
     /// The sample at which they were read.
     pub pages_read: Option<u64>,
-    /// How long that took.
+    /// The sample at which they were first read.
+    pub pages_since: Option<u64>,
+    /// How long the last reading took.
     pub pages_took: std::time::Duration,
     pub(super) cpuset: Option<CpuSet>,
     pub(super) count: u64,
