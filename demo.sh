@@ -37,5 +37,5 @@ fi
 say "The same policy on a simulated machine of four nodes: isobar manage --machine sim:examples/workloads/dino-spec.toml"
 $isobar manage --policy dino --machine sim:examples/workloads/dino-spec.toml --for 10
 
-say "Against stock Linux: isobar sim examples/workloads/dino-spec.toml --policy linux,di-plain,di-migrate,dino"
-$isobar sim examples/workloads/dino-spec.toml --policy linux,di-plain,di-migrate,dino --repeat 3
+say "Against stock Linux: isobar sim examples/workloads/dino-spec.toml --policy linux,n-mass,dino,divide-content,isobar --repeat 3"
+$isobar sim examples/workloads/dino-spec.toml --policy linux,n-mass,dino,divide-content,isobar --repeat 3

@@ -133,7 +133,7 @@ mod tests {
         let began = Instant::now();
         while forking.look(&ledger) == Look::Running && began.elapsed().as_secs() < 20 {}
         assert_eq!(forking.look(&ledger), Look::Done);
-        assert!(spinner.user_ticks() >= before + 2, "two ticks of user time tell");
+        assert!(spinner.user_ticks() >= before + 2, "two ticks of user time have passed");
         assert_eq!(forking.left(), BTreeMap::new(), "it was not seen in a fork");
     }
 
