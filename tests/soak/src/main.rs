@@ -60,6 +60,9 @@ fn soak(args: &Args) -> Result<Verdict> {
     setup.folder.disable_cleanup(args.keep);
     let (mut deck, mut order) = (Deck::new(&args.only), random::stream(args.seed, 0));
     println!("seed {}, {} ends of {}", args.seed, args.ends, setup.isobar.display());
+    if !setup.forks_last()? {
+        println!("SKIPPED: forks that last: this kernel does not permit userfaultfd");
+    }
     for number in 1..args.first.saturating_add(args.ends) {
         let kind = deck.deal(&mut order);
         if number >= args.first {

@@ -2,8 +2,9 @@
 
 use crate::args::Args;
 use crate::evidence::{self, Cpus, Stat};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -45,6 +46,16 @@ impl Setup {
             wait: Duration::from_secs(args.wait),
             name,
         })
+    }
+
+    /// Whether the managed program can make its forks last, so that isobar ends within one.
+    pub fn forks_last(&self) -> Result<bool> {
+        let churn = self.churn.display();
+        let asked = Command::new(&self.churn).arg("forks-last").status().with_context(|| churn.to_string())?;
+        match asked.code() {
+            Some(code @ (0 | 1)) => Ok(code == 0),
+            _ => bail!("{churn} forks-last: {asked}"),
+        }
     }
 
     /// Whether a process is an isobar.

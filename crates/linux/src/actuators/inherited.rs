@@ -108,7 +108,7 @@ fn ancestor(ledger: &Ledger, pid: Pid) -> Option<&ProcessEntry> {
 
 /// What became of a task that seems to have inherited a mask of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Heir {
     /// Freed.
     Freed {
         /// Whether its owner would have been heard of, had it bound the task.
@@ -128,16 +128,16 @@ pub fn free(
     follow: &mut Follow<'_>,
     (pid, tid, start): (Pid, Tid, u64),
     family: &ProcessEntry,
-) -> io::Result<Fate> {
+) -> io::Result<Heir> {
     // Its owner may have bound it since the kernel's events were last read.
     let certain = follow(ledger);
     if ledger.is_owned(tid, start) {
-        return Ok(Fate::Owned);
+        return Ok(Heir::Owned);
     }
     if let Some(process) = identity::process(pid) {
         ledger.adopt(pid, process.start, family);
     }
-    displaced::put_back(tid, &family.original).map(|()| Fate::Freed { certain })
+    displaced::put_back(tid, &family.original).map(|()| Heir::Freed { certain })
 }
 
 /// Frees every such task, as far as we may see and change it; how many more than before. Where all
@@ -175,8 +175,8 @@ fn free_if_inherited(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, tid
     }
     let Some(entry) = family(ledger, pid, tid, task.start, &mask).cloned() else { return false };
     match free(ledger, follow, one, &entry) {
-        Ok(Fate::Owned) => false,
-        Ok(Fate::Freed { certain }) => {
+        Ok(Heir::Owned) => false,
+        Ok(Heir::Freed { certain }) => {
             // People choose such masks too, and who did was not followed.
             freed.alike.extend((!certain && mask.len() > 1).then_some(pid));
             freed.tasks.insert(one)

@@ -1,7 +1,7 @@
 //! Samples that show what owners want, not what we did. Sensors may have read a mask before we
 //! changed it, so the kernel is asked again before a record is dropped or a thread freed.
 
-use super::inherited::Fate;
+use super::inherited::Heir;
 use super::ledger::{Follow, Ledger};
 use super::{displaced, inherited};
 use crate::kernel::{affinity, identity};
@@ -68,7 +68,7 @@ fn free_if_inherited(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, thr
     // Sensors may have read the mask before we freed it.
     let bound = affinity::get(thread.tid).is_ok_and(|now| now == *mask);
     let mut free = || inherited::free(ledger, follow, (pid, thread.tid, thread.start), &family);
-    if !bound || matches!(free(), Ok(Fate::Freed { .. })) {
+    if !bound || matches!(free(), Ok(Heir::Freed { .. })) {
         thread.allowed = Some(family.original.cpus);
         thread.pinned = family.original.pinned;
     }

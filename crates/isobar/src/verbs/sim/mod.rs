@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 #[command(
     name = "sim",
     after_help = "Example:
-  isobar sim examples/workloads/dino-spec.toml --policy linux,di-plain,di-migrate,dino --repeat 3
+  isobar sim examples/workloads/dino-spec.toml --policy linux,n-mass,dino,isobar --repeat 3
   isobar sim examples/workloads/nmass-soplex.toml --policy linux --optimum
   isobar sim examples/workloads/nmass-soplex.toml --policy linux --optimum joint
   isobar sim examples/stress/*.toml --policy linux,dino,divide-content
