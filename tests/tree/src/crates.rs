@@ -65,7 +65,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 41] = [
     ("numasim-bridge", &["isobar-linux", "isobar-model", "numasim-page"]),
     ("numasim-resctrl", &["isobar-resctrl-double", "numasim-page"]),
     ("numasim-trace", &["isobar-pages", "numasim-guest"]),
-    ("numasim-xval", &["isobar-model", "isobar-sim", "numasim", "numasim-guest", "numasim-model"]),
+    ("numasim-xval", &["isobar-model", "isobar-runtime", "isobar-sim", "numasim", "numasim-guest", "numasim-model"]),
     (
         "isobar",
         &[

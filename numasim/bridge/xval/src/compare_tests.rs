@@ -1,8 +1,7 @@
 use super::*;
 use crate::derive::tests::spec;
 use crate::order::orders;
-use crate::seen::tests::ran as ran_alone;
-use numasim_guest::counters::{Cpu, Link, Node};
+use numasim_guest::counters::{Counters, Cpu, Link, Node};
 use numasim_guest::wire::{JobRan, Run};
 
 const TEXT: &str = "name = \"x\"\nmachine = \"nehalem-2x4\"\nsolo_seconds = 1.0\nmix_seconds = 2.0\nways = [8]\n\
@@ -81,26 +80,4 @@ fn what_did_not_run_is_told_and_the_rest_compared() {
         message.contains("alone/a/8/local: it did not run") && message.contains("mix/pair: b@1 is not known alone"),
         "{message}"
     );
-}
-
-/// Ranks 1, 2.5, 2.5, 4 against 1, 2, 3, 4: 4.5 / sqrt(4.5 * 5) = 0.9487.
-#[test]
-fn ranks_are_shared_among_equals() {
-    assert_eq!(ranks(vec![3.0, 5.0, 5.0, 9.0]), [1.0, 2.5, 2.5, 4.0]);
-    let found = correlation(&ranks(vec![3.0, 5.0, 5.0, 9.0]), &ranks(vec![1.0, 2.0, 3.0, 4.0])).unwrap();
-    assert!((found - 0.9487).abs() < 1e-4, "{found}");
-    assert_eq!(correlation(&[1.0, 1.0], &[1.0, 2.0]), None);
-}
-
-/// Alone 1000 instructions in 3000 cycles and a pass of 0.25 s; in a mix a pass of 0.5 s, but 5000
-/// cycles for 1000 instructions: of six cycles an instruction of the program's own, one went to a
-/// kernel's instruction that costs less. So 5000 cycles were 833 of its own.
-#[test]
-fn instructions_of_the_kernel_are_taken_off_by_the_own_clock() {
-    let alone = seen(&ran_alone(), 0, 0, 1e8).unwrap();
-    let saw = Seen { cycles: 5000.0, pass: Some(0.5), ..alone };
-    let own = own_work(&saw, &alone);
-    assert!((own.instructions - 5000.0 / 6.0).abs() < 1e-9, "{own:?}");
-    assert!((own.cpi() / alone.cpi() - 2.0).abs() < 1e-12);
-    assert_eq!(own_work(&Seen { pass: None, ..saw }, &alone).instructions, 1000.0);
 }

@@ -92,8 +92,9 @@ impl Profile {
             write_back: self.write_back,
             footprint_mib: real_mib(spec, self.resident_kib.max(1.0)),
             touch_share: 0.0,
-            hot_pages: 0.2,
-            hot_accesses: 0.8,
+            // numasim's programs use all of their pages alike.
+            hot_pages: 0.5,
+            hot_accesses: 0.5,
             threads: 1,
             shared: 0.0,
             phase: Vec::new(),

@@ -1,5 +1,6 @@
-//! A cross-validation as written in TOML: programs, ways at which each is measured alone, and
-//! mixes. It knows keys and limits; it refuses to know what becomes of them.
+//! A cross-validation as written in TOML: programs, ways at which each is measured alone, mixes
+//! that stay where they are, and mixes that are managed. It knows keys and limits; it refuses to
+//! know what becomes of them.
 
 use isobar_model::num;
 use numasim_lab::LabError;
@@ -32,8 +33,18 @@ pub struct Xval {
     pub ways: Vec<u32>,
     /// The programs.
     pub program: Vec<Program>,
-    /// The mixes.
+    /// The mixes in which each program stays on its CPU.
+    #[serde(default)]
     pub mix: Vec<Mix>,
+    /// Guest seconds for which a managed mix runs.
+    #[serde(default = "eight_seconds")]
+    pub managed_seconds: f64,
+    /// The policies of isobar under which managed mixes run, beside stock Linux.
+    #[serde(default)]
+    pub policies: Vec<String>,
+    /// The mixes in which a program begins on its CPU and may then be moved.
+    #[serde(default)]
+    pub managed: Vec<Mix>,
 }
 
 /// A program.
@@ -46,6 +57,15 @@ pub struct Program {
     pub run: String,
 }
 
+impl Program {
+    /// What its process is called.
+    #[must_use]
+    pub fn command(&self) -> &str {
+        let first = self.run.split_whitespace().next().unwrap_or_default();
+        first.rsplit('/').next().unwrap_or_default()
+    }
+}
+
 /// Programs together.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -56,7 +76,7 @@ pub struct Mix {
     pub of: Vec<Seat>,
 }
 
-/// A program on a CPU: `chase@4`, its memory on the CPU's node, or `chase@4:0`, its memory on node
+/// A program on a CPU, in a managed mix where it begins: `chase@4`, its memory on the CPU's node, or `chase@4:0`, its memory on node
 /// 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -71,6 +91,10 @@ pub struct Seat {
 
 const fn ten_minutes() -> u32 {
     600
+}
+
+const fn eight_seconds() -> f64 {
+    8.0
 }
 
 impl TryFrom<String> for Seat {
@@ -132,17 +156,30 @@ impl Xval {
     }
 
     fn check(&self) -> Result<(), String> {
-        for (key, seconds) in [("solo_seconds", self.solo_seconds), ("mix_seconds", self.mix_seconds)] {
+        let seconds = [
+            ("solo_seconds", self.solo_seconds),
+            ("mix_seconds", self.mix_seconds),
+            ("managed_seconds", self.managed_seconds),
+        ];
+        for (key, seconds) in seconds {
             if !(0.05..=600.0).contains(&seconds) {
                 return Err(format!("{key} = {seconds}: expected a number from 0.05 to 600"));
             }
         }
-        if self.program.is_empty() || self.mix.is_empty() {
-            return Err("program, mix: there must be at least one of each".to_owned());
+        if self.program.is_empty() || self.mixes().next().is_none() {
+            return Err("program, mix, managed: there must be a program, and a mix of either kind".to_owned());
         }
         distinct("program", self.program.iter().map(|program| program.name.as_str()), &['#', '@', ':', '/'])?;
         distinct("mix", self.mix.iter().map(|mix| mix.name.as_str()), &['\n'])?;
-        self.mix.iter().try_for_each(|mix| self.check_mix(mix))
+        distinct("managed", self.managed.iter().map(|mix| mix.name.as_str()), &['\n'])?;
+        distinct("policies", self.policies.iter().map(String::as_str), &[])?;
+        self.policies.iter().try_for_each(|policy| crate::regime::known(policy))?;
+        self.mixes().try_for_each(|mix| self.check_mix(mix))
+    }
+
+    /// The mixes of both kinds.
+    fn mixes(&self) -> impl Iterator<Item = &Mix> {
+        self.mix.iter().chain(&self.managed)
     }
 
     fn check_mix(&self, mix: &Mix) -> Result<(), String> {
@@ -167,7 +204,7 @@ impl Xval {
             return Err(format!("ways: {wrong}: expected numbers from 1 to {}", ways.saturating_sub(1)));
         }
         let timer = timer_cpu(spec);
-        for (mix, seat) in self.mix.iter().flat_map(|mix| mix.of.iter().map(move |seat| (mix, seat))) {
+        for (mix, seat) in self.mixes().flat_map(|mix| mix.of.iter().map(move |seat| (mix, seat))) {
             place::list(spec, &format!("mix `{}`: {seat}", mix.name), &seat.cpu.to_string())?;
             place::of_node(spec, &format!("mix `{}`: {seat}", mix.name), seat.node(spec))?;
             if seat.cpu == timer {

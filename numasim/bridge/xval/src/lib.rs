@@ -9,7 +9,9 @@
 //! simulate  a mix in the simulator
 //! lru       how a cache would be shared by last use: a witness
 //! probed    isobar's probed latencies beside what controllers and links counted
-//! compare   both, side by side: difference, and which part of the model it comes from
+//! rows      mixes that stay where they are, side by side: difference, and the part of the model it comes from
+//! managed   mixes whose programs may be moved, side by side, under stock Linux and under policies
+//! compare   all of it
 //! ```
 //!
 //! All of it is pure; booting is left to the command. What is calibrated is calibrated on solo runs
@@ -17,13 +19,20 @@
 
 #![forbid(unsafe_code)]
 
+pub mod alone;
 pub mod compare;
 pub mod derive;
 pub mod file;
+pub mod job;
+pub mod known;
 pub mod lru;
+pub mod managed;
 pub mod order;
 pub mod probed;
+pub mod ranks;
 pub mod reason;
+pub mod regime;
+pub mod rows;
 pub mod seen;
 pub mod simulate;
 pub mod table;

@@ -12,15 +12,15 @@ use numasim_lab::image::Contents;
 use numasim_lab::machine::{self, Machine};
 use numasim_lab::scratch::Scratch;
 use numasim_xval::file::Xval;
-use numasim_xval::{compare, order, table};
+use numasim_xval::{compare, managed, order, table};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::thread::ScopedJoinHandle;
 
-/// Run the same programs and mixes on numasim and in the contention simulator, and say where and
-/// why they differ
+/// Run the same programs and mixes on numasim and in the contention simulator, left alone or under
+/// stock Linux and policies, and say where and why they differ
 #[derive(Debug, Parser)]
 #[command(
     name = "numasim-xval",
@@ -28,6 +28,7 @@ use std::thread::ScopedJoinHandle;
     after_help = "Example:
   numasim-xval numasim/bridge/xval/xval.toml --keep last
   numasim-xval numasim/bridge/xval/xval.toml --from last --json
+  numasim-xval numasim/bridge/xval/policies.toml
 
 Exit code: 0 done, 1 a run did not count, 2 wrong input."
 )]
@@ -92,7 +93,10 @@ fn booted(
     orders: &[Order],
     interrupted: &AtomicBool,
 ) -> Result<(Vec<Ran>, Vec<String>), LabError> {
-    let host = Host::new(Machine::of(spec.clone())?, &Contents::default(), false, xval.boot_limit_seconds)?;
+    let daemons = orders.iter().flat_map(|order| &order.runs).any(|run| run.regime.daemon.is_some());
+    let packages = daemons.then(|| managed::order::PACKAGE.to_owned()).into_iter().collect();
+    let contents = Contents { packages, ..Contents::default() };
+    let host = Host::new(Machine::of(spec.clone())?, &contents, false, xval.boot_limit_seconds)?;
     let scratch = Scratch::new()?;
     let folder = args.keep.as_deref().unwrap_or_else(|| scratch.path());
     let done = std::thread::scope(|scope| {

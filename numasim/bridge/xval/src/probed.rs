@@ -2,7 +2,9 @@
 //! pair of nodes the unloaded latency of the machine file, and what a line waited on average at the
 //! controller and at the links of its way. isobar knows none of these counters: it times loads.
 
-use crate::order::{PATIENCE, first_cpu, nearest_other, timer};
+use crate::alone::nearest_other;
+use crate::job::{first_cpu, timer};
+use crate::order::PATIENCE;
 use isobar_model::num;
 use numasim_guest::counters::Counters;
 use numasim_guest::wire::{Daemon, Job, Order, Ran, Regime, Run};

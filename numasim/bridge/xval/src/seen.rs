@@ -89,8 +89,15 @@ pub fn seen(ran: &Ran, job: usize, cpu: u32, clock_hz: f64) -> Result<Seen, Stri
 
 /// The median of the passes in a program's line.
 fn median_pass(line: &serde_json::Value) -> Option<f64> {
+    median(&passes(line)?)
+}
+
+/// The seconds of a program's passes by its own clock, as its line has them; `None` with fewer than
+/// two.
+#[must_use]
+pub fn passes(line: &serde_json::Value) -> Option<Vec<f64>> {
     let passes: Vec<f64> = line.get("passes")?.as_array()?.iter().filter_map(serde_json::Value::as_f64).collect();
-    median(&passes).filter(|_| passes.len() > 1)
+    (passes.len() > 1).then_some(passes)
 }
 
 #[cfg(test)]

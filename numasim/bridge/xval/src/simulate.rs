@@ -48,7 +48,8 @@ fn pace(counters: &isobar_model::Counters) -> Option<Pace> {
     Some(Pace { cpi: cycles / instructions, misses: value(counters.llc_misses)? / instructions })
 }
 
-fn app(at: usize, placed: &Placed) -> App {
+/// A program on its CPU, its memory bound to its node; the name is its position.
+pub(crate) fn app(at: usize, placed: &Placed) -> App {
     App {
         name: format!("{at}"),
         cgroup: None,

@@ -1,8 +1,15 @@
 //! A comparison for people: plain text.
 
-use crate::compare::{Comparison, Row};
+use crate::compare::Comparison;
+use crate::managed;
+use crate::rows::Row;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+
+/// What the words of the tables mean.
+const LEGEND: &str = "Slowdown: time for the same work over that alone, memory local, all ways. flight: misses in \
+                      flight together; wb: lines written\nback for each fetched; fit err: the greatest part by \
+                      which the simulator's law misses a run alone.\n";
 
 /// The whole report.
 #[must_use]
@@ -12,8 +19,14 @@ pub fn text(found: &Comparison) -> String {
     let _ =
         writeln!(text, "{name}: numasim and the simulator on {machine}, time x{time_scale}, caches /{cache_scale}\n");
     profiles(&mut text, found);
-    rows(&mut text, &found.rows);
-    totals(&mut text, found);
+    if !found.rows.is_empty() {
+        rows(&mut text, &found.rows);
+        totals(&mut text, found);
+    }
+    if let Some(agreement) = &found.managed_agreement {
+        managed::table::write(&mut text, &found.managed, agreement);
+    }
+    text.push_str(LEGEND);
     if !found.problems.is_empty() {
         text.push_str("\nDid not count:\n");
         found.problems.iter().for_each(|problem| _ = writeln!(text, "  {problem}"));
@@ -91,9 +104,4 @@ fn totals(text: &mut String, found: &Comparison) {
     for (cause, count) in causes {
         let _ = writeln!(text, "  {count} of the others by {}", format!("{cause:?}").to_lowercase());
     }
-    text.push_str(
-        "Slowdown: time for the same work over that alone, memory local, all ways. flight: misses in flight \
-         together; wb: lines written\n\
-         back for each fetched; fit err: the greatest part by which the simulator's law misses a run alone.\n",
-    );
 }

@@ -1,0 +1,60 @@
+//! The programs of a run as the guest starts them: each where its memory is to lie, and the one that
+//! counts the seconds.
+
+use crate::file::{Seat, Xval, timer_cpu};
+use isobar_model::num;
+use numasim_guest::wire::Job;
+use numasim_model::Spec;
+
+/// The job whose end is the end of the run.
+pub const TIMER: &str = "timer";
+/// The command of the timer, without the seconds: passes of some milliseconds in registers.
+const TIMER_RUN: &str = "/bin/cpu --work 100000 --seconds";
+/// A program where it is set up, confined to its CPU.
+#[must_use]
+pub fn job(xval: &Xval, spec: &Spec, seat: &Seat) -> Job {
+    let run = xval.program.iter().find(|program| program.name == seat.program).map(|program| program.run.as_str());
+    let node = seat.node(spec);
+    let local = num::narrow(seat.home(spec)) == node;
+    Job {
+        name: format!("{}@{}", seat.program, seat.cpu),
+        argv: words(run.unwrap_or_default()),
+        setup_cpus: vec![if local { seat.cpu } else { first_cpu(spec, num::index(node)) }],
+        begin_cpus: None,
+        run_cpus: Some(vec![seat.cpu]),
+        background: true,
+        placed_by_hand: false,
+    }
+}
+
+/// A program without memory on the last CPU, whose end is the end of the run.
+#[must_use]
+pub fn timer(spec: &Spec, seconds: f64) -> Job {
+    let cpus = vec![timer_cpu(spec)];
+    let argv = words(&format!("{TIMER_RUN} {seconds}"));
+    let (setup_cpus, run_cpus) = (cpus.clone(), Some(cpus));
+    Job {
+        name: TIMER.to_owned(),
+        argv,
+        setup_cpus,
+        begin_cpus: None,
+        run_cpus,
+        background: false,
+        placed_by_hand: false,
+    }
+}
+
+/// The first CPU of a node.
+#[must_use]
+pub fn first_cpu(spec: &Spec, node: usize) -> u32 {
+    spec.node.get(node).and_then(|node| node.cpus.as_slice().first()).map_or(0, |cpu| num::narrow(*cpu))
+}
+
+/// Words, the first with its path: the guest's shell has some of the same names.
+fn words(command: &str) -> Vec<String> {
+    let mut words: Vec<_> = command.split_whitespace().map(str::to_owned).collect();
+    if let Some(first) = words.first_mut().filter(|first| !first.contains('/')) {
+        *first = format!("/bin/{first}");
+    }
+    words
+}

@@ -1,0 +1,196 @@
+//! A managed mix in the simulator. A program's memory is first touched where its set-up would be,
+//! then the program is brought to the CPU where it begins and let go. From there on only the policy
+//! moves threads (the simulator's kernel does not while each has a CPU of its own), and pages are
+//! moved by the policy or by NUMA balancing.
+
+use crate::job::TIMER;
+use crate::regime::{EPOCH_SECONDS, Regime, policy};
+use crate::simulate::{Placed, app};
+use isobar_model::{Action, CpuId, Machine, NodeId, Pid, Plan, ProcessSample, Sample, Seconds, num};
+use isobar_runtime::selection::{Pattern, Rules};
+use isobar_runtime::{BoxError, Epoch, Limits, Loop, Observer};
+use isobar_sim::program::MissCurve;
+use isobar_sim::{App, MachineSpec, Program, Run, SimMachine, Workload};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The longest step: NUMA balancing looks at least every tenth of a second.
+const STEP_SECONDS: f64 = 0.05;
+/// Bytes of a page.
+const PAGE: f64 = 4096.0;
+
+/// What came of a managed mix in the simulator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulated {
+    /// Cycles per instruction of each program over the whole run, in the order of the mix.
+    pub cpi: Vec<f64>,
+    /// Misses of pages on another node over all misses; `None` where nothing missed.
+    pub remote_share: Option<f64>,
+    /// Bytes of pages that were moved.
+    pub bytes_moved: f64,
+    /// Thread moves that changed the CPU.
+    pub thread_moves: u64,
+}
+
+/// A managed mix under a regime: each program with the CPU where it begins and the node of its
+/// memory; `clock` is the CPU of the program that counts the seconds.
+///
+/// # Errors
+/// In one line: the policy failed, or the simulator has no answer or counted nothing.
+pub fn simulate(
+    machine: &Arc<MachineSpec>,
+    mix: &[Placed],
+    clock: u32,
+    regime: Regime<'_>,
+    seconds: f64,
+) -> Result<Simulated, String> {
+    let workload = workload(machine, mix, clock, regime, seconds);
+    let policy = policy(regime.name()).map_err(|error| error.to_string())?;
+    let mut simulated = SimMachine::new(&workload, 0).probing_for(policy.needs());
+    begin(&mut simulated, mix)?;
+    let before: u64 = moves(&simulated).0;
+    let interval = Seconds(EPOCH_SECONDS);
+    let limits = Limits { despite_missing: true, duration: Some(Seconds(seconds)), ..Limits::every(interval) };
+    let rules = Rules { ignore: vec![Pattern::parse(TIMER)], ..Rules::default() };
+    let mut watched = Watched::default();
+    let mut run = Loop::new(simulated, policy, limits).selecting(rules);
+    run.run(&mut watched).map_err(|error| error.to_string())?;
+    let (after, pages) = moves(run.machine());
+    let cpi = watched.cpi.ok_or("the simulator counted nothing")?;
+    Ok(Simulated {
+        cpi: cpi.into_iter().take(mix.len()).collect(),
+        remote_share: (watched.missed > 0.0).then(|| watched.missed_remote / watched.missed),
+        bytes_moved: num::float(pages) * PAGE,
+        thread_moves: after - before,
+    })
+}
+
+fn workload(machine: &Arc<MachineSpec>, mix: &[Placed], clock: u32, regime: Regime<'_>, seconds: f64) -> Workload {
+    let set_up = |(at, placed): (usize, &Placed)| App { memory_node: None, ..app(at, &touching(machine, placed)) };
+    let mut apps: Vec<App> = mix.iter().enumerate().map(set_up).collect();
+    let counting = Placed { program: Arc::new(timer(&mix[0].program)), cpu: clock, node: 0 };
+    apps.push(App { memory_node: None, ..app(mix.len(), &counting) });
+    let run = Run {
+        runs: 1,
+        step_seconds: STEP_SECONDS,
+        epoch_seconds: EPOCH_SECONDS,
+        max_seconds: 2.0 * seconds,
+        numa_balancing: regime == Regime::Linux,
+        ..Run::default()
+    };
+    Workload { machine: Arc::clone(machine), apps, run }
+}
+
+/// A program on the CPU of its set-up: its own, or the first of the node of its memory.
+fn touching(machine: &MachineSpec, placed: &Placed) -> Placed {
+    let node_of = |cpu: u32| machine.topology.cpu(CpuId(cpu)).and_then(|cpu| cpu.node);
+    let is_local = node_of(placed.cpu) == Some(NodeId(placed.node));
+    let of_node = machine.topology.cpus().iter().find(|cpu| cpu.node == Some(NodeId(placed.node)));
+    let cpu = of_node.filter(|_| !is_local).map_or(placed.cpu, |cpu| cpu.id.0);
+    Placed { cpu, ..placed.clone() }
+}
+
+/// The program that counts the seconds: no memory, one instruction a cycle.
+fn timer(like: &Program) -> Program {
+    let mpki = MissCurve::measured(1.0, &[0.0]);
+    Program { name: TIMER.to_owned(), base_cpi: 1.0, mpki, write_back: 0.0, footprint_mib: 1.0, ..like.clone() }
+}
+
+/// Brings every program to the CPU where it begins, and lets it go.
+fn begin(machine: &mut SimMachine, mix: &[Placed]) -> Result<(), String> {
+    let failed = |error: isobar_sim::SimError| error.to_string();
+    let sample = machine.sample().map_err(failed)?;
+    let actions = sample.processes.iter().zip(mix).flat_map(|(process, placed)| {
+        process.threads.iter().map(|thread| Action::MoveThread {
+            pid: process.pid,
+            tid: thread.tid,
+            cpu: CpuId(placed.cpu),
+            cpus: None,
+            reason: "begins here".to_owned(),
+        })
+    });
+    let plan = Plan { actions: actions.collect(), ..Plan::nothing(Regime::Linux.name()) };
+    machine.apply(&plan).map_err(failed)?;
+    machine.restore().map_err(failed)?;
+    Ok(())
+}
+
+/// Thread moves and pages moved so far.
+fn moves(machine: &SimMachine) -> (u64, u64) {
+    let apps = machine.report().apps;
+    (apps.iter().map(|app| app.thread_migrations).sum(), apps.iter().map(|app| app.pages_moved).sum())
+}
+
+/// What is read of the epochs.
+#[derive(Default)]
+struct Watched {
+    /// Misses of each process at the last look.
+    seen: BTreeMap<Pid, f64>,
+    missed: f64,
+    missed_remote: f64,
+    /// Cycles per instruction since the beginning, ascending by pid, which is the order of the mix.
+    cpi: Option<Vec<f64>>,
+}
+
+impl Observer for Watched {
+    fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), BoxError> {
+        for process in &epoch.sample.processes {
+            let misses = total(process, |counters| counters.llc_misses);
+            let since = misses - self.seen.insert(process.pid, misses).unwrap_or(0.0);
+            self.missed += since;
+            self.missed_remote += since * remote_pages(epoch.sample, process);
+        }
+        let cpi = |process: &ProcessSample| {
+            let instructions = total(process, |counters| counters.instructions);
+            (instructions > 0.0).then(|| total(process, |counters| counters.cycles) / instructions)
+        };
+        self.cpi = epoch.sample.processes.iter().map(cpi).collect();
+        Ok(())
+    }
+}
+
+fn total(process: &ProcessSample, of: impl Fn(&isobar_model::Counters) -> Option<isobar_model::Count>) -> f64 {
+    process.threads.iter().filter_map(|thread| of(&thread.counters)).map(|count| num::float(count.value)).sum()
+}
+
+/// The part of a process's pages that is not on the node of its first thread.
+fn remote_pages(sample: &Sample, process: &ProcessSample) -> f64 {
+    let cpu = process.threads.first().and_then(|thread| thread.cpu);
+    let here = cpu.and_then(|cpu| sample.topology.cpu(cpu)).and_then(|cpu| cpu.node);
+    let Some(pages) = &process.pages else { return 0.0 };
+    let all: u64 = pages.values().map(|count| count.0).sum();
+    let local = here.and_then(|node| pages.get(node)).map_or(0, |count| count.0);
+    if all > 0 { 1.0 - num::float(local) / num::float(all) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::tests::{solo, spec};
+    use crate::{derive, twin};
+
+    fn run(regime: Regime<'_>) -> Simulated {
+        let runs = [solo(16, 0, 1e4, 2.5675e6), solo(4, 0, 2e4, 3.135e6), solo(16, 1, 1e4, 3.0215e6)];
+        let program = Arc::new(derive::profile(&spec(), &runs).unwrap().program(&spec(), "a"));
+        let machine = Arc::new(twin::twin(&spec()).unwrap());
+        let mix = [Placed { program, cpu: 4, node: 0 }];
+        simulate(&machine, &mix, 7, regime, 8.0).unwrap()
+    }
+
+    /// A program that begins on CPU 4 with its memory on node 0: 3.0215 cycles an instruction there
+    /// and 2.5675 at home. NUMA balancing brings its memory and isobar thread or memory, each in
+    /// the first seconds of eight; what moves nothing leaves it remote.
+    #[test]
+    fn a_program_away_from_its_memory_is_brought_together_with_it_or_not() {
+        let left = run(Regime::Policy("fixed"));
+        assert!((left.cpi[0] / 3.0215 - 1.0).abs() < 0.02, "{left:?}");
+        assert_eq!((left.remote_share, left.bytes_moved, left.thread_moves), (Some(1.0), 0.0, 0));
+        let linux = run(Regime::Linux);
+        assert!(linux.bytes_moved > 0.0 && linux.thread_moves == 0, "{linux:?}");
+        let isobar = run(Regime::Policy("isobar"));
+        assert!(isobar.bytes_moved > 0.0 || isobar.thread_moves > 0, "{isobar:?}");
+        for managed in [linux, isobar] {
+            assert!(managed.remote_share.unwrap() < 0.5 && managed.cpi[0] < 2.85, "{managed:?}");
+        }
+    }
+}
