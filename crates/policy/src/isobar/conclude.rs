@@ -4,13 +4,23 @@ use super::carry::{Carried, freed, to_domain};
 use super::isobar::{Isobar, Mode};
 use super::pages::Goal;
 use super::tell;
-use super::trial::{Trial, Verdict};
+use super::trial::{CLEARLY, Trial, Verdict};
 use crate::kit::domains::Domains;
 use isobar_model::{Observation, Plan, Seconds, Tid};
 use std::collections::BTreeSet;
 
 /// Part of a new error that is taken over in the running mean.
 const TAKEN: f64 = 0.3;
+/// The most that the error of a change counts which clearly brought something, if less than
+/// promised. A prediction of several times the speed is wrong by more than others predict at all:
+/// counted whole, a change that did a program much good would end all others.
+const MOST_COUNTED: f64 = 0.1;
+
+/// By how much a change fell short, as the error of predictions takes it.
+fn counted(verdict: &Verdict) -> f64 {
+    let helped = verdict.measured > CLEARLY * verdict.error;
+    verdict.shortfall().min(if helped { MOST_COUNTED } else { f64::INFINITY })
+}
 
 impl Isobar {
     /// Keeps a change or takes it back.
@@ -23,7 +33,7 @@ impl Isobar {
         plan: &mut Plan,
     ) {
         if !verdict.disturbed && !verdict.jumped && !trial.explores {
-            self.error += TAKEN * (verdict.shortfall() - self.error);
+            self.error += TAKEN * (counted(verdict) - self.error);
         }
         // To take a division back costs nothing, so that no gain is reason enough.
         let idle = trial.divided.is_some() && verdict.measured < 0.0;
@@ -38,6 +48,9 @@ impl Isobar {
             if undone {
                 self.ways.fail(llc, trial.explores, seen.time.0, rest.0);
                 self.ways.take_back(seen, llc, "what was measured fell short of it", &mut plan.actions);
+            } else if trial.explores && verdict.measured < verdict.error {
+                self.ways.stay(llc);
+                self.ways.fail(llc, true, seen.time.0, rest.0);
             } else {
                 self.ways.keep(llc);
             }
@@ -97,5 +110,35 @@ impl Isobar {
                 self.goals.push(Goal::new(touched.pid, was, why.clone()));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isobar::config::Config;
+
+    /// Two programs were to become 27 times as fast: e^3.3. 1.9 times is e^0.64.
+    #[test]
+    fn what_helped_less_than_promised_counts_for_a_tenth_at_most() {
+        let of = |measured| Verdict { predicted: 3.3, measured, error: 0.02, moved: 2.0, ..Verdict::default() };
+        assert_eq!([0.64, 3.2, 4.0].map(|measured| counted(&of(measured))), [0.1, (3.3 - 3.2) / 2.0, 0.0]);
+        assert_eq!(counted(&of(0.03)), (3.3 - 0.03) / 2.0, "that may be chance");
+    }
+
+    /// 42 % are 40 above the first error: 22 after ten minutes, of one epoch or of many.
+    #[test]
+    fn half_of_a_great_error_is_forgotten_in_ten_minutes() {
+        let after = |epochs: u32| {
+            let mut policy = Isobar::new(Config::default());
+            policy.error = 0.42;
+            (0..epochs).for_each(|_| policy.forget_errors(600.0 / f64::from(epochs)));
+            policy.error
+        };
+        assert!([1, 600].iter().all(|epochs| (after(*epochs) - 0.22).abs() < 1e-6), "{} {}", after(1), after(600));
+        let mut policy = Isobar::new(Config::default());
+        policy.error = 0.01;
+        policy.forget_errors(600.0);
+        assert_eq!(policy.error, 0.01, "a small one is no reason to be more careful");
     }
 }

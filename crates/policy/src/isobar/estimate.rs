@@ -27,6 +27,14 @@ const OF_FEW: f64 = 0.02;
 /// What variances grow by in an epoch, as parts of those known at first: a program that changes
 /// slowly is followed within some minutes.
 const DRIFT: f64 = 0.003;
+/// A program is like another of its kind if that one's numbers are as near to a reading of its own.
+const LIKE: f64 = 0.1;
+/// Part of its time by which the waits of the other's readings must differ more than those of its
+/// own, for the other to be known better.
+const BETTER: f64 = 0.2;
+
+/// No exposures.
+const NONE: (f64, f64) = (f64::INFINITY, 0.0);
 
 /// Computing, and how much of a miss is waited for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,6 +47,10 @@ pub struct Cpi {
     variance: [f64; 3],
     /// Whether nothing was read of what it does now.
     unread: bool,
+    /// The least and the greatest exposure that it was read at, twice in a row, since it does that.
+    exposures: (f64, f64),
+    /// The exposure of the last reading.
+    before: Option<f64>,
 }
 
 impl Cpi {
@@ -53,12 +65,15 @@ impl Cpi {
     #[must_use]
     pub fn unknown() -> Self {
         let (compute, wait) = (Self::COMPUTE, Self::WAIT);
-        Self { compute: compute.0, wait: wait.0, variance: [compute.1 * compute.1, 0.0, wait.1 * wait.1], unread: true }
+        let variance = [compute.1 * compute.1, 0.0, wait.1 * wait.1];
+        Self { compute: compute.0, wait: wait.0, variance, unread: true, exposures: NONE, before: None }
     }
 
     /// Takes a reading: `cycles` an instruction, with `exposure` cycles of misses an instruction,
     /// where computing took `crowding` times as long as on a core of its own.
     pub fn read(&mut self, cycles: f64, exposure: f64, crowding: f64) {
+        let before = self.before.replace(exposure).unwrap_or(exposure);
+        self.exposures = (self.exposures.0.min(before.max(exposure)), self.exposures.1.max(before.min(exposure)));
         let [mut a, b, mut d] = self.variance;
         a += DRIFT * Self::COMPUTE.1 * Self::COMPUTE.1;
         d += DRIFT * Self::WAIT.1 * Self::WAIT.1;
@@ -81,7 +96,43 @@ impl Cpi {
         let fresh = Self::unknown().variance;
         self.variance =
             [(self.variance[0] + fresh[0]) / 2.0, self.variance[1] / 2.0, (self.variance[2] + fresh[2]) / 2.0];
-        self.unread = true;
+        (self.unread, self.exposures, self.before) = (true, NONE, None);
+    }
+
+    /// Forgets part of what it knows of waiting: it finds more or less of what it looks for, and
+    /// may wait for it in another way.
+    pub fn doubt_waiting(&mut self) {
+        self.variance[1] /= 2.0;
+        self.variance[2] = (self.variance[2] + Self::WAIT.1 * Self::WAIT.1) / 2.0;
+    }
+
+    /// Cycles of misses an instruction that it had in all of its readings.
+    #[must_use]
+    pub fn least_exposure(&self) -> f64 {
+        if self.exposures.0.is_finite() { self.exposures.0 } else { 0.0 }
+    }
+
+    /// Cycles of an instruction by which the waits of its readings differ: the more, the better is
+    /// it known what of its time is computing.
+    #[must_use]
+    pub fn range(&self) -> f64 {
+        self.wait * (self.exposures.1 - self.exposures.0).max(0.0)
+    }
+
+    /// Takes another program's numbers, where they are known better and come to about what was read
+    /// of this one last: it is one of the same kind. What is computing and what is waiting is then
+    /// as in the other; what both come to is its own reading.
+    pub fn learn(&mut self, other: &Self, (cycles, exposure, crowding): (f64, f64, f64)) {
+        let as_other = other.compute * crowding + other.wait * exposure;
+        let is_like = (as_other - cycles).abs() < LIKE * cycles;
+        if is_like && other.range() > self.range() + BETTER * cycles {
+            let Self { exposures, before, .. } = *self;
+            *self = Self { unread: false, ..*other };
+            self.variance[0] += (LIKE * other.compute) * (LIKE * other.compute);
+            self.variance[2] += (LIKE * other.wait) * (LIKE * other.wait);
+            self.read(cycles, exposure, crowding);
+            (self.exposures, self.before) = (exposures, before);
+        }
     }
 
     /// Cycles of an instruction that waits for nothing, a standard error less than is likely.
@@ -212,6 +263,36 @@ mod tests {
         cpi.read(24.0, 26.0, 1.0);
         assert!(cpi.wait > 0.8 && cpi.compute < 2.5, "{cpi:?}");
         assert!((cpi.compute + 26.0 * cpi.wait - 24.0).abs() < 0.5, "{cpi:?}");
+    }
+
+    /// Two programs of 9 cycles that wait for 0.7 of their misses. One was read at 0.1 and at 26
+    /// cycles of misses, the other at 26 alone, by which it might wait for all of them. What is
+    /// known of the first is known of the second, and not the other way round; nor of one that
+    /// takes a third longer at as many misses, nor of one whose own readings say as much.
+    #[test]
+    fn what_was_read_of_another_of_its_kind_is_known_of_it() {
+        let mut first = Cpi::unknown();
+        (0..8).for_each(|_| first.read(27.2, 26.0, 1.0));
+        let mut second = first;
+        (0..8).for_each(|_| first.read(9.07, 0.1, 1.0));
+        assert!(first.compute > 8.0 && second.compute < 1.5, "{first:?} {second:?}");
+        let (before, unlike) = (first, second);
+        first.learn(&second, (9.07, 0.1, 1.0));
+        assert_eq!(first, before);
+        let mut slower = unlike;
+        slower.learn(&first, (36.0, 26.0, 1.0));
+        assert_eq!(slower, unlike);
+        second.learn(&first, (27.2, 26.0, 1.0));
+        assert!((second.compute / first.compute - 1.0).abs() < 0.02, "{first:?} {second:?}");
+        let mut heavier = unlike;
+        heavier.learn(&first, (29.0, 26.0, 1.0));
+        let both = heavier.compute + 26.0 * heavier.wait;
+        assert!((both - 29.0).abs() < 0.5 && heavier.compute > 7.5, "{heavier:?}");
+        // Once it was read at as different exposures itself, its own readings count.
+        (0..2).for_each(|_| second.read(9.0, 0.1, 1.0));
+        let own = second;
+        second.learn(&first, (9.0, 0.1, 1.0));
+        assert_eq!(second, own);
     }
 
     /// A stream, by its readings, that finds nothing: its working set may be larger than what it

@@ -20,6 +20,7 @@ use super::carry::Seats;
 use super::config::Config;
 use super::crowded::frees;
 use super::idle::Idle;
+use super::math::exp;
 use super::memory::Memory;
 use super::pages::{self, Goal};
 use super::passed::Passed;
@@ -50,6 +51,10 @@ pub const ENTRY: Entry = Entry {
 
 /// Error of predictions before any was checked: 2 % of the speed of a program.
 const FIRST_ERROR: f64 = 0.02;
+
+/// Seconds after which half is forgotten of what the error of predictions is above that: while it
+/// is great nothing is tried that would correct it.
+const FORGOTTEN: f64 = 600.0;
 
 /// Epochs for which programs that come and go are waited for.
 const PATIENCE: u32 = 30;
@@ -158,6 +163,7 @@ impl Isobar {
         let on_trial = if let Mode::Trying(trial) = &self.mode { trial.divided } else { None };
         let bounds = (on_trial, self.config.max_loss_percent / 100.0);
         self.ways.follow(seen, domains, &predictors, bounds, &mut plan.actions);
+        self.drop_ended(plan);
         let before = plan.actions.len();
         pages::ask(&mut self.goals, seen, memory, &scene.free, &mut plan.actions);
         self.name_pages(before, plan);
@@ -201,6 +207,21 @@ impl Isobar {
         prediction.actions.extend(plan.actions.iter().enumerate().skip(from).filter(is_its).map(|(index, _)| index));
     }
 
+    /// A division that ended on trial, since other programs run on its cache now, did neither harm
+    /// nor good.
+    fn drop_ended(&mut self, plan: &mut Plan) {
+        let Mode::Trying(trial) = &self.mode else { return };
+        if trial.divided.is_some_and(|llc| !self.ways.is_divided(llc)) {
+            plan.notes.push(format!("change {} ends unmeasured: other programs run on its cache now", trial.change));
+            self.mode = Mode::Watching;
+        }
+    }
+
+    pub(super) fn forget_errors(&mut self, seconds: f64) {
+        let above = (self.error - FIRST_ERROR).max(0.0);
+        self.error -= above * (1.0 - exp(-seconds * std::f64::consts::LN_2 / FORGOTTEN));
+    }
+
     /// A change of which nothing is asked for, since the machine refused it before, is no trial;
     /// for as long as one takes no other is begun. One that grew goes on as it was.
     fn drop_trial(&mut self, begun: Option<u64>, left: &[Prediction]) {
@@ -222,6 +243,7 @@ impl Policy for Isobar {
         let mut plan = Plan::nothing(NAME);
         self.refused.next_epoch(seen);
         self.now = seen.time.0;
+        self.forget_errors(seen.interval.0);
         let domains = self.domains.of(&seen.machine).clone();
         let Some(mut memory) = self.memory(seen, &domains) else {
             plan.notes.push("no memory node is described: nothing to decide on".to_owned());

@@ -314,7 +314,8 @@ fn threads_that_their_owner_bound_stay() {
 
 /// One cache for a program that fills it fastest and three others. What space is worth to them no
 /// reading has told, so that a division pays at best: it is made to learn from, and taken back and
-/// not tried again soon where all are slower by it. Programs of one name are never parted for that.
+/// not tried again soon where all are slower by it. Where it changes nothing it stays, and another
+/// is tried after the rest. Programs of one name are never parted for that.
 #[test]
 fn what_space_is_worth_is_learnt_by_a_division() {
     let alone = |names: [&str; 4]| {
@@ -350,6 +351,20 @@ fn what_space_is_worth_is_learnt_by_a_division() {
     assert_eq!((effects.len(), effects[0].kept), (1, false), "{plans:?}");
     assert!(ways(&plans).iter().all(|(_, threads, reason)| threads.is_empty() && reason.contains("every way")));
     assert_eq!(ways(&run(policy.as_mut(), &mut seen, 20)), []);
+
+    let (mut policy, mut seen) = (crate::test_kit::policy(&ENTRY, ""), alone(["a", "b", "c", "d"]));
+    let (first, later) = (ways(&run(policy.as_mut(), &mut seen, 30)), ways(&run(policy.as_mut(), &mut seen, 30)));
+    assert_eq!(first, divided);
+    assert!(later[0].1 != divided[0].1 && later[0].2.contains("to learn what space is worth"), "{later:?}");
+
+    // The one that was parted off ends: its going is not the doing of the division.
+    let (mut policy, mut seen) = (crate::test_kit::policy(&ENTRY, ""), alone(["a", "b", "c", "d"]));
+    run(policy.as_mut(), &mut seen, 3);
+    seen.processes.truncate(3);
+    (1..4).zip(&mut seen.processes).for_each(|(pid, process)| process.threads[0] = stream(pid, pid - 1, 4.2));
+    let plans = run(policy.as_mut(), &mut seen, 9);
+    assert!(plans[0].notes[0].contains("change 1 ends unmeasured"), "{plans:?}");
+    assert!(plans.iter().all(|plan| plan.effects.iter().all(|effect| effect.change != 1)), "{plans:?}");
 
     let (mut policy, mut seen) = (crate::test_kit::policy(&ENTRY, ""), alone(["a"; 4]));
     assert_eq!(ways(&run(policy.as_mut(), &mut seen, 20)), []);

@@ -25,14 +25,20 @@ impl Program {
         let before = if self.more == (ratio > 0.0) { self.unlike } else { 0 };
         self.more = ratio > 0.0;
         self.unlike = if few || ratio.abs() < OTHER_PHASE { 0 } else { before + 1 };
-        if self.unlike >= if self.looks_the_same(reading) { IN_A_ROW_OF_THE_SAME } else { IN_A_ROW } {
+        let is_the_same = self.looks_the_same(reading);
+        if self.unlike >= if is_the_same { IN_A_ROW_OF_THE_SAME } else { IN_A_ROW } {
             self.unlike = 0;
             self.turned = self.looks_differ(reading) >= OTHER_PHASE;
             self.changes += 1;
             self.phase = now;
             self.misses = misses;
             self.looks = reading.looks;
-            self.cpi.doubt();
+            // One that finds more or less of what it looks for computes as before.
+            if is_the_same {
+                self.cpi.doubt_waiting();
+            } else {
+                self.cpi.doubt();
+            }
             self.balance = 0.0;
             self.speeds.clear();
             self.space = None;

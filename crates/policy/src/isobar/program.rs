@@ -203,6 +203,20 @@ impl Program {
         (self.lines / (1.0 + WRITE_BACK)).max(1.0)
     }
 
+    /// What its last reading says of computing and waiting: cycles, exposure and crowding; `None`
+    /// where pages were under way.
+    fn exposed(&self) -> Option<(f64, f64, f64)> {
+        let last = self.last.filter(|last| !last.disturbed)?;
+        Some((last.cycles - self.delayed(&last), last.exposure, last.crowding))
+    }
+
+    /// Takes what is known of another of its kind, where it is known better there.
+    pub fn learn(&mut self, other: &Cpi) {
+        if let Some(reading) = self.exposed() {
+            self.cpi.learn(other, reading);
+        }
+    }
+
     /// Cycles an instruction that a limit on its bandwidth added to a reading; a processor may
     /// delay less than the model says.
     fn delayed(&self, reading: &Reading) -> f64 {

@@ -3,6 +3,7 @@
 
 use super::cores::{Added, Busy};
 use super::curves::{Curves, Kind};
+use super::estimate::Cpi;
 use super::memory::Memory;
 use super::part::Part;
 use super::program::{FEW, Known, Program};
@@ -72,6 +73,23 @@ impl Programs {
         }
         old.for_each(|gone| remember(&mut self.names, &gone, now));
         self.compare();
+        self.share();
+    }
+
+    /// What one program shows of computing and waiting is known of all of its kind.
+    fn share(&mut self) {
+        let mut best: BTreeMap<Kind, Cpi> = BTreeMap::new();
+        for program in self.list.iter().filter(|program| program.last.is_some()) {
+            let known = best.entry(program.kind()).or_insert(program.cpi);
+            if program.cpi.range() > known.range() {
+                *known = program.cpi;
+            }
+        }
+        if best.len() < self.list.len() {
+            self.list
+                .iter_mut()
+                .for_each(|program| best.get(&program.kind()).into_iter().for_each(|cpi| program.learn(cpi)));
+        }
     }
 
     /// Finds programs that miss the same in their first reading: several of a kind at once tell as
@@ -270,6 +288,38 @@ mod tests {
         assert_eq!(curve(&[fills, chases, chases, chases]), read(0.99, 2));
         // As it was read of another: not as much more that it would be another phase.
         assert_eq!(curve(&[(183_000_000, 0.934), (212_000_000, 0.986)]), read(0.986, 1));
+    }
+
+    /// Two programs of a name that miss whatever they look for in the cache, of which the first
+    /// finds nearly all of it from the eighth second on: what it computes is known of the second,
+    /// too. Of one of another name it is not.
+    #[test]
+    fn computing_that_one_program_shows_is_known_of_its_kind() {
+        // By CPI and misses an instruction, at 2.5 GHz.
+        let one = |pid: u32, (cpi, misses): (f64, f64), name: &str| {
+            let instructions = 2.5e9 / cpi;
+            let thread = Thread {
+                instructions: Some(num::round(instructions)),
+                cycles: Some(2_500_000_000),
+                cpu_time: Some(Seconds(1.0)),
+                llc_misses: Some(num::round(instructions * misses)),
+                llc_references: Some(num::round(instructions * 0.1)),
+                ..thread(pid, pid, 0.0)
+            };
+            Process { name: name.into(), ..process(pid, vec![thread]) }
+        };
+        let computes = |others: &str| {
+            let mut programs = Programs::default();
+            for epoch in 0..16 {
+                let first = if epoch < 8 { (20.0, 0.1) } else { (6.0, 0.0001) };
+                let seen = observation("node:1 core:3", vec![one(1, first, "one"), one(2, (20.0, 0.1), others)]);
+                let domains = Domains::of(&seen.machine);
+                programs.read(&seen, &domains, &Memory::of(&seen, &domains).unwrap(), part::all);
+            }
+            programs.list[1].cpi.compute
+        };
+        let (alike, other) = (computes("one"), computes("other"));
+        assert!((alike - 6.0).abs() < 0.5 && other < 3.0, "{alike} {other}");
     }
 
     /// Programs of a name that begin together: three of 20, 20.5 and 21 misses each are known by

@@ -29,7 +29,7 @@ const HARDLY: f64 = 0.005;
 const FEWEST: usize = 2;
 
 /// Standard errors from which on a gain is clear before the window is over.
-const CLEARLY: f64 = 4.0;
+pub(super) const CLEARLY: f64 = 4.0;
 
 /// The part of the predicted gain that those who are left to judge by must have been promised.
 const PROMISED: f64 = 0.5;

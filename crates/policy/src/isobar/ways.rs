@@ -47,7 +47,7 @@ pub struct Ways {
     /// else, and what is not known stays so.
     waits: BTreeMap<usize, u32>,
     /// Until when nothing is tried on a cache to learn from, and how often that did not help in a
-    /// row.
+    /// row. Where such a cache is divided, its division was made to learn from and brought nothing.
     explored: BTreeMap<usize, (f64, u32)>,
 }
 
@@ -60,6 +60,12 @@ impl Ways {
             own.map(|(_, streams)| division.part(*streams))
         };
         self.divided.get(&llc).and_then(part).unwrap_or(Part::ALL)
+    }
+
+    /// Whether a cache is divided.
+    #[must_use]
+    pub fn is_divided(&self, llc: usize) -> bool {
+        self.divided.contains_key(&llc)
     }
 
     /// What each program would take of the caches that are divided, were it to come.
@@ -187,7 +193,10 @@ impl Ways {
         let capacity = Capacity::of(&seen.machine, &llcs[next]).filter(Capacity::is_divisible)?;
         let asked = (next, capacity, margin);
         let likely = best(seen, (predictors, None), config, asked);
-        if likely.is_some() || !explores || self.divided.contains_key(&next) {
+        // A division that pays is not given up for a hope; one that was made to learn from, and
+        // neither harmed nor helped, is.
+        let pays = self.divided.contains_key(&next) && !self.explored.contains_key(&next);
+        if likely.is_some() || !explores || pays {
             return likely;
         }
         if !self.may_explore(seen, (scene, memory, config), next) {
@@ -237,11 +246,16 @@ impl Ways {
         }
     }
 
-    /// A division stays.
+    /// A division stays that brought something.
     pub fn keep(&mut self, llc: usize) {
-        self.before.remove(&llc);
+        self.stay(llc);
         self.rests.remove(&llc);
         self.explored.remove(&llc);
+    }
+
+    /// A division stays that was made to learn from, whether or not it brought anything.
+    pub fn stay(&mut self, llc: usize) {
+        self.before.remove(&llc);
     }
 
     /// Takes a division back: what it took the place of is there again, once it is followed.
