@@ -8,6 +8,7 @@
  *   churn leaf SEED WISHES MS         what a child becomes that executes a program
  *   churn terminal TTY PROGRAM ...    runs a program in a session of its own on a terminal, as a
  *                                     shell does
+ *   churn forks-last                  0 where forks can be made to last, else 1
  *
  * A thread that pins itself first appends a line to the file WISHES: `TID START KIND CPU,CPU,...`.
  * START is the thread's start time in ticks since boot. KIND says how the pin looks from outside:

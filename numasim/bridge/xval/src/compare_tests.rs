@@ -2,7 +2,7 @@ use super::*;
 use crate::derive::tests::spec;
 use crate::order::orders;
 use numasim_guest::counters::{Counters, Cpu, Link, Node};
-use numasim_guest::wire::{JobRan, Run};
+use numasim_guest::wire::{Job, JobRan, Run};
 
 const TEXT: &str = "name = \"x\"\nmachine = \"nehalem-2x4\"\nsolo_seconds = 1.0\nmix_seconds = 2.0\nways = [8]\n\
                     [[program]]\nname = \"a\"\nrun = \"chase\"\n[[program]]\nname = \"b\"\nrun = \"stream\"\n\
@@ -80,4 +80,54 @@ fn what_did_not_run_is_told_and_the_rest_compared() {
         message.contains("alone/a/8/local: it did not run") && message.contains("mix/pair: b@1 is not known alone"),
         "{message}"
     );
+}
+
+/// Two programs that begin with the memory of the other's node: `a`, whose passes take a third
+/// longer under stock Linux than alone and a tenth under the policy, and `b`, half as long again
+/// and as long as alone. Passes are all that were done, not the first of them.
+#[test]
+fn managed_mixes_are_compared_program_by_program() {
+    let text = TEXT.replace("[[mix]]\nname = \"far\"\nof = [\"a@4:0\"]\n", "");
+    let text = format!("policies = [\"isobar\"]\n{text}[[managed]]\nname = \"apart\"\nof = [\"a@4:0\", \"b@0:1\"]\n");
+    let xval = Xval::parse(&text, "x.toml").unwrap();
+    let runs = orders(&xval, &spec(), 1).unwrap().remove(0).runs;
+    let pass = |id: &str, name: &str| match (id, name) {
+        ("managed/linux/apart", "a@4") => 0.4,
+        ("managed/linux/apart", "b@0") => 0.45,
+        ("managed/isobar/apart", "a@4") => 0.33,
+        _ => 0.3,
+    };
+    let ran: Vec<Ran> = runs
+        .iter()
+        .map(|run| {
+            let alone = Run {
+                jobs: run
+                    .jobs
+                    .iter()
+                    .map(|job| Job { run_cpus: job.run_cpus.clone().or(job.begin_cpus.clone()), ..job.clone() })
+                    .collect(),
+                ..run.clone()
+            };
+            let mut ran = ran(&alone, 10.0);
+            for job in &mut ran.jobs {
+                let pass = pass(&run.id, &job.name);
+                job.line = Some(serde_json::json!({"passes": [0.3, 0.3], "seconds": 10.0 * pass, "passes_done": 10}));
+                job.migrations = Some(2);
+                job.background = job.name != "timer";
+            }
+            ran
+        })
+        .collect();
+    let found = compare(&xval, &spec(), &ran).unwrap();
+    assert!(found.problems.is_empty(), "{:?}", found.problems);
+    let [linux, isobar] = found.managed.as_slice() else { panic!("{:?}", found.managed) };
+    let slowdowns = |under: &Under| under.programs.iter().map(|row| row.slowdown.numasim).collect::<Vec<_>>();
+    let near = |a: &[f64], b: [f64; 2]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9);
+    assert!(near(&slowdowns(linux), [4.0 / 3.0, 1.5]) && near(&slowdowns(isobar), [1.1, 1.0]), "{linux:?} {isobar:?}");
+    let ratio = isobar.over_linux.unwrap();
+    assert!((ratio.numasim - (1.1 * 0.75 / 1.5_f64).sqrt()).abs() < 1e-9, "{ratio:?}");
+    // In the simulator both come home: slower than alone, and less slow than remote to the end.
+    assert!(isobar.programs.iter().all(|row| (1.0..1.2).contains(&row.slowdown.simulator)), "{isobar:?}");
+    assert_eq!((linux.thread_moves.numasim, linux.thread_moves.simulator), (Some(4), Some(0)));
+    assert_eq!(found.managed_agreement.unwrap().rows[0], 4);
 }

@@ -11,6 +11,11 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
+/// The job whose end is the end of a run.
+pub const TIMER: &str = "timer";
+/// Its command.
+pub const CLOCK: &str = "cpu";
+
 /// A cross-validation.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,7 +29,8 @@ pub struct Xval {
     pub scale: Scale,
     /// Guest seconds for which a program runs alone.
     pub solo_seconds: f64,
-    /// Guest seconds for which a mix runs.
+    /// Guest seconds for which a mix runs that stays where it is.
+    #[serde(default = "second_and_a_half")]
     pub mix_seconds: f64,
     /// Host seconds that a boot may take.
     #[serde(default = "ten_minutes")]
@@ -76,8 +82,8 @@ pub struct Mix {
     pub of: Vec<Seat>,
 }
 
-/// A program on a CPU, in a managed mix where it begins: `chase@4`, its memory on the CPU's node, or `chase@4:0`, its memory on node
-/// 0.
+/// A program on a CPU, in a managed mix where it begins: `chase@4`, its memory on the CPU's node,
+/// or `chase@4:0`, its memory on node 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Seat {
@@ -91,6 +97,10 @@ pub struct Seat {
 
 const fn ten_minutes() -> u32 {
     600
+}
+
+const fn second_and_a_half() -> f64 {
+    1.5
 }
 
 const fn eight_seconds() -> f64 {
@@ -172,9 +182,27 @@ impl Xval {
         distinct("program", self.program.iter().map(|program| program.name.as_str()), &['#', '@', ':', '/'])?;
         distinct("mix", self.mix.iter().map(|mix| mix.name.as_str()), &['\n'])?;
         distinct("managed", self.managed.iter().map(|mix| mix.name.as_str()), &['\n'])?;
-        distinct("policies", self.policies.iter().map(String::as_str), &[])?;
-        self.policies.iter().try_for_each(|policy| crate::regime::known(policy))?;
+        self.check_policies()?;
         self.mixes().try_for_each(|mix| self.check_mix(mix))
+    }
+
+    fn check_policies(&self) -> Result<(), String> {
+        if self.managed.is_empty() && !self.policies.is_empty() {
+            return Err("policies: there is no [[managed]] mix for them".to_owned());
+        }
+        let twice = |(at, name): &(usize, &String)| self.policies[..*at].contains(name);
+        if let Some((_, name)) = self.policies.iter().enumerate().find(twice) {
+            return Err(format!("policies: `{name}` is there twice; leave one out"));
+        }
+        // The clock of a run is a process of this name, and its job is called a timer.
+        let clock = |program: &&Program| program.command() == CLOCK || program.name == TIMER;
+        if let Some(program) = self.program.iter().find(clock) {
+            return Err(format!(
+                "program `{}`: `{TIMER}` and the command `{CLOCK}` are the clock's; take others",
+                program.name
+            ));
+        }
+        self.policies.iter().try_for_each(|policy| crate::regime::check(policy))
     }
 
     /// The mixes of both kinds.
@@ -183,6 +211,9 @@ impl Xval {
     }
 
     fn check_mix(&self, mix: &Mix) -> Result<(), String> {
+        if mix.of.is_empty() {
+            return Err(format!("mix `{}`: of = []: expected programs, such as \"chase@4:0\"", mix.name));
+        }
         let unknown = mix.of.iter().find(|seat| !self.program.iter().any(|program| program.name == seat.program));
         if let Some(seat) = unknown {
             return Err(format!("mix `{}`: {seat}: no program is called `{}`", mix.name, seat.program));
@@ -262,6 +293,13 @@ mod tests {
         assert!(message(&TEXT.replace("chase@0", "cahse@0")).contains("no program is called `cahse`"));
         assert!(message(&TEXT.replace("chase@0", "chase@4")).contains("CPU 4 has two programs"));
         assert!(message(&TEXT.replace("solo_seconds = 1.0", "solo_seconds = 0")).contains("solo_seconds = 0"));
+        assert!(message(&TEXT.replace("\"chase@0\", \"chase@4:0\"", "")).contains("of = []: expected programs"));
+        let policies =
+            |list: &str| message(&format!("policies = [{list}]\n{}", TEXT.replace("[[mix]]", "[[managed]]")));
+        assert!(policies("\"dino\", \"dino\"").contains("`dino` is there twice"));
+        assert!(policies("\"dyno\"").contains("unknown policy `dyno`"));
+        assert!(message(&format!("policies = [\"dino\"]\n{TEXT}")).contains("there is no [[managed]] mix"));
+        assert!(message(&TEXT.replace("\"chase --work 1000\"", "\"cpu --seconds 1\"")).contains("are the clock's"));
         let spec = numasim_lab::machine::scaled("nehalem-2x4", Scale::default()).unwrap();
         let on = |from: &str, to: &str| Xval::parse(&TEXT.replace(from, to), "x").unwrap().check_on(&spec).unwrap_err();
         assert!(on("chase@0", "chase@7").contains("CPU 7 is the clock's"));

@@ -1,15 +1,14 @@
-//! The programs of a run as the guest starts them: each where its memory is to lie, and the one that
-//! counts the seconds.
+//! The programs of a run as the guest starts them: each where its memory is to lie, and the one
+//! that counts the seconds.
 
-use crate::file::{Seat, Xval, timer_cpu};
+use crate::file::{CLOCK, Seat, TIMER, Xval, timer_cpu};
 use isobar_model::num;
 use numasim_guest::wire::Job;
 use numasim_model::Spec;
 
-/// The job whose end is the end of the run.
-pub const TIMER: &str = "timer";
-/// The command of the timer, without the seconds: passes of some milliseconds in registers.
-const TIMER_RUN: &str = "/bin/cpu --work 100000 --seconds";
+/// What the timer does in a pass: some milliseconds in registers.
+const TIMER_WORK: &str = "--work 100000 --seconds";
+
 /// A program where it is set up, confined to its CPU.
 #[must_use]
 pub fn job(xval: &Xval, spec: &Spec, seat: &Seat) -> Job {
@@ -31,7 +30,7 @@ pub fn job(xval: &Xval, spec: &Spec, seat: &Seat) -> Job {
 #[must_use]
 pub fn timer(spec: &Spec, seconds: f64) -> Job {
     let cpus = vec![timer_cpu(spec)];
-    let argv = words(&format!("{TIMER_RUN} {seconds}"));
+    let argv = words(&format!("{CLOCK} {TIMER_WORK} {seconds}"));
     let (setup_cpus, run_cpus) = (cpus.clone(), Some(cpus));
     Job {
         name: TIMER.to_owned(),

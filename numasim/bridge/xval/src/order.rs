@@ -77,6 +77,17 @@ mod tests {
         assert!(orders[0].runs.len().abs_diff(orders[1].runs.len()) <= 1);
     }
 
+    /// Every mix under stock Linux and three policies, and each program alone.
+    #[test]
+    fn the_managed_mixes_that_ship_run_under_everything() {
+        let xval = Xval::parse(include_str!("../policies.toml"), "policies.toml").unwrap();
+        let spec = numasim_lab::machine::scaled(&xval.machine, xval.scale).unwrap();
+        let orders = orders(&xval, &spec, 1).unwrap();
+        let managed = orders[0].runs.iter().filter(|run| run.id.starts_with("managed/")).count();
+        assert_eq!((xval.mix.len(), managed), (0, 4 * xval.managed.len()));
+        assert_eq!(orders[0].runs.len(), managed + xval.program.len() * (xval.ways.len() + 2));
+    }
+
     #[test]
     fn a_remote_run_is_set_up_on_the_other_node_and_a_mask_has_its_ways() {
         let xval = Xval::parse(TEXT, "xval.toml").unwrap();

@@ -41,7 +41,7 @@ pub(crate) fn policy(name: &str) -> Result<Box<dyn isobar_model::Policy>, Settin
 ///
 /// # Errors
 /// There is no such policy; stock Linux is there by itself.
-pub fn known(name: &str) -> Result<(), String> {
+pub fn check(name: &str) -> Result<(), String> {
     if name == Regime::Linux.name() {
         return Err(format!("policies: `{name}` runs in any case; leave it out"));
     }
@@ -54,8 +54,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_compared_is_named() {
-        assert_eq!(known("isobar"), Ok(()));
-        assert!(known("linux").unwrap_err().contains("leave it out"));
-        assert!(known("dyno").unwrap_err().contains("unknown policy `dyno`"), "{:?}", known("dyno"));
+        assert_eq!(check("isobar"), Ok(()));
+        assert!(check("linux").unwrap_err().contains("leave it out"));
+        assert!(check("dyno").unwrap_err().contains("unknown policy `dyno`"), "{:?}", check("dyno"));
     }
 }

@@ -153,8 +153,8 @@ fn wide(number: usize) -> u64 {
     u64::from(num::narrow(number))
 }
 
-/// The mean part by which misses per instruction differ from numasim's: the simulator's, and those by
-/// last use.
+/// The mean part by which misses per instruction differ from numasim's: the simulator's, and those
+/// by last use.
 pub(crate) fn misses_apart(rows: &[Row]) -> Option<[f64; 2]> {
     let missing = || rows.iter().map(|row| row.mpki).filter(|mpki| mpki.numasim > 0.0);
     let count = num::float_len(missing().count());

@@ -87,17 +87,17 @@ pub fn seen(ran: &Ran, job: usize, cpu: u32, clock_hz: f64) -> Result<Seen, Stri
     })
 }
 
-/// The median of the passes in a program's line.
+/// The median of the passes in a program's line, which has the first 64.
 fn median_pass(line: &serde_json::Value) -> Option<f64> {
-    median(&passes(line)?)
+    let passes: Vec<f64> = line.get("passes")?.as_array()?.iter().filter_map(serde_json::Value::as_f64).collect();
+    median(&passes).filter(|_| passes.len() > 1)
 }
 
-/// The seconds of a program's passes by its own clock, as its line has them; `None` with fewer than
-/// two.
+/// The mean seconds of all passes of a program by its own clock; `None` with fewer than two.
 #[must_use]
-pub fn passes(line: &serde_json::Value) -> Option<Vec<f64>> {
-    let passes: Vec<f64> = line.get("passes")?.as_array()?.iter().filter_map(serde_json::Value::as_f64).collect();
-    (passes.len() > 1).then_some(passes)
+pub fn mean_pass(line: &serde_json::Value) -> Option<f64> {
+    let [seconds, passes] = ["seconds", "passes_done"].map(|name| line.get(name).and_then(serde_json::Value::as_f64));
+    Some(seconds? / passes.filter(|passes| *passes > 1.0)?)
 }
 
 #[cfg(test)]

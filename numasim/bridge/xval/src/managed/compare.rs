@@ -2,8 +2,8 @@
 //! was, what moved, and what a policy gained over stock Linux.
 //!
 //! In numasim a slowdown is the mean pass of a program by its own clock over its median pass alone;
-//! in the simulator cycles per instruction over those alone. What a policy gained is the geometric
-//! mean, over the programs, of their times under it over those under stock Linux.
+//! in the simulator cycles of time for each instruction over those alone. What a policy gained is
+//! the geometric mean, over the programs, of their times under it over those under stock Linux.
 
 use super::order::id;
 use super::simulate::{Simulated, simulate};
@@ -11,7 +11,7 @@ use crate::file::{Mix, Seat, Xval, timer_cpu};
 use crate::known::{Bench, Known, known_of};
 use crate::ranks::rank_correlation;
 use crate::regime::Regime;
-use crate::seen::passes;
+use crate::seen::mean_pass;
 use crate::simulate::Placed;
 use isobar_model::num;
 use numasim_guest::wire::Ran;
@@ -147,7 +147,8 @@ fn under(
         over_linux: None,
     };
     for (at, (seat, known)) in mix.of.iter().zip(&known).enumerate() {
-        let slowdown = slowdown(ran, &simulated, at, known).ok_or_else(|| wrong(format!("{seat}: too few passes")))?;
+        let slowdown = slowdown(ran, &simulated, at, known)
+            .ok_or_else(|| wrong(format!("{seat}: fewer than two passes, here or alone")))?;
         let reason = found.reason(slowdown);
         found.programs.push(Row { seat: seat.clone(), slowdown, reason });
     }
@@ -160,9 +161,8 @@ fn thread_moves(ran: &Ran) -> Option<u64> {
 }
 
 fn slowdown(ran: &Ran, simulated: &Simulated, at: usize, known: &Known) -> Option<Both<f64>> {
-    let passes = passes(ran.jobs.get(at)?.line.as_ref()?)?;
-    let mean = passes.iter().sum::<f64>() / num::float_len(passes.len());
-    Some(Both { numasim: mean / known.alone.pass?, simulator: simulated.cpi.get(at)? / known.cpi })
+    let mean = mean_pass(ran.jobs.get(at)?.line.as_ref()?)?;
+    Some(Both { numasim: mean / known.alone.pass?, simulator: simulated.cycles.get(at)? / known.cpi })
 }
 
 /// The geometric mean of ratios, machine by machine.
@@ -183,8 +183,8 @@ impl Both<f64> {
 }
 
 impl Under {
-    /// Why a slowdown of one of its programs differs: by where threads and memory were, or by what
-    /// they did to each other there.
+    /// Why a slowdown of one of its programs differs: by where threads and memory of the mix were,
+    /// or by something else.
     fn reason(&self, slowdown: Both<f64>) -> Option<String> {
         if slowdown.difference().abs() <= WORTH_A_REASON {
             return None;
@@ -192,7 +192,8 @@ impl Under {
         let Both { numasim, simulator } = self.remote_share;
         let (here, there) = (numasim.unwrap_or(0.0), simulator.unwrap_or(0.0));
         let shares = format!("{:.0} % of misses remote here, {:.0} % in the simulator", here * 100.0, there * 100.0);
-        let kind = if (here - there).abs() > PLACED_APART { "placement" } else { "contention" };
+        let is_placed_apart = (here - there).abs() > PLACED_APART;
+        let kind = if is_placed_apart { "placement" } else { "caches, queues or decisions" };
         Some(format!("{kind}: {shares}"))
     }
 }

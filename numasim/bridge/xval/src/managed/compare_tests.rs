@@ -27,13 +27,17 @@ fn a_gain_is_the_geometric_mean_over_the_programs() {
 
 /// 1.2 and 1.0 are 17 % apart, with 30 points between the shares of remote misses.
 #[test]
-fn another_placement_is_a_reason_before_contention_is() {
+fn another_placement_is_a_reason_before_any_other() {
     let mut one = under("linux", &[], None);
     assert_eq!(one.reason(both(1.0, 1.09)), None);
     let reason = one.reason(both(1.2, 1.0)).unwrap();
     assert_eq!(reason, "placement: 50 % of misses remote here, 20 % in the simulator");
     one.remote_share.simulator = Some(0.45);
-    assert!(one.reason(both(1.2, 1.0)).unwrap().starts_with("contention: 50 % of misses remote here, 45 %"));
+    assert!(
+        one.reason(both(1.2, 1.0))
+            .unwrap()
+            .starts_with("caches, queues or decisions: 50 % of misses remote here, 45 %")
+    );
 }
 
 /// Rows 0, 10 (beyond) and 5 % apart. Ratios: both ahead; level there and behind here.

@@ -3,7 +3,7 @@
 //! moves threads (the simulator's kernel does not while each has a CPU of its own), and pages are
 //! moved by the policy or by NUMA balancing.
 
-use crate::job::TIMER;
+use crate::file::TIMER;
 use crate::regime::{EPOCH_SECONDS, Regime, policy};
 use crate::simulate::{Placed, app};
 use isobar_model::{Action, CpuId, Machine, NodeId, Pid, Plan, ProcessSample, Sample, Seconds, num};
@@ -22,8 +22,9 @@ const PAGE: f64 = 4096.0;
 /// What came of a managed mix in the simulator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulated {
-    /// Cycles per instruction of each program over the whole run, in the order of the mix.
-    pub cpi: Vec<f64>,
+    /// Cycles of time for each instruction of each program over the whole run, in the order of the
+    /// mix: more than cycles per instruction where it shared a CPU.
+    pub cycles: Vec<f64>,
     /// Misses of pages on another node over all misses; `None` where nothing missed.
     pub remote_share: Option<f64>,
     /// Bytes of pages that were moved.
@@ -47,7 +48,7 @@ pub fn simulate(
     let workload = workload(machine, mix, clock, regime, seconds);
     let policy = policy(regime.name()).map_err(|error| error.to_string())?;
     let mut simulated = SimMachine::new(&workload, 0).probing_for(policy.needs());
-    begin(&mut simulated, mix)?;
+    begin(&mut simulated, mix, clock)?;
     let before: u64 = moves(&simulated).0;
     let interval = Seconds(EPOCH_SECONDS);
     let limits = Limits { despite_missing: true, duration: Some(Seconds(seconds)), ..Limits::every(interval) };
@@ -56,9 +57,9 @@ pub fn simulate(
     let mut run = Loop::new(simulated, policy, limits).selecting(rules);
     run.run(&mut watched).map_err(|error| error.to_string())?;
     let (after, pages) = moves(run.machine());
-    let cpi = watched.cpi.ok_or("the simulator counted nothing")?;
+    let cycles = watched.seconds.ok_or("the simulator counted nothing")?;
     Ok(Simulated {
-        cpi: cpi.into_iter().take(mix.len()).collect(),
+        cycles: cycles.into_iter().take(mix.len()).map(|seconds| seconds * machine.hertz).collect(),
         remote_share: (watched.missed > 0.0).then(|| watched.missed_remote / watched.missed),
         bytes_moved: num::float(pages) * PAGE,
         thread_moves: after - before,
@@ -96,23 +97,31 @@ fn timer(like: &Program) -> Program {
     Program { name: TIMER.to_owned(), base_cpi: 1.0, mpki, write_back: 0.0, footprint_mib: 1.0, ..like.clone() }
 }
 
-/// Brings every program to the CPU where it begins, and lets it go.
-fn begin(machine: &mut SimMachine, mix: &[Placed]) -> Result<(), String> {
+/// Brings every program to the CPU where it begins, and lets it go; the one that counts the seconds
+/// stays on its own.
+fn begin(machine: &mut SimMachine, mix: &[Placed], clock: u32) -> Result<(), String> {
     let failed = |error: isobar_sim::SimError| error.to_string();
     let sample = machine.sample().map_err(failed)?;
-    let actions = sample.processes.iter().zip(mix).flat_map(|(process, placed)| {
-        process.threads.iter().map(|thread| Action::MoveThread {
-            pid: process.pid,
-            tid: thread.tid,
-            cpu: CpuId(placed.cpu),
-            cpus: None,
-            reason: "begins here".to_owned(),
-        })
-    });
-    let plan = Plan { actions: actions.collect(), ..Plan::nothing(Regime::Linux.name()) };
-    machine.apply(&plan).map_err(failed)?;
+    let cpus = mix.iter().map(|placed| placed.cpu).chain([clock]);
+    let mut actions: Vec<Action> =
+        sample.processes.iter().zip(cpus).flat_map(|(process, cpu)| to(process, cpu)).collect();
+    let held = actions.split_off(actions.len() - 1);
+    let plan = |actions| Plan { actions, ..Plan::nothing(Regime::Linux.name()) };
+    machine.apply(&plan(actions)).map_err(failed)?;
     machine.restore().map_err(failed)?;
+    machine.apply(&plan(held)).map_err(failed)?;
     Ok(())
+}
+
+/// Moves the threads of a program to a CPU.
+fn to(process: &ProcessSample, cpu: u32) -> impl Iterator<Item = Action> {
+    process.threads.iter().map(move |thread| Action::MoveThread {
+        pid: process.pid,
+        tid: thread.tid,
+        cpu: CpuId(cpu),
+        cpus: None,
+        reason: "begins here".to_owned(),
+    })
 }
 
 /// Thread moves and pages moved so far.
@@ -128,8 +137,9 @@ struct Watched {
     seen: BTreeMap<Pid, f64>,
     missed: f64,
     missed_remote: f64,
-    /// Cycles per instruction since the beginning, ascending by pid, which is the order of the mix.
-    cpi: Option<Vec<f64>>,
+    /// Seconds for each instruction since the beginning, ascending by pid, which is the order of
+    /// the mix.
+    seconds: Option<Vec<f64>>,
 }
 
 impl Observer for Watched {
@@ -140,11 +150,11 @@ impl Observer for Watched {
             self.missed += since;
             self.missed_remote += since * remote_pages(epoch.sample, process);
         }
-        let cpi = |process: &ProcessSample| {
+        let seconds = |process: &ProcessSample| {
             let instructions = total(process, |counters| counters.instructions);
-            (instructions > 0.0).then(|| total(process, |counters| counters.cycles) / instructions)
+            (instructions > 0.0).then(|| epoch.sample.time.0 / instructions)
         };
-        self.cpi = epoch.sample.processes.iter().map(cpi).collect();
+        self.seconds = epoch.sample.processes.iter().map(seconds).collect();
         Ok(())
     }
 }
@@ -183,14 +193,14 @@ mod tests {
     #[test]
     fn a_program_away_from_its_memory_is_brought_together_with_it_or_not() {
         let left = run(Regime::Policy("fixed"));
-        assert!((left.cpi[0] / 3.0215 - 1.0).abs() < 0.02, "{left:?}");
+        assert!((left.cycles[0] / 3.0215 - 1.0).abs() < 0.02, "{left:?}");
         assert_eq!((left.remote_share, left.bytes_moved, left.thread_moves), (Some(1.0), 0.0, 0));
         let linux = run(Regime::Linux);
         assert!(linux.bytes_moved > 0.0 && linux.thread_moves == 0, "{linux:?}");
         let isobar = run(Regime::Policy("isobar"));
         assert!(isobar.bytes_moved > 0.0 || isobar.thread_moves > 0, "{isobar:?}");
         for managed in [linux, isobar] {
-            assert!(managed.remote_share.unwrap() < 0.5 && managed.cpi[0] < 2.85, "{managed:?}");
+            assert!(managed.remote_share.unwrap() < 0.5 && managed.cycles[0] < 2.85, "{managed:?}");
         }
     }
 }

@@ -13,7 +13,7 @@ pub fn write(text: &mut String, found: &[Under], agreement: &Agreement) {
 fn slowdowns(text: &mut String, found: &[Under]) {
     let _ = writeln!(
         text,
-        "\n{:<26}{:<12}{:<14}{:>8}{:>10}{:>11}  reason",
+        "\n{:<26}{:<18}{:<14}{:>8}{:>10}{:>11}  reason",
         "managed mix", "regime", "program", "numasim", "simulator", "difference"
     );
     let mut last = "";
@@ -23,7 +23,7 @@ fn slowdowns(text: &mut String, found: &[Under]) {
         for (at, row) in under.programs.iter().enumerate() {
             let (mix, regime) = if at == 0 { (mix, under.regime.as_str()) } else { ("", "") };
             let line = format!(
-                "{mix:<26}{regime:<12}{:<14}{:>8.3}{:>10.3}{:>+9.1} %  {}",
+                "{mix:<26}{regime:<18}{:<14}{:>8.3}{:>10.3}{:>+9.1} %  {}",
                 row.seat.to_string(),
                 row.slowdown.numasim,
                 row.slowdown.simulator,
@@ -38,7 +38,7 @@ fn slowdowns(text: &mut String, found: &[Under]) {
 fn regimes(text: &mut String, found: &[Under]) {
     let _ = writeln!(
         text,
-        "\n{:<26}{:<12}{:>19}{:>19}{:>19}{:>19}",
+        "\n{:<26}{:<18}{:>19}{:>19}{:>19}{:>19}",
         "managed mix", "regime", "over linux", "remote", "MiB moved", "thread moves"
     );
     let mut last = "";
@@ -47,7 +47,7 @@ fn regimes(text: &mut String, found: &[Under]) {
         last = &under.mix;
         let _ = writeln!(
             text,
-            "{mix:<26}{:<12}{}{}{}{}",
+            "{mix:<26}{:<18}{}{}{}{}",
             under.regime,
             pair(each(under.over_linux, |value| format!("{value:.3}"))),
             pair(of(&under.remote_share, |share| format!("{:.1} %", share * 100.0))),
