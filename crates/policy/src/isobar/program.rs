@@ -203,16 +203,16 @@ impl Program {
         (self.lines / (1.0 + WRITE_BACK)).max(1.0)
     }
 
-    /// What its last reading says of computing and waiting: cycles, exposure and crowding; `None`
-    /// where pages were under way.
-    fn exposed(&self) -> Option<(f64, f64, f64)> {
-        let last = self.last.filter(|last| !last.disturbed)?;
-        Some((last.cycles - self.delayed(&last), last.exposure, last.crowding))
+    /// What a reading says of computing and waiting: cycles, exposure and crowding; `None` where
+    /// pages were under way.
+    fn exposed(&self, reading: &Reading) -> Option<(f64, f64, f64)> {
+        let cycles = reading.cycles - self.delayed(reading);
+        (!reading.disturbed).then_some((cycles, reading.exposure, reading.crowding))
     }
 
     /// Takes what is known of another of its kind, where it is known better there.
     pub fn learn(&mut self, other: &Cpi) {
-        if let Some(reading) = self.exposed() {
+        if let Some(reading) = self.last.and_then(|last| self.exposed(&last)) {
             self.cpi.learn(other, reading);
         }
     }
@@ -234,8 +234,8 @@ impl Program {
         let both = self.last.and_then(|last| last.looks.zip(reading.looks));
         self.looks_alike = both.is_none_or(|(before, now)| agree(before, now));
         self.watch_phase(&reading, now);
-        if !reading.disturbed {
-            self.cpi.read(reading.cycles - self.delayed(&reading), reading.exposure, reading.crowding);
+        if let Some((cycles, exposure, crowding)) = self.exposed(&reading) {
+            self.cpi.read(cycles, exposure, crowding);
         }
         // One unlike reading may be the first of another phase: it belongs to neither.
         if self.unlike == 0 {

@@ -86,9 +86,11 @@ impl Programs {
             }
         }
         if best.len() < self.list.len() {
-            self.list
-                .iter_mut()
-                .for_each(|program| best.get(&program.kind()).into_iter().for_each(|cpi| program.learn(cpi)));
+            for program in &mut self.list {
+                if let Some(cpi) = best.get(&program.kind()) {
+                    program.learn(cpi);
+                }
+            }
         }
     }
 

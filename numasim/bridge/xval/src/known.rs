@@ -30,6 +30,13 @@ pub(crate) struct Bench<'a> {
 }
 
 impl Bench<'_> {
+    /// Programs on the seats of a mix.
+    pub(crate) fn placed(&self, mix: &Mix, programs: impl Iterator<Item = Arc<Program>>) -> Vec<Placed> {
+        let place =
+            |(seat, program): (&Seat, Arc<Program>)| Placed { program, cpu: seat.cpu, node: seat.node(self.spec) };
+        mix.of.iter().zip(programs).map(place).collect()
+    }
+
     pub(crate) fn clock_hz(&self) -> f64 {
         self.spec.clock_mhz * 1e6
     }

@@ -15,7 +15,7 @@
 use serde::Serialize;
 
 /// A difference below this part needs no reason.
-const WORTH_A_REASON: f64 = 0.10;
+pub(crate) const WORTH_A_REASON: f64 = 0.10;
 
 /// The slowdowns on the way from the simulator to numasim.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -15,7 +15,7 @@ use crate::lru;
 use crate::order::mix_id;
 use crate::reason::{Mpki, Steps, words};
 use crate::seen::{Seen, seen};
-use crate::simulate::{Pace, Placed, simulate};
+use crate::simulate::{Pace, simulate};
 use isobar_model::num;
 use isobar_sim::Program;
 use isobar_sim::program::MissCurve;
@@ -69,9 +69,7 @@ impl Bench<'_> {
     }
 
     fn simulated(&self, mix: &Mix, programs: Vec<Arc<Program>>) -> Option<Vec<Pace>> {
-        let placed =
-            |(seat, program): (&Seat, Arc<Program>)| Placed { program, cpu: seat.cpu, node: seat.node(self.spec) };
-        simulate(&self.machine, &mix.of.iter().zip(programs).map(placed).collect::<Vec<_>>())
+        simulate(&self.machine, &self.placed(mix, programs.into_iter()))
     }
 
     /// MPKI of each if lines stayed for a time after their last use, LLC by LLC.

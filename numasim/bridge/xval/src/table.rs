@@ -2,6 +2,8 @@
 
 use crate::compare::Comparison;
 use crate::managed;
+use crate::managed::table::named_once;
+use crate::reason::WORTH_A_REASON;
 use crate::rows::Row;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -65,8 +67,7 @@ fn rows(text: &mut String, rows: &[Row]) {
     );
     let mut last = "";
     for row in rows {
-        let mix = if row.mix == last { "" } else { row.mix.as_str() };
-        last = &row.mix;
+        let mix = named_once(&mut last, &row.mix);
         let line = format!(
             "{mix:<30}{:<14}{:>8.3}{:>10.3}{:>+9.1} %  {}",
             row.seat.to_string(),
@@ -83,7 +84,7 @@ fn totals(text: &mut String, found: &Comparison) {
     let shown = |value: Option<f64>, factor: f64, unit: &str| {
         value.map_or_else(|| "-".to_owned(), |value| format!("{:.3}{unit}", value * factor))
     };
-    let within = found.rows.iter().filter(|row| row.difference.abs() <= 0.10).count();
+    let within = found.rows.iter().filter(|row| row.difference.abs() <= WORTH_A_REASON).count();
     let _ = writeln!(
         text,
         "\nmean absolute difference {}, {within} of {} rows within 10 %, rank correlation {}",

@@ -11,7 +11,7 @@ use numasim_lab::LabError;
 use numasim_model::{Link, Llc, Node, Spec};
 use serde_json::{Value, json};
 
-const KIB_PER_MIB: f64 = 1024.0;
+pub(crate) const KIB_PER_MIB: f64 = 1024.0;
 
 /// The simulator's machine.
 ///

@@ -10,24 +10,23 @@ use super::simulate::{Simulated, simulate};
 use crate::file::{Mix, Seat, Xval, timer_cpu};
 use crate::known::{Bench, Known, known_of};
 use crate::ranks::rank_correlation;
+use crate::reason::WORTH_A_REASON;
 use crate::regime::Regime;
 use crate::seen::mean_pass;
-use crate::simulate::Placed;
+use crate::twin::{self, KIB_PER_MIB};
 use isobar_model::num;
 use numasim_guest::wire::Ran;
 use numasim_lab::metrics;
 use serde::Serialize;
+use statrs::statistics::Statistics;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A difference below this part needs no reason.
-const WORTH_A_REASON: f64 = 0.10;
 /// Remote shares apart by this much are another placement of threads and memory.
 const PLACED_APART: f64 = 0.10;
 /// A ratio nearer to 1 than this says that a policy makes no difference.
 const NO_DIFFERENCE: f64 = 0.02;
-const MIB: f64 = 1_048_576.0;
-const PAGE: f64 = 4096.0;
+const PAGE_KIB: f64 = 4.0;
 
 /// A value of each machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -125,12 +124,7 @@ fn under(
     let wrong = |why: String| format!("{id}: {why}");
     metrics::problem(ran).map_or(Ok(()), |why| Err(wrong(why)))?;
     let known = known_of(mix, known, &id)?;
-    let placed = |(seat, known): (&Seat, &&Known)| Placed {
-        program: Arc::clone(&known.program),
-        cpu: seat.cpu,
-        node: seat.node(bench.spec),
-    };
-    let placed: Vec<Placed> = mix.of.iter().zip(&known).map(placed).collect();
+    let placed = bench.placed(mix, known.iter().map(|known| Arc::clone(&known.program)));
     let clock = timer_cpu(bench.spec);
     let simulated = simulate(&bench.machine, &placed, clock, regime, xval.managed_seconds).map_err(wrong)?;
     let measures = metrics::measures(ran, &BTreeMap::new(), &[]);
@@ -140,8 +134,8 @@ fn under(
         programs: Vec::new(),
         remote_share: Both { numasim: measures.remote_share, simulator: simulated.remote_share },
         mib_moved: Both {
-            numasim: num::float(measures.pages_migrated.unwrap_or(0)) * PAGE * bench.spec.cache_scale / MIB,
-            simulator: simulated.bytes_moved / MIB,
+            numasim: twin::real_mib(bench.spec, PAGE_KIB * num::float(measures.pages_migrated.unwrap_or(0))),
+            simulator: PAGE_KIB * num::float(simulated.pages_moved) / KIB_PER_MIB,
         },
         thread_moves: Both { numasim: thread_moves(ran), simulator: Some(simulated.thread_moves) },
         over_linux: None,
@@ -168,8 +162,7 @@ fn slowdown(ran: &Ran, simulated: &Simulated, at: usize, known: &Known) -> Optio
 /// The geometric mean of ratios, machine by machine.
 fn over(slowdowns: &[Both<f64>], linux: &[Both<f64>]) -> Both<f64> {
     let mean = |of: fn(&Both<f64>) -> f64| {
-        let logs = slowdowns.iter().zip(linux).map(|(one, linux)| (of(one) / of(linux)).ln());
-        (logs.sum::<f64>() / num::float_len(slowdowns.len().max(1))).exp()
+        slowdowns.iter().zip(linux).map(|(one, linux)| of(one) / of(linux)).geometric_mean()
     };
     Both { numasim: mean(|both| both.numasim), simulator: mean(|both| both.simulator) }
 }

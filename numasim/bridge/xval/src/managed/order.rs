@@ -61,7 +61,8 @@ mod tests {
     use numasim_lab::experiment::Scale;
 
     const TEXT: &str = "name = \"x\"\nmachine = \"nehalem-2x4\"\nsolo_seconds = 1.0\nmix_seconds = 2.0\nways = [8]\n\
-                        managed_seconds = 3.0\npolicies = [\"dino\"]\n[[program]]\nname = \"a\"\nrun = \"chase --work 9\"\n\
+                        managed_seconds = 3.0\npolicies = [\"dino\"]\n\
+                        [[program]]\nname = \"a\"\nrun = \"chase --work 9\"\n\
                         [[managed]]\nname = \"far\"\nof = [\"a@4:0\"]\n";
 
     /// Set up on node 0, begun on CPU 4, then free; the clock stays on the last CPU.

@@ -16,8 +16,6 @@ use std::sync::Arc;
 
 /// The longest step: NUMA balancing looks at least every tenth of a second.
 const STEP_SECONDS: f64 = 0.05;
-/// Bytes of a page.
-const PAGE: f64 = 4096.0;
 
 /// What came of a managed mix in the simulator.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,8 +25,8 @@ pub struct Simulated {
     pub cycles: Vec<f64>,
     /// Misses of pages on another node over all misses; `None` where nothing missed.
     pub remote_share: Option<f64>,
-    /// Bytes of pages that were moved.
-    pub bytes_moved: f64,
+    /// Pages that were moved.
+    pub pages_moved: u64,
     /// Thread moves that changed the CPU.
     pub thread_moves: u64,
 }
@@ -56,12 +54,12 @@ pub fn simulate(
     let mut watched = Watched::default();
     let mut run = Loop::new(simulated, policy, limits).selecting(rules);
     run.run(&mut watched).map_err(|error| error.to_string())?;
-    let (after, pages) = moves(run.machine());
+    let (after, pages_moved) = moves(run.machine());
     let cycles = watched.seconds.ok_or("the simulator counted nothing")?;
     Ok(Simulated {
         cycles: cycles.into_iter().take(mix.len()).map(|seconds| seconds * machine.hertz).collect(),
         remote_share: (watched.missed > 0.0).then(|| watched.missed_remote / watched.missed),
-        bytes_moved: num::float(pages) * PAGE,
+        pages_moved,
         thread_moves: after - before,
     })
 }
@@ -194,11 +192,11 @@ mod tests {
     fn a_program_away_from_its_memory_is_brought_together_with_it_or_not() {
         let left = run(Regime::Policy("fixed"));
         assert!((left.cycles[0] / 3.0215 - 1.0).abs() < 0.02, "{left:?}");
-        assert_eq!((left.remote_share, left.bytes_moved, left.thread_moves), (Some(1.0), 0.0, 0));
+        assert_eq!((left.remote_share, left.pages_moved, left.thread_moves), (Some(1.0), 0, 0));
         let linux = run(Regime::Linux);
-        assert!(linux.bytes_moved > 0.0 && linux.thread_moves == 0, "{linux:?}");
+        assert!(linux.pages_moved > 0 && linux.thread_moves == 0, "{linux:?}");
         let isobar = run(Regime::Policy("isobar"));
-        assert!(isobar.bytes_moved > 0.0 || isobar.thread_moves > 0, "{isobar:?}");
+        assert!(isobar.pages_moved > 0 || isobar.thread_moves > 0, "{isobar:?}");
         for managed in [linux, isobar] {
             assert!(managed.remote_share.unwrap() < 0.5 && managed.cycles[0] < 2.85, "{managed:?}");
         }

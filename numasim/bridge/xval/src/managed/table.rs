@@ -18,8 +18,7 @@ fn slowdowns(text: &mut String, found: &[Under]) {
     );
     let mut last = "";
     for under in found {
-        let mix = if under.mix == last { "" } else { under.mix.as_str() };
-        last = &under.mix;
+        let mix = named_once(&mut last, &under.mix);
         for (at, row) in under.programs.iter().enumerate() {
             let (mix, regime) = if at == 0 { (mix, under.regime.as_str()) } else { ("", "") };
             let line = format!(
@@ -43,8 +42,7 @@ fn regimes(text: &mut String, found: &[Under]) {
     );
     let mut last = "";
     for under in found {
-        let mix = if under.mix == last { "" } else { under.mix.as_str() };
-        last = &under.mix;
+        let mix = named_once(&mut last, &under.mix);
         let _ = writeln!(
             text,
             "{mix:<26}{:<18}{}{}{}{}",
@@ -56,6 +54,11 @@ fn regimes(text: &mut String, found: &[Under]) {
         );
     }
     text.push_str("Each pair: numasim, simulator. MiB of the real machine.\n");
+}
+
+/// The name of a mix in the first of its lines, nothing in those that follow.
+pub(crate) fn named_once<'a>(last: &mut &'a str, mix: &'a str) -> &'a str {
+    if std::mem::replace(last, mix) == mix { "" } else { mix }
 }
 
 fn totals(text: &mut String, agreement: &Agreement) {
