@@ -1,10 +1,12 @@
 //! What an access costs the host: hits of the private cache (the last used line, and any line of a
-//! set), LLC hits, LLC misses of one CPU and of a stream; and what the end of a window costs with
-//! CPUs that all miss everywhere. Each sample runs a fixed list of addresses.
+//! set), LLC hits, LLC misses of one CPU and of a stream; the same in loops as compilers write
+//! them, whose misses overlap; and what the end of a window costs with CPUs that all miss
+//! everywhere. Each sample runs a fixed list of addresses.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use numasim_model::{Link, Llc, Machine, Node, Spec};
+use numasim_model::flow::{Block, Reference};
+use numasim_model::{Access, Core, Link, Llc, Machine, Node, Spec};
 use std::hint::black_box;
 
 const COUNT: u64 = 4096;
@@ -43,6 +45,92 @@ fn accesses(c: &mut Criterion) {
                 // Where misses are wanted, other lines each time.
                 base = if name.starts_with("llc miss") { (base + (64 << 20)) % (512 << 20) } else { 0 };
                 stall
+            });
+        });
+    }
+    group.finish();
+}
+
+/// Picoseconds of an instruction.
+const INSTRUCTION: u64 = 8_000;
+
+/// A CPU that runs a loop of one block again and again, as numasim's plugin drives it.
+struct Cpu {
+    machine: Machine,
+    core: Core,
+    block: &'static Block,
+    /// Each with whether it stores.
+    references: Vec<(Reference, bool)>,
+    now: u64,
+    executed: u64,
+}
+
+impl Cpu {
+    fn of(instructions: &[&[u8]]) -> Self {
+        let block: &'static Block = Box::leak(Box::new(Block::of(instructions.iter().map(|bytes| (*bytes, 0)))));
+        // Of these loops what reads memory has it as its last operand, and a store as its first.
+        let stores = |at: usize| matches!(instructions[at], [0xf2, 0x0f, 0x11, ..] | [0x48, 0x89, ..]);
+        let accesses = block.roles().iter().enumerate();
+        let references = accesses.filter_map(|(at, role)| Some((role.reference?, stores(at)))).collect();
+        Self { machine: machine(), core: Core::new(0), block, references, now: 0, executed: 0 }
+    }
+
+    /// Once around: an address for each access, all of them so much further on.
+    fn turn(&mut self, addresses: &[u64], further: u64) {
+        let count = self.block.count();
+        let begun = self.now;
+        self.executed += count;
+        self.now += count * INSTRUCTION;
+        self.now += self.core.begin(&mut self.machine, self.block, begun, self.executed);
+        for ((reference, store), at) in self.references.iter().zip(addresses) {
+            let (rest, at) = (u64::from(reference.rest), at + further);
+            let access = Access { address: at, physical: at, store: *store };
+            let (now, instruction) = (self.now - rest * INSTRUCTION, self.executed - rest);
+            self.now += self.core.access(&mut self.machine, reference, access, now, instruction).stall;
+        }
+    }
+}
+
+/// `mov rax, [rax]`; `dec rcx`; `jne`: one load in flight.
+const CHASE: [&[u8]; 3] = [&[0x48, 0x8b, 0x00], &[0x48, 0xff, 0xc9], &[0x75, 0xf8]];
+/// Two loads, a store that needs both, and the loop: `movsd xmm0, [rsi+8*rcx]`; `addsd xmm0,
+/// [rdx+8*rcx]`; `movsd [rdi+8*rcx], xmm0`; `inc rcx`; `jne`.
+const TRIAD: [&[u8]; 5] = [
+    &[0xf2, 0x0f, 0x10, 0x04, 0xce],
+    &[0xf2, 0x0f, 0x58, 0x04, 0xca],
+    &[0xf2, 0x0f, 0x11, 0x04, 0xcf],
+    &[0x48, 0xff, 0xc1],
+    &[0x75, 0xef],
+];
+/// A load by a counter, and a store where it says: `mov rax, [rsi+8*rcx]`; `mov [rdi+rax], rax`;
+/// `inc rcx`; `jne`.
+const SCATTER: [&[u8]; 4] = [&[0x48, 0x8b, 0x04, 0xce], &[0x48, 0x89, 0x04, 0x07], &[0x48, 0xff, 0xc1], &[0x75, 0xf3]];
+
+/// Loops whose misses overlap.
+fn overlapping(c: &mut Criterion) {
+    let mut group = c.benchmark_group("access, overlapping");
+    let chase = |lines: u64, step: u64| walk(lines, step).into_iter().map(|at| vec![at]).collect::<Vec<_>>();
+    let words = |array: u64, at: u64| (array << 26) + at * 8;
+    let cases = [
+        ("chase in the LLC", &CHASE[..], chase(2048, 389)),
+        ("chase in memory", &CHASE[..], chase(1 << 20, 70_001)),
+        ("triad", &TRIAD[..], (0..COUNT).map(|at| [0, 1, 2].map(|array| words(array, at)).to_vec()).collect()),
+        (
+            "scatter",
+            &SCATTER[..],
+            walk(1 << 14, 7_919).iter().zip(0..).map(|(to, at)| vec![words(1, at), *to]).collect(),
+        ),
+    ];
+    for (name, code, list) in cases {
+        let mut cpu = Cpu::of(code);
+        group.throughput(Throughput::Elements(COUNT * list[0].len() as u64));
+        // Where misses are wanted, other lines each time.
+        let (step, mut further) = if name.ends_with("LLC") { (0, 0) } else { (4 << 20, 0) };
+        group.bench_function(name, |bench| {
+            bench.iter(|| {
+                further = (further + step) % (64 << 20);
+                list.iter().for_each(|addresses| cpu.turn(black_box(addresses), further));
+                cpu.now
             });
         });
     }
@@ -88,5 +176,5 @@ fn windows(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, accesses, windows);
+criterion_group!(benches, accesses, overlapping, windows);
 criterion_main!(benches);

@@ -1,7 +1,8 @@
 //! The way of an access through the caches: which has the line, what it moves, what it costs by
 //! itself. It refuses to know what overlaps (issue.rs).
 
-use crate::cache::Touch;
+use crate::cache::{Gone, Touch};
+use crate::llc::Found;
 use crate::machine::Machine;
 use crate::queue::LINE;
 use crate::tlb::Tlb;
@@ -30,6 +31,21 @@ impl Machine {
         let cost = self.beyond(cpu, line, store, touch);
         self.wait(cpu, cost);
         cost.ps
+    }
+
+    /// As [`Self::issue`], where the private cache answers at once and nothing else knows of it,
+    /// which most accesses are: the picoseconds that it takes. None: it is no such access, and
+    /// nothing has changed.
+    #[inline]
+    pub(crate) fn hit(&mut self, cpu: usize, addr: u64, store: bool) -> Option<u64> {
+        let line = addr / LINE;
+        let own = self.cpus.get_mut(cpu)?;
+        if own.tlb.is_some() || own.flight.may_have(line) || !own.cache.touch_own(line, store) {
+            return None;
+        }
+        own.counters.accesses += 1;
+        own.counters.stall_ps += self.private_hit_ps;
+        Some(self.private_hit_ps)
     }
 
     /// A CPU needs the translation of an address: the picoseconds of the walk until it has it.
@@ -77,14 +93,7 @@ impl Machine {
 
     /// A line that came into the private cache for another one.
     #[inline]
-    pub(crate) fn miss(
-        &mut self,
-        cpu: usize,
-        line: u64,
-        store: bool,
-        gone: Option<crate::cache::Gone>,
-        covered: bool,
-    ) -> Cost {
+    pub(crate) fn miss(&mut self, cpu: usize, line: u64, store: bool, gone: Option<Gone>, covered: bool) -> Cost {
         let cost = match self.memory.node(line) {
             Some(node) => self.fetch(cpu, line, node, store, covered),
             None => Cost::default(),
@@ -107,19 +116,25 @@ impl Machine {
         own.counters.private_misses += 1;
         own.counters.prefetched += u64::from(covered);
         let (llc, home) = (own.llc, own.node);
-        let here = if self.coherent.may_hold(line, llc) { self.llcs[llc].touch(line) } else { None };
+        let here = match self.llcs[llc].look(line, own.class) {
+            Found::Here(shared) => Some(shared),
+            Found::Came(gone) => {
+                self.filled(cpu, line, gone);
+                None
+            }
+        };
         let others = if self.coherent.may_share(line, llc, here) {
             self.snoop(cpu, line, store)
         } else {
             crate::coherence::Others::default()
         };
         let mut cost = if let Some(writer) = others.writer {
-            self.transfer(cpu, line, node, writer, covered)
+            self.transfer(cpu, node, writer, covered)
         } else if here.is_some() {
             self.cpus[cpu].counters.llc_hits += 1;
             self.llc_hit(llc, covered)
         } else {
-            self.read_memory(cpu, line, node, covered);
+            self.read_memory(cpu, node, covered);
             let table = if covered { &self.covered } else { &self.cost };
             Cost { ps: table[home][node], covered }
         };
@@ -136,22 +151,19 @@ impl Machine {
     }
 
     #[inline]
-    fn read_memory(&mut self, cpu: usize, line: u64, node: usize, covered: bool) {
+    fn read_memory(&mut self, cpu: usize, node: usize, covered: bool) {
         let own = &mut self.cpus[cpu];
         own.counters.llc_misses += 1;
         own.counters.misses_by_node[node] += 1;
         own.counters.bytes_read += LINE;
         let lines = if covered { &mut own.traffic.covered } else { &mut own.traffic.plain };
         lines[node] += 1;
-        self.fill(cpu, line);
     }
 
-    /// The LLC takes a line that it does not have.
+    /// A line has come to the LLC in the place of another.
     #[inline]
-    pub(crate) fn fill(&mut self, cpu: usize, line: u64) {
-        let own = &self.cpus[cpu];
-        let llc = own.llc;
-        let gone = self.llcs[llc].fill(line, own.class);
+    fn filled(&mut self, cpu: usize, line: u64, gone: Option<Gone>) {
+        let llc = self.cpus[cpu].llc;
         self.coherent.filled(line, llc);
         if let Some(gone) = gone {
             self.coherent.evicted(gone.line, llc);

@@ -63,6 +63,23 @@ impl Cache {
         search(set, line, store)
     }
 
+    /// As [`Self::touch`] of a line that is here and, for a store, in no other cache; false: it is
+    /// not so, and nothing has changed.
+    #[inline]
+    pub fn touch_own(&mut self, line: u64, store: bool) -> bool {
+        let set = self.set(line);
+        let Some(at) = find(set, line) else { return false };
+        let slot = set[at];
+        if store && slot & SHARED != 0 {
+            return false;
+        }
+        for place in (0..at).rev() {
+            set[place + 1] = set[place];
+        }
+        set[0] = slot | u64::from(store);
+        true
+    }
+
     /// Takes a line out; whether it was here, and dirty.
     pub fn flush(&mut self, line: u64) -> Option<bool> {
         let set = self.set(line);
@@ -98,6 +115,7 @@ impl Cache {
     }
 }
 
+#[inline]
 fn find(set: &[u64], line: u64) -> Option<usize> {
     set.iter().position(|slot| slot >> LINE_SHIFT == line)
 }

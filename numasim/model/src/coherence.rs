@@ -102,12 +102,6 @@ impl Coherent {
         }
     }
 
-    /// Whether an LLC may have a line.
-    #[inline]
-    pub fn may_hold(&self, line: u64, llc: usize) -> bool {
-        !self.on || self.cpus.len() == 1 || self.llcs.at(line, llc)
-    }
-
     /// A line left one.
     #[inline]
     pub fn evicted(&mut self, line: u64, llc: usize) {

@@ -66,6 +66,30 @@ impl Core {
         if self.score.enter(block, now) { machine.due(self.cpu, now, instruction) } else { 0 }
     }
 
+    /// As [`Self::access`], where the private cache answers at once and the core waits for nothing
+    /// that the access needs: the picoseconds that it takes. None: it is no such access, and
+    /// nothing has changed. Not for a store around the caches; the reference is read only where it
+    /// must be, since the host does not have it in its caches.
+    #[inline]
+    pub fn hit(
+        &mut self,
+        machine: &mut Machine,
+        reference: &Reference,
+        access: Access,
+        now: impl FnOnce() -> u64,
+    ) -> Option<u64> {
+        let (Access { address, physical, store }, waiting) = (access, self.is_waiting());
+        debug_assert!(!(store && reference.around), "a store around the caches");
+        if !store && waiting && self.score.may_wait_for(address) {
+            return None;
+        }
+        let takes = machine.hit(self.cpu, physical, store)?;
+        if store && waiting && !reference.alone {
+            self.score.store(reference, address, now());
+        }
+        Some(takes)
+    }
+
     /// An access of the block that began last.
     #[inline]
     pub fn access(

@@ -26,6 +26,8 @@ pub(crate) struct Flight {
     reach: u64,
     /// The instruction at which the CPU must wait for its oldest load.
     limit: u64,
+    /// When the first of them arrives; [`FREE`]: none does.
+    first: u64,
     /// One bit for each value of the low bits of a line: whether such a line may be on its way.
     filter: u64,
 }
@@ -47,21 +49,26 @@ impl Flight {
     pub fn new(spec: &crate::spec::Overlap) -> Self {
         let places = crate::num::index(u64::from(spec.misses));
         let reach = u64::from(spec.instructions);
-        Self { misses: Vec::with_capacity(places), places, reach, limit: FREE, filter: 0 }
+        Self { misses: Vec::with_capacity(places), places, reach, limit: FREE, first: FREE, filter: 0 }
     }
 
     /// Nothing is outstanding.
     pub fn clear(&mut self) {
         self.misses.clear();
-        self.limit = FREE;
-        self.filter = 0;
+        (self.limit, self.first, self.filter) = (FREE, FREE, 0);
+    }
+
+    /// Whether a line may be on its way.
+    #[inline]
+    pub fn may_have(&self, line: u64) -> bool {
+        self.filter & bit(line) != 0
     }
 
     /// When a line arrives that is on its way, and that a load (or nothing) wants now; 0: it is not
     /// on its way.
     #[inline]
     pub fn meet(&mut self, line: u64, load: u64) -> u64 {
-        if self.filter & bit(line) == 0 {
+        if !self.may_have(line) {
             return 0;
         }
         let Some(miss) = self.misses.iter_mut().find(|miss| miss.line == line) else { return 0 };
@@ -75,8 +82,7 @@ impl Flight {
         if self.misses.len() < self.places {
             return 0;
         }
-        let first = self.misses.iter().map(|miss| miss.arrives).min().unwrap_or(now);
-        let wait = first.saturating_sub(now);
+        let wait = self.first.saturating_sub(now);
         self.arrived(now + wait);
         wait
     }
@@ -85,6 +91,7 @@ impl Flight {
     pub fn start(&mut self, line: u64, arrives: u64, load: u64) {
         self.misses.push(Miss { line, arrives, load });
         self.filter |= bit(line);
+        self.first = self.first.min(arrives);
         self.limit = self.limit.min(load.saturating_add(self.reach));
     }
 
@@ -109,14 +116,25 @@ impl Flight {
     }
 
     fn arrived(&mut self, now: u64) {
-        self.misses.retain(|miss| miss.arrives > now);
-        self.filter = self.misses.iter().fold(0, |all, miss| all | bit(miss.line));
-        self.bound();
+        let (mut kept, mut filter, mut oldest, mut first) = (0, 0, FREE, FREE);
+        for at in 0..self.misses.len() {
+            let miss = self.misses[at];
+            self.misses[kept] = miss;
+            if miss.arrives > now {
+                (kept, filter) = (kept + 1, filter | bit(miss.line));
+                (oldest, first) = (oldest.min(miss.load), first.min(miss.arrives));
+            }
+        }
+        self.misses.truncate(kept);
+        (self.filter, self.first, self.limit) = (filter, first, oldest.saturating_add(self.reach));
     }
 
     fn bound(&mut self) {
-        let oldest = self.misses.iter().map(|miss| miss.load).min().unwrap_or(FREE);
-        self.limit = oldest.saturating_add(self.reach);
+        let (oldest, first) = self
+            .misses
+            .iter()
+            .fold((FREE, FREE), |(oldest, first), miss| (oldest.min(miss.load), first.min(miss.arrives)));
+        (self.first, self.limit) = (first, oldest.saturating_add(self.reach));
     }
 }
 
@@ -155,5 +173,59 @@ mod tests {
         flight.start(1, 100, 5);
         flight.start(2, 900, FREE);
         assert_eq!((flight.drain(40), flight.drain(40), flight.due(40, FREE - 1)), (860, 0, 0));
+    }
+
+    /// The misses in a list that is searched from end to end: line, arrival, load.
+    #[derive(Default)]
+    struct Slow(Vec<(u64, u64, u64)>);
+
+    impl Slow {
+        fn room(&mut self, now: u64) -> u64 {
+            let Some(first) = self.0.iter().map(|miss| miss.1).min().filter(|_| self.0.len() == 3) else { return 0 };
+            let then = first.max(now);
+            self.0.retain(|miss| miss.1 > then);
+            then - now
+        }
+
+        fn due(&mut self, now: u64, instruction: u64) -> u64 {
+            let (late, rest) = self.0.iter().partition(|miss| instruction >= miss.2.saturating_add(10));
+            self.0 = rest;
+            let late: Vec<(u64, u64, u64)> = late;
+            late.iter().map(|miss| miss.1.saturating_sub(now)).max().unwrap_or(0)
+        }
+
+        fn meet(&mut self, line: u64, load: u64) -> u64 {
+            let met = self.0.iter_mut().find(|miss| miss.0 == line);
+            met.map_or(0, |miss| {
+                miss.2 = miss.2.min(load);
+                miss.1
+            })
+        }
+    }
+
+    proptest::proptest! {
+        /// Lines that are wanted by loads or by nothing, and arrive some time later.
+        #[test]
+        fn waits_are_those_of_a_list(steps in proptest::collection::vec((0..9_u64, 1..60_u64, 0..6_u64, proptest::bool::ANY), 1..60)) {
+            let spec = crate::spec::Overlap { misses: 3, instructions: 10 };
+            let (mut flight, mut slow, mut now, mut instruction) = (Flight::new(&spec), Slow::default(), 0, 0);
+            for (line, takes, executed, loads) in steps {
+                instruction += executed;
+                now += 5;
+                let wait = flight.due(now, instruction);
+                proptest::prop_assert_eq!(wait, slow.due(now, instruction));
+                now += wait;
+                let load = if loads { instruction } else { FREE };
+                let arrives = flight.meet(line, load);
+                proptest::prop_assert_eq!(arrives, slow.meet(line, load));
+                if arrives == 0 {
+                    let wait = flight.room(now);
+                    proptest::prop_assert_eq!(wait, slow.room(now));
+                    now += wait;
+                    flight.start(line, now + takes, load);
+                    slow.0.push((line, now + takes, load));
+                }
+            }
+        }
     }
 }

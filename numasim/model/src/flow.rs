@@ -29,6 +29,12 @@ impl Needs {
     fn and(self, other: Self) -> Self {
         Self { registers: self.registers | other.registers, loads: self.loads | other.loads }
     }
+
+    /// Whether any of these is among others.
+    #[inline]
+    pub fn meet(self, others: Self) -> bool {
+        self.registers & others.registers | self.loads & others.loads != 0
+    }
 }
 
 /// An instruction that accesses memory.
@@ -99,17 +105,16 @@ impl From<Prefetched> for Address {
     }
 }
 
-/// A block of instructions. In memory their number comes first: numasim's plugin reads it there.
+/// A block of instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(C)]
 pub struct Block {
     count: u64,
     roles: Vec<Role>,
     changes: Vec<(u8, Needs)>,
+    /// The registers of `changes`, a bit each, and all that they depend on.
+    changed: u64,
+    carried: Needs,
 }
-
-// Generated code reads the number where a block begins.
-const _: () = assert!(std::mem::offset_of!(Block, count) == 0);
 
 impl Block {
     /// Its instructions, one after another: their bytes and where they are.
@@ -122,8 +127,10 @@ impl Block {
                 reference.rest = rest;
             }
         }
-        let changes = (0_u8..).zip(flow.of).filter(|(at, needs)| *needs != itself(usize::from(*at))).collect();
-        Self { count: roles.len() as u64, roles, changes }
+        let changes: Vec<_> = (0_u8..).zip(flow.of).filter(|(at, needs)| *needs != itself(usize::from(*at))).collect();
+        let changed = changes.iter().fold(0, |all, (register, _)| all | 1 << register);
+        let carried = changes.iter().fold(Needs::default(), |all, (_, needs)| all.and(*needs));
+        Self { count: roles.len() as u64, roles, changes, changed, carried }
     }
 
     /// Instructions.
@@ -137,6 +144,18 @@ impl Block {
     #[must_use]
     pub fn roles(&self) -> &[Role] {
         &self.roles
+    }
+
+    /// Registers that it changes, a bit each.
+    #[inline]
+    pub(crate) fn changed(&self) -> u64 {
+        self.changed
+    }
+
+    /// All that these depend on at its end.
+    #[inline]
+    pub(crate) fn carried(&self) -> Needs {
+        self.carried
     }
 
     /// Registers that it changes, and what they depend on then.

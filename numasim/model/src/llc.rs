@@ -17,6 +17,15 @@ const LINE_SHIFT: u32 = 18;
 /// No line has this number: the address would not fit 64 bits.
 const EMPTY: u64 = u64::MAX >> LINE_SHIFT;
 
+/// Where a line was that has been looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Here; whether another LLC may have it.
+    Here(bool),
+    /// Not here; now it is, in the place of what went.
+    Came(Option<Gone>),
+}
+
 /// See the head of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Llc {
@@ -75,11 +84,38 @@ impl Llc {
     }
 
     /// Whether a line is here, and whether another LLC may have it; it is the last used one then.
-    pub fn touch(&mut self, line: u64) -> Option<bool> {
+    fn touch(&mut self, line: u64) -> Option<bool> {
         let set = self.set(line);
         let at = find(set, line)?;
         to_front(set, at);
         Some(set[0] & SHARED != 0)
+    }
+
+    /// Looks for a line for a class, and takes it in where it is not here. Where the class may fill
+    /// all ways, what looks for the line moves the others down by one on its way: where the line is
+    /// not found, the last has fallen out.
+    pub fn look(&mut self, line: u64, class: usize) -> Found {
+        if self.masks[class] != self.full() {
+            return match self.touch(line) {
+                Some(shared) => Found::Here(shared),
+                None => Found::Came(self.fill(line, class)),
+            };
+        }
+        let set = self.set(line);
+        let mut held = set[0];
+        if held >> LINE_SHIFT == line {
+            return Found::Here(held & SHARED != 0);
+        }
+        for place in &mut set[1..] {
+            std::mem::swap(place, &mut held);
+            if held >> LINE_SHIFT == line {
+                set[0] = held;
+                return Found::Here(held & SHARED != 0);
+            }
+        }
+        set[0] = entry(line, class, way(held));
+        self.held[class] += 1;
+        Found::Came(self.gone(held))
     }
 
     /// Another LLC has the line from now on, and memory what was dirty; whether it was here, and
@@ -109,12 +145,12 @@ impl Llc {
     }
 
     /// Puts a line that is not here into a way of the class; what went for it.
-    pub fn fill(&mut self, line: u64, class: usize) -> Option<Gone> {
+    fn fill(&mut self, line: u64, class: usize) -> Option<Gone> {
         let mask = self.masks[class];
         let set = self.set(line);
         let at = set.iter().rposition(|slot| mask >> way(*slot) & 1 == 1)?;
         let old = set[at];
-        set[at] = line << LINE_SHIFT | (class as u64) << CLOS_SHIFT | way(old) << WAY_SHIFT;
+        set[at] = entry(line, class, way(old));
         to_front(set, at);
         self.held[class] += 1;
         self.gone(old)
@@ -158,6 +194,12 @@ fn find(set: &[u64], line: u64) -> Option<usize> {
 
 const fn full(ways: usize) -> u64 {
     u64::MAX >> (64 - ways)
+}
+
+/// A clean line that no other LLC has.
+#[inline]
+const fn entry(line: u64, class: usize, way: u64) -> u64 {
+    line << LINE_SHIFT | (class as u64) << CLOS_SHIFT | way << WAY_SHIFT
 }
 
 #[inline]

@@ -13,15 +13,19 @@ const STORES: usize = 8;
 /// See the head of the file. Times in picoseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
-    /// When each register has the value that it had at the start of the block; 0 where it has.
+    /// When each register has the value that it had at the start of the block.
     ready: [u64; REGISTERS],
     /// When each load of this block arrives.
     loads: [u64; SLOTS],
-    /// Those of either that were waited for.
+    /// Those of either that are waited for; times of others mean nothing.
     late: Needs,
     /// Stored values by address / 8.
     stores: [(u64, u64); STORES],
     next: usize,
+    /// One bit for each value of the low bits of a word: whether such a word may be among them.
+    filter: u64,
+    /// Scratch of [`Self::leave`], which would else clear it at each block.
+    into: [(usize, u64); REGISTERS],
     /// When all of these are there.
     all: u64,
     block: Option<&'static Block>,
@@ -35,6 +39,8 @@ impl Default for Scoreboard {
             late: Needs::default(),
             stores: [(u64::MAX, 0); STORES],
             next: 0,
+            filter: 0,
+            into: [(0, 0); REGISTERS],
             all: 0,
             block: None,
         }
@@ -46,8 +52,10 @@ impl Scoreboard {
     pub fn clear(&mut self) {
         self.late = Needs::default();
         self.all = 0;
-        self.stores = [(u64::MAX, 0); STORES];
-        self.next = 0;
+        if self.filter != 0 {
+            self.stores = [(u64::MAX, 0); STORES];
+            (self.next, self.filter) = (0, 0);
+        }
     }
 
     /// Whether anything is waited for, as far as is known.
@@ -81,16 +89,21 @@ impl Scoreboard {
         if self.late == Needs::default() {
             return;
         }
-        let mut late = self.late.registers;
-        let mut times = [0; REGISTERS];
-        for (time, (register, needs)) in times.iter_mut().zip(block.changes()) {
-            *time = self.when(needs);
-            late = late & !(1 << register) | u64::from(*time > 0) << register;
+        let late = self.late;
+        // Registers that something late goes into, each with its time: times of before are read
+        // until all are known.
+        let (mut into, mut count) = (0, 0);
+        if block.carried().meet(late) {
+            for (register, needs) in block.changes().filter(|(_, needs)| needs.meet(late)) {
+                self.into[count] = (register, self.when(needs));
+                into |= 1 << register;
+                count += 1;
+            }
         }
-        for (time, (register, _)) in times.iter().zip(block.changes()) {
-            self.ready[register] = *time;
+        for (register, time) in &self.into[..count] {
+            self.ready[*register] = *time;
         }
-        self.late = Needs { registers: late, loads: 0 };
+        self.late = Needs { registers: late.registers & !block.changed() | into, loads: 0 };
     }
 
     /// When the address of an access is known.
@@ -116,13 +129,24 @@ impl Scoreboard {
         if let Some((_, old)) = old {
             *old = time;
         } else if time > now {
+            self.filter |= bit(word);
             self.stores[self.next] = (word, time);
             self.next = (self.next + 1) % STORES;
         }
     }
 
+    /// Whether a value that was stored at an address may be not there yet.
+    #[inline]
+    pub fn may_wait_for(&self, address: u64) -> bool {
+        self.filter & bit(address / 8) != 0
+    }
+
     /// When the value that was stored at an address is there; 0 where it is.
+    #[inline]
     pub fn stored(&self, address: u64) -> u64 {
+        if !self.may_wait_for(address) {
+            return 0;
+        }
         self.stores.iter().find(|(at, _)| *at == address / 8).map_or(0, |(_, time)| *time)
     }
 
@@ -133,6 +157,10 @@ impl Scoreboard {
     }
 }
 
+const fn bit(word: u64) -> u64 {
+    1 << (word % 64)
+}
+
 /// The bits of a mask that are set.
 #[inline]
 fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
@@ -141,4 +169,71 @@ fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
         mask &= mask.wrapping_sub(1);
         at
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Loads, stores and sums that hand values on, and what forgets one: `mov rax, [rbx]`;
+    /// `mov rbx, [rax]`; `mov [rax], rbx`; `add rax, rbx`; `mov rcx, rax`; `mov bl, cl`;
+    /// `cmovz rax, rcx`; `xor eax, eax`; `movq xmm0, rax`; `movsd xmm1, [rcx]`; `movq rbx, xmm1`.
+    const CODE: [&[u8]; 11] = [
+        &[0x48, 0x8b, 0x03],
+        &[0x48, 0x8b, 0x18],
+        &[0x48, 0x89, 0x18],
+        &[0x48, 0x01, 0xd8],
+        &[0x48, 0x89, 0xc1],
+        &[0x88, 0xcb],
+        &[0x48, 0x0f, 0x44, 0xc1],
+        &[0x31, 0xc0],
+        &[0x66, 0x48, 0x0f, 0x6e, 0xc0],
+        &[0xf2, 0x0f, 0x10, 0x09],
+        &[0x66, 0x48, 0x0f, 0x7e, 0xcb],
+    ];
+
+    /// All times of all registers, reckoned at the end of every block.
+    #[derive(Clone)]
+    struct Slow {
+        ready: [u64; REGISTERS],
+        loads: [u64; SLOTS],
+    }
+
+    impl Slow {
+        fn when(&self, needs: Needs) -> u64 {
+            let times = |mask: u64, times: &[u64]| bits(mask).map(|at| times[at]).max().unwrap_or(0);
+            times(needs.registers, &self.ready).max(times(needs.loads, &self.loads))
+        }
+
+        fn leave(&mut self, block: &Block) {
+            let before = self.clone();
+            block.changes().for_each(|(register, needs)| self.ready[register] = before.when(needs));
+            self.loads = [0; SLOTS];
+        }
+    }
+
+    proptest! {
+        /// Blocks of up to six instructions, whose loads arrive at these times, or at once.
+        #[test]
+        fn registers_wait_for_what_they_need_and_for_nothing_else(
+            blocks in prop::collection::vec(prop::collection::vec((0..CODE.len(), prop_oneof![Just(0), 1..90_u64]), 1..7), 1..9),
+        ) {
+            let (mut score, mut slow) = (Scoreboard::default(), Slow { ready: [0; REGISTERS], loads: [0; SLOTS] });
+            for code in &blocks {
+                let block: &Block = Box::leak(Box::new(Block::of(code.iter().map(|(at, _)| (CODE[*at], 0)))));
+                score.enter(block, 0);
+                for (role, (_, time)) in block.roles().iter().zip(code) {
+                    let Some(reference) = &role.reference else { continue };
+                    prop_assert_eq!(score.address(reference), slow.when(reference.address()));
+                    if *time > 0 {
+                        score.load(reference, *time);
+                        let slot = &mut slow.loads[reference.slot()];
+                        *slot = (*time).max(*slot);
+                    }
+                }
+                slow.leave(block);
+            }
+        }
+    }
 }

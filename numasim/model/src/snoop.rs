@@ -64,7 +64,7 @@ impl Machine {
     }
 
     /// A line that another CPU has changed comes from its cache.
-    pub(crate) fn transfer(&mut self, cpu: usize, line: u64, node: usize, writer: usize, covered: bool) -> Cost {
+    pub(crate) fn transfer(&mut self, cpu: usize, node: usize, writer: usize, covered: bool) -> Cost {
         let (llc, home) = (self.cpus[cpu].llc, self.cpus[cpu].node);
         let from = self.cpus[writer].node;
         let near = self.cpus[writer].llc == llc;
@@ -77,9 +77,6 @@ impl Machine {
             counters.misses_by_node[node] += 1;
             counters.hitm_remote += 1;
             self.cpus[cpu].traffic.passed[from] += 1;
-        }
-        if self.llcs[llc].touch(line).is_none() {
-            self.fill(cpu, line);
         }
         let ps = if near { self.coherent.local[llc] } else { self.coherent.remote[home][from] };
         let depth = if covered { self.depth } else { 1 };

@@ -45,14 +45,19 @@ impl Streams {
         self.runs.fill(NOWHERE);
     }
 
-    /// Whether a miss on this line is covered.
+    /// Whether a miss on this line is covered. What looks for its run moves the others down by one
+    /// on its way: where there is none, one begins in the first place, and the last has fallen out.
     pub fn covers(&mut self, line: u64) -> bool {
-        let found = self.runs.iter().position(|run| near(*run, line));
-        let last = self.runs.len() - 1;
-        let (run, covered) = found.map_or((Run { low: line, ..NOWHERE }, false), |at| next(self.runs[at], line));
-        self.runs.copy_within(..found.unwrap_or(last), 1);
-        self.runs[0] = run;
-        covered
+        let mut held = Run { low: line, ..NOWHERE };
+        for place in &mut self.runs {
+            std::mem::swap(place, &mut held);
+            if near(held, line) {
+                let (run, covered) = next(held, line);
+                self.runs[0] = run;
+                return covered;
+            }
+        }
+        false
     }
 }
 

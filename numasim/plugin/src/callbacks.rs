@@ -1,11 +1,12 @@
 //! What QEMU calls while code runs, once for each block, instruction or access that asked for it.
 
+use crate::datum::{Begin, Site};
 use crate::flush::Operand;
 use crate::leave;
 use crate::qemu::{self, MemInfo};
 use crate::recent;
 use crate::world::{self, World, clock};
-use numasim_model::flow::{self, Prefetched, Reference};
+use numasim_model::flow::Prefetched;
 use std::ffi::{c_uint, c_void};
 
 /// Leaves the CPU if the world says so; see leave.rs.
@@ -30,35 +31,36 @@ pub unsafe extern "C" fn count(_index: c_uint, instructions: *mut c_void, from: 
 /// A block begins.
 pub unsafe extern "C" fn execution(_index: c_uint, block: *mut c_void, from: usize) {
     clock::in_generated_code();
-    // SAFETY: the block that was kept for this code, never freed; QEMU forgot all code that was
-    // translated before memory was modelled.
-    let block: &'static flow::Block = unsafe { &*block.cast() };
-    leave_if(world::with(|world| world.begins(block)), from);
+    // SAFETY: what was registered; QEMU forgot all code that was translated before memory was
+    // modelled.
+    let begin = unsafe { Begin::from_word(block.addr()) };
+    leave_if(world::with(|world| world.begins(begin)), from);
 }
 
 /// # Safety
 /// The datum is that of an access to memory.
-unsafe fn reference(datum: *mut c_void) -> &'static Reference {
-    // SAFETY: part of a block that was kept, never freed, or a constant.
-    unsafe { &*datum.cast() }
+#[inline]
+unsafe fn site(datum: *mut c_void) -> Site {
+    // SAFETY: as the caller says.
+    unsafe { Site::from_word(datum.addr()) }
 }
 
 pub unsafe extern "C" fn load(_index: c_uint, info: MemInfo, address: u64, datum: *mut c_void, from: usize) {
     // SAFETY: what was registered.
-    let reference = unsafe { reference(datum) };
-    leave_if(world::with(|world| world.load(reference, address, |world| physical(world, info, address))), from);
+    let site = unsafe { site(datum) };
+    leave_if(world::with(|world| world.load(site, address, |world| physical(world, info, address))), from);
 }
 
 pub unsafe extern "C" fn atomic(_index: c_uint, info: MemInfo, address: u64, datum: *mut c_void, from: usize) {
     // SAFETY: what was registered.
-    let reference = unsafe { reference(datum) };
-    leave_if(world::with(|world| world.atomic(reference, address, |world| physical(world, info, address))), from);
+    let site = unsafe { site(datum) };
+    leave_if(world::with(|world| world.atomic(site, address, |world| physical(world, info, address))), from);
 }
 
 pub unsafe extern "C" fn store(_index: c_uint, info: MemInfo, address: u64, datum: *mut c_void) {
     // SAFETY: what was registered.
-    let reference = unsafe { reference(datum) };
-    world::with(|world| world.store(reference, address, |world| physical(world, info, address)));
+    let site = unsafe { site(datum) };
+    world::with(|world| world.store(site, address, |world| physical(world, info, address)));
 }
 
 pub unsafe extern "C" fn on_fence(_index: c_uint, rest: *mut c_void) {

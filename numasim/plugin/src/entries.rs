@@ -4,6 +4,7 @@
 //! does the begin of a block where nothing has to be decided.
 
 use crate::callbacks::{atomic, count, counter, execution, load, step, store};
+use crate::datum;
 use crate::qemu::MemInfo;
 use crate::recent::{self, Recent};
 use crate::steady::{self, Steady};
@@ -44,8 +45,8 @@ macro_rules! begin {
 }
 
 std::arch::global_asm!(
-    // The datum is a block, which begins with the number of its instructions.
-    begin!("numasim_on_execution", "mov rcx, [rsi]", "mov [r10 + {block}], rsi", "{execution}"),
+    // The datum is a block, with the number of its instructions above its address.
+    begin!("numasim_on_execution", "mov rcx, rsi\nshr rcx, {count_from}", "mov [r10 + {block}], rsi", "{execution}"),
     // The datum is the number of instructions.
     begin!("numasim_on_count", "mov rcx, rsi", "", "{count}"),
     "numasim_on_counter: mov rdx, [rsp]",
@@ -96,6 +97,7 @@ std::arch::global_asm!(
     end = const Steady::END,
     instructions = const Steady::INSTRUCTIONS,
     block = const Steady::BLOCK,
+    count_from = const datum::ADDRESS,
 );
 
 unsafe extern "C" {

@@ -1,8 +1,8 @@
 //! Cache-line flushes and prefetches. QEMU treats them as doing nothing and reports no access, so
-//! the address is computed from the registers, and its physical one from the misses that this CPU
-//! had on the page: a line that is in a cache got there by one. For a prefetch, which may be of a
-//! page that only other threads have used, those of the other CPUs count as well: two programs that
-//! use an address for different pages may so prefetch each other's.
+//! the address is computed from the registers, and its physical one from this CPU's accesses to the
+//! page: a line that is in a cache got there by one. For a prefetch, which may be of a page that
+//! only other threads have used, those of the other CPUs count as well: two programs that use an
+//! address for different pages may so prefetch each other's.
 
 use crate::bytes;
 use crate::qemu::{self, Register};

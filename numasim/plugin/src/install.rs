@@ -8,6 +8,7 @@ use crate::callbacks::{
     on_call, on_fence, on_flush, on_halt, on_pause, on_prefetch, on_repeat, on_space, on_switch, on_traced,
     on_translation,
 };
+use crate::datum::{Begin, Site};
 use crate::entries::{
     numasim_on_atomic, numasim_on_count, numasim_on_counter, numasim_on_execution, numasim_on_load, numasim_on_step,
     numasim_on_store,
@@ -129,7 +130,7 @@ unsafe extern "C" fn on_block(_id: Id, block: *mut Block) {
     let switches_at = world::with(|world| world.switches_at()).flatten();
     // Before memory is modelled the number of instructions is enough.
     let (begin, datum): (qemu::OnExecution, *mut c_void) = match flow {
-        Some(flow) => (numasim_on_execution, std::ptr::from_ref(flow).cast_mut().cast()),
+        Some(flow) => (numasim_on_execution, std::ptr::with_exposed_provenance_mut(Begin::of(flow).word())),
         None => (numasim_on_count, std::ptr::without_provenance_mut(count)),
     };
     // SAFETY: as above; the datum is what the callback expects.
@@ -199,8 +200,7 @@ fn accesses(instruction: *mut Instruction, bytes: &[u8], role: &'static Role, re
         on(instruction, on_prefetch, qemu::READS_REGISTERS, datum);
     }
     // What the decoder does not know may access memory all the same.
-    let reference = role.reference.as_ref().unwrap_or(&Reference::ALONE);
-    let datum = std::ptr::from_ref(reference).expose_provenance();
+    let datum = Site::of(role.reference.as_ref().unwrap_or(&Reference::ALONE)).word();
     let (load, store): (qemu::OnAccess, qemu::OnAccess) = match x86::repeated(bytes) {
         Some((kind, bytes)) => {
             on(instruction, on_repeat, qemu::NO_REGISTERS, 0);

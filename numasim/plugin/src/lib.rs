@@ -21,6 +21,7 @@ mod arguments;
 mod bytes;
 mod caches;
 mod callbacks;
+mod datum;
 mod entries;
 mod error;
 mod flush;

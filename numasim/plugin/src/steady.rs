@@ -6,6 +6,7 @@
 //! The world says at each begin that it was called for whether the next ones are to be so
 //! ([`go_on`]), and takes that back wherever one of these things changes ([`stop`]).
 
+use crate::datum::Begin;
 use numasim_model::flow::Block;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -26,7 +27,7 @@ pub struct Steady {
     end: AtomicU64,
     /// Where the CPU's instructions are counted.
     instructions: AtomicUsize,
-    /// The block that began last; 0: the world knows it.
+    /// The block that began last, as its begin was handed it; 0: the world knows it.
     block: AtomicUsize,
 }
 
@@ -87,6 +88,6 @@ pub fn stop() {
 pub fn take_block() -> Option<&'static Block> {
     let block = STEADY.block.load(Relaxed);
     STEADY.block.store(0, Relaxed);
-    // SAFETY: 0, or a block that was kept for its code, never freed.
-    unsafe { std::ptr::with_exposed_provenance::<Block>(block).as_ref() }
+    // SAFETY: what generated code was handed for a block.
+    (block != 0).then(|| unsafe { Begin::from_word(block) }.block())
 }

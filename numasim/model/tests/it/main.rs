@@ -6,6 +6,7 @@ mod caches;
 mod coherence;
 mod common;
 mod curve;
+mod hits;
 mod overlap;
 mod queues;
 mod reference;

@@ -2,9 +2,9 @@
 
 use super::World;
 use super::clock::ASKED;
+use crate::datum::Site;
 use crate::{recent, steady};
 use numasim_model::Access;
-use numasim_model::flow::Reference;
 use numasim_model::x86::REPEAT_CYCLES;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -12,10 +12,13 @@ impl World {
     /// A store; `physical` is called for the address only where that matters, and returns none for
     /// a device's registers.
     #[inline]
-    pub fn store(&mut self, reference: &Reference, address: u64, physical: impl FnOnce(&mut Self) -> Option<u64>) {
+    pub fn store(&mut self, site: Site, address: u64, physical: impl FnOnce(&mut Self) -> Option<u64>) {
         let Some(physical) = physical(self) else { return };
         self.spaces.store(self.cpu, physical);
-        self.access(reference, address, physical, true);
+        if self.hits(site, address, physical, true) {
+            return;
+        }
+        self.access(site, address, physical, true);
         if self.shared.may_be(self.line) {
             self.shared.write(self.line, self.cpu, self.windows.local(self.cpu));
             recent::forget(address / 64);
@@ -24,41 +27,55 @@ impl World {
 
     /// A load; true: the CPU is to be left, and to load again.
     #[inline]
-    pub fn load(
-        &mut self,
-        reference: &Reference,
-        address: u64,
-        physical: impl FnOnce(&mut Self) -> Option<u64>,
-    ) -> bool {
-        physical(self).is_some_and(|physical| self.reads(reference, address, physical, false))
+    pub fn load(&mut self, site: Site, address: u64, physical: impl FnOnce(&mut Self) -> Option<u64>) -> bool {
+        let Some(physical) = physical(self) else { return false };
+        !self.hits(site, address, physical, false) && self.reads(site, address, physical, false)
     }
 
     /// A load; `owns`: of a line that no other cache is to keep, as a store asks for it.
     #[inline]
-    pub(super) fn reads(&mut self, reference: &Reference, address: u64, physical: u64, owns: bool) -> bool {
-        if self.shared.may_be(physical / 64) && self.meets(physical / 64, u64::from(reference.rest)) {
+    pub(super) fn reads(&mut self, site: Site, address: u64, physical: u64, owns: bool) -> bool {
+        if self.shared.may_be(physical / 64) && self.meets(physical / 64, site.rest()) {
             return true;
         }
-        self.access(reference, address, physical, owns);
+        self.access(site, address, physical, owns);
         if self.shared.may_be(self.line) {
             recent::forget(address / 64);
         }
         false
     }
 
+    /// An access that the private cache answers, and that needs nothing else: most are. False: it
+    /// is no such access, and nothing has changed.
     #[inline]
-    fn access(&mut self, reference: &Reference, address: u64, physical: u64, store: bool) {
+    fn hits(&mut self, site: Site, address: u64, physical: u64, store: bool) -> bool {
+        if self.swift || self.trace.is_some() || (store && site.around()) || self.shared.may_be(physical / 64) {
+            return false;
+        }
+        let access = Access { address, physical, store };
+        let (windows, cpu, instruction) = (&self.windows, self.cpu, self.instruction);
+        let now = || windows.local(cpu).saturating_sub(site.rest() * instruction);
+        let Some(takes) = self.cores[cpu].hit(&mut self.machine, site.reference(), access, now) else { return false };
         self.line = physical / 64;
-        if self.is_free(address, physical) {
+        self.remember(site, address, store, true);
+        if takes > 0 {
+            self.charge(takes);
+        }
+        true
+    }
+
+    fn access(&mut self, site: Site, address: u64, physical: u64, store: bool) {
+        self.line = physical / 64;
+        if self.is_free(physical) {
             self.cost = (address / 64, 0, 0);
             return;
         }
-        let (cpu, rest) = (self.cpu, u64::from(reference.rest));
+        let (cpu, rest) = (self.cpu, site.rest());
         // The block was charged as a whole when it began.
         let (now, instruction) = (self.time_before(rest), self.instructions[cpu].get().saturating_sub(rest));
         let before = self.trace.is_some().then(|| self.machine.cpu_counters(cpu));
         let access = Access { address, physical, store };
-        let outcome = self.cores[cpu].access(&mut self.machine, reference, access, now, instruction);
+        let outcome = self.cores[cpu].access(&mut self.machine, site.reference(), access, now, instruction);
         if let Some(before) = before {
             let after = self.machine.cpu_counters(cpu);
             let waited = after.stall_ps.wrapping_sub(before.stall_ps);
@@ -68,10 +85,7 @@ impl World {
         if outcome.walked {
             recent::forget_all();
         }
-        self.remember(reference, address, store, outcome.arrives <= now + outcome.stall);
-        if outcome.missed {
-            self.pages.note(cpu, address, physical);
-        }
+        self.remember(site, address, store, outcome.arrives <= now + outcome.stall);
         if outcome.stall > 0 {
             self.charge(outcome.stall);
         }
@@ -80,11 +94,11 @@ impl World {
     /// A line may be used again without a lookup where it is here, and nothing else is on its way:
     /// then dependencies need not be known.
     #[inline]
-    fn remember(&self, reference: &Reference, address: u64, store: bool, here: bool) {
+    fn remember(&self, site: Site, address: u64, store: bool, here: bool) {
         if self.cores[self.cpu].is_waiting() {
             steady::stop();
             recent::forget_all();
-        } else if here && !reference.around {
+        } else if here && !site.around() {
             recent::used(address / 64, store);
         } else {
             recent::forget(address / 64);
@@ -101,6 +115,7 @@ impl World {
     #[inline]
     pub fn translates(&mut self, address: u64, physical: u64) {
         self.translations[self.cpu].put(address, physical);
+        self.pages.note(self.cpu, address, physical);
     }
 
     /// A repeated string instruction begins, or goes on.
@@ -125,7 +140,7 @@ impl World {
             if store {
                 self.spaces.store(self.cpu, physical);
             }
-            self.access(&Reference::ALONE, address, physical, store);
+            self.access(Site::alone(), address, physical, store);
         }
         self.charge(self.takes(takes));
         let leaves = self.windows.is_over(self.cpu) || ASKED.load(Relaxed);

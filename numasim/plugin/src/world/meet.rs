@@ -5,8 +5,8 @@
 //! earlier time than another one has read before.
 
 use super::World;
+use crate::datum::Site;
 use crate::{recent, steady};
-use numasim_model::flow::Reference;
 
 impl World {
     /// A CPU loads a line that may be shared, with the first of `rest` instructions of the block;
@@ -30,17 +30,12 @@ impl World {
 
     /// A load of an atomic instruction; as [`World::load`]. Its store finds the line in this cache
     /// alone: processors ask for it once.
-    pub fn atomic(
-        &mut self,
-        reference: &Reference,
-        address: u64,
-        physical: impl FnOnce(&mut Self) -> Option<u64>,
-    ) -> bool {
+    pub fn atomic(&mut self, site: Site, address: u64, physical: impl FnOnce(&mut Self) -> Option<u64>) -> bool {
         let Some(physical) = physical(self) else { return false };
-        let now = self.time_before(u64::from(reference.rest));
+        let now = self.time_before(site.rest());
         self.shared.atomic(physical / 64, self.cpu, now);
         recent::forget(address / 64);
-        self.reads(reference, address, physical, true)
+        self.reads(site, address, physical, true)
     }
 
     /// RDTSC. Until memory is modelled it takes long: a kernel that boots reads it over and over to

@@ -1,6 +1,7 @@
 //! What a CPU does not wait for: the hooks of `numasim_model::Core`, which knows what overlaps.
 
 use super::World;
+use crate::datum::Begin;
 use crate::{recent, steady};
 use numasim_model::flow::Block;
 
@@ -18,21 +19,21 @@ impl World {
 
     /// A block begins; true: it must not, the CPU is to be left.
     #[inline]
-    pub fn begins(&mut self, block: &'static Block) -> bool {
+    pub fn begins(&mut self, begin: Begin) -> bool {
         if let Some(before) = steady::take_block() {
             self.cores[self.cpu].began(before);
         }
-        let leaves = self.block(block.count());
+        let leaves = self.block(begin.count());
         if !leaves {
-            self.enter(block);
+            self.enter(begin);
         }
         leaves
     }
 
     #[inline]
-    fn enter(&mut self, block: &'static Block) {
-        let (cpu, now) = (self.cpu, self.time_before(block.count()));
-        let stall = self.cores[cpu].begin(&mut self.machine, block, now, self.instructions[cpu].get());
+    fn enter(&mut self, begin: Begin) {
+        let (cpu, now) = (self.cpu, self.time_before(begin.count()));
+        let stall = self.cores[cpu].begin(&mut self.machine, begin.block(), now, self.instructions[cpu].get());
         if stall > 0 {
             self.charge(stall);
         }

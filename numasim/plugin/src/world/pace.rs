@@ -70,12 +70,8 @@ impl World {
 
     /// Whether an access of a daemon is left out of the machine.
     #[inline]
-    pub(super) fn is_free(&mut self, address: u64, physical: u64) -> bool {
-        if !self.swift || self.flushed.remove(&(physical / 64)) {
-            return false;
-        }
-        self.pages.note(self.cpu, address, physical);
-        true
+    pub(super) fn is_free(&mut self, physical: u64) -> bool {
+        self.swift && !self.flushed.remove(&(physical / 64))
     }
 
     /// A daemon has flushed a line.
