@@ -78,20 +78,20 @@ part() {
     echo "== $name took $((SECONDS - begun)) s"
 }
 
-# A CPU of the host for each: faults boot one guest after another, and so do the measurements, whose
-# figures are of the guest's own time. Both take about as long.
-faults() {
+# Two lanes side by side, for two CPUs of the host; in each, one guest boots after another. Figures
+# are in the guest's own time, so that a busy host does not change them. Both take about as long.
+faults_and_probe() {
     part plugin plugin_faults
     part command command_faults
     part input input_faults
     part guest guest_faults
     part docs docs_faults
+    part probe run_probe barcelona-4x4
 }
 measurements() {
     part programs timeout -k 5 120 bash numasim/programs/test.sh
     part laws run_laws
     part experiment run_experiment
-    part probe run_probe barcelona-4x4
     part pages run_pages
     part resctrl run_resctrl files
     part resctrl-isobar run_resctrl isobar
@@ -125,7 +125,7 @@ SECONDS=0
 code=0
 lane measurements > "$work/measured" 2>&1 & measured=$!
 trap 'kill $measured 2>/dev/null || true; rm -rf "$work"' EXIT
-(lane faults) || code=1
+(lane faults_and_probe) || code=1
 wait $measured || code=1
 cat "$work/measured"
 [ $code = 0 ] || { echo "numasim's test FAILED (${SECONDS}s)"; exit 1; }

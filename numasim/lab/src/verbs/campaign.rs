@@ -5,6 +5,7 @@ use super::origin;
 use super::progress::{self, Watched};
 use numasim_lab::LabError;
 use numasim_lab::boot::{self, Host, Task, boot};
+use numasim_lab::command::left;
 use numasim_lab::ending::Ending;
 use numasim_lab::experiment::Experiment;
 use numasim_lab::identity::Identity;
@@ -214,6 +215,8 @@ impl Campaign<'_> {
         let order = plan::order(experiment, &host.spec, repeat, options);
         let order = order.map_err(|problem| LabError::input(&experiment.name, problem))?;
         let (folder, runs, began) = (entry.folder.join(boot::folder(repeat)), plan::runs(&order), Instant::now());
+        // What an earlier boot left in a kept folder is not shown as this one's.
+        _ = std::fs::remove_file(folder.join(left::RESULTS));
         let watched = Watched { label: label.to_owned(), folder: folder.clone(), runs, shown: 0 };
         self.watched.lock().unwrap_or_else(PoisonError::into_inner).push(watched);
         let booted = boot(host, &Task::Order { order: &order, seed }, &folder, self.interrupted);
