@@ -62,7 +62,7 @@ pub fn grant(wishes: Vec<Wish<'_>>, free: &mut FreePages, plan: &mut Plan) {
         from,
         to,
         pages: Pages(pages),
-        select: PageSelection::Accessed,
+        select: if process.accessed_pages.is_some() { PageSelection::Accessed } else { PageSelection::ResidentSet },
         for_thread: None,
         reason,
     };

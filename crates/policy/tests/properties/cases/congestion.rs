@@ -67,8 +67,10 @@ proptest! {
                 let mut arriving: BTreeMap<NodeId, u64> = BTreeMap::new();
                 for action in &decided(name, &seen).actions {
                     let Action::MigratePages { pid, from, to, pages, select, .. } = action else { continue };
-                    prop_assert_eq!(*select, PageSelection::Accessed);
                     let process = seen.process(*pid).unwrap();
+                    let measured = process.accessed_pages.is_some();
+                    prop_assert_eq!(*select == PageSelection::Accessed, measured);
+                    prop_assert_eq!(*select == PageSelection::ResidentSet, !measured);
                     prop_assert!(pages.0 <= pages_on(process.accessed_pages.as_ref(), *from), "{}", name);
                     *arriving.entry(*to).or_default() += pages.0;
                 }
