@@ -5,6 +5,7 @@
 
 use numasim_model::flow::{Block, Reference};
 use numasim_model::num::index;
+use std::marker::PhantomData;
 
 /// Bits of an address.
 pub const ADDRESS: u32 = 48;
@@ -16,53 +17,66 @@ const REST: u32 = ADDRESS + 1;
 /// Instructions of a block, at most: of QEMU's (`TCG_MAX_INSNS`).
 const MOST: u64 = 512;
 
-/// An address as a word with room above it.
-fn address<T>(of: &'static T) -> usize {
-    let address = std::ptr::from_ref(of).expose_provenance();
-    assert!(address <= MASK, "the host has addresses of more than 48 bits");
-    address
+/// Where something is kept that is never freed, with 16 bits above its address.
+pub struct Datum<T: 'static> {
+    word: usize,
+    of: PhantomData<&'static T>,
 }
 
-/// The begin of a block; bits 48 to 63 are the number of its instructions.
-#[derive(Clone, Copy)]
-pub struct Begin(usize);
+/// The begin of a block; above its address is the number of its instructions.
+pub type Begin = Datum<Block>;
+/// An instruction that accesses memory.
+pub type Site = Datum<Reference>;
 
-impl Begin {
-    /// Of one that was kept.
-    pub fn of(block: &'static Block) -> Self {
-        assert!(block.count() <= MOST, "a block of {} instructions", block.count());
-        Self(address(block) | index(block.count()) << ADDRESS)
+impl<T> Clone for Datum<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Datum<T> {}
+
+impl<T> Datum<T> {
+    /// `above`: the bits above the address, in their place.
+    fn new(of: &'static T, above: usize) -> Self {
+        let address = std::ptr::from_ref(of).expose_provenance();
+        assert!(address <= MASK, "the host has addresses of more than 48 bits");
+        Self { word: address | above, of: PhantomData }
     }
 
     /// The word that a callback is handed.
     pub fn word(self) -> usize {
-        self.0
+        self.word
     }
 
     /// # Safety
-    /// The word is one of [`Self::word`].
+    /// The word is one of [`Self::word`], of the same type.
     #[inline]
     pub unsafe fn from_word(word: usize) -> Self {
-        Self(word)
+        Self { word, of: PhantomData }
+    }
+
+    /// All that is known of it.
+    #[inline]
+    pub fn get(self) -> &'static T {
+        // SAFETY: made of one that is never freed.
+        unsafe { &*std::ptr::with_exposed_provenance::<T>(self.word & MASK) }
+    }
+}
+
+impl Begin {
+    /// Of a block that was kept.
+    pub fn of(block: &'static Block) -> Self {
+        assert!(block.count() <= MOST, "a block of {} instructions", block.count());
+        Self::new(block, index(block.count()) << ADDRESS)
     }
 
     /// How many instructions it has.
     #[inline]
     pub fn count(self) -> u64 {
-        self.0 as u64 >> ADDRESS
-    }
-
-    /// All that is known of it.
-    #[inline]
-    pub fn block(self) -> &'static Block {
-        // SAFETY: made of one that is never freed.
-        unsafe { &*std::ptr::with_exposed_provenance::<Block>(self.0 & MASK) }
+        self.word as u64 >> ADDRESS
     }
 }
-
-/// An instruction that accesses memory.
-#[derive(Clone, Copy)]
-pub struct Site(usize);
 
 impl Site {
     /// Of an instruction that overlaps with nothing.
@@ -73,37 +87,18 @@ impl Site {
     /// Of one that was kept.
     pub fn of(reference: &'static Reference) -> Self {
         assert!(u64::from(reference.rest) <= MOST, "a block of {} instructions", reference.rest);
-        Self(address(reference) | usize::from(reference.around) << ADDRESS | usize::from(reference.rest) << REST)
-    }
-
-    /// The word that a callback is handed.
-    pub fn word(self) -> usize {
-        self.0
-    }
-
-    /// # Safety
-    /// The word is one of [`Self::word`].
-    #[inline]
-    pub unsafe fn from_word(word: usize) -> Self {
-        Self(word)
+        Self::new(reference, usize::from(reference.around) << ADDRESS | usize::from(reference.rest) << REST)
     }
 
     /// Instructions of the block from this one on.
     #[inline]
     pub fn rest(self) -> u64 {
-        self.0 as u64 >> REST
+        self.word as u64 >> REST
     }
 
     /// It bypasses the caches where it stores.
     #[inline]
     pub fn around(self) -> bool {
-        self.0 & AROUND != 0
-    }
-
-    /// All that is known of it.
-    #[inline]
-    pub fn reference(self) -> &'static Reference {
-        // SAFETY: made of one that is never freed.
-        unsafe { &*std::ptr::with_exposed_provenance::<Reference>(self.0 & MASK) }
+        self.word & AROUND != 0
     }
 }

@@ -89,5 +89,5 @@ pub fn take_block() -> Option<&'static Block> {
     let block = STEADY.block.load(Relaxed);
     STEADY.block.store(0, Relaxed);
     // SAFETY: what generated code was handed for a block.
-    (block != 0).then(|| unsafe { Begin::from_word(block) }.block())
+    (block != 0).then(|| unsafe { Begin::from_word(block) }.get())
 }

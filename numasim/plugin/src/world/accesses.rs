@@ -55,7 +55,7 @@ impl World {
         let access = Access { address, physical, store };
         let (windows, cpu, instruction) = (&self.windows, self.cpu, self.instruction);
         let now = || windows.local(cpu).saturating_sub(site.rest() * instruction);
-        let Some(takes) = self.cores[cpu].hit(&mut self.machine, site.reference(), access, now) else { return false };
+        let Some(takes) = self.cores[cpu].hit(&mut self.machine, site.get(), access, now) else { return false };
         self.line = physical / 64;
         self.remember(site, address, store, true);
         if takes > 0 {
@@ -75,7 +75,7 @@ impl World {
         let (now, instruction) = (self.time_before(rest), self.instructions[cpu].get().saturating_sub(rest));
         let before = self.trace.is_some().then(|| self.machine.cpu_counters(cpu));
         let access = Access { address, physical, store };
-        let outcome = self.cores[cpu].access(&mut self.machine, site.reference(), access, now, instruction);
+        let outcome = self.cores[cpu].access(&mut self.machine, site.get(), access, now, instruction);
         if let Some(before) = before {
             let after = self.machine.cpu_counters(cpu);
             let waited = after.stall_ps.wrapping_sub(before.stall_ps);

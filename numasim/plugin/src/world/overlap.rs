@@ -33,7 +33,7 @@ impl World {
     #[inline]
     fn enter(&mut self, begin: Begin) {
         let (cpu, now) = (self.cpu, self.time_before(begin.count()));
-        let stall = self.cores[cpu].begin(&mut self.machine, begin.block(), now, self.instructions[cpu].get());
+        let stall = self.cores[cpu].begin(&mut self.machine, begin.get(), now, self.instructions[cpu].get());
         if stall > 0 {
             self.charge(stall);
         }
