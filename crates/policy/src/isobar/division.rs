@@ -164,8 +164,8 @@ pub fn best(
     let whole = memory.machine.llcs()[llc].bytes;
     let worth = |at: usize| if likely.is_some() { hope(scene, at, whole) } else { need(scene, at) };
     let mut order: Vec<(f64, usize)> = members.iter().map(|(_, at)| (worth(*at), *at)).collect();
-    // What hardly misses belongs to the rest: it takes no space from it.
-    order.retain(|(_, at)| traits(*at).misses > FEW);
+    // What hardly misses belongs to the rest: it takes no space from it. So does who is protected.
+    order.retain(|(_, at)| traits(*at).misses > FEW && !traits(*at).protected);
     let space = |at: usize| scene.units[at].space;
     order.sort_by(|a, b| a.0.total_cmp(&b.0).then(space(b.1).total_cmp(&space(a.1))).then(a.1.cmp(&b.1)));
     // Where it is to learn from, each is solved twice.
