@@ -7,7 +7,7 @@
 
 use crate::misled::Misled;
 use isobar_lab::run_policy;
-use isobar_model::{Action, Observation, Outcome, Pid, Plan, Policy, Sensor};
+use isobar_model::{Action, CpuSet, Observation, Outcome, Pid, Plan, Policy, Sensor};
 use isobar_policy::Settings;
 use isobar_policy::registry::build;
 use isobar_sim::Workload;
@@ -50,16 +50,22 @@ impl Policy for Counted {
         let mut shown = seen.clone();
         for process in shown.processes.iter_mut().filter(|process| self.spoiled.contains(&process.pid)) {
             for thread in &mut process.threads {
-                // As many misses an instruction, so that it is no other phase.
-                thread.instructions = thread.instructions.map(|count| count / 10 * 6);
-                thread.llc_misses = thread.llc_misses.map(|count| count / 10 * 6);
+                // As many looks and misses an instruction, so that it is no other phase.
+                for count in [&mut thread.instructions, &mut thread.llc_references, &mut thread.llc_misses] {
+                    *count = count.map(|count| count / 10 * 6);
+                }
             }
         }
         let plan = self.inner.decide(&shown);
+        let place: BTreeMap<_, _> = seen.threads().map(|(_, thread)| (thread.tid, thread.cpu)).collect();
+        let stays = |tid, cpus: &CpuSet| place[&tid].is_some_and(|cpu| cpus.contains(cpu));
         let mut moved = BTreeMap::new();
         for action in &plan.actions {
-            if let Action::MoveThread { pid, reason, .. } = action {
-                moved.insert(*pid, reason.contains("taken back"));
+            match action {
+                // Bound where it runs, since others come there.
+                Action::MoveThread { tid, cpus: Some(cpus), .. } if stays(*tid, cpus) => {}
+                Action::MoveThread { pid, reason, .. } => drop(moved.insert(*pid, reason.contains("taken back"))),
+                _ => {}
             }
         }
         for (pid, back) in moved {

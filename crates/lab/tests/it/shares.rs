@@ -19,6 +19,9 @@ fn report(policy: &str, settings: &[(&str, &str)]) -> RunReport {
     with_settings(&workload(), policy, settings)
 }
 
+const PROTECTED: (&str, &str) = ("isobar.protect", "[\"mysqld\"]");
+const NO_SHARES: (&str, &str) = ("isobar.bandwidth", "false");
+
 /// Mean seconds of a program and of all others.
 fn seconds(report: &RunReport) -> (f64, f64) {
     let of = |service: bool| {
@@ -31,16 +34,15 @@ fn seconds(report: &RunReport) -> (f64, f64) {
 
 #[test]
 fn a_protected_service_waits_less_where_jobs_have_a_share_of_the_bandwidth() {
-    let protect = ("isobar.protect", "[\"mysqld\"]");
     let linux = seconds(&report("linux", &[]));
-    let with = seconds(&report("isobar", &[protect]));
-    let without = seconds(&report("isobar", &[protect, ("isobar.bandwidth", "false")]));
+    let with = seconds(&report("isobar", &[PROTECTED]));
+    let without = seconds(&report("isobar", &[PROTECTED, NO_SHARES]));
     assert!(with.0 < 0.93 * linux.0 && with.1 < 1.03 * linux.1, "{linux:?} {with:?}");
     assert!(without.0 > 0.98 * linux.0, "{linux:?} {without:?}");
 }
 
-/// Under stock Linux it takes 3.2 times as long as alone. Of a target of 3 it gets what that needs,
-/// at less cost to the jobs than where it is protected; of one of 5 nothing.
+/// Under stock Linux it takes 3.5 times as long as alone. Of a target of 3.4 it gets what that
+/// needs, at less cost to the jobs than where it is protected; of one of 5 nothing.
 #[test]
 fn a_service_with_a_target_gets_what_that_needs() {
     let ratios = |setting: &str| {
@@ -48,7 +50,19 @@ fn a_service_with_a_target_gets_what_that_needs() {
         let linux = seconds(&report("linux", &[]));
         (with.0 / linux.0, with.1 / linux.1)
     };
-    let [as_protected, met, lax] = ["[\"mysqld=1\"]", "[\"mysqld=3\"]", "[\"mysqld=5\"]"].map(ratios);
+    let [as_protected, met, lax] = ["[\"mysqld=1\"]", "[\"mysqld=3.4\"]", "[\"mysqld=5\"]"].map(ratios);
     assert!(as_protected.0 < 0.93 && met.0 < 0.98 && as_protected.0 < met.0, "{as_protected:?} {met:?}");
     assert!(met.1 < as_protected.1 && (lax.0 - 1.0).abs() < 0.01, "{as_protected:?} {met:?} {lax:?}");
+}
+
+/// Beside six jobs, when its second run begins, all together would gain most were it parted off with
+/// a single way.
+#[test]
+fn a_protected_service_is_never_parted_off() {
+    let mut six = workload();
+    six.apps.truncate(7);
+    six.run.runs = 2;
+    let [linux, with] = [("linux", &[][..]), ("isobar", &[PROTECTED, NO_SHARES])]
+        .map(|(policy, settings)| seconds(&with_settings(&six, policy, settings)));
+    assert!(with.0 < 1.01 * linux.0, "{linux:?} {with:?}");
 }

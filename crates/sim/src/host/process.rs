@@ -61,6 +61,8 @@ pub(super) struct Thread {
     pub occupancy: f64,
     pub cycles: f64,
     pub misses: f64,
+    /// Lines that it looked for in its LLC.
+    pub looks: f64,
     pub bytes: f64,
     pub cpu_seconds: f64,
     /// Seconds that it has yet to lose to the kernel or to a cold cache.
@@ -86,6 +88,7 @@ impl Process {
             occupancy: 0.0,
             cycles: 0.0,
             misses: 0.0,
+            looks: 0.0,
             bytes: 0.0,
             cpu_seconds: 0.0,
             owed: 0.0,

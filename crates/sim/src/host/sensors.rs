@@ -76,7 +76,7 @@ fn read_thread(thread: &Thread, start: u64, counted: f64) -> ThreadSample {
         counters: Counters {
             instructions: count(thread.done + thread.spun),
             cycles: count(thread.cycles),
-            llc_references: None,
+            llc_references: count(thread.looks * counted),
             llc_misses: count(thread.misses * counted),
             bytes: count(thread.bytes),
         },

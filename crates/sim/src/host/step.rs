@@ -39,6 +39,8 @@ pub(super) struct Runner {
     pub share: f64,
     /// Instructions to the end of its phase.
     pub phase_left: f64,
+    /// What its misses are multiplied by in this phase.
+    factor: f64,
 }
 
 impl SimMachine {
@@ -90,7 +92,7 @@ impl SimMachine {
                 let share = rotation.share(thread, mates);
                 let lost = if share < 1.0 { SWITCHED } else { 0.0 };
                 demands.push(self.demand(process, t, (factor, share * (1.0 - lost) * thread.busy()), &busy));
-                self.running.push(Runner { process: p, thread: t, share, phase_left });
+                self.running.push(Runner { process: p, thread: t, share, phase_left, factor });
             }
         }
         let copy = self.copies.active().map(|copy| PageCopy { from: copy.from, to: copy.to });
@@ -176,15 +178,15 @@ impl SimMachine {
             let hertz = self.workload.machine.hertz * runner.share;
             let Progress { instructions, spun } = thread.work(working, pace / thread.busy(), hertz);
             thread.spun += spun;
-            let (misses, on_cpu) = (self.solver.answer().misses[i], seconds * runner.share);
-            count(thread, program, instructions, misses, on_cpu, self.workload.machine.hertz);
+            let each = (self.solver.answer().misses[i], runner.factor * program.mpki.misses(0.0));
+            count(thread, program, instructions, each, (seconds * runner.share, self.workload.machine.hertz));
             self.changed |= thread.ended();
             runner.phase_left -= instructions;
             // As near as rounding lets it come.
             let at = thread.offset + thread.done;
             if runner.phase_left <= 1e-12 * at {
                 let (factor, left) = program.phase_at(at);
-                runner.phase_left = left;
+                (runner.phase_left, runner.factor) = (left, factor);
                 self.solver.set_factor(i, factor);
                 self.stirred = true;
             }
@@ -240,12 +242,21 @@ pub(crate) fn private_bytes(program: &Program, threads: f64) -> f64 {
     program.footprint_mib * 1_048_576.0 * (program.shared + (1.0 - program.shared) / threads)
 }
 
-fn count(thread: &mut Thread, program: &Program, instructions: f64, misses: f64, cpu_seconds: f64, hertz: f64) {
+/// Counts instructions that executed on a CPU for some seconds, with misses and looks in the LLC for
+/// each: one that had no space there would miss whenever it looks.
+fn count(
+    thread: &mut Thread,
+    program: &Program,
+    instructions: f64,
+    (misses, looks): (f64, f64),
+    (cpu_seconds, hertz): (f64, f64),
+) {
     let left = thread.goal - thread.done;
     // A run ends at its last instruction: what is left after rounding, less than one in 10^9, is
     // done too.
     thread.done = if left - instructions <= 1e-9 * thread.goal { thread.goal } else { thread.done + instructions };
     thread.misses += instructions * misses;
+    thread.looks += instructions * looks.max(misses);
     thread.bytes += instructions * misses * LINE * program.lines_per_miss();
     thread.cycles += cpu_seconds * hertz;
     thread.cpu_seconds += cpu_seconds;

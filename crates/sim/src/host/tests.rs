@@ -290,6 +290,9 @@ fn sensors_see_the_solo_miss_rate() {
     // milc holds all 2 MiB and 0.5 of its core: 16 + 3.55 * 4.5 / (4.5 + 2.5) = 18.282 misses per
     // 1000 instructions, and Barcelona counts what is prefetched too, 0.87 a miss: 34.188.
     assert!((thread.mpki().unwrap().0 - 34.188).abs() < 0.01, "{:?}", thread.mpki());
+    // With no space it would miss each time that it looks: 16 + 3.55, of which it finds 1.268.
+    let found = 1.0 - num::float(thread.llc_misses.unwrap()) / num::float(thread.llc_references.unwrap());
+    assert!((found - 1.268 / 19.55).abs() < 1e-4, "{found}");
     assert!((thread.cpu_time.unwrap().0 - 1.0).abs() < 1e-6);
     let bytes = thread.llc_misses.unwrap() * 64;
     assert!((thread.bandwidth.unwrap().0 / (num::float(bytes) * 1.35) - 1.0).abs() < 1e-3);

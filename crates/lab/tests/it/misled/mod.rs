@@ -91,11 +91,13 @@ impl Policy for Misled {
         }
         for thread in shown.processes.iter_mut().flat_map(|process| &mut process.threads) {
             if self.is_missing() {
-                (thread.instructions, thread.cycles, thread.llc_misses) = (None, None, None);
+                (thread.instructions, thread.cycles) = (None, None);
+                (thread.llc_references, thread.llc_misses) = (None, None);
                 continue;
             }
             thread.instructions = self.count(thread.instructions);
             thread.cycles = self.count(thread.cycles);
+            thread.llc_references = self.count(thread.llc_references);
             thread.llc_misses = self.count(thread.llc_misses);
         }
         self.inner.decide(&shown)

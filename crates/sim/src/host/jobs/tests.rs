@@ -78,12 +78,14 @@ fn who_waits_burns_its_cpu_and_misses_nothing() {
     };
     let value = |count: Option<isobar_model::Count>| num::float(count.unwrap().value);
     let mpki = |one: &isobar_model::Counters| 1000.0 * value(one.llc_misses) / value(one.instructions);
+    let found = |one: &isobar_model::Counters| 1.0 - value(one.llc_misses) / value(one.llc_references);
     let (apart, together) = (counters(&uneven("")), counters(&uneven("job = \"a\"\nbarrier_billion = 0.1")));
     assert!(together.iter().all(|one| equal(value(one.cycles), 2.0 * 2.3e9, 1e-9)), "{together:?}");
     for (alone, waiting) in apart.iter().zip(&together).take(3) {
         assert!(value(waiting.llc_misses) < 0.9 * value(alone.llc_misses), "{waiting:?} {alone:?}");
     }
     assert!(mpki(&together[0]) < 0.95 * mpki(&apart[0]), "{together:?}");
+    assert!(equal(found(&together[0]), found(&apart[0]), 0.1), "it looks for nothing meanwhile");
     assert!(equal(mpki(&together[3]), mpki(&apart[3]), 0.01), "the slowest hardly ever waits");
 }
 
