@@ -55,8 +55,8 @@ fn a_service_with_a_target_gets_what_that_needs() {
     assert!(met.1 < as_protected.1 && (lax.0 - 1.0).abs() < 0.01, "{as_protected:?} {met:?} {lax:?}");
 }
 
-/// Beside six jobs, when its second run begins, all together would gain most were it parted off with
-/// a single way.
+/// Beside six jobs, when its second run begins, all together would gain most were it parted off
+/// with a single way.
 #[test]
 fn a_protected_service_is_never_parted_off() {
     let mut six = workload();

@@ -242,8 +242,8 @@ pub(crate) fn private_bytes(program: &Program, threads: f64) -> f64 {
     program.footprint_mib * 1_048_576.0 * (program.shared + (1.0 - program.shared) / threads)
 }
 
-/// Counts instructions that executed on a CPU for some seconds, with misses and looks in the LLC for
-/// each: one that had no space there would miss whenever it looks.
+/// Counts instructions that executed on a CPU for some seconds, with misses and looks in the LLC
+/// for each: a program that had no space there would miss whenever it looks.
 fn count(
     thread: &mut Thread,
     program: &Program,
