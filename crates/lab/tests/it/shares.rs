@@ -7,16 +7,18 @@ use crate::with_settings;
 use isobar_sim::{RunReport, Workload};
 use std::path::Path;
 
-fn workload() -> Workload {
+/// The example, or another text beside it.
+fn workload(text: Option<&str>) -> Workload {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/bandwidth");
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
-    let mut workload = Workload::from_toml_with("service.toml", &read("service.toml").unwrap(), &read).unwrap();
+    let text = text.map_or_else(|| read("service.toml").unwrap(), str::to_owned);
+    let mut workload = Workload::from_toml_with("service.toml", &text, &read).unwrap();
     workload.run.runs = 1;
     workload
 }
 
 fn report(policy: &str, settings: &[(&str, &str)]) -> RunReport {
-    with_settings(&workload(), policy, settings)
+    with_settings(&workload(None), policy, settings)
 }
 
 const PROTECTED: (&str, &str) = ("isobar.protect", "[\"mysqld\"]");
@@ -59,10 +61,20 @@ fn a_service_with_a_target_gets_what_that_needs() {
 /// with a single way.
 #[test]
 fn a_protected_service_is_never_parted_off() {
-    let mut six = workload();
+    let mut six = workload(None);
     six.apps.truncate(7);
     six.run.runs = 2;
     let [linux, with] = [("linux", &[][..]), ("isobar", &[PROTECTED, NO_SHARES])]
         .map(|(policy, settings)| seconds(&with_settings(&six, policy, settings)));
     assert!(with.0 < 1.01 * linux.0, "{linux:?} {with:?}");
+}
+
+/// A single job can be parted off, though no other that misses is left beside the service.
+#[test]
+fn beside_a_protected_service_every_job_may_be_parted_off() {
+    let text = "machine = \"machine.toml\"\n[[app]]\nprogram = \"mysqld\"\n[[app]]\nprogram = \"milc\"\n";
+    let one = workload(Some(text));
+    let [linux, with] = [("linux", &[][..]), ("isobar", &[PROTECTED, NO_SHARES])]
+        .map(|(policy, settings)| seconds(&with_settings(&one, policy, settings)));
+    assert!(with.0 < 0.98 * linux.0 && with.1 < 1.02 * linux.1, "{linux:?} {with:?}");
 }

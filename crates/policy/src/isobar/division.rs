@@ -165,7 +165,11 @@ pub fn best(
     let worth = |at: usize| if likely.is_some() { hope(scene, at, whole) } else { need(scene, at) };
     let mut order: Vec<(f64, usize)> = members.iter().map(|(_, at)| (worth(*at), *at)).collect();
     // What hardly misses belongs to the rest: it takes no space from it. So does who is protected.
-    order.retain(|(_, at)| traits(*at).misses > FEW && !traits(*at).protected);
+    order.retain(|(_, at)| traits(*at).misses > FEW);
+    let missing = order.len();
+    order.retain(|(_, at)| !traits(*at).protected);
+    // Of those that miss one at least stays.
+    let parted = order.len().min(missing.saturating_sub(1));
     let space = |at: usize| scene.units[at].space;
     order.sort_by(|a, b| a.0.total_cmp(&b.0).then(space(b.1).total_cmp(&space(a.1))).then(a.1.cmp(&b.1)));
     // Where it is to learn from, each is solved twice.
@@ -174,7 +178,8 @@ pub fn best(
     let wanted = members.iter().map(|(_, unit)| scene.wanted(scene.units[*unit].program, margin));
     let wanted = wanted.fold(0.0, f64::max);
     let shares = seen.machine.allocation().and_then(|one| one.bandwidth).filter(|_| config.bandwidth);
-    let mut asked = Asked { seen, scene, predictor, likely, most, members, order, llc, capacity, shares, wanted };
+    let mut asked =
+        Asked { seen, scene, predictor, likely, most, members, order, parted, llc, capacity, shares, wanted };
     let (worth, proposal) = asked.best()?;
     (worth > wanted || proposal.hoped.is_some()).then_some(proposal)
 }
@@ -189,8 +194,11 @@ struct Asked<'a> {
     /// How many arrangements may be solved.
     most: u32,
     members: Vec<(Pid, usize)>,
-    /// Units by what they make of their space, the least first.
+    /// Units that miss, but those that are protected, by what they make of their space, the least
+    /// first.
     order: Vec<(f64, usize)>,
+    /// How many of them may be parted off by ways.
+    parted: usize,
     llc: usize,
     capacity: Capacity,
     /// The shares of memory bandwidth that the machine has and the settings allow.
@@ -224,12 +232,10 @@ impl Asked<'_> {
     /// The best of ways: first how many programs are parted from the rest, with a quarter of the
     /// ways and one more at a time for as long as that helps; then with fewer ways and with more.
     fn by_ways(&mut self) -> Worth {
-        if self.order.len() < 2 {
-            return None;
-        }
-        let order: Vec<Vec<usize>> = self.order.iter().map(|(_, unit)| vec![*unit]).collect();
-        let mut best = self.how_many(&order[..order.len() - 1], EIGHTHS[0], ALL);
-        let parted = best.as_ref().map_or_else(|| order[0].clone(), |(_, cut, _)| cut.streams.clone());
+        let order: Vec<Vec<usize>> = self.order[..self.parted].iter().map(|(_, unit)| vec![*unit]).collect();
+        let first = order.first()?.clone();
+        let mut best = self.how_many(&order, EIGHTHS[0], ALL);
+        let parted = best.as_ref().map_or(first, |(_, cut, _)| cut.streams.clone());
         for eighths in &EIGHTHS[1..] {
             best = better(best, self.ask(Cut { streams: parted.clone(), eighths: *eighths, percent: ALL }));
         }
@@ -336,7 +342,9 @@ impl Asked<'_> {
             let is_stream = cut.streams.contains(unit);
             scene.set_part(&mut at, *unit, division.part(is_stream));
             division.members.push((*pid, is_stream));
-            division.names.insert(Arc::clone(name), is_stream);
+            if !scene.traits[scene.units[*unit].program].protected {
+                division.names.insert(Arc::clone(name), is_stream);
+            }
         }
         let gains = self.predictor.gains(&at).filter(|gains| !scene.harms(gains))?;
         let (llc, best) = (self.llc, worth(scene, &gains));

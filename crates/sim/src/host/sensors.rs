@@ -54,7 +54,8 @@ impl SimMachine {
         }
     }
 
-    /// What the hardware's counter adds for each miss: prefetched lines too, where it counts them.
+    /// What the hardware's counters add for each miss, and for each look: prefetched lines too,
+    /// where they count them.
     fn counted(&self, process: &Process) -> f64 {
         let prefetched = self.workload.apps[process.app].program.prefetch;
         if self.workload.machine.counts_prefetches { 1.0 + prefetched } else { 1.0 }
