@@ -293,5 +293,8 @@ impl Policy for Isobar {
 }
 
 #[cfg(test)]
+#[path = "division_tests.rs"]
+mod division_tests;
+#[cfg(test)]
 #[path = "isobar_tests.rs"]
 mod tests;

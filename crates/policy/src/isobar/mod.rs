@@ -12,7 +12,7 @@
 //! | what programs are like | [`estimate`], [`curves`], [`follows`], [`reading`], [`program`], [`programs`] |
 //! | who runs where now, which cores are free, whether it is about to change | [`scene`], [`part`], [`traits`], [`idle`], [`calm`] |
 //! | what a change would do: at first sight for all, roughly for many, exactly for a few | [`prices`], [`rough`], [`predict`] |
-//! | which changes there are, and which pays | [`step`], [`search`], [`likes`], [`gather`], [`weigh`], [`passed`], [`ways`], [`division`], [`guests`] |
+//! | which changes there are, and which pays | [`step`], `candidates`, [`search`], [`likes`], [`gather`], [`weigh`], [`passed`], [`ways`], [`division`], [`guests`] |
 //! | where the kernel would put a program, and whom it may not take away | [`balance`], `crowded` |
 //! | what was tried, what it brought, what is taken back | [`trial`], [`pace`], `attempt`, `grow`, `conclude`, [`carry`] |
 //! | what a person took back | `undone` |
@@ -31,6 +31,7 @@ mod attempt;
 pub mod balance;
 pub mod blind;
 pub mod calm;
+mod candidates;
 pub mod carry;
 mod conclude;
 pub mod config;

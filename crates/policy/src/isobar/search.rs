@@ -3,7 +3,7 @@
 //! what each would bring, the best is taken if it pays, and the next is looked for from there.
 //! Deterministic, and bounded in what it costs.
 
-use super::balance::Crowds;
+use super::candidates::candidates;
 use super::config::Config;
 use super::gather::{gathers, spreads};
 use super::home::homeward;
@@ -13,15 +13,10 @@ use super::predict::{Predictor, Predictors, solutions};
 use super::prices::Prices;
 use super::rough::Rough;
 use super::scene::{Arrangement, Scene};
-use super::step::{Step, To, away, coming, with};
+use super::step::{Step, To, coming, with};
 use super::weigh::{Found, LOOKED, Round, wanted, worth};
 use isobar_model::num;
 
-/// Programs, of those that wait most, whose changes are looked at in an epoch.
-const MOVERS: usize = 24;
-/// Programs of a domain, of those that wait least and of those that wait most, that each may change
-/// places with.
-const PARTNERS: usize = 3;
 /// What looks may cost in an epoch beyond the first round's, in units looked at roughly; a look at
 /// prices counts as [`AT_PRICES`] of them.
 const ROUGH: usize = 6_000;
@@ -247,96 +242,6 @@ fn promising(
     scored.retain(|(_, index)| !passed(std::slice::from_ref(&steps[*index])));
     scored.dedup_by(|a, b| (a.0 - b.0).abs() < 1e-9 * b.0.abs().max(1.0));
     scored.iter().take(LOOKED).map(|(_, index)| steps[*index]).collect()
-}
-
-/// Every single change of the units that are open to it.
-fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], free: &[f64]) -> Vec<Step> {
-    let mut steps = Vec::new();
-    let fresh = scene.fresh(memory);
-    let fresh = |domain: usize| fresh[memory.places[domain].llc];
-    let crowds = Crowds::of(scene, memory, at);
-    // Pages come to a thread for good. Where they are, or beside it, may be a program that is not
-    // known yet, with which it had better change places: that is waited for while it is young.
-    let of_program = |domain: usize, program: usize| at.weights[program][memory.places[domain].node] > 0.5;
-    let might_exchange = |unit: usize| {
-        let (program, here) = (scene.units[unit].program, at.domains[unit]);
-        let is_there = |domain: usize| domain == here || of_program(domain, program);
-        let one = &scene.traits[program];
-        one.young && one.movable && (0..memory.places.len()).any(|domain| fresh(domain) && is_there(domain))
-    };
-    let mut by_domain: Vec<Vec<usize>> = vec![Vec::new(); memory.places.len()];
-    let program_of = |unit: usize| scene.units[unit].program;
-    for unit in open.iter().copied().filter(|unit| scene.traits[program_of(*unit)].movable) {
-        by_domain[at.domains[unit]].push(unit);
-    }
-    for &unit in open.iter().take(MOVERS) {
-        let program = program_of(unit);
-        let one = &scene.traits[program];
-        let here = at.domains[unit];
-        let room = |who: usize, node: usize| away(scene, at, who, node) <= free[node];
-        let fits = |who: usize, node: usize| scene.traits[who].pages_movable && room(who, node);
-        if one.pages_movable && !one.follows && !might_exchange(unit) {
-            let nodes = (0..memory.nodes.len()).filter(|node| at.weights[program][*node] < 0.9 && fits(program, *node));
-            steps.extend(nodes.map(|node| Step {
-                unit,
-                to: here,
-                partner: None,
-                pages: Some(To::Node(node)),
-                partner_pages: None,
-            }));
-        }
-        if !one.movable || fresh(here) {
-            continue;
-        }
-        for to in (0..memory.places.len()).filter(|to| *to != here && !fresh(*to)) {
-            let node = memory.places[to].node;
-            if one.follows && !room(program, node) {
-                continue;
-            }
-            let own = [fits(program, node).then_some(node), None];
-            // Where the kernel moves pages after threads, they come in any case.
-            let own = if one.follows || own[0].is_none() { &own[..1] } else { &own[..] };
-            if at.idle_cores[to] >= scene.count(unit) && crowds.might_start(unit, to) || crowds.evens(unit, to) {
-                steps.extend(own.iter().map(|pages| Step {
-                    unit,
-                    to,
-                    partner: None,
-                    pages: pages.map(To::Node),
-                    partner_pages: None,
-                }));
-            }
-            for partner in partners(&by_domain[to], scene, unit) {
-                let (back, who) = (memory.places[here].node, program_of(partner));
-                if scene.traits[who].follows && !room(who, back) {
-                    continue;
-                }
-                let other = [fits(who, back).then_some(back), None];
-                let other = if scene.traits[who].follows || other[0].is_none() { &other[..1] } else { &other[..] };
-                for pages in own {
-                    steps.extend(other.iter().map(|partner_pages| Step {
-                        unit,
-                        to,
-                        partner: Some(partner),
-                        pages: pages.map(To::Node),
-                        partner_pages: *partner_pages,
-                    }));
-                }
-            }
-        }
-    }
-    steps
-}
-
-/// Of the units of a domain, which are sorted by how much they wait, the first and last that are as
-/// many threads.
-fn partners(there: &[usize], scene: &Scene, unit: usize) -> Vec<usize> {
-    let fits = |other: &usize| scene.count(*other) == scene.count(unit);
-    let equal: Vec<usize> = there.iter().copied().filter(fits).collect();
-    if equal.len() <= 2 * PARTNERS {
-        return equal;
-    }
-    let last = equal.len() - PARTNERS;
-    equal[..PARTNERS].iter().chain(&equal[last..]).copied().collect()
 }
 
 /// Books the memory that a change takes.

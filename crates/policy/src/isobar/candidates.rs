@@ -1,0 +1,189 @@
+//! Every single change that there is of the units that are open to one: pages to another node, a
+//! unit to another domain, two units in exchange, each with the pages of both and without.
+
+use super::balance::Crowds;
+use super::memory::Memory;
+use super::scene::{Arrangement, Scene};
+use super::step::{Step, To, away};
+
+/// Units, of those that wait most, whose changes are looked at in an epoch.
+const MOVERS: usize = 24;
+/// Units of a domain, of those that wait least and of those that wait most, that each may change
+/// places with.
+const PARTNERS: usize = 3;
+
+/// The changes of units that are `open` to one, which are sorted by how much they wait, where nodes
+/// have room for `free` pages.
+pub fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], free: &[f64]) -> Vec<Step> {
+    let asked = Asked::of(scene, memory, at, open, free);
+    let mut steps = Vec::new();
+    for &unit in open.iter().take(MOVERS) {
+        asked.pages_alone(unit, &mut steps);
+        asked.moves(unit, &mut steps);
+    }
+    steps
+}
+
+/// What is asked of each unit.
+struct Asked<'a> {
+    scene: &'a Scene,
+    memory: &'a Memory,
+    at: &'a Arrangement,
+    free: &'a [f64],
+    /// By cache, whether a program on it is not known well enough to change what it has there.
+    fresh: Vec<bool>,
+    crowds: Crowds<'a>,
+    /// By domain, the open units that may be moved.
+    movable: Vec<Vec<usize>>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(scene: &'a Scene, memory: &'a Memory, at: &'a Arrangement, open: &[usize], free: &'a [f64]) -> Self {
+        let mut movable: Vec<Vec<usize>> = vec![Vec::new(); memory.places.len()];
+        for unit in open.iter().copied().filter(|unit| scene.traits[scene.units[*unit].program].movable) {
+            movable[at.domains[unit]].push(unit);
+        }
+        let (fresh, crowds) = (scene.fresh(memory), Crowds::of(scene, memory, at));
+        Self { scene, memory, at, free, fresh, crowds, movable }
+    }
+
+    fn program(&self, unit: usize) -> usize {
+        self.scene.units[unit].program
+    }
+
+    fn node(&self, domain: usize) -> usize {
+        self.memory.places[domain].node
+    }
+
+    fn is_fresh(&self, domain: usize) -> bool {
+        self.fresh[self.memory.places[domain].llc]
+    }
+
+    /// Whether a node has room for the pages of a program that are elsewhere.
+    fn has_room(&self, program: usize, node: usize) -> bool {
+        away(self.scene, self.at, program, node) <= self.free[node]
+    }
+
+    /// Whether the kernel would bring pages of a program to a node that has no room for them.
+    fn overflows(&self, program: usize, node: usize) -> bool {
+        self.scene.traits[program].follows && !self.has_room(program, node)
+    }
+
+    /// Where pages of a program go when it goes to a node: there, or nowhere. Where the kernel
+    /// brings them in any case there is one answer.
+    fn pages(&self, program: usize, node: usize) -> impl Iterator<Item = Option<usize>> + Clone + use<> {
+        let one = &self.scene.traits[program];
+        let there = (one.pages_movable && self.has_room(program, node)).then_some(node);
+        [there, None].into_iter().take(if one.follows || there.is_none() { 1 } else { 2 })
+    }
+
+    /// Pages come to a thread for good. Where they are, or beside it, may be a program that is not
+    /// known yet, with which it had better change places: that is waited for while it is young.
+    fn might_exchange(&self, unit: usize) -> bool {
+        let (program, here) = (self.program(unit), self.at.domains[unit]);
+        let has_most = |domain: usize| self.at.weights[program][self.node(domain)] > 0.5;
+        let is_there = |domain: usize| domain == here || has_most(domain);
+        let one = &self.scene.traits[program];
+        let mut domains = 0..self.memory.places.len();
+        one.young && one.movable && domains.any(|domain| self.is_fresh(domain) && is_there(domain))
+    }
+
+    /// Its pages to another node, while it stays.
+    fn pages_alone(&self, unit: usize, steps: &mut Vec<Step>) {
+        let (program, to) = (self.program(unit), self.at.domains[unit]);
+        let one = &self.scene.traits[program];
+        if !one.pages_movable || one.follows || self.might_exchange(unit) {
+            return;
+        }
+        let open = |node: &usize| self.at.weights[program][*node] < 0.9 && self.has_room(program, *node);
+        let nodes = (0..self.memory.nodes.len()).filter(open);
+        steps.extend(nodes.map(|node| alone(unit, to, Some(node))));
+    }
+
+    /// The unit to each other domain, by itself and in exchange.
+    fn moves(&self, unit: usize, steps: &mut Vec<Step>) {
+        let (program, here) = (self.program(unit), self.at.domains[unit]);
+        if !self.scene.traits[program].movable || self.is_fresh(here) {
+            return;
+        }
+        for to in (0..self.memory.places.len()).filter(|to| *to != here && !self.is_fresh(*to)) {
+            if self.overflows(program, self.node(to)) {
+                continue;
+            }
+            let own = self.pages(program, self.node(to));
+            let is_idle = self.at.idle_cores[to] >= self.scene.count(unit);
+            if is_idle && self.crowds.might_start(unit, to) || self.crowds.evens(unit, to) {
+                steps.extend(own.clone().map(|pages| alone(unit, to, pages)));
+            }
+            for partner in partners(&self.movable[to], self.scene, unit) {
+                let (who, back) = (self.program(partner), self.node(here));
+                if self.overflows(who, back) {
+                    continue;
+                }
+                for pages in own.clone() {
+                    let with = |partner_pages| Step { partner: Some(partner), partner_pages, ..alone(unit, to, pages) };
+                    steps.extend(self.pages(who, back).map(with));
+                }
+            }
+        }
+    }
+}
+
+/// A unit by itself, with all of its program's pages to a node or with none.
+fn alone(unit: usize, to: usize, pages: Option<usize>) -> Step {
+    Step { unit, to, partner: None, pages: pages.map(To::Node), partner_pages: None }
+}
+
+/// Of the units of a domain, which are sorted by how much they wait, the first and last that are as
+/// many threads.
+fn partners(there: &[usize], scene: &Scene, unit: usize) -> Vec<usize> {
+    let fits = |other: &usize| scene.count(*other) == scene.count(unit);
+    let equal: Vec<usize> = there.iter().copied().filter(fits).collect();
+    if equal.len() <= 2 * PARTNERS {
+        return equal;
+    }
+    let last = equal.len() - PARTNERS;
+    equal[..PARTNERS].iter().chain(&equal[last..]).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isobar::idle::Idle;
+    use crate::isobar::stage::stage;
+    use crate::test_kit::{observation, process, thread, with_pages};
+    use isobar_model::Bytes;
+
+    /// Two nodes of two cores. Program 0 runs on the first, with its pages on the second, where
+    /// program 1 is at home. Pages of the first may come to it, and each may change places with the
+    /// other, with pages of either, of both or of none. Where the second program runs beside the
+    /// first, that may go alone, its pages named or not. Without room pages only go where they are.
+    /// While the second is not known yet, it is waited for: the first is young, too.
+    #[test]
+    fn pages_threads_and_exchanges_are_looked_at() {
+        let running = [(1, 0), (2, 2)].map(|(pid, cpu)| process(pid, vec![thread(pid, cpu, 20.0)]));
+        let mut seen = observation("node:2 core:2", running.to_vec());
+        (1..=2).for_each(|pid| with_pages(&mut seen, pid, &[0, 500]));
+        seen.free = seen.machine.nodes().iter().map(|node| (node.id, Bytes(16 << 30))).collect();
+        let (mut scene, memory, _) = stage(&seen, 4, &Idle::default());
+        let mut at = scene.base.clone();
+        at.idle_cores = vec![0, 1];
+        // Pages alone, the first program alone, and exchanges.
+        let count = |scene: &Scene, at: &Arrangement, free: &[f64]| {
+            let steps = candidates(scene, &memory, at, &[0, 1], free);
+            let of = |fits: &dyn Fn(&Step) -> bool| steps.iter().filter(|step| fits(step)).count();
+            [
+                of(&|step| step.unit == 0 && step.to == 0),
+                of(&|step| step.unit == 0 && step.to == 1 && step.partner.is_none()),
+                of(&|step| step.partner.is_some()),
+            ]
+        };
+        assert_eq!(count(&scene, &at, &scene.free), [1, 0, 8]);
+        assert_eq!(count(&scene, &at, &[0.0, 0.0]), [0, 0, 4]);
+        let mut beside = at.clone();
+        beside.domains[1] = 0;
+        assert_eq!(count(&scene, &beside, &scene.free), [1, 2, 0]);
+        scene.traits[1].fresh = true;
+        assert_eq!(count(&scene, &at, &scene.free), [0, 0, 0]);
+    }
+}
