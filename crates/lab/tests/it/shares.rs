@@ -7,18 +7,24 @@ use crate::with_settings;
 use isobar_sim::{RunReport, Workload};
 use std::path::Path;
 
-/// The example, or another text beside it.
-fn workload(text: Option<&str>) -> Workload {
+fn read(name: &str) -> Result<String, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/bandwidth");
-    let read = |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
-    let text = text.map_or_else(|| read("service.toml").unwrap(), str::to_owned);
-    let mut workload = Workload::from_toml_with("service.toml", &text, &read).unwrap();
+    std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string())
+}
+
+/// The example, or another text in its place.
+fn workload(text: &str) -> Workload {
+    let mut workload = Workload::from_toml_with("service.toml", text, &read).unwrap();
     workload.run.runs = 1;
     workload
 }
 
+fn example() -> Workload {
+    workload(&read("service.toml").unwrap())
+}
+
 fn report(policy: &str, settings: &[(&str, &str)]) -> RunReport {
-    with_settings(&workload(None), policy, settings)
+    with_settings(&example(), policy, settings)
 }
 
 const PROTECTED: (&str, &str) = ("isobar.protect", "[\"mysqld\"]");
@@ -32,6 +38,12 @@ fn seconds(report: &RunReport) -> (f64, f64) {
         seconds.iter().sum::<f64>() / seconds.len() as f64
     };
     (of(true), of(false))
+}
+
+/// The same under Linux, and where `isobar` protects the service without shares of the bandwidth.
+fn protected_by_ways(workload: &Workload) -> ((f64, f64), (f64, f64)) {
+    let of = |policy, settings: &[_]| seconds(&with_settings(workload, policy, settings));
+    (of("linux", &[]), of("isobar", &[PROTECTED, NO_SHARES]))
 }
 
 #[test]
@@ -61,11 +73,10 @@ fn a_service_with_a_target_gets_what_that_needs() {
 /// with a single way.
 #[test]
 fn a_protected_service_is_never_parted_off() {
-    let mut six = workload(None);
+    let mut six = example();
     six.apps.truncate(7);
     six.run.runs = 2;
-    let [linux, with] = [("linux", &[][..]), ("isobar", &[PROTECTED, NO_SHARES])]
-        .map(|(policy, settings)| seconds(&with_settings(&six, policy, settings)));
+    let (linux, with) = protected_by_ways(&six);
     assert!(with.0 < 1.01 * linux.0, "{linux:?} {with:?}");
 }
 
@@ -73,8 +84,6 @@ fn a_protected_service_is_never_parted_off() {
 #[test]
 fn beside_a_protected_service_every_job_may_be_parted_off() {
     let text = "machine = \"machine.toml\"\n[[app]]\nprogram = \"mysqld\"\n[[app]]\nprogram = \"milc\"\n";
-    let one = workload(Some(text));
-    let [linux, with] = [("linux", &[][..]), ("isobar", &[PROTECTED, NO_SHARES])]
-        .map(|(policy, settings)| seconds(&with_settings(&one, policy, settings)));
+    let (linux, with) = protected_by_ways(&workload(text));
     assert!(with.0 < 0.98 * linux.0 && with.1 < 1.02 * linux.1, "{linux:?} {with:?}");
 }

@@ -30,7 +30,7 @@ struct Asked<'a> {
     memory: &'a Memory,
     at: &'a Arrangement,
     free: &'a [f64],
-    /// By cache, whether a program on it is not known well enough to change what it has there.
+    /// By domain, whether a program on its cache is not known yet: see [`Scene::fresh`].
     fresh: Vec<bool>,
     crowds: Crowds<'a>,
     /// By domain, the open units that may be moved.
@@ -53,10 +53,6 @@ impl<'a> Asked<'a> {
 
     fn node(&self, domain: usize) -> usize {
         self.memory.places[domain].node
-    }
-
-    fn is_fresh(&self, domain: usize) -> bool {
-        self.fresh[self.memory.places[domain].llc]
     }
 
     /// Whether a node has room for the pages of a program that are elsewhere.
@@ -85,7 +81,7 @@ impl<'a> Asked<'a> {
         let is_there = |domain: usize| domain == here || has_most(domain);
         let one = &self.scene.traits[program];
         let mut domains = 0..self.memory.places.len();
-        one.young && one.movable && domains.any(|domain| self.is_fresh(domain) && is_there(domain))
+        one.young && one.movable && domains.any(|domain| self.fresh[domain] && is_there(domain))
     }
 
     /// Its pages to another node, while it stays.
@@ -103,10 +99,10 @@ impl<'a> Asked<'a> {
     /// The unit to each other domain, by itself and in exchange.
     fn moves(&self, unit: usize, steps: &mut Vec<Step>) {
         let (program, here) = (self.program(unit), self.at.domains[unit]);
-        if !self.scene.traits[program].movable || self.is_fresh(here) {
+        if !self.scene.traits[program].movable || self.fresh[here] {
             return;
         }
-        for to in (0..self.memory.places.len()).filter(|to| *to != here && !self.is_fresh(*to)) {
+        for to in (0..self.memory.places.len()).filter(|to| *to != here && !self.fresh[*to]) {
             if self.overflows(program, self.node(to)) {
                 continue;
             }

@@ -82,11 +82,16 @@ impl Division {
             // One that is protected is among the rest, whatever others of its name do.
             let protected = scene.traits[scene.units[*unit].program].protected;
             let by_name = self.names.get(name).copied().filter(|_| !protected);
-            let streams = !protected && own.or(by_name).unwrap_or(false);
-            self.members.push((*pid, streams));
-            if !protected {
-                self.names.insert(Arc::clone(name), streams);
-            }
+            self.add(*pid, name, protected, !protected && own.or(by_name).unwrap_or(false));
+        }
+    }
+
+    /// Adds a program to the streams or to the rest. What a protected one has says nothing of
+    /// others of its name.
+    fn add(&mut self, pid: Pid, name: &Arc<str>, protected: bool, streams: bool) {
+        self.members.push((pid, streams));
+        if !protected {
+            self.names.insert(Arc::clone(name), streams);
         }
     }
 
@@ -338,13 +343,9 @@ impl Asked<'_> {
         let mut division = Division { members: Vec::new(), streams, rest, names: BTreeMap::new() };
         let mut at = scene.base.clone();
         for (pid, unit) in &self.members {
-            let name = &self.seen.processes[scene.units[*unit].program].name;
-            let is_stream = cut.streams.contains(unit);
+            let (program, is_stream) = (scene.units[*unit].program, cut.streams.contains(unit));
             scene.set_part(&mut at, *unit, division.part(is_stream));
-            division.members.push((*pid, is_stream));
-            if !scene.traits[scene.units[*unit].program].protected {
-                division.names.insert(Arc::clone(name), is_stream);
-            }
+            division.add(*pid, &self.seen.processes[program].name, scene.traits[program].protected, is_stream);
         }
         let gains = self.predictor.gains(&at).filter(|gains| !scene.harms(gains))?;
         let (llc, best) = (self.llc, worth(scene, &gains));

@@ -3,10 +3,10 @@ use super::*;
 use crate::test_kit::{observation, policy, process, with_pages};
 use isobar_model::Tid;
 
-/// One cache for a program that fills it fastest and three others. What space is worth to them no
-/// reading has told, so that a division pays at best: it is made to learn from, and taken back and
-/// not tried again soon where all are slower by it. Where it changes nothing it stays, and another
-/// is tried after the rest. Programs of one name are never parted for that.
+/// One cache for a program that fills it fastest and three others. What space is worth to them is
+/// not known from any reading, so that a division pays at best: it is made to learn from, and taken
+/// back and not tried again soon where all are slower by it. Where it changes nothing it stays, and
+/// another is tried after the rest. Programs of one name are never parted for that.
 #[test]
 fn what_space_is_worth_is_learnt_by_a_division() {
     let alone = |names: [&str; 4]| {

@@ -27,7 +27,7 @@ pub fn gathers(scene: &Scene, memory: &Memory, at: &Arrangement, free: &[f64], o
         }
     }
     let fresh = scene.fresh(memory);
-    let known = |domain: usize| !fresh[memory.places[domain].llc];
+    let known = |domain: usize| !fresh[domain];
     let mut found = Vec::new();
     for program in programs.into_iter().take(PROGRAMS) {
         let own = scene.units_of(program);

@@ -25,7 +25,7 @@ pub fn homeward(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize]
     let is_away = |unit: &usize| home(scene, at, *unit).is_some_and(|home| home != node(at.domains[*unit]));
     let moves = |unit: &usize| {
         let one = &scene.traits[scene.units[*unit].program];
-        one.movable && !one.follows && !fresh[memory.places[at.domains[*unit]].llc]
+        one.movable && !one.follows && !fresh[at.domains[*unit]]
     };
     let mut still: Vec<usize> = open.iter().copied().filter(moves).collect();
     let away: Vec<usize> = still.iter().copied().filter(is_away).take(LOOKED_AT).collect();
@@ -63,12 +63,10 @@ fn seat(scene: &Scene, memory: &Memory, at: &Arrangement, unit: usize, open: &[u
     }
     let crowds = Crowds::of(scene, memory, at);
     let goes_alone = scene.units[unit].thread.is_some() || crowds.is_roomy();
-    let idle = (0..memory.places.len())
-        .filter(|domain| node(*domain) == to && !fresh[memory.places[*domain].llc])
-        .filter(|domain| {
-            let is_idle = at.idle_cores[*domain] >= scene.count(unit);
-            is_idle && (goes_alone || crowds.might_start(unit, *domain)) || crowds.evens(unit, *domain)
-        });
+    let idle = (0..memory.places.len()).filter(|domain| node(*domain) == to && !fresh[*domain]).filter(|domain| {
+        let is_idle = at.idle_cores[*domain] >= scene.count(unit);
+        is_idle && (goes_alone || crowds.might_start(unit, *domain)) || crowds.evens(unit, *domain)
+    });
     if let Some(domain) = idle.max_by_key(|domain| mates(*domain)) {
         return Some(step(domain, None));
     }

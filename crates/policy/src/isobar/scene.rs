@@ -176,12 +176,13 @@ impl Scene {
         at.filter(move |(_, domain)| memory.places[**domain].llc == cache).map(|(unit, _)| unit.program)
     }
 
-    /// Whether a program of which too little is known is on each cache: what a change does to it no
-    /// one can say.
+    /// By domain, whether a program of which too little is known is on its cache: what a change
+    /// does to it no one can say.
     #[must_use]
     pub fn fresh(&self, memory: &Memory) -> Vec<bool> {
-        let caches = 0..memory.machine.llcs().len();
-        caches.map(|llc| self.on(memory, llc).any(|program| self.traits[program].fresh)).collect()
+        let is_fresh = |llc: usize| self.on(memory, llc).any(|program| self.traits[program].fresh);
+        let by_cache: Vec<bool> = (0..memory.machine.llcs().len()).map(is_fresh).collect();
+        memory.places.iter().map(|place| by_cache[place.llc]).collect()
     }
 
     /// The processes of the programs that have threads on some caches.

@@ -39,8 +39,8 @@ pub(super) struct Runner {
     pub share: f64,
     /// Instructions to the end of its phase.
     pub phase_left: f64,
-    /// What its misses are multiplied by in this phase.
-    factor: f64,
+    /// Lines that it looks for in its LLC an instruction in this phase.
+    looks: f64,
 }
 
 impl SimMachine {
@@ -92,7 +92,8 @@ impl SimMachine {
                 let share = rotation.share(thread, mates);
                 let lost = if share < 1.0 { SWITCHED } else { 0.0 };
                 demands.push(self.demand(process, t, (factor, share * (1.0 - lost) * thread.busy()), &busy));
-                self.running.push(Runner { process: p, thread: t, share, phase_left, factor });
+                let looks = program.looks(factor);
+                self.running.push(Runner { process: p, thread: t, share, phase_left, looks });
             }
         }
         let copy = self.copies.active().map(|copy| PageCopy { from: copy.from, to: copy.to });
@@ -178,7 +179,7 @@ impl SimMachine {
             let hertz = self.workload.machine.hertz * runner.share;
             let Progress { instructions, spun } = thread.work(working, pace / thread.busy(), hertz);
             thread.spun += spun;
-            let each = (self.solver.answer().misses[i], runner.factor * program.mpki.misses(0.0));
+            let each = (self.solver.answer().misses[i], runner.looks);
             count(thread, program, instructions, each, (seconds * runner.share, self.workload.machine.hertz));
             self.changed |= thread.ended();
             runner.phase_left -= instructions;
@@ -186,7 +187,7 @@ impl SimMachine {
             let at = thread.offset + thread.done;
             if runner.phase_left <= 1e-12 * at {
                 let (factor, left) = program.phase_at(at);
-                (runner.phase_left, runner.factor) = (left, factor);
+                (runner.phase_left, runner.looks) = (left, program.looks(factor));
                 self.solver.set_factor(i, factor);
                 self.stirred = true;
             }
@@ -243,7 +244,7 @@ pub(crate) fn private_bytes(program: &Program, threads: f64) -> f64 {
 }
 
 /// Counts instructions that executed on a CPU for some seconds, with misses and looks in the LLC
-/// for each: a program that had no space there would miss whenever it looks.
+/// for each.
 fn count(
     thread: &mut Thread,
     program: &Program,

@@ -143,6 +143,12 @@ impl Program {
         (first.mpki_factor, first.instructions_billion * 1e9)
     }
 
+    /// Lines that it looks for in its LLC an instruction, by the factor on MPKI: with no space
+    /// there it would miss each.
+    pub(crate) fn looks(&self, factor: f64) -> f64 {
+        factor * self.mpki.misses(0.0)
+    }
+
     pub(crate) fn validate(&self, file: &str) -> Result<(), SimError> {
         let key = |field: &str| format!("{}.{field}", self.name);
         positive(file, &key("instructions_billion"), self.instructions_billion)?;
