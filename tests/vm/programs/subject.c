@@ -108,6 +108,9 @@ static void alloc(const char *name, const char *kind, size_t pages, int node) {
     if (bind_to(node)) return answer("error: set_mempolicy: %s", strerror(errno));
     r->at = map(kind, name, pages * PAGE);
     if (r->at == MAP_FAILED) return answer("error: mmap: %s", strerror(errno));
+    unsigned long nodes = 1ul << (node < 0 ? 0 : node);
+    if (!strcmp(kind, "bound") && syscall(SYS_mbind, r->at, pages * PAGE, BIND, &nodes, 64, 0))
+        return answer("error: mbind: %s", strerror(errno));
     for (size_t i = 0; i < pages * WORDS; i++) r->at[i] = expected(r, i / WORDS, i % WORDS);
     if (!strcmp(kind, "locked") && mlock(r->at, pages * PAGE)) return answer("error: mlock: %s", strerror(errno));
     bind_to(-1);

@@ -6,7 +6,7 @@
 //! passes 1). `kernelpagesize_kB` says which (`Documentation/filesystems/proc.rst`, `numa_maps`).
 
 use super::stat::number;
-use isobar_model::{NodeId, NodeMap, Pages};
+use isobar_model::{CpuId, CpuSet, NodeId, NodeMap, Pages};
 use std::fmt;
 
 /// One mapping of a process.
@@ -110,6 +110,19 @@ pub fn policies(text: &[u8]) -> impl Iterator<Item = (u64, String)> + '_ {
     })
 }
 
+/// Whether a memory policy, in the kernel's words, is its owner's and says that pages do not belong
+/// on a node: it binds them to others, interleaves them, or prefers some. Not `local`; not what
+/// `isobar run` marks as its own (`=static`), nor weighted interleave, which it gives unmarked.
+#[must_use]
+pub fn forbids(policy: &str, to: NodeId) -> bool {
+    let (mode, nodes) = policy.split_once(':').unwrap_or((policy, ""));
+    if mode.contains("=static") {
+        return false;
+    }
+    let allows = || nodes.parse().is_ok_and(|nodes: CpuSet| nodes.contains(CpuId(to.0)));
+    (mode.starts_with("bind") && !allows()) || mode.starts_with("interleave") || mode.starts_with("prefer")
+}
+
 /// An address, a memory policy, fields.
 fn parse_line(line: &[u8]) -> Option<Mapping> {
     let mut words = line.split(|&b| b == b' ').filter(|word| !word.is_empty());
@@ -202,6 +215,17 @@ mod tests {
         let text = b"1000 default N0=2\n2000 bind:1 N1=2\n3000 interleave:0-1\nzz bind:0\n";
         let found: Vec<_> = policies(text).collect();
         assert_eq!(found, [(0x2000, "bind:1".to_owned()), (0x3000, "interleave:0-1".to_owned())]);
+    }
+
+    #[test]
+    fn a_policy_forbids_a_node_where_it_is_its_owners_and_names_others() {
+        let forbid = |policy: &&str| forbids(policy, NodeId(1));
+        let they = ["bind:0", "bind:0,2-3", "bind=relative:0", "interleave:0-1", "prefer:1", "prefer", "bind"];
+        assert!(they.iter().all(forbid));
+        let others =
+            ["default", "local", "weighted", "prefer=static:0", "interleave=static:0-1", "bind=static|balancing:0"];
+        assert!(!others.iter().any(forbid));
+        assert!(!["bind:0-1", "bind:1", "bind=balancing:0-2"].iter().any(forbid));
     }
 
     #[test]

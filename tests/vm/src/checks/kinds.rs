@@ -25,6 +25,7 @@ pub fn checks(suite: &mut Suite) {
         result
     });
     suite.check("kinds: pages shared with another process stay, and isobar says so", shared_stay);
+    suite.check("kinds: pages that their owner bound to a node stay, and isobar says so", bound_stay);
 }
 
 fn moves(kind: &str, pages: u64) -> Result<()> {
@@ -36,6 +37,22 @@ fn moves(kind: &str, pages: u64) -> Result<()> {
     manage.epochs(2)?;
     let reported = manage.end_by(Signal::TERM)?.pages_moved()?;
     ensure!(reported >= pages, "isobar says that it moved {reported} pages; {pages} did");
+    alpha.verify("a")
+}
+
+/// The kernel would move them: `move_pages(2)` asks no memory policy.
+fn bound_stay() -> Result<()> {
+    let mut alpha = Subject::start("alpha")?;
+    alpha.alloc("a", "bound", 512, 0)?;
+    alpha.alloc("b", "anon", 600, 0)?;
+    let mut manage = Manage::fixed(&["alpha"], &["fixed.pages=alpha=2"])?;
+    manage.until("what no one bound moved", || Ok(alpha.nodes_of("b")? == BTreeMap::from([(2, 600)])))?;
+    manage.epochs(4)?;
+    let said = manage.end_by(Signal::TERM)?;
+    same("pages that were bound", alpha.nodes_of("a")?, BTreeMap::from([(0, 512)]))?;
+    let stayed = &said.summary()?["pages_stayed"];
+    let reported = stayed["kept there by their owner's memory policy"].as_u64().unwrap_or(0);
+    ensure!(reported >= 512, "512 pages stayed because their owner bound them; isobar says {stayed}");
     alpha.verify("a")
 }
 

@@ -1,11 +1,11 @@
 //! One migration: what the target can take, which pages, in which batches, and what became of them.
 
 use super::free;
+use super::mapped::Mapped;
 use super::migration::{Migration, PageOptions};
 use super::process::Process;
-use super::select::{Cursor, in_order, mapped, near};
-use super::tally::{BUDGET, FEWER, NO_MEMORY, Tally};
-use crate::kernel::maps::Mapping;
+use super::select::{Cursor, in_order, near};
+use super::tally::{BUDGET, FEWER, NO_MEMORY, OWNED, Tally};
 use crate::kernel::move_pages as syscall;
 use isobar_model::flight::BATCH;
 use isobar_model::{ActionOutcome, Bytes, NodeId, PageSelection, Pages, Pid};
@@ -93,47 +93,52 @@ impl PageMover {
             return Ok(Vec::new());
         }
         let mut process = Process::new(request, stop)?;
-        let chosen = self.choose(&mut process, request, wanted)?;
+        let mapped = process.mapped()?;
+        let chosen = self.choose(&mut process, &mapped, request, wanted)?;
         let found = u64::try_from(chosen.len()).unwrap_or(u64::MAX);
-        tally.stayed(FEWER, wanted.saturating_sub(found));
+        let missing = wanted.saturating_sub(found);
+        // Around samples, or of what was accessed, others are asked for.
+        let walks = request.select == PageSelection::ResidentSet;
+        let owned = if walks { missing.min(mapped.owned()) } else { 0 };
+        tally.stayed(OWNED, owned);
+        tally.stayed(FEWER, missing - owned);
         Ok(chosen.into_iter().collect())
     }
 
     fn choose(
         &mut self,
         process: &mut Process<'_>,
+        mapped: &Mapped,
         request: &Migration<'_>,
         wanted: u64,
     ) -> Result<BTreeSet<u64>, ActionOutcome> {
         if request.select == PageSelection::Accessed {
-            return in_order(process, request.accessed, request.from, wanted);
+            return in_order(process, &mapped.within(request.accessed), request.from, wanted);
         }
-        let mappings = process.mappings()?;
         if request.select == PageSelection::AroundSamples && !request.addresses.is_empty() {
             let samples = request.addresses.iter().map(|address| address / process.page_size).collect();
-            let mut chosen = near(process, &samples, &mapped(&mappings), request.from, wanted)?;
+            let mut chosen = near(process, &samples, &mapped.ranges(), request.from, wanted)?;
             let found = u64::try_from(chosen.len()).unwrap_or(u64::MAX);
             if request.fill_up && found < wanted {
                 // The walk may meet what is chosen already; then the next migration goes on with
                 // it.
-                chosen.extend(self.walk(process, &mappings, request, wanted - found)?);
+                chosen.extend(self.walk(process, mapped, request, wanted - found)?);
             }
             return Ok(chosen);
         }
-        self.walk(process, &mappings, request, wanted)
+        self.walk(process, mapped, request, wanted)
     }
 
     /// The next pages of the resident set.
     fn walk(
         &mut self,
         process: &mut Process<'_>,
-        mappings: &[Mapping],
+        mapped: &Mapped,
         request: &Migration<'_>,
         wanted: u64,
     ) -> Result<BTreeSet<u64>, ActionOutcome> {
-        let order = process.order(mappings)?;
         let cursor = self.cursors.entry((request.pid, request.pid_start, request.from)).or_default();
-        cursor.walk(process, &order, request.from, wanted)
+        cursor.walk(process, &mapped.order(), request.from, wanted)
     }
 }
 

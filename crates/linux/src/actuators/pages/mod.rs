@@ -4,7 +4,8 @@
 //! Knows `move_pages(2)` and the text of `/proc/PID/maps` and `/proc/PID/numa_maps`. Only pages
 //! that one process alone maps are moved (`MPOL_MF_MOVE`): a shared page has other users, which did
 //! not ask for the move. Pages are base pages. A transparent huge page moves whole with the first
-//! of its pages that is asked for; the pages of it that were not asked for are not counted.
+//! of its pages that is asked for; the pages of it that were not asked for are not counted. What
+//! has a memory policy of its owner's choice stays (see `mapped`).
 //!
 //! Pages are copied beside the loop ([`PagesBeside`]; DINO, section 4.2, has a daemon for it).
 //!
@@ -26,6 +27,7 @@ pub mod around;
 pub mod beside;
 pub mod budget;
 mod free;
+mod mapped;
 mod migrate;
 mod migration;
 pub mod place;

@@ -2,12 +2,14 @@
 //! mean.
 
 use super::around::PageRange;
+use super::mapped::Mapped;
 use super::migration::Migration;
 use super::resident::PageTables;
-use super::select::{Look, asked, by_size, every};
+use super::select::{Look, asked, every};
 use super::tally::{Tally, reason};
-use crate::kernel::maps::{Mapping, pages_on, parse_maps};
+use crate::kernel::maps::{pages_on, parse_maps};
 use crate::kernel::move_pages as syscall;
+use crate::kernel::numa_maps::policies;
 use crate::kernel::{identity, privilege};
 use isobar_model::{ActionOutcome, NodeId, Pid};
 use std::collections::BTreeMap;
@@ -70,16 +72,16 @@ impl<'a> Process<'a> {
     }
 
     /// What it has mapped; a process without mappings has ended (or is a zombie).
-    pub fn mappings(&self) -> Result<Vec<Mapping>, ActionOutcome> {
+    pub fn mapped(&self) -> Result<Mapped, ActionOutcome> {
         let text = self.text("maps")?.ok_or(ActionOutcome::Vanished)?;
         let mappings = parse_maps(&text, self.page_size);
-        if mappings.is_empty() { Err(ActionOutcome::Vanished) } else { Ok(mappings) }
-    }
-
-    /// The order of a walk over its mappings.
-    pub fn order(&self, mappings: &[Mapping]) -> Result<Vec<PageRange>, ActionOutcome> {
-        let counts = self.text("numa_maps")?.map(|text| pages_on(&text, self.from, self.page_size));
-        Ok(by_size(mappings, counts.as_ref()))
+        if mappings.is_empty() {
+            return Err(ActionOutcome::Vanished);
+        }
+        let places = self.text("numa_maps")?;
+        let counts = places.as_ref().map(|text| pages_on(text, self.from, self.page_size));
+        let places = places.unwrap_or_default();
+        Ok(Mapped::new(mappings, counts, policies(places.as_bytes()), self.to, self.page_size))
     }
 
     /// A file of the process as text; `None` where there is none.

@@ -17,6 +17,8 @@ pub const BUDGET: &str = "page budget used up";
 pub const NO_MEMORY: &str = "no memory on the target";
 /// The choice holds fewer pages on the node than were asked for.
 pub const FEWER: &str = "not found on the node";
+/// Their owner chose where they are, by a memory policy.
+pub const OWNED: &str = "kept there by their owner's memory policy";
 /// The process ended while its pages were moved.
 pub const ENDED: &str = "the process ended";
 /// The kernel refused to go on.
