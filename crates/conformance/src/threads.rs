@@ -19,6 +19,7 @@ pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
         ("move: a thread that was moved can be moved again", moved_again),
         ("move: a thread may be let run on several CPUs, and stays among them", some_may_be_used),
         ("move: a sleeping thread is bound too", sleepers_are_bound),
+        ("move: a thread that may run wherever its owner lets it is not bound", the_freed_are_not_bound),
         ("move: a thread that its owner pinned is left alone", the_pinned_are_left_alone),
         ("move: a thread or process that never was is left alone", strangers_are_no_error),
         ("move: a process that has ended is left alone", the_ended_are_no_error),
@@ -130,6 +131,20 @@ fn moved_again<B: Bench>(bench: &B) -> Checked {
     }
     stage.machine().restore()?;
     ensure!(affinities(&mut stage, &who) == original, "after many moves restore does not find back to {original:?}");
+    Ok(())
+}
+
+fn the_freed_are_not_bound<B: Bench>(bench: &B) -> Checked {
+    let (_, last) = two_cpus(bench)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(1, home(bench)?))?;
+    let tid = who.threads[0];
+    next_sample(&mut stage)?;
+    let all = stage.affinity(who.pid, tid).map_or_else(|| bench.cpus(), Ok)?;
+    for (cpus, bound) in [(only(last), true), (all, false)] {
+        act_done(&mut stage, move_among(who.pid, tid, last, &cpus))?;
+        let said = thread(&next_sample(&mut stage)?, who.pid, tid)?.bound;
+        ensure!(said.is_none_or(|said| said == bound), "thread {tid} was let run on {cpus}: bound {said:?}");
+    }
     Ok(())
 }
 

@@ -47,7 +47,8 @@ fn show_owners_mask(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, thre
     if now.as_ref().is_ok_and(|now| displaced::is_given(pid, thread.tid, now, &record.ours)) {
         thread.allowed = Some(record.original.cpus.clone());
         thread.pinned = record.original.pinned;
-        thread.bound = Some(true);
+        // One that was freed again may run wherever its owner lets it.
+        thread.bound = Some(!record.original.cpus.is_subset(&record.ours.cpus()));
         return;
     }
     if now.as_ref().is_ok_and(|now| displaced::is_displaced(pid, thread.tid, now, &record.ours.cpus())) {
