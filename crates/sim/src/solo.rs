@@ -79,6 +79,7 @@ fn alone(program: &Arc<Program>, machine: &Arc<MachineSpec>, memory: usize) -> W
         cgroup: None,
         threads: 1,
         start_node: None,
+        pinned: false,
         cpu: machine.places.keys().next().copied(),
         spread: Vec::new(),
         memory_node: machine.nodes().get(memory).map(|id| NodeId(id.0)),

@@ -47,13 +47,15 @@ impl Moves<'_> {
     fn threads(&self, at: &Arrangement, all: &mut Vec<Change>) {
         let mut load = vec![0; self.rooms.len()];
         at.apps.iter().flat_map(|stand| &stand.llcs).for_each(|room| load[*room] += 1);
-        for (app, stand) in at.apps.iter().enumerate() {
+        // Who is pinned stays where it is.
+        let loose = || at.apps.iter().enumerate().filter(|(app, _)| !self.workload.apps[*app].pinned);
+        for (app, stand) in loose() {
             for (thread, from) in firsts(&stand.llcs) {
                 let may = |room: &usize| {
                     *room != from && load[*room] < self.limits[*room].1 && load[from] > self.limits[from].0
                 };
                 all.extend((0..self.rooms.len()).filter(may).map(|room| Change::Thread { app, thread, room }));
-                for (other, stand) in at.apps.iter().enumerate().skip(app + 1) {
+                for (other, stand) in loose().filter(|(other, _)| *other > app) {
                     if self.same(at, app, other) {
                         continue;
                     }

@@ -23,14 +23,15 @@ fn report(policy: &str, settings: &[(&str, &str)]) -> RunReport {
 }
 
 /// Twelve of sixteen threads reach it over links, and one controller serves all. With a quarter on
-/// each node from the start it takes 0.526 of the time. Where pages may not be moved, threads go to
-/// the memory instead: the four beside it end first, and four others take their cores.
+/// each node from the start it takes 0.637 of the time. Where pages may not be moved, threads go to
+/// the memory instead: the four beside it end first, and four others take their cores, which the
+/// kernel has them do as well, if not all of them.
 #[test]
 fn the_pages_of_a_program_on_four_nodes_are_spread_over_them() {
     let seconds = |report: &RunReport| report.apps[0].mean_seconds.unwrap();
     let linux = seconds(&report("linux", &[]));
     let with = seconds(&report("isobar", &[]));
     let without = seconds(&report("isobar", &[("isobar.pages", "false")]));
-    assert!(with < 0.54 * linux, "{linux} {with}");
-    assert!((0.70..0.75).contains(&(without / linux)), "{linux} {without}");
+    assert!(with < 0.65 * linux, "{linux} {with}");
+    assert!((0.92..0.96).contains(&(without / linux)), "{linux} {without}");
 }

@@ -52,6 +52,9 @@ impl SimMachine {
             return ActionOutcome::Vanished;
         };
         let thread = &mut process.threads[t];
+        if thread.pinned.is_some() {
+            return left_alone("pinned by its owner");
+        }
         let given_before = thread.hold == hold && matches!(hold, Hold::Among { .. });
         thread.hold = hold;
         if thread.cpu != cpu && !given_before {
@@ -69,8 +72,11 @@ impl SimMachine {
         ActionOutcome::Done
     }
 
-    /// A hold among some CPUs of a thread that is on one of them.
+    /// A hold among some CPUs of a thread that is on one of them; none where these are all.
     fn among(&self, cpu: CpuId, cpus: &CpuSet) -> Hold {
+        if self.workload.machine.topology.online().is_subset(cpus) {
+            return Hold::Free;
+        }
         let places = &self.workload.machine.places;
         let mut cache = places.iter().filter(|(_, place)| place.llc == places[&cpu].llc);
         Hold::Among { cpus: cpus.clone(), whole_cache: cache.all(|(cpu, _)| cpus.contains(*cpu)) }

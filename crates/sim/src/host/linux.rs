@@ -1,8 +1,8 @@
 //! The stock scheduler: threads are spread over nodes, caches and CPUs by load, at random among
 //! equals, without regard to memory intensity, and stay where they are (sticky) until a CPU idles
-//! while others are shared. Memory goes to the node of first touch, or where an allocation policy
-//! says (`allocation.rs`), and where that is full to the nearest with free memory. A plan's binding
-//! is respected.
+//! while others are shared, or one node or cache runs two more than another. Memory goes to the
+//! node of first touch, or where an allocation policy says (`allocation.rs`), and where that is
+//! full to the nearest with free memory. A plan's binding is respected.
 //!
 //! Departures: no wake-ups and no load averages, since simulated threads never sleep.
 
@@ -120,9 +120,13 @@ impl SimMachine {
         left.first().map_or(CpuId(0), |cpu| cpu.id)
     }
 
-    /// Idle CPUs pull threads that may go there from shared ones, and idle cores from shared cores.
+    /// Idle CPUs pull threads that may go there from shared ones, idle cores from shared cores, and
+    /// emptier nodes from fuller ones.
     pub(super) fn balance(&mut self) {
         self.fill_idle();
+        if self.even_out() {
+            self.fill_idle();
+        }
         self.part_siblings();
     }
 

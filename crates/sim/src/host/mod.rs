@@ -6,6 +6,7 @@ mod allocation;
 mod balancing;
 mod copies;
 mod costs;
+mod evening;
 mod gate;
 mod jobs;
 mod linux;
@@ -123,7 +124,7 @@ impl SimMachine {
         let thread = process.threads.iter().find(|thread| thread.tid == tid)?;
         let online = self.workload.machine.topology.online();
         Some(match &thread.hold {
-            Hold::Free => online.clone(),
+            Hold::Free => thread.pinned.as_ref().unwrap_or(online).clone(),
             Hold::Cpu => [thread.cpu].into_iter().collect(),
             Hold::Among { cpus, .. } => cpus.clone(),
         })
@@ -170,6 +171,12 @@ impl SimMachine {
         let nodes = self.workload.machine.pages.len();
         let mut process = Process::new(spec, app, pid, self.now, nodes, self.workload.run.instructions_factor);
         process.allocation = Allocation::of(spec, &self.workload.machine);
+        if let (true, Some(node)) = (spec.pinned, spec.start_node) {
+            let topology = &self.workload.machine.topology;
+            let there = topology.cpus().iter().filter(|cpu| cpu.node == Some(node));
+            let cpus: CpuSet = there.map(|cpu| cpu.id).collect();
+            process.threads.iter_mut().for_each(|thread| thread.pinned = Some(cpus.clone()));
+        }
         if let Some(job) = self.job_of(app) {
             process.join(&self.jobs[job]);
         }

@@ -50,6 +50,8 @@ pub(super) enum Hold {
 pub(super) struct Thread {
     pub tid: Tid,
     pub cpu: CpuId,
+    /// The CPUs that its owner pinned it to.
+    pub pinned: Option<CpuSet>,
     /// Where a plan lets it run.
     pub hold: Hold,
     /// Instructions to execute in this run, and executed.
@@ -81,6 +83,7 @@ impl Process {
         let thread = |number: u32| Thread {
             tid: Tid(pid.0 + number),
             cpu: CpuId(0),
+            pinned: None,
             hold: Hold::Free,
             goal,
             done: 0.0,
@@ -135,11 +138,12 @@ impl Thread {
 
     /// Whether the kernel may move it to a CPU.
     pub fn may_go_to(&self, cpu: CpuId) -> bool {
-        match &self.hold {
+        let held = match &self.hold {
             Hold::Free => true,
             Hold::Cpu => cpu == self.cpu,
             Hold::Among { cpus, .. } => cpus.contains(cpu),
-        }
+        };
+        held && self.pinned.as_ref().is_none_or(|cpus| cpus.contains(cpu))
     }
 
     /// What is left of some seconds after what it owes; it always keeps some.

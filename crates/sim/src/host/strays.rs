@@ -2,7 +2,7 @@
 //! carries a thread to another node although every CPU has one. Something short (a kernel thread)
 //! loads a node for a moment, a CPU of another node pulls a thread from it, and when the moment has
 //! passed the first node takes one back: either the same, or another, so that two have changed
-//! places. Only threads that no plan has bound; nothing brings them home.
+//! places. Only threads that no plan has bound and no owner pinned; nothing brings them home.
 //!
 //! How often is an estimate of the machine (`[linux] strays_per_s`), derived from the rules of its
 //! kernel in `docs/design/simulator.md`, for a machine whose CPUs all have a thread that can be
@@ -38,7 +38,7 @@ struct Running {
     thread: usize,
     cpu: CpuId,
     node: usize,
-    /// Whether a plan has bound it.
+    /// Whether a plan has bound it, or its owner.
     bound: bool,
 }
 
@@ -127,7 +127,13 @@ impl SimMachine {
             let running = process.threads.iter().enumerate().filter(|(_, thread)| !thread.ended());
             all.extend(running.map(|(t, thread)| {
                 let node = self.workload.machine.places[&thread.cpu].node;
-                Running { process: p, thread: t, cpu: thread.cpu, node, bound: thread.is_bound() }
+                Running {
+                    process: p,
+                    thread: t,
+                    cpu: thread.cpu,
+                    node,
+                    bound: thread.is_bound() || thread.pinned.is_some(),
+                }
             }));
         }
         all

@@ -28,6 +28,8 @@ pub(super) struct AppEntry {
     cgroup: Option<String>,
     cgroup_name: Option<String>,
     start_node: Option<NodeId>,
+    #[serde(default)]
+    pinned: bool,
     cpu: Option<CpuId>,
     memory_node: Option<NodeId>,
     #[serde(default)]
@@ -58,6 +60,11 @@ impl AppEntry {
         if !self.spread.is_empty() && (self.memory_node.is_some() || self.spread.iter().all(|to| to.weight == 0)) {
             let problem = "needs a weight above 0, and no `memory_node` beside it";
             return Err(SimError::value(file, "app.spread", problem));
+        }
+        let has_cpus = |node| machine.topology.cpus().iter().any(|cpu| cpu.node == Some(node));
+        if self.pinned && (!self.start_node.is_some_and(has_cpus) || self.cpu.is_some()) {
+            let problem = "needs `start_node`, the node to whose CPUs it is pinned, and no `cpu` beside it";
+            return Err(SimError::value(file, "app.pinned", problem));
         }
         self.touch_share.map_or(Ok(()), |share| within(file, "app.touch_share", share, 0.0..=1.0))?;
         let cpu = self.cpu.filter(|cpu| machine.topology.cpu(*cpu).is_none());
@@ -152,6 +159,7 @@ impl AppEntry {
             threads: self.threads.unwrap_or(program.threads),
             program: Arc::clone(program),
             start_node: self.start_node,
+            pinned: self.pinned,
             cpu: self.cpu,
             memory_node: self.memory_node,
             spread: self.spread.clone(),

@@ -185,6 +185,8 @@ mod tests {
         assert!(error(&app("program = \"milc\"\ncuont = 2")).contains("line 4"));
         assert!(error(&app("program = \"milc\"\ncount = 0")).contains("app.count"));
         assert!(error(&app("program = \"milc\"\ncpu = 9")).contains("0-3"));
+        assert!(error(&app("program = \"milc\"\npinned = true")).contains("`start_node`"));
+        assert!(error(&app("program = \"milc\"\npinned = true\nstart_node = 0\ncpu = 1")).contains("`cpu`"));
         assert!(error(&app("program = \"milc\"\nmemory_node = 2")).contains("memory_node"));
         assert!(error("machine = \"barcelona\"").contains("barcelona-4x4"));
         assert!(error("machine = \"node:2\"").contains("at least one [[app]]"));

@@ -34,10 +34,13 @@ pub struct App {
     pub threads: u32,
     /// The node on whose CPUs it starts; anywhere else.
     pub start_node: Option<NodeId>,
+    /// Whether its owner pinned it to the CPUs of that node: else the stock scheduler takes threads
+    /// to emptier nodes at once.
+    pub pinned: bool,
     /// The CPU on which its first thread starts; the next ones follow by number.
     pub cpu: Option<CpuId>,
-    /// The node that takes its memory, by a memory policy that NUMA balancing respects; else where
-    /// its threads first touch it.
+    /// The node that has its memory, where NUMA balancing leaves it: huge pages that were reserved
+    /// there. Else it is where its threads first touch it.
     pub memory_node: Option<NodeId>,
     /// The nodes that its memory is spread over by these weights, as `numactl
     /// --weighted-interleave` starts a program; empty: as `memory_node` says.
@@ -145,6 +148,7 @@ impl Workload {
         let first = self.machine.topology.cpus().first().map(|cpu| cpu.id);
         let app = App {
             start_node: None,
+            pinned: false,
             memory_node: None,
             spread: Vec::new(),
             cpu: first,

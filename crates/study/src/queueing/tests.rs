@@ -120,6 +120,7 @@ fn simulated(names: &[&str], clusters: &[Cluster]) -> Vec<f64> {
         program: Arc::new(Program { phase: Vec::new(), touch_share: 0.0, ..Program::clone(program) }),
         threads: 1,
         start_node: None,
+        pinned: false,
         cpu: Some(CpuId(u32::try_from(index).unwrap())),
         memory_node: Some(NodeId(0)),
         spread: Vec::new(),

@@ -56,6 +56,7 @@ pub(crate) fn app(at: usize, placed: &Placed) -> App {
         program: Arc::clone(&placed.program),
         threads: 1,
         start_node: None,
+        pinned: false,
         cpu: Some(CpuId(placed.cpu)),
         memory_node: Some(NodeId(placed.node)),
         phase_offset: 0.0,

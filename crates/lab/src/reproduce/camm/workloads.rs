@@ -189,7 +189,7 @@ pub(super) fn mixed(
         for (program, threads) in virtual_cpus(mix, platform.hardware_threads) {
             let _ = write!(
                 text,
-                "[[app]]\nprogram = \"{program}\"\nthreads = {threads}\nstart_node = {node}\n{}{}",
+                "[[app]]\nprogram = \"{program}\"\nthreads = {threads}\nstart_node = {node}\npinned = true\n{}{}",
                 growth(program),
                 spread(split)
             );

@@ -215,6 +215,7 @@ impl Bench {
             threads: 1,
             program,
             start_node: None,
+            pinned: false,
             cpu: self.cpu(NodeId(node), place),
             memory_node: Some(NodeId(memory)),
             spread: Vec::new(),

@@ -12,8 +12,7 @@
 //! Stock Linux has NUMA balancing on, policies have it off, as in the tournament. A second of the
 //! guest is a second of the simulator, so that a policy decides as often. There the machine is as
 //! many times faster as time is scaled, and memory as many times larger as caches are: with 20 and
-//! 16, a program's pages take four fifths of the time to be copied. The simulator counts no
-//! references to caches, which policies see in numasim; isobar reckons with them where it can.
+//! 16, a program's pages take four fifths of the time to be copied.
 
 pub mod compare;
 pub mod order;

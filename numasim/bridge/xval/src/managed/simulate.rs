@@ -65,7 +65,13 @@ pub fn simulate(
 }
 
 fn workload(machine: &Arc<MachineSpec>, mix: &[Placed], clock: u32, regime: Regime<'_>, seconds: f64) -> Workload {
-    let set_up = |(at, placed): (usize, &Placed)| App { memory_node: None, ..app(at, &touching(machine, placed)) };
+    // Set up on the node of its memory; from then on the kernel and policies say where it runs.
+    let set_up = |(at, placed): (usize, &Placed)| App {
+        memory_node: None,
+        cpu: None,
+        start_node: Some(NodeId(placed.node)),
+        ..app(at, placed)
+    };
     let mut apps: Vec<App> = mix.iter().enumerate().map(set_up).collect();
     let counting = Placed { program: Arc::new(timer(&mix[0].program)), cpu: clock, node: 0 };
     apps.push(App { memory_node: None, ..app(mix.len(), &counting) });
@@ -78,15 +84,6 @@ fn workload(machine: &Arc<MachineSpec>, mix: &[Placed], clock: u32, regime: Regi
         ..Run::default()
     };
     Workload { machine: Arc::clone(machine), apps, run }
-}
-
-/// A program on the CPU of its set-up: its own, or the first of the node of its memory.
-fn touching(machine: &MachineSpec, placed: &Placed) -> Placed {
-    let node_of = |cpu: u32| machine.topology.cpu(CpuId(cpu)).and_then(|cpu| cpu.node);
-    let is_local = node_of(placed.cpu) == Some(NodeId(placed.node));
-    let of_node = machine.topology.cpus().iter().find(|cpu| cpu.node == Some(NodeId(placed.node)));
-    let cpu = of_node.filter(|_| !is_local).map_or(placed.cpu, |cpu| cpu.id.0);
-    Placed { cpu, ..placed.clone() }
 }
 
 /// The program that counts the seconds: no memory, one instruction a cycle.
