@@ -8,6 +8,7 @@ mod first_touch;
 mod misjudged;
 mod misled;
 mod oscillation;
+mod pinned;
 mod shares;
 mod stress;
 mod watched;

@@ -1,8 +1,9 @@
 //! The beginning of a trial: what was decided becomes actions, with what is predicted of them, and
 //! what it changes is noted.
 
-use super::carry::{Carried, mates, to_domain};
+use super::carry::{Carried, to_domain};
 use super::isobar::{Isobar, Mode};
+use super::mates::mates;
 use super::memory::Memory;
 use super::pages::Goal;
 use super::predict::Predictors;

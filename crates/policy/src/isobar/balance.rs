@@ -69,6 +69,22 @@ impl<'a> Crowds<'a> {
         here.threads + own > here.cpus && Crowd { threads: there.threads + own, ..there }.load() <= here.load()
     }
 
+    /// Whether the kernel would carry threads of a domain's node to an emptier one, which has an
+    /// idle CPU and two threads less, or less in proportion where it has fewer or more cores
+    /// (`sibling_imbalance` in `kernel/sched/fair.c`). That it leaves two alone where next to
+    /// nothing runs, and evens the caches of a node as well, is left out.
+    #[must_use]
+    pub fn is_exposed(&self, domain: usize) -> bool {
+        let here = self.nodes[self.memory.places[domain].node];
+        let pulls = |there: &Crowd| {
+            let lacks = there.cores * here.threads - here.cores * there.threads;
+            let both = here.cores + there.cores;
+            let least = if (here.cores - there.cores).abs() < 0.5 { both } else { both / 2.0 };
+            there.threads < there.cpus && lacks >= least
+        };
+        self.nodes.iter().any(pulls)
+    }
+
     /// The node that a unit is on and the one of a domain, or, where that is the same, the caches;
     /// both without the unit.
     fn without(&self, unit: usize, to: usize) -> (Crowd, Crowd) {
@@ -136,6 +152,18 @@ mod tests {
         };
         assert!(evens(&[0, 1, 1, 2, 3, 4, 5, 6, 7]) && !evens(&[0, 1, 1, 2, 3, 4, 4, 5, 6, 7]));
         assert!(!evens(&[1, 2, 3]) && evens(&[0, 1, 2, 3]));
+    }
+
+    /// On three nodes of four cores: four and three beside two, of which only the four are two more
+    /// than another.
+    #[test]
+    fn a_node_is_exposed_where_another_has_two_threads_less() {
+        let cpus = [0, 1, 2, 3, 4, 5, 6, 8, 9];
+        let one = |(pid, cpu): (u32, &u32)| process(pid, vec![thread(pid, *cpu, 1.0)]);
+        let seen = observation("node:3 core:4", (1..).zip(&cpus).map(one).collect());
+        let (scene, memory, _) = stage(&seen, 1, &Idle::default());
+        let crowds = Crowds::of(&scene, &memory, &scene.base);
+        assert_eq!([0, 1, 2].map(|domain| crowds.is_exposed(domain)), [true, false, false]);
     }
 
     /// Of eight cores four are as many as are left, of four with two threads each two.

@@ -10,9 +10,9 @@
 //! ```
 //!
 //! *Properties*: one trial at a time; a program's threads move at most `moves_per_hour` times an
-//! hour, back included; young programs, those that their owners bound, and those that rest after a
-//! failure stay; nothing is done without a predicted gain that exceeds its cost and the recent
-//! error of predictions; the same history gives the same plan.
+//! hour, back included; young programs, threads that their owners pinned, and programs that rest
+//! after a failure stay; nothing is done without a predicted gain that exceeds its cost and the
+//! recent error of predictions; the same history gives the same plan.
 
 use super::blind::{self, Blind};
 use super::calm::Calm;

@@ -49,6 +49,7 @@ pub mod idle;
 #[allow(clippy::module_inception)] // The folder and its policy share a name.
 pub mod isobar;
 pub mod likes;
+mod mates;
 pub mod math;
 pub mod memory;
 pub mod named;

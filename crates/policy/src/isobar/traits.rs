@@ -164,7 +164,7 @@ pub fn describe(
             && config.threads
             && process.threads.iter().all(free)
             && program.may_move(now, config.moves_per_hour, config.guard),
-        pages_movable: ready && config.pages && process.threads.iter().all(|thread| !thread.pinned),
+        pages_movable: ready && config.pages,
         follows: brought,
         brought,
         known,
