@@ -80,6 +80,8 @@ pub struct Program {
     pub speeds: Vec<Speed>,
     /// Whether the kernel brings its pages to it.
     pub follows: Follows,
+    /// Epochs in a row in which its owner had pinned a thread of it.
+    pub pinned: u32,
     /// When its threads were moved, back included, within the last hour.
     pub moves: Vec<f64>,
     /// Until when it is left alone, and how often a change did not help in a row.
@@ -137,6 +139,7 @@ impl Program {
             last: None,
             speeds: Vec::new(),
             follows: Follows::default(),
+            pinned: 0,
             moves: Vec::new(),
             rest: 0.0,
             failures: 0,

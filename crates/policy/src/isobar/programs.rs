@@ -58,6 +58,8 @@ impl Programs {
             let pages = |by_node: &NodeMap<Pages>| by_node.values().map(|count| count.0).sum();
             program.size = process.pages.as_ref().map_or(program.size, |by_node| program.size.now(pages(by_node)));
             program.moves.retain(|time| now - time < 3600.0);
+            let is_pinned = process.threads.iter().any(|thread| thread.pinned);
+            program.pinned = if is_pinned { program.pinned.saturating_add(1) } else { 0 };
             let part = |llc: usize| parts(llc, process.pid);
             let beside = (domains, &busy, self.added);
             if let Some(reading) = reading(seen, process, beside, (memory, &part), self.hertz) {

@@ -164,7 +164,8 @@ pub fn describe(
             && config.threads
             && process.threads.iter().all(free)
             && program.may_move(now, config.moves_per_hour, config.guard),
-        pages_movable: ready && config.pages,
+        // What starts a program may pin it and let it go again.
+        pages_movable: ready && config.pages && (program.pinned == 0 || program.pinned > 1),
         follows: brought,
         brought,
         known,
