@@ -6,6 +6,7 @@
 //! waiting for each other, and saves those that wait for each line most of their wait.
 
 use super::config::Config;
+use super::harm::harms;
 use super::math::{ln, sum_of_logs};
 use super::memory::Memory;
 use super::part::Part;
@@ -347,7 +348,7 @@ impl Asked<'_> {
             scene.set_part(&mut at, *unit, division.part(is_stream));
             division.add(*pid, &self.seen.processes[program].name, scene.traits[program].protected, is_stream);
         }
-        let gains = self.predictor.gains(&at).filter(|gains| !scene.harms(gains))?;
+        let gains = self.predictor.gains(&at).filter(|gains| !harms(scene, self.predictor.memory(), &[], gains))?;
         let (llc, best) = (self.llc, worth(scene, &gains));
         let Some(likely) = &mut self.likely else {
             return Some((best, cut, Proposal { llc, division, gains, hoped: None }));

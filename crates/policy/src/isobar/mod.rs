@@ -44,6 +44,7 @@ pub mod follows;
 pub mod gather;
 mod grow;
 pub mod guests;
+mod harm;
 mod home;
 pub mod idle;
 #[allow(clippy::module_inception)] // The folder and its policy share a name.
@@ -70,6 +71,7 @@ pub mod search;
 #[cfg(test)]
 mod stage;
 pub mod step;
+mod taken;
 pub mod targets;
 pub mod tell;
 pub mod traits;

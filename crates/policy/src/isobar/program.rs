@@ -7,6 +7,7 @@ use super::follows::Follows;
 use super::math::{exp, ln};
 use super::pace::Speed;
 use super::reading::{Reading, WRITE_BACK};
+use super::taken::Taken;
 use isobar_model::{Cgroup, Pid, Seconds};
 use std::sync::Arc;
 
@@ -80,6 +81,8 @@ pub struct Program {
     pub speeds: Vec<Speed>,
     /// Whether the kernel brings its pages to it.
     pub follows: Follows,
+    /// Whether the kernel took it away from its pages.
+    pub taken: Taken,
     /// Epochs in a row in which its owner had pinned a thread of it.
     pub pinned: u32,
     /// When its threads were moved, back included, within the last hour.
@@ -140,6 +143,7 @@ impl Program {
             speeds: Vec::new(),
             follows: Follows::default(),
             pinned: 0,
+            taken: Taken::default(),
             moves: Vec::new(),
             rest: 0.0,
             failures: 0,
@@ -229,6 +233,7 @@ impl Program {
     /// Takes the reading of an epoch.
     pub fn read(&mut self, reading: Reading, now: f64) {
         self.follows.read(self.last.as_ref(), &reading);
+        self.taken.read(self.last.as_ref(), &reading, self.moves.last().copied(), now);
         if self.last.is_none() {
             self.misses = reading.misses;
         }

@@ -5,13 +5,13 @@ use super::config::Config;
 use super::cores::Added;
 use super::curves::Beyond;
 use super::idle::{Idle, runs};
-use super::math::{ln, sum_of_logs};
+use super::math::ln;
 use super::memory::Memory;
 use super::part::{Guests, Part};
 use super::program::{FEW, Program};
 use super::programs::{Programs, weights};
 use super::reading::WRITE_BACK;
-use super::targets::{self, FORETOLD, is_borne};
+use super::targets;
 use super::traits::{PAGE, Traits, describe};
 use crate::kit::domains::Domains;
 use isobar_model::{Observation, Pid, Process, Tid, num};
@@ -247,15 +247,6 @@ impl Scene {
     #[must_use]
     pub fn sum(&self, gains: &[f64]) -> f64 {
         self.traits.iter().zip(gains).map(|(one, gain)| one.weight * ln(*gain)).sum()
-    }
-
-    /// Whether a program would lose more than it may: a part of its speed, or, where its owner did
-    /// not say how much, a fifth of what all together would gain.
-    #[must_use]
-    pub fn harms(&self, gains: &[f64]) -> bool {
-        let all = sum_of_logs(gains);
-        let bears = |one: &Traits, gain: f64| one.most.is_none() && is_borne(one.lost - ln(gain), all, FORETOLD);
-        self.traits.iter().zip(gains).any(|(one, gain)| *gain < one.least && !bears(one, *gain))
     }
 
     /// The bytes that each unit holds: lines that no one looks for stay equally long in a cache, up

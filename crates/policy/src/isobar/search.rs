@@ -6,6 +6,7 @@
 use super::candidates::candidates;
 use super::config::Config;
 use super::gather::{gathers, spreads};
+use super::harm::harms;
 use super::home::homeward;
 use super::likes;
 use super::memory::Memory;
@@ -198,7 +199,7 @@ fn repeat(
             break;
         }
         let round = Round { passed: &|_| false, taken: &decision.steps, value, margin, most, config };
-        let net = predictor.gains(&trial).filter(|gains| !scene.harms(gains)).map(|gains| {
+        let net = predictor.gains(&trial).filter(|gains| !harms(scene, memory, &steps, gains)).map(|gains| {
             let total = worth(scene, &gains);
             (round.net(&steps, total, (scene, memory)), total, gains)
         });

@@ -61,6 +61,8 @@ pub struct Traits {
     pub movable: bool,
     /// Whether its pages may be moved now.
     pub pages_movable: bool,
+    /// Whether the kernel took it away from the node of its pages.
+    pub taken: bool,
     /// Whether the kernel brings its pages to it, all of whose threads are on one domain.
     pub follows: bool,
     /// Whether the kernel brings pages to its threads, wherever they are.
@@ -166,6 +168,7 @@ pub fn describe(
             && program.may_move(now, config.moves_per_hour, config.guard),
         // What starts a program may pin it and let it go again.
         pages_movable: ready && config.pages && (program.pinned == 0 || program.pinned > 1),
+        taken: program.taken.is_away,
         follows: brought,
         brought,
         known,

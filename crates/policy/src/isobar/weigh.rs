@@ -1,6 +1,7 @@
 //! What changes are worth, and what they must bring to be made.
 
 use super::config::Config;
+use super::harm::harms;
 use super::math::ln;
 use super::memory::Memory;
 use super::predict::Predictor;
@@ -58,7 +59,8 @@ impl Round<'_> {
             if predictor.solved >= self.most {
                 break;
             }
-            let Some(gains) = predictor.gains(&with(&steps, scene, memory, at)).filter(|gains| !scene.harms(gains))
+            let Some(gains) =
+                predictor.gains(&with(&steps, scene, memory, at)).filter(|gains| !harms(scene, memory, &steps, gains))
             else {
                 refused.push(steps);
                 continue;
