@@ -166,8 +166,8 @@ pub fn describe(
             && config.threads
             && process.threads.iter().all(free)
             && program.may_move(now, config.moves_per_hour, config.guard),
-        // What starts a program may pin it and let it go again.
-        pages_movable: ready && config.pages && (program.pinned == 0 || program.pinned > 1),
+        // Pinned for one epoch: what starts a program may pin it and let it go again.
+        pages_movable: ready && config.pages && program.pinned != 1,
         taken: program.taken.is_away,
         follows: brought,
         brought,

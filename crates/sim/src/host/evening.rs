@@ -108,14 +108,15 @@ impl SimMachine {
     /// Carries a thread from the group that has most to give to one that lacks it; whether there
     /// was one.
     fn pull(&mut self, level: Level) -> bool {
-        let groups = self.groups(level);
+        let load = self.load();
+        let groups = self.groups(level, &load);
         let pairs = groups.iter().flat_map(|to| groups.iter().map(move |from| (to, from)));
         let mut pairs: Vec<_> =
             pairs.filter(|(to, from)| to.within == from.within && to.pulls_from(from, level)).collect();
         pairs.sort_by_key(|(to, from)| std::cmp::Reverse(to.lacks(from)));
         for (to, from) in pairs {
             let idle = if to.idle_cores.is_empty() { &to.idle } else { &to.idle_cores };
-            let Some((p, t)) = self.any_of(from.number, level, idle) else { continue };
+            let Some((p, t)) = self.any_of((from.number, level), &load, idle) else { continue };
             let thread = &mut self.processes[p].threads[t];
             let open: Vec<_> = idle.iter().copied().filter(|cpu| thread.may_go_to(*cpu)).collect();
             let Some(cpu) = pick(&mut self.rng, &open) else { continue };
@@ -130,8 +131,12 @@ impl SimMachine {
 
     /// One of the threads of a group that may go to some of these CPUs, by process and thread:
     /// where such threads share a CPU, one of those that share it with most.
-    fn any_of(&mut self, group: usize, level: Level, idle: &[CpuId]) -> Option<(usize, usize)> {
-        let load = self.load();
+    fn any_of(
+        &mut self,
+        (group, level): (usize, Level),
+        load: &BTreeMap<CpuId, u32>,
+        idle: &[CpuId],
+    ) -> Option<(usize, usize)> {
         let places = &self.workload.machine.places;
         let loose = self.processes.iter().enumerate().filter(|(_, process)| !self.is_kept(process));
         let threads = loose.flat_map(|(p, process)| process.threads.iter().enumerate().map(move |(t, at)| (p, t, at)));
@@ -153,9 +158,8 @@ impl SimMachine {
         app.cpu.is_some() || app.seats.as_ref().is_some_and(|seats| seats.keep)
     }
 
-    /// All groups of a level.
-    fn groups(&self, level: Level) -> Vec<Group> {
-        let load = self.load();
+    /// All groups of a level, by how many threads each CPU has.
+    fn groups(&self, level: Level, load: &BTreeMap<CpuId, u32>) -> Vec<Group> {
         let runs = |cpu: &CpuId| load.get(cpu).is_some_and(|threads| *threads > 0);
         let cpus = self.workload.machine.topology.cpus();
         let busy: BTreeSet<_> = cpus.iter().filter(|cpu| runs(&cpu.id)).map(|cpu| cpu.core).collect();

@@ -52,8 +52,8 @@ fn who_is_pinned_stays() {
     assert!(matches!(&done[..], [ActionOutcome::LeftAlone { why }] if why.contains("pinned")), "{done:?}");
     let sample = machine.sample().unwrap();
     let thread = &sample.processes[0].threads[0];
-    let told = (thread.pinned, thread.bound, thread.allowed.as_ref().map(ToString::to_string));
-    assert_eq!(told, (true, Some(false), Some("0-3".to_owned())));
+    let reported = (thread.pinned, thread.bound, thread.allowed.as_ref().map(ToString::to_string));
+    assert_eq!(reported, (true, Some(false), Some("0-3".to_owned())));
 }
 
 /// Two and two. One goes to the other node: of the three that are there now the first is taken to
