@@ -22,8 +22,8 @@
 //! Departures: one scan period a process, not a thread; threads do not follow their memory
 //! (`task_numa_migrate`); the traffic of these copies is not added to controllers and links; pages
 //! of 4 KiB only; no rate limit, which left the kernel in 4.20. Huge pages of a pool
-//! (`memory_node`) and memory under a policy of its own (`spread`) are not scanned, as in the kernel
-//! (`vma_policy_mof`).
+//! (`memory_node`) and memory under a policy of its own (`spread`) are not scanned, as in the
+//! kernel (`vma_policy_mof`).
 
 use super::SimMachine;
 use super::memory::Memory;
