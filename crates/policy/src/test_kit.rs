@@ -86,3 +86,18 @@ pub fn cpus_after(seen: &Observation, plan: &Plan) -> Vec<u32> {
     carry_out(&mut after, plan);
     after.threads().map(|(_, thread)| thread.cpu.unwrap().0).collect()
 }
+
+/// The actions of a valid plan: `PID: PAGES FROM>TO`, and `PID: [NODE] new > NODE WEIGHTS`.
+pub fn moved(seen: &Observation, plan: &Plan) -> Vec<String> {
+    assert_eq!(plan.validate(seen), Ok(()));
+    let show = |action: &Action| match action {
+        Action::MigratePages { pid, from, to, pages: Pages(pages), .. } => format!("{pid}: {pages} {from}>{to}"),
+        Action::SetAllocation { pid, for_node, node, weights, .. } => {
+            let whose = for_node.map(|node| format!("on {node} ")).unwrap_or_default();
+            let weights: String = weights.iter().map(|weight| format!(" {}x{}", weight.weight, weight.node)).collect();
+            format!("{pid}: {whose}new >{node}{weights}")
+        }
+        other => panic!("{other:?}"),
+    };
+    plan.actions.iter().map(show).collect()
+}

@@ -2,8 +2,8 @@
 //! for nothing. At first the kernel places them on the node that touches them, so a process whose
 //! choice is its own node is left as it is.
 
-use super::running::Running;
 use crate::kit::refused::{Asked, Refused, refused_of};
+use crate::kit::running::Running;
 use isobar_model::{Action, NodeId, NodeWeight, Observation, Outcome, Pid, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -135,8 +135,8 @@ impl Allocations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::camm::test_kit::{moved, on_nodes};
-    use crate::test_kit::{observation, process, thread};
+    use crate::camm::test_kit::on_nodes;
+    use crate::test_kit::{moved, observation, process, thread};
     use isobar_model::ActionOutcome;
 
     /// Decides that threads on node n allocate on `choices[n]`.

@@ -73,8 +73,8 @@ impl Policy for Cama {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::camm::test_kit::{cycles, latency, moved, on_nodes, with_free};
-    use crate::test_kit::policy;
+    use crate::camm::test_kit::{cycles, latency, on_nodes, with_free};
+    use crate::test_kit::{moved, policy};
 
     fn decided(policy: &mut dyn Policy, seen: &Observation) -> Vec<String> {
         moved(seen, &policy.decide(seen))

@@ -69,8 +69,8 @@ impl Policy for Camm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::camm::test_kit::{accessed, cycles, moved, on_nodes};
-    use crate::test_kit::policy;
+    use crate::camm::test_kit::{accessed, cycles, on_nodes};
+    use crate::test_kit::{moved, policy};
 
     #[test]
     fn new_pages_and_old_ones_leave_a_congested_node() {

@@ -82,8 +82,8 @@ impl Policy for Capm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::camm::test_kit::{accessed, cycles, moved, on_nodes, with_free};
-    use crate::test_kit::{policy, refused, with_pages};
+    use crate::camm::test_kit::{accessed, cycles, on_nodes, with_free};
+    use crate::test_kit::{moved, policy, refused, with_pages};
 
     const UNCONGESTED: &[f64] = &[500.0, 300.0];
 

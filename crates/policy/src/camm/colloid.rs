@@ -41,10 +41,10 @@ use super::config::Reserve;
 use super::free::FreePages;
 use super::latency::{NOT_MEASURED, Unit, View, views};
 use super::moves::{Wish, candidates, grant};
-use super::running::Running;
 use super::share::fair;
 use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::kit::refused::Refused;
+use crate::kit::running::Running;
 use crate::kit::words::{Tenths, whole_percent};
 use crate::settings::{ConfigError, Section, at_least, between, settings};
 use isobar_model::{NodeId, Observation, Outcome, Plan, Policy, Process, Sensor, num};
@@ -193,8 +193,8 @@ impl Policy for Colloid {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::camm::test_kit::{accessed, latency, moved, on_nodes, seen};
-    use crate::test_kit::{policy, refused};
+    use crate::camm::test_kit::{accessed, latency, on_nodes, seen};
+    use crate::test_kit::{moved, policy, refused};
 
     #[test]
     fn bisection_meets_the_balance_and_follows_it_when_it_moves() {

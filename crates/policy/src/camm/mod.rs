@@ -39,7 +39,6 @@ pub mod gap;
 pub mod latency;
 pub mod migrate;
 pub mod moves;
-pub mod running;
 pub mod share;
 pub mod static_p;
 #[cfg(test)]

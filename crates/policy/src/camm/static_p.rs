@@ -150,8 +150,8 @@ fn weights(percent: u32, remote: u32) -> (Option<u8>, u8) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::camm::test_kit::{moved, on_nodes};
-    use crate::test_kit::{observation, policy, refused};
+    use crate::camm::test_kit::on_nodes;
+    use crate::test_kit::{moved, observation, policy, refused};
 
     fn decided(machine: &str, section: &str) -> Vec<String> {
         let seen = observation(machine, on_nodes(&[0, 1]));

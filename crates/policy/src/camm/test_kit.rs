@@ -3,7 +3,7 @@
 use super::config::Reserve;
 use super::free::kept;
 use crate::test_kit::{observation, process, thread, with_pages};
-use isobar_model::{Action, Bytes, Nanoseconds, NodeId, NodeMatrix, Observation, Pages, Pid, Plan, Process, num};
+use isobar_model::{Bytes, Nanoseconds, NodeId, NodeMatrix, Observation, Pid, Process, num};
 
 /// A matrix over nodes 0, 1, ...
 pub fn matrix(rows: &[&[f64]]) -> NodeMatrix<f64> {
@@ -59,19 +59,4 @@ pub fn accessed(seen: &mut Observation, pid: u32, pages: &[u64]) {
     with_pages(seen, pid, pages);
     let process = seen.processes.iter_mut().find(|process| process.pid == Pid(pid)).unwrap();
     process.accessed_pages = process.pages.clone();
-}
-
-/// The actions of a valid plan: `PID: PAGES FROM>TO`, and `PID: [NODE] new > NODE WEIGHTS`.
-pub fn moved(seen: &Observation, plan: &Plan) -> Vec<String> {
-    assert_eq!(plan.validate(seen), Ok(()));
-    let show = |action: &Action| match action {
-        Action::MigratePages { pid, from, to, pages: Pages(pages), .. } => format!("{pid}: {pages} {from}>{to}"),
-        Action::SetAllocation { pid, for_node, node, weights, .. } => {
-            let whose = for_node.map(|node| format!("on {node} ")).unwrap_or_default();
-            let weights: String = weights.iter().map(|weight| format!(" {}x{}", weight.weight, weight.node)).collect();
-            format!("{pid}: {whose}new >{node}{weights}")
-        }
-        other => panic!("{other:?}"),
-    };
-    plan.actions.iter().map(show).collect()
 }

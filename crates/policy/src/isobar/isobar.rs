@@ -22,6 +22,7 @@ use super::crowded::frees;
 use super::idle::Idle;
 use super::math::exp;
 use super::memory::Memory;
+use super::new_pages::NewPages;
 use super::pages::{self, Goal};
 use super::passed::Passed;
 use super::predict::Predictors;
@@ -79,6 +80,7 @@ pub struct Isobar {
     pub(super) programs: Programs,
     pub(super) mode: Mode,
     pub(super) goals: Vec<Goal>,
+    new_pages: NewPages,
     pub(super) refused: Refused,
     blind: Blind,
     pub(super) ways: Ways,
@@ -108,6 +110,7 @@ impl Isobar {
             programs: Programs::default(),
             mode: Mode::Watching,
             goals: Vec::new(),
+            new_pages: NewPages::default(),
             refused: Refused::default(),
             blind: Blind::default(),
             ways: Ways::default(),
@@ -165,6 +168,7 @@ impl Isobar {
         self.ways.follow(seen, domains, &predictors, bounds, &mut plan.actions);
         self.drop_ended(plan);
         let before = plan.actions.len();
+        self.new_pages.follow(&self.goals, seen, memory, &self.refused, &mut plan.actions);
         pages::ask(&mut self.goals, seen, memory, &scene.free, &mut plan.actions);
         self.name_pages(before, plan);
     }
@@ -203,7 +207,7 @@ impl Isobar {
     fn name_pages(&self, from: usize, plan: &mut Plan) {
         let (Mode::Trying(trial), Some(prediction)) = (&self.mode, plan.predictions.last_mut()) else { return };
         let moved = |pid: Pid| trial.touched.iter().any(|one| one.pid == pid && one.pages.is_some());
-        let is_its = |(_, action): &(usize, &Action)| matches!(action, Action::MigratePages { pid, .. } if moved(*pid));
+        let is_its = |(_, action): &(usize, &Action)| matches!(action, Action::MigratePages { pid, .. } | Action::SetAllocation { pid, .. } if moved(*pid));
         prediction.actions.extend(plan.actions.iter().enumerate().skip(from).filter(is_its).map(|(index, _)| index));
     }
 
@@ -252,6 +256,7 @@ impl Policy for Isobar {
         let part = |llc: usize, pid: Pid| self.ways.part(llc, pid);
         self.programs.read(seen, &domains, &memory, part);
         self.goals.retain(|goal| seen.process(goal.pid).is_some());
+        self.new_pages.pass(seen);
         self.idle.pass(seen, &domains);
         let mut scene = Scene::of(seen, &self.programs, &memory, &domains, &self.config, &self.idle, part);
         self.aim(&mut scene, &memory, &mut plan);
@@ -283,6 +288,7 @@ impl Policy for Isobar {
 
     fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
         self.refused.applied(plan, outcome);
+        self.new_pages.applied(refused_of(plan, outcome));
         let Some((machine, _)) = &self.memory else { return };
         for action in refused_of(plan, outcome) {
             if let Action::SetWays { llc, .. } = action {

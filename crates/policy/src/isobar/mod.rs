@@ -18,7 +18,7 @@
 //! | what a person took back | `undone` |
 //! | whose gain weighs how much, who may lose what | [`targets`], [`named`], [`alone`], `aims` |
 //! | what others are told of a change | [`tell`] |
-//! | pages on their way to where they should be | [`pages`] |
+//! | pages on their way to where they should be, and where new ones go | [`pages`], [`new_pages`] |
 //! | what is left without counters | [`blind`] |
 //! | what it knows, for who shows it | [`outlook`] |
 //! | the same predictions for a person | [`advise`] |
@@ -54,6 +54,7 @@ mod mates;
 pub mod math;
 pub mod memory;
 pub mod named;
+pub mod new_pages;
 pub mod outlook;
 pub mod pace;
 pub mod pages;

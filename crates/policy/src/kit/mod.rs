@@ -1,5 +1,5 @@
 //! What policies share: memory domains, the alternating layout, pages that follow their threads,
-//! ping-pong detection, what was refused.
+//! ping-pong detection, what was refused, where a process runs.
 
 pub mod before;
 pub mod domains;
@@ -12,5 +12,6 @@ pub mod pages;
 pub mod pairs;
 pub mod ping_pong;
 pub mod refused;
+pub mod running;
 pub mod stuck;
 pub mod words;

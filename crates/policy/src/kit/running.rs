@@ -1,4 +1,4 @@
-//! Where a process runs: the paper's source node of a VM.
+//! Where a process runs: the source node of a VM in the CAMM paper.
 //!
 //! *Departure from the paper*: a process may run on several nodes. Its new pages are placed for
 //! each of them (CAMA). Its old pages are moved for its main node alone (CAPM), the one where its

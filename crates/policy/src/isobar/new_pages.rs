@@ -1,0 +1,156 @@
+//! Where new pages go of a program whose pages were moved away from its threads: to those, not to
+//! the threads, where the kernel places what they touch first. Asked for only where a program
+//! grows: Linux allows it for programs that `isobar run` started, and what others touch anew can
+//! only be moved once it is there.
+
+use super::memory::Memory;
+use super::pages::Goal;
+use crate::kit::refused::{Asked, Refused};
+use crate::kit::running::Running;
+use isobar_model::{Action, NodeId, Observation, Pid, Process, num};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Part of its resident pages by which a growing program grows in an epoch, at least.
+const GROWS: f64 = 0.01;
+/// The part of its pages that is to be on a node, at least, for new ones to go there, too.
+const MOST: f64 = 0.9;
+/// Processes for which something was asked are remembered up to this many.
+const REMEMBERED: usize = 4096;
+
+/// What was asked of new pages.
+#[derive(Clone, Debug, Default)]
+pub struct NewPages {
+    /// Resident pages of each process in the last epoch.
+    resident: BTreeMap<Pid, u64>,
+    /// Those that grew in this one.
+    growing: BTreeSet<Pid>,
+    /// Where new pages go by what was asked for. A process that is not observed may return while
+    /// that is in force.
+    asked: BTreeMap<Pid, NodeId>,
+}
+
+impl NewPages {
+    /// Takes an epoch.
+    pub fn pass(&mut self, seen: &Observation) {
+        let count = |process: &Process| Some((process.pid, process.pages.as_ref()?.values().map(|on| on.0).sum()));
+        let resident: BTreeMap<Pid, u64> = seen.processes.iter().filter_map(count).collect();
+        let grew = |(pid, now): &(&Pid, &u64)| {
+            self.resident.get(pid).is_some_and(|before| num::float(**now) > (1.0 + GROWS) * num::float(*before))
+        };
+        self.growing = resident.iter().filter(grew).map(|(pid, _)| *pid).collect();
+        self.resident = resident;
+        while self.asked.len() > REMEMBERED {
+            self.asked.pop_first();
+        }
+    }
+
+    /// Adds what changes to a plan's actions: new pages of a growing program go where its pages are
+    /// on their way to; once those come back to its threads, new ones are placed there again. One
+    /// whose threads the plan moves may be about to join its pages: that is seen in the next epoch.
+    pub fn follow(
+        &mut self,
+        goals: &[Goal],
+        seen: &Observation,
+        memory: &Memory,
+        refused: &Refused,
+        actions: &mut Vec<Action>,
+    ) {
+        for goal in goals {
+            let running = seen.process(goal.pid).and_then(|process| Running::of(process, &seen.machine));
+            let Some(Running { nodes, .. }) = running else { continue };
+            let to = goal.weights.iter().position(|weight| *weight >= MOST).map(|at| memory.nodes[at]);
+            let away = to.filter(|to| nodes.iter().any(|node| node != to));
+            let (pid, now) = (goal.pid, self.asked.get(&goal.pid).copied());
+            let moves = actions.iter().any(|one| matches!(one, Action::MoveThread { pid: moved, .. } if *moved == pid));
+            let open = !moves && (now.is_some() || self.growing.contains(&pid));
+            if now == away || !open || refused.waits(Asked::Allocation(pid)) {
+                continue;
+            }
+            let reason = &goal.reason;
+            if let Some(node) = away {
+                self.asked.insert(pid, node);
+                let reason = format!("it grows, and new pages go where others do; {reason}");
+                actions.push(Action::SetAllocation { pid, for_node: None, node, weights: Vec::new(), reason });
+                continue;
+            }
+            self.asked.remove(&pid);
+            let whole = nodes.len() == 1;
+            actions.extend(nodes.into_iter().map(|node| Action::SetAllocation {
+                pid,
+                for_node: (!whole).then_some(node),
+                node,
+                weights: Vec::new(),
+                reason: format!("new pages where its threads are; {reason}"),
+            }));
+        }
+    }
+
+    /// Takes what became of a plan: what was refused is not in force.
+    pub fn applied<'a>(&mut self, refused: impl Iterator<Item = &'a Action>) {
+        for action in refused {
+            if let Action::SetAllocation { pid, .. } = action {
+                self.asked.remove(pid);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kit::domains::Domains;
+    use crate::test_kit::{moved, observation, process, thread, with_pages};
+    use isobar_model::{CpuId, Plan, Tid};
+
+    /// An epoch in which a process on given CPUs has some pages on the first node: what is asked,
+    /// with all that is refused.
+    fn epoch(new: &mut NewPages, cpus: &[u32], pages: u64, goal: Option<[f64; 2]>, refuses: bool) -> Vec<String> {
+        let threads = (1..).zip(cpus).map(|(tid, cpu)| thread(tid, *cpu, 20.0)).collect();
+        let mut seen = observation("node:2 core:4", vec![process(1, threads)]);
+        with_pages(&mut seen, 1, &[pages, 0]);
+        let memory = Memory::of(&seen, &Domains::of(&seen.machine)).unwrap();
+        let goals: Vec<Goal> =
+            goal.into_iter().map(|weights| Goal::new(Pid(1), weights.into(), "because".into())).collect();
+        let mut plan = Plan::nothing("test");
+        new.pass(&seen);
+        let reason = "test".to_owned();
+        let move_ = Action::MoveThread { pid: Pid(1), tid: Tid(1), cpu: CpuId(4), cpus: None, reason };
+        let mut beside = vec![move_];
+        new.clone().follow(&goals, &seen, &memory, &Refused::default(), &mut beside);
+        assert_eq!(beside.len(), 1, "its threads may be about to join its pages");
+        new.follow(&goals, &seen, &memory, &Refused::default(), &mut plan.actions);
+        if refuses {
+            new.applied(plan.actions.iter());
+        }
+        moved(&seen, &plan)
+    }
+
+    #[test]
+    fn new_pages_of_what_grows_go_where_its_pages_go_and_come_back_with_them() {
+        let (mut new, away, home) = (NewPages::default(), Some([0.0, 1.0]), Some([1.0, 0.0]));
+        assert!(epoch(&mut new, &[0], 1000, away, false).is_empty(), "whether it grows is not known yet");
+        assert!(epoch(&mut new, &[0], 1005, away, false).is_empty(), "hardly");
+        assert!(epoch(&mut new, &[0], 1100, home, false).is_empty(), "where the kernel places them");
+        assert_eq!(epoch(&mut new, &[0], 1200, away, true), ["1: new >1"]);
+        assert_eq!(epoch(&mut new, &[0], 1300, away, false), ["1: new >1"], "it was refused");
+        assert!(epoch(&mut new, &[0], 1400, away, false).is_empty(), "so it is");
+        assert!(epoch(&mut new, &[0], 1400, None, false).is_empty(), "and stays when all pages are there");
+        assert_eq!(epoch(&mut new, &[0], 1400, home, false), ["1: new >0"], "it was taken back");
+        assert!(epoch(&mut new, &[0], 1500, home, false).is_empty());
+    }
+
+    #[test]
+    fn threads_of_several_nodes_each_get_their_own_back() {
+        let mut new = NewPages::default();
+        assert!(epoch(&mut new, &[0, 4], 1000, Some([0.0, 1.0]), false).is_empty());
+        assert_eq!(epoch(&mut new, &[0, 4], 1100, Some([0.0, 1.0]), false), ["1: new >1"]);
+        assert_eq!(epoch(&mut new, &[0, 4], 1100, Some([0.5, 0.5]), false), ["1: on 0 new >0", "1: on 1 new >1"]);
+    }
+
+    #[test]
+    fn few_are_remembered() {
+        let mut new = NewPages { asked: (0..=5000).map(|pid| (Pid(pid), NodeId(1))).collect(), ..NewPages::default() };
+        new.pass(&observation("node:2 core:4", Vec::new()));
+        assert_eq!((new.asked.len(), new.asked.keys().next()), (REMEMBERED, Some(&Pid(5001 - 4096))));
+    }
+}
