@@ -14,7 +14,7 @@
 //! | `lat_gap`, `avgLatency`, the threshold eta (algorithm 3) | [`gap::Gap`] |
 //! | candidate pages: those accessed in the epoch (section VI) | [`moves::candidates`] |
 //! | `freespace_available` (algorithm 3) | [`free::FreePages`] |
-//! | the source node of a VM | [`running::Running`] |
+//! | the source node of a VM | [`crate::kit::running::Running`] |
 //!
 //! *Departures from the paper* that concern all; those of a policy are in its file, and
 //! docs/design/camm.md gives the reasons.

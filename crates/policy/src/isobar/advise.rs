@@ -1,8 +1,10 @@
-//! What the policy's predictor says to a person of each program: bind it to a node, interleave its
-//! memory, split it by the bandwidth of nodes, or leave it. Nothing is tried here, so every figure
-//! comes with the range in which it lies by what is known of the program.
+//! The policy's predictions as advice to a person. For each program the options are to bind it to a
+//! node, to interleave its memory, to split its memory by the bandwidth of nodes, or to leave it.
+//! Nothing is tried here, so every figure comes with the range in which it lies, given what is
+//! known of the program.
 //!
-//! It watches as the policy does, with the same estimates, and is asked once at the end.
+//! The advisor watches the machine as the policy does, with the same estimates, and is asked once
+//! at the end.
 
 use super::config::Config;
 use super::idle::Idle;
@@ -16,10 +18,10 @@ use crate::kit::domains::CachedDomains;
 use isobar_model::{NodeId, Observation, Pid, Topology, num};
 use std::sync::Arc;
 
-/// The least gain over all, as a part of a program's speed, that is worth a person's hand: as much
-/// as the policy asks for by default.
+/// The least gain over all programs, as a fraction of a program's speed, that is worth a change by
+/// hand: as much as the policy requires by default.
 const WORTH: f64 = 0.03;
-/// Weights below this part of the greatest difference are the same: nodes told alike.
+/// Nodes whose bandwidths differ by less than this fraction of the largest count as alike.
 const ALIKE: f64 = 0.1;
 /// A range of gains up to this wide is known well, whatever the gain.
 const NARROW: f64 = 0.04;
@@ -33,39 +35,39 @@ pub enum What {
     Bind(NodeId),
     /// All of its pages on a node; its threads stay.
     Gather(NodeId),
-    /// Its pages in turn on these nodes.
+    /// Its pages interleaved over these nodes.
     Interleave(Vec<NodeId>),
-    /// Its pages on nodes by their bandwidth, in these weights.
+    /// Its pages on nodes in proportion to their bandwidth, with these weights.
     Split(Vec<(NodeId, u8)>),
 }
 
 /// How far a prediction can be relied on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
-    /// The range includes the opposite, or latencies are guessed.
+    /// The range includes both a gain and a loss, or latencies are guessed.
     Low,
     /// The range is wide.
     Medium,
-    /// The range is narrow against the gain.
+    /// The range is narrow compared with the gain.
     High,
 }
 
-/// One of the things that can be done, with what is predicted of it.
+/// An option, with what is predicted of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// What.
+    /// The option.
     pub what: What,
     /// Gain in the program's own speed, 0.1 = 10 % faster.
     pub gain: f64,
-    /// The range in which the gain lies, by what is known of how much the program waits.
+    /// The range in which the gain lies, given what is known of how much the program waits.
     pub range: (f64, f64),
-    /// Gain of all others, summed.
+    /// Gain of all other programs, summed.
     pub others: f64,
-    /// How far that can be relied on.
+    /// How far the prediction can be relied on.
     pub confidence: Confidence,
 }
 
-/// What is advised for a program.
+/// The advice for a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advice {
     /// The program.
@@ -74,20 +76,20 @@ pub struct Advice {
     pub name: Arc<str>,
     /// Running threads by node, nodes ascending.
     pub threads: Vec<(NodeId, usize)>,
-    /// Part of its pages on each node; `None` where that is not measured.
+    /// Fraction of its pages on each node; `None` if that is not measured.
     pub pages: Option<Vec<(NodeId, f64)>>,
     /// LLC misses per instruction.
     pub misses: f64,
-    /// Whether the kernel brings its pages to it, as far as was seen.
+    /// Whether the kernel migrates its pages to it, as far as was seen.
     pub follows: bool,
     /// Whether its owner bound some of its threads.
     pub pinned: bool,
-    /// What can be done, best first, to leave it included; empty where nothing can be predicted.
+    /// The options, best first, including to leave it; empty if nothing can be predicted.
     pub choices: Vec<Choice>,
 }
 
 impl Advice {
-    /// The gain over all programs of what is best.
+    /// The gain over all programs of the best option.
     fn most(&self) -> f64 {
         self.choices.first().map_or(f64::NEG_INFINITY, |best| best.gain + best.others)
     }
@@ -118,7 +120,7 @@ impl Default for Advisor {
 }
 
 impl Advisor {
-    /// Takes an epoch.
+    /// Reads an epoch.
     pub fn watch(&mut self, seen: &Observation) {
         let domains = self.domains.of(&seen.machine).clone();
         let known = self.memory.take().filter(|(machine, _)| Arc::ptr_eq(machine, &seen.machine));
@@ -134,7 +136,7 @@ impl Advisor {
         self.last = Some((seen.clone(), scene));
     }
 
-    /// What is advised for each program that runs, those with most to gain over all first.
+    /// The advice for each program that runs, the programs with the most to gain over all first.
     #[must_use]
     pub fn advise(&self) -> Vec<Advice> {
         let (Some((seen, scene)), Some((_, memory))) = (&self.last, &self.memory) else { return Vec::new() };
@@ -146,7 +148,7 @@ impl Advisor {
     }
 }
 
-/// What advice rests on.
+/// What advice is based on.
 struct Asked<'a> {
     seen: &'a Observation,
     scene: &'a Scene,
@@ -184,7 +186,7 @@ impl Asked<'_> {
         all.filter(|(_, threads)| *threads > 0).collect()
     }
 
-    /// What can be done, best first.
+    /// The options, best first.
     fn choices(&self, at: usize) -> Vec<Choice> {
         let one = &self.scene.traits[at];
         if !one.known {
@@ -198,7 +200,7 @@ impl Asked<'_> {
             all.extend(nodes.filter_map(|node| self.on(at, node)));
             all.extend(self.spread(at, &pages));
         }
-        // What changes nothing is to leave it.
+        // An option that changes nothing is to leave it.
         all.retain(|(what, there)| *what == What::Leave || !self.is_as_it_is(there));
         let mut choices = self.predicted(at, &all);
         let score = |one: &Choice| if one.what == What::Leave { 0.0 } else { one.gain + one.others - WORTH };
@@ -213,7 +215,7 @@ impl Asked<'_> {
         there.domains == base.domains && there.weights.iter().zip(&base.weights).all(pages)
     }
 
-    /// All on a node: the threads, too, where there is room for them.
+    /// Everything on one node: the pages, and the threads if there is room for them.
     fn on(&self, at: usize, node: usize) -> Option<(What, Arrangement)> {
         let mut there = self.scene.base.clone();
         let mut away = false;
@@ -241,7 +243,7 @@ impl Asked<'_> {
         Some((if away { What::Gather(id) } else { What::Bind(id) }, there))
     }
 
-    /// Its pages over all nodes that have room: in turn, and by bandwidth where that differs.
+    /// Its pages over all nodes, if they have room: interleaved, and by bandwidth if that differs.
     fn spread(&self, at: usize, pages: &[f64]) -> Vec<(What, Arrangement)> {
         let one = &self.scene.traits[at];
         let nodes = 0..self.memory.nodes.len();
@@ -271,7 +273,7 @@ impl Asked<'_> {
         there.weights[at].iter_mut().enumerate().for_each(|(node, weight)| *weight = part(node));
     }
 
-    /// What the equations say of each, with the program as it is taken to be, and as it may be.
+    /// The predictions for all options, with the program as it is taken to be, and as it may be.
     fn predicted(&self, at: usize, all: &[(What, Arrangement)]) -> Vec<Choice> {
         let middle = self.gains(self.scene, all);
         let ends: Vec<Vec<Option<Vec<f64>>>> = self.ends(at).iter().map(|scene| self.gains(scene, all)).collect();
@@ -293,8 +295,8 @@ impl Asked<'_> {
         all.iter().map(|(_, there)| predictor.gains(there)).collect()
     }
 
-    /// The scene with the program waiting for less of its time, and for more, by what is not known
-    /// of it; its speed now is what was measured.
+    /// The scene with the program waiting for less of its time, and for more, within what is not
+    /// known of it. Its speed now stays as measured.
     fn ends(&self, at: usize) -> Vec<Scene> {
         let program = &self.programs.list[at];
         let Some(last) = program.last else { return Vec::new() };
@@ -334,7 +336,7 @@ mod tests {
     use isobar_model::{Bytes, Thread};
 
     /// Two nodes of four cores. `p1` runs on node 1 with all of its pages on node 0, `p2` hardly
-    /// misses, `p3` says nothing of what it does.
+    /// misses, `p3` has no counters.
     fn watched() -> (Advisor, Observation) {
         let one = |tid, cpu, misses| Thread {
             instructions: Some(1_250_000_000),
@@ -370,7 +372,7 @@ mod tests {
         assert!(all[2].choices.is_empty(), "nothing is predicted of what was not measured");
     }
 
-    /// Latencies that nothing tells are guessed: no confidence.
+    /// Latencies that nothing reports are guessed, so the confidence is low.
     #[test]
     fn guessed_latencies_leave_little_confidence() {
         let all = watched().0.advise();

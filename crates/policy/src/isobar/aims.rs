@@ -1,5 +1,5 @@
-//! Programs that have a target: how much slower than alone they may be. One that is beyond its
-//! target is protected; one within it may lose what is left to it. The slowdown is that which
+//! Applies targets: how much slower than alone a program may be. A program beyond its target is
+//! protected. One within its target may lose what is left. The slowdown is the one that
 //! `isobar top` shows.
 
 use super::alone::{open, slowdown};
@@ -12,13 +12,14 @@ use super::program::HARDLY;
 use super::scene::Scene;
 use isobar_model::Plan;
 
-/// The part of its target by which a program must be within it again before a note says so:
-/// readings vary by as much.
+/// How far within its target a program must be, as a fraction of the target, before a note says
+/// that it is within it again: readings vary by as much.
 const WITHIN: f64 = 0.05;
 
 impl Isobar {
-    /// Fits what programs with a target may lose to how slow they are, and says who is beyond it
-    /// and who is within it again. One of which too little is known is left as it is.
+    /// Adapts what programs with a target may lose to how slow they are, and notes which are beyond
+    /// their target and which are within it again. Programs of which too little is known are left
+    /// as they are.
     pub(super) fn aim(&mut self, scene: &mut Scene, memory: &Memory, plan: &mut Plan) {
         let list = &self.programs.list;
         let targets: Vec<(usize, f64)> = (0..list.len())
@@ -52,8 +53,9 @@ impl Isobar {
 }
 
 impl Scene {
-    /// Fits what programs with a target may lose, and what gains weigh, to how many times as long
-    /// as alone each takes, and may: (position, slowdown, target).
+    /// Sets what programs with a target may lose, and what gains weigh. Each entry of `found` is
+    /// (position, slowdown, target): both factors are multiples of the time that the program takes
+    /// alone.
     fn aim(&mut self, found: &[(usize, f64, f64)], memory: &Memory, config: &Config) {
         for (at, is, target) in found {
             let (one, most) = (&mut self.traits[*at], ln(target / is).max(0.0));

@@ -1,36 +1,37 @@
-//! How much slower a program is than alone, by the equations: through others, and through its own
-//! remote pages.
+//! How much slower a program is than alone, by the equations of the contention model: because of
+//! other programs, and because of its own remote pages.
 
 use super::part::Part;
 use super::predict::Predictor;
 use super::scene::{Arrangement, Scene};
 
-/// By how many times a program is slower.
+/// The factors by which a program is slower.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slowdown {
-    /// Through others: 1.4 = it would take 1/1.4 of the time without them.
+    /// Because of other programs: 1.4 = it would take 1/1.4 of the time without them.
     pub contention: f64,
-    /// Through its own remote pages; `None` for a program that spans nodes.
+    /// Because of its own remote pages; `None` for a program that spans nodes.
     pub distance: Option<f64>,
 }
 
 impl Slowdown {
-    /// Through both.
+    /// Because of both.
     #[must_use]
     pub fn whole(&self) -> f64 {
         self.contention * self.distance.unwrap_or(1.0)
     }
 }
 
-/// As it is, with all ways of each cache open to all: alone a program has them.
+/// The present arrangement, with all ways of each cache open to all, as a program would have them
+/// alone.
 #[must_use]
 pub fn open(scene: &Scene) -> Arrangement {
     Arrangement { parts: vec![Part::ALL; scene.units.len()], ..scene.base.clone() }
 }
 
-/// The slowdown of a program, by position, against it alone in an arrangement that is
-/// [open](open()), and is so again afterwards; `now` are the speeds of all as they are. `None` where
-/// the equations have no answer.
+/// The slowdown of a program, by position, compared with running alone in an arrangement that is
+/// [open](open()). The arrangement is the same again afterwards. `now` is the present speed of all
+/// programs. `None` if the equations have no solution.
 #[must_use]
 pub fn slowdown(predictor: &mut Predictor<'_>, open: &mut Arrangement, now: &[f64], at: usize) -> Option<Slowdown> {
     let (scene, memory) = (predictor.scene(), predictor.memory());

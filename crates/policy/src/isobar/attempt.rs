@@ -1,5 +1,5 @@
-//! The beginning of a trial: what was decided becomes actions, with what is predicted of them, and
-//! what it changes is noted.
+//! The beginning of a trial: turns a decision into actions, adds the prediction of their effect to
+//! the plan, and notes what they change.
 
 use super::carry::{Carried, to_domain};
 use super::isobar::{Isobar, Mode};
@@ -18,7 +18,7 @@ use crate::kit::refused::Asked;
 use isobar_model::{Observation, Pid, Plan, num};
 
 impl Isobar {
-    /// Carries out what was decided, and begins to watch what comes of it.
+    /// Carries out a decision, and begins to watch what comes of it.
     pub(super) fn try_out(
         &mut self,
         seen: &Observation,
@@ -48,7 +48,7 @@ impl Isobar {
                 let why = self.why(step.partner.is_some(), decision.gains[program]);
                 let own: Vec<Carried> = carried.iter().filter(|one| one.pid == pid).copied().collect();
                 plan.actions.extend(own.iter().map(|one| to_domain(seen, domains, one, &why)));
-                // However many of its threads go now, it is moved once.
+                // However many of its threads go now, that counts as one move.
                 let moves = &mut self.programs.list[program].moves;
                 if !own.is_empty() && moves.last() != Some(&seen.time.0) {
                     moves.push(seen.time.0);
@@ -79,7 +79,8 @@ impl Isobar {
                 touched.len() - 1
             });
             let one = &mut touched[at];
-            // Pages that the machine refuses to move do not come.
+            // If the machine refuses to move its pages, they do not come, and the thread need not
+            // stay.
             if one.pages.is_some()
                 && !one.carried.iter().any(Carried::goes)
                 && self.refused.waits(Asked::Pages(mate.pid))
@@ -98,7 +99,7 @@ impl Isobar {
         }
     }
 
-    /// A trial, with its prediction in the plan; its actions are those from an index on.
+    /// Begins a trial, with its prediction in the plan. Its actions are those from index `from` on.
     fn begin(
         &mut self,
         seen: &Observation,
@@ -114,7 +115,7 @@ impl Isobar {
         Trial::new(self.changes, touched, &self.programs, gains, window, seen.time.0)
     }
 
-    /// Divides the ways of a cache where that pays, and begins to watch what comes of it.
+    /// Divides the ways of a cache if that pays, and begins to watch what comes of it.
     pub(super) fn try_ways(
         &mut self,
         seen: &Observation,
@@ -136,8 +137,8 @@ impl Isobar {
         if least.is_some_and(|least| scene.sum(&proposal.gains) < least) {
             return;
         }
-        // While a division is on trial nothing else is tried: where programs have just begun, one
-        // that is not known yet may be what matters.
+        // While a division is on trial nothing else is tried. If its programs have just begun, a
+        // program that is not known yet may matter more.
         let young =
             |pid: Pid| self.programs.list.iter().zip(&scene.traits).any(|(one, its)| one.pid == pid && its.young);
         let all_young = proposal.division.members.iter().all(|(pid, _)| young(*pid));

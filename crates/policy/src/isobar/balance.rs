@@ -1,15 +1,17 @@
-//! Where the stock scheduler would put a program. It starts programs where fewest threads run, node
-//! before cache, and knows nothing of memory. One that is sent where more threads run than it
-//! leaves behind opens a seat that the kernel gives to whatever starts next: that is an exchange
-//! with a program that no one chose. So a program goes alone only where the kernel might have put
-//! it as well, or home where half of the cores are idle; beyond that, it changes places. Threads of
-//! a program that is torn over several caches go to any idle core: it loses more by that than it
-//! could by what starts in their place.
+//! Where the kernel's scheduler would put a program. The scheduler starts programs where the fewest
+//! threads run, by node first and then by cache, and knows nothing of memory. A program that is
+//! sent to a place with more threads than it leaves behind opens a seat, which the kernel gives to
+//! whatever starts next: in effect an exchange with a program that was not chosen. So a program
+//! moves alone only where the kernel might have put it as well, or to its home node if half of the
+//! cores are idle. Otherwise it changes places with another. Threads of a program that is split
+//! across several caches may go to any idle core, because the program loses more by the split than
+//! by whatever starts in their place.
 
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
 
-/// How many threads run on each node and each cache in an arrangement, and how many CPUs it has.
+/// How many threads run on each node and each cache in an arrangement, and how many CPUs these
+/// have.
 #[derive(Debug)]
 pub struct Crowds<'a> {
     scene: &'a Scene,
@@ -27,14 +29,14 @@ struct Crowd {
 }
 
 impl Crowd {
-    /// Threads for each CPU.
+    /// Threads per CPU.
     fn load(self) -> f64 {
         self.threads / self.cpus.max(1.0)
     }
 }
 
 impl<'a> Crowds<'a> {
-    /// In an arrangement.
+    /// Counts the threads of an arrangement.
     #[must_use]
     pub fn of(scene: &'a Scene, memory: &'a Memory, at: &'a Arrangement) -> Self {
         let mut nodes = vec![Crowd::default(); memory.nodes.len()];
@@ -52,16 +54,17 @@ impl<'a> Crowds<'a> {
         Self { scene, memory, at, nodes, llcs }
     }
 
-    /// Whether the kernel, asked anew, might start a unit that is on one domain on another:
-    /// there are no more threads for each CPU than its own place would have without it.
+    /// Whether the kernel might choose a domain if it started a unit anew: there are no more
+    /// threads per CPU there than at the unit's own place without it.
     #[must_use]
     pub fn might_start(&self, unit: usize, to: usize) -> bool {
         let (here, there) = self.without(unit, to);
         there.load() <= here.load()
     }
 
-    /// Whether a unit comes to a crowd from a greater one: where it is there are more threads than
-    /// CPUs, and where it goes there are, with it, no more for each CPU than it leaves behind.
+    /// Whether a unit leaves a larger crowd for a smaller one: where it is, there are more threads
+    /// than CPUs, and where it goes, there are with it no more threads per CPU than it leaves
+    /// behind.
     #[must_use]
     pub fn evens(&self, unit: usize, to: usize) -> bool {
         let own = self.scene.units[unit].threads;
@@ -69,10 +72,10 @@ impl<'a> Crowds<'a> {
         here.threads + own > here.cpus && Crowd { threads: there.threads + own, ..there }.load() <= here.load()
     }
 
-    /// Whether the kernel would carry threads of a domain's node to an emptier one, which has an
-    /// idle CPU and two threads less, or less in proportion where it has fewer or more cores
-    /// (`sibling_imbalance` in `kernel/sched/fair.c`). That it leaves two alone where next to
-    /// nothing runs, and evens the caches of a node as well, is left out.
+    /// Whether the kernel would move threads of a domain's node to an emptier node: one with an
+    /// idle CPU and two threads fewer, or fewer in proportion if it has a different number of cores
+    /// (`sibling_imbalance` in `kernel/sched/fair.c`). Two cases are left out: the kernel leaves
+    /// two threads alone if next to nothing runs, and it evens out the caches of a node as well.
     #[must_use]
     pub fn is_exposed(&self, domain: usize) -> bool {
         let here = self.nodes[self.memory.places[domain].node];
@@ -85,8 +88,8 @@ impl<'a> Crowds<'a> {
         self.nodes.iter().any(pulls)
     }
 
-    /// The node that a unit is on and the one of a domain, or, where that is the same, the caches;
-    /// both without the unit.
+    /// The node that a unit is on and the node of a domain or, if both are the same, the caches of
+    /// the two; both without the unit.
     fn without(&self, unit: usize, to: usize) -> (Crowd, Crowd) {
         let [here, to] = [self.at.domains[unit], to].map(|domain| self.memory.places[domain]);
         let (crowds, here, to) =
@@ -98,8 +101,8 @@ impl<'a> Crowds<'a> {
         (of(here), of(to))
     }
 
-    /// Whether as many cores are idle as are busy: then who starts next has a core of its own,
-    /// wherever programs were sent.
+    /// Whether at least as many cores are idle as are busy: then whatever starts next has a core of
+    /// its own, wherever programs were sent.
     #[must_use]
     pub fn is_roomy(&self) -> bool {
         let sum = |of: fn(&Crowd) -> f64| self.nodes.iter().map(of).sum::<f64>();
@@ -115,7 +118,7 @@ mod tests {
     use crate::kit::domains::Domains;
     use crate::test_kit::{observation, process, thread};
 
-    /// Whether program 1, on CPU 0, might start on each domain, beside others on some CPUs.
+    /// By domain, whether program 1, on CPU 0, might start there, beside others on some CPUs.
     fn might(machine: &str, others: &[u32]) -> Vec<bool> {
         let cpus = std::iter::once(0).chain(others.iter().copied());
         let one = |(pid, cpu): (u32, u32)| process(pid, vec![thread(pid, cpu, 1.0)]);
@@ -129,8 +132,8 @@ mod tests {
         (0..count).map(|at| crowds.might_start(0, domain(at * size))).collect()
     }
 
-    /// Nodes first: with two beside two it stays, with two beside one it might go. Then caches: the
-    /// emptier of its node, and any of a node with no more threads.
+    /// Nodes come first: with two beside two threads it stays, with two beside one it might go.
+    /// Then caches: the emptier one of its node, and any of a node with no more threads.
     #[test]
     fn a_program_goes_alone_only_where_the_kernel_might_have_put_it() {
         assert_eq!(might("node:2 core:4", &[1, 4, 5]), [true, false]);
@@ -140,7 +143,7 @@ mod tests {
         assert_eq!(might("node:2 llc:2 core:2", &[1, 2, 4, 5, 6]), [true, true, false, false]);
     }
 
-    /// From six threads on four CPUs one may come to four on four, not to five; from four none.
+    /// From six threads on four CPUs one may go to four on four, not to five; from four none may.
     #[test]
     fn a_crowd_is_left_for_a_smaller_one() {
         let evens = |others: &[u32]| {
@@ -154,8 +157,8 @@ mod tests {
         assert!(!evens(&[1, 2, 3]) && evens(&[0, 1, 2, 3]));
     }
 
-    /// On three nodes of four cores: four and three beside two, of which only the four are two more
-    /// than another.
+    /// Three nodes of four cores with four, three and two threads: only the four are two more than
+    /// on another node.
     #[test]
     fn a_node_is_exposed_where_another_has_two_threads_less() {
         let cpus = [0, 1, 2, 3, 4, 5, 6, 8, 9];
@@ -166,7 +169,7 @@ mod tests {
         assert_eq!([0, 1, 2].map(|domain| crowds.is_exposed(domain)), [true, false, false]);
     }
 
-    /// Of eight cores four are as many as are left, of four with two threads each two.
+    /// Of eight cores, four may be busy; of four cores with two hardware threads each, two.
     #[test]
     fn a_machine_of_which_half_is_idle_is_roomy() {
         let is_roomy = |machine: &str, count: u32| {

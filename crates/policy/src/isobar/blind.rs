@@ -1,24 +1,25 @@
-//! Without counters no speed can be predicted and none checked. What is left where latencies are
-//! probed: pages from a node that is clearly slower than another, as CAPM moves them, until the
-//! gap is gone. Without latencies either, nothing is done, and that is said.
+//! What is left to do without hardware counters. Without them no speed can be predicted, and none
+//! checked. If latencies are probed, pages move away from a node that is clearly slower than
+//! another, as CAPM moves them, until the gap is gone. Without latencies nothing is done, and a
+//! note says so.
 
 use crate::camm::config::{Migration, Reserve};
 use crate::camm::migrate::migrate;
 use crate::kit::refused::Refused;
 use isobar_model::{Observation, Plan};
 
-/// Epochs without any counter after which there are taken to be none.
+/// Epochs without any counts after which there are taken to be no counters.
 const EPOCHS: u32 = 3;
-/// Latency gap, in per cent of the mean, from which on pages move: four times CAPM's, since whether
-/// it helped cannot be checked.
+/// Latency gap, in per cent of the mean, from which on pages move: four times CAPM's, because it
+/// cannot be checked whether a move helped.
 const GAP: f64 = 20.0;
 
-/// How long nothing was counted.
+/// Number of epochs for which nothing has been counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Blind(u32);
 
 impl Blind {
-    /// An epoch in which some thread was counted, or none.
+    /// Records an epoch in which some thread was counted, or none.
     pub fn pass(&mut self, counted: bool) {
         self.0 = if counted { 0 } else { self.0.saturating_add(1) };
     }
@@ -30,7 +31,7 @@ impl Blind {
     }
 }
 
-/// What latencies alone give reason to do.
+/// Does what can be done with latencies alone.
 pub fn act(seen: &Observation, refused: &Refused, plan: &mut Plan) {
     if seen.latency.is_none() {
         plan.notes.push("neither counters nor latencies are measured: nothing is done".to_owned());

@@ -1,22 +1,22 @@
-//! Whether the same programs have run for a while. In the second between a program that ends and
-//! the one that starts after it the machine is another one: what would be decided then would hold
-//! for a second, and what was measured before it is no measure of what comes after.
+//! Whether the same programs have run for a while. In the second between the end of a program and
+//! the start of the one after it, the machine is a different one. A decision made then would hold
+//! for a second, and what was measured before is no measure of what comes after.
 
 use super::program::Program;
 use super::programs::Programs;
 use isobar_model::Pid;
 use std::sync::Arc;
 
-/// The programs that run, and since when they are the same.
+/// The programs that run, and for how long they have been the same.
 #[derive(Clone, Debug, Default)]
 pub struct Calm {
-    /// `None` before the first epoch.
+    /// The programs of the last epoch; `None` before the first.
     there: Option<Vec<Pid>>,
     /// Epochs for which they have been the same.
     same: u32,
     /// Epochs since they were last the same for long enough.
     waited: u32,
-    /// The names of those that were, in order.
+    /// The names of the programs when they were last the same for long enough, in order.
     names: Vec<Arc<str>>,
 }
 
@@ -31,9 +31,9 @@ fn running(programs: &Programs) -> impl Iterator<Item = &Program> {
 }
 
 impl Calm {
-    /// Takes an epoch; whether changes may be looked for: the same programs ran through a whole
-    /// window, or those that came are of the names of those that went, or neither happened for
-    /// `patience` epochs.
+    /// Records an epoch. Returns whether changes may be looked for: the same programs ran through a
+    /// whole window, or programs that came have the names of those that went, or neither was true
+    /// for `patience` epochs.
     pub fn pass(&mut self, programs: &Programs, window: u32, patience: u32) -> bool {
         let now = there(programs);
         self.same = match &self.there {
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use crate::isobar::reading::Reading;
 
-    /// Programs by pid; a name stands for tens of them.
+    /// Programs by pid; the last digit of a pid stands for a name.
     fn running(pids: &[u32]) -> Programs {
         let one = |pid: &u32| {
             let mut program = Program::new(Pid(*pid), &Arc::from(format!("p{}", pid % 10)), 0.0, None);
@@ -71,7 +71,8 @@ mod tests {
         programs
     }
 
-    /// Program 2 ends, and program 3 takes its place; later another comes every second epoch.
+    /// Program 2 ends, and program 3 takes its place. Later, another program comes every second
+    /// epoch.
     #[test]
     fn a_change_of_programs_is_waited_for_but_not_for_ever() {
         let mut calm = Calm::default();
@@ -82,7 +83,7 @@ mod tests {
         assert_eq!(restless, [false, false, false, false, true, true]);
     }
 
-    /// Program 12 comes after program 2, of the same name: the machine is what it was.
+    /// Program 12 comes after program 2 and has the same name: the machine is what it was.
     #[test]
     fn another_of_the_same_name_is_not_waited_for() {
         let mut calm = Calm::default();

@@ -1,19 +1,20 @@
-//! Every single change that there is of the units that are open to one: pages to another node, a
-//! unit to another domain, two units in exchange, each with the pages of both and without.
+//! Enumerates the candidate changes of one step for all units that may still be changed: pages to
+//! another node, a unit to another domain, or two units that change places. Moves and exchanges
+//! come with and without the pages of each unit.
 
 use super::balance::Crowds;
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
 use super::step::{Step, To, away};
 
-/// Units, of those that wait most, whose changes are looked at in an epoch.
+/// Number of units whose changes are considered in an epoch: those that wait most.
 const MOVERS: usize = 24;
-/// Units of a domain, of those that wait least and of those that wait most, that each may change
-/// places with.
+/// Number of units at either end of a domain's list that a unit may change places with: those that
+/// wait least, and those that wait most.
 const PARTNERS: usize = 3;
 
-/// The changes of units that are `open` to one, which are sorted by how much they wait, where nodes
-/// have room for `free` pages.
+/// The changes of the units in `open`, which are sorted by how much they wait, if nodes have room
+/// for `free` pages.
 pub fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], free: &[f64]) -> Vec<Step> {
     let asked = Asked::of(scene, memory, at, open, free);
     let mut steps = Vec::new();
@@ -24,7 +25,7 @@ pub fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usiz
     steps
 }
 
-/// What is asked of each unit.
+/// What the candidates of each unit are derived from.
 struct Asked<'a> {
     scene: &'a Scene,
     memory: &'a Memory,
@@ -33,7 +34,7 @@ struct Asked<'a> {
     /// By domain, whether a program on its cache is not known yet: see [`Scene::fresh`].
     fresh: Vec<bool>,
     crowds: Crowds<'a>,
-    /// By domain, the open units that may be moved.
+    /// By domain, the units in `open` that may be moved.
     movable: Vec<Vec<usize>>,
 }
 
@@ -55,26 +56,27 @@ impl<'a> Asked<'a> {
         self.memory.places[domain].node
     }
 
-    /// Whether a node has room for the pages of a program that are elsewhere.
+    /// Whether a node has room for those pages of a program that are elsewhere.
     fn has_room(&self, program: usize, node: usize) -> bool {
         away(self.scene, self.at, program, node) <= self.free[node]
     }
 
-    /// Whether the kernel would bring pages of a program to a node that has no room for them.
+    /// Whether the kernel would migrate pages of a program to a node that has no room for them.
     fn overflows(&self, program: usize, node: usize) -> bool {
         self.scene.traits[program].follows && !self.has_room(program, node)
     }
 
-    /// Where pages of a program go when it goes to a node: there, or nowhere. Where the kernel
-    /// brings them in any case there is one answer.
+    /// Where the pages of a program go when it moves to a node: to that node, or nowhere. If the
+    /// kernel migrates them in any case, there is only one answer.
     fn pages(&self, program: usize, node: usize) -> impl Iterator<Item = Option<usize>> + Clone + use<> {
         let one = &self.scene.traits[program];
         let there = (one.pages_movable && self.has_room(program, node)).then_some(node);
         [there, None].into_iter().take(if one.follows || there.is_none() { 1 } else { 2 })
     }
 
-    /// Pages come to a thread for good. Where they are, or beside it, may be a program that is not
-    /// known yet, with which it had better change places: that is waited for while it is young.
+    /// Whether to wait before pages are moved to a unit, because moved pages stay for good. A
+    /// program that is not known yet may run beside the unit, or where its pages are, and
+    /// exchanging the two may be the better change. A unit waits only while its program is young.
     fn might_exchange(&self, unit: usize) -> bool {
         let (program, here) = (self.program(unit), self.at.domains[unit]);
         let has_most = |domain: usize| self.at.weights[program][self.node(domain)] > 0.5;
@@ -84,7 +86,7 @@ impl<'a> Asked<'a> {
         one.young && one.movable && domains.any(|domain| self.fresh[domain] && is_there(domain))
     }
 
-    /// Its pages to another node, while it stays.
+    /// Adds the changes that move the program's pages to another node while its threads stay.
     fn pages_alone(&self, unit: usize, steps: &mut Vec<Step>) {
         let (program, to) = (self.program(unit), self.at.domains[unit]);
         let one = &self.scene.traits[program];
@@ -96,7 +98,7 @@ impl<'a> Asked<'a> {
         steps.extend(nodes.map(|node| alone(unit, to, Some(node))));
     }
 
-    /// The unit to each other domain, by itself and in exchange.
+    /// Adds the changes that move the unit to each other domain, by itself and in exchange.
     fn moves(&self, unit: usize, steps: &mut Vec<Step>) {
         let (program, here) = (self.program(unit), self.at.domains[unit]);
         if !self.scene.traits[program].movable || self.fresh[here] {
@@ -125,13 +127,13 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// A unit by itself, with all of its program's pages to a node or with none.
+/// A step of one unit by itself, with all of its program's pages to a node or with none.
 fn alone(unit: usize, to: usize, pages: Option<usize>) -> Step {
     Step { unit, to, partner: None, pages: pages.map(To::Node), partner_pages: None }
 }
 
-/// Of the units of a domain, which are sorted by how much they wait, the first and last that are as
-/// many threads.
+/// Of the units of a domain that stand for as many threads as `unit`, the first and the last few.
+/// The units are sorted by how much they wait.
 fn partners(there: &[usize], scene: &Scene, unit: usize) -> Vec<usize> {
     let fits = |other: &usize| scene.count(*other) == scene.count(unit);
     let equal: Vec<usize> = there.iter().copied().filter(fits).collect();
@@ -151,10 +153,11 @@ mod tests {
     use isobar_model::Bytes;
 
     /// Two nodes of two cores. Program 0 runs on the first, with its pages on the second, where
-    /// program 1 is at home. Pages of the first may come to it, and each may change places with the
-    /// other, with pages of either, of both or of none. Where the second program runs beside the
-    /// first, that may go alone, its pages named or not. Without room pages only go where they are.
-    /// While the second is not known yet, it is waited for: the first is young, too.
+    /// program 1 is at home. The pages of program 0 may come to it, and each program may change
+    /// places with the other, with the pages of either, of both or of none. If program 1 runs
+    /// beside program 0, program 0 may go alone, with its pages named or not. Without room, pages
+    /// only go where they already are. While program 1 is not known yet, it is waited for, because
+    /// program 0 is young, too.
     #[test]
     fn pages_threads_and_exchanges_are_looked_at() {
         let running = [(1, 0), (2, 2)].map(|(pid, cpu)| process(pid, vec![thread(pid, cpu, 20.0)]));
@@ -164,7 +167,7 @@ mod tests {
         let (mut scene, memory, _) = stage(&seen, 4, &Idle::default());
         let mut at = scene.base.clone();
         at.idle_cores = vec![0, 1];
-        // Pages alone, the first program alone, and exchanges.
+        // Counts pages alone, the first program alone, and exchanges.
         let count = |scene: &Scene, at: &Arrangement, free: &[f64]| {
             let steps = candidates(scene, &memory, at, &[0, 1], free);
             let of = |fits: &dyn Fn(&Step) -> bool| steps.iter().filter(|step| fits(step)).count();

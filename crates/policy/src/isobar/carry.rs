@@ -1,5 +1,5 @@
-//! From changes to threads on CPUs: who gets which seat. A program that exchanges places takes the
-//! CPUs of its partner, one that goes alone idle cores.
+//! Turns changes into moves of threads to CPUs: which thread gets which seat. A program that
+//! changes places takes the CPUs of its partner, and one that moves alone takes idle cores.
 
 use super::idle::{Idle, runs};
 use super::scene::Scene;
@@ -8,7 +8,7 @@ use crate::kit::domains::{DomainId, Domains};
 use isobar_model::{Action, CpuId, CpuSet, Observation, Pid, Tid};
 use std::collections::BTreeSet;
 
-/// A thread that goes from a CPU to another.
+/// A thread that goes from one CPU to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carried {
     /// Its process.
@@ -29,7 +29,7 @@ impl Carried {
     }
 }
 
-/// The seats of an epoch, as changes take them.
+/// The seats of an epoch, which changes take.
 #[derive(Debug)]
 pub struct Seats<'a> {
     seen: &'a Observation,
@@ -41,7 +41,7 @@ pub struct Seats<'a> {
 }
 
 impl<'a> Seats<'a> {
-    /// As they are.
+    /// The seats as they are.
     #[must_use]
     pub fn new(seen: &'a Observation, domains: &'a Domains, idle: &Idle, epochs: u32) -> Self {
         let running = seen.threads().filter(|(_, thread)| runs(thread, seen.interval.0));
@@ -50,7 +50,7 @@ impl<'a> Seats<'a> {
         Self { seen, domains, held, free }
     }
 
-    /// Takes the seats for a change; `None`, and nothing changes, where there are not enough.
+    /// Takes the seats for a change. `None`, and nothing changes, if there are not enough.
     pub fn take(&mut self, scene: &Scene, step: &Step) -> Option<Vec<Carried>> {
         let process = self.seen.processes.get(scene.units[step.unit].program)?;
         let own = self.threads(scene, step.unit)?;
@@ -81,9 +81,10 @@ impl<'a> Seats<'a> {
         Some(carried)
     }
 
-    /// Takes threads back to the domain where they were: to their own seat where it is idle or
-    /// about to be left, else to another that is idle, else to theirs all the same. The kernel may
-    /// have moved them within the domain that they went to; those that are in another by now stay.
+    /// Takes threads back to the domain where they were: to their own seat if it is idle or about
+    /// to be left, otherwise to another idle seat there, otherwise to their own seat although it is
+    /// held. The kernel may have moved them within the domain that they went to. Those that are in
+    /// another domain by now stay.
     pub fn take_back(&mut self, carried: &[Carried]) -> Vec<Carried> {
         let domain = |cpu| self.domains.domain_of(cpu);
         let back: Vec<Carried> = carried
@@ -108,7 +109,8 @@ impl<'a> Seats<'a> {
         done
     }
 
-    /// Threads go; a core that one leaves may be taken by the next, as changes are weighed.
+    /// Records that threads go. A core that one leaves may be taken by the next, as the search
+    /// assumed.
     fn put(&mut self, carried: &[Carried]) {
         for one in carried {
             self.held.iter_mut().filter(|(_, tid)| *tid == one.tid).for_each(|(cpu, _)| *cpu = one.to);
@@ -116,7 +118,7 @@ impl<'a> Seats<'a> {
         }
     }
 
-    /// Running threads of a unit with their CPUs.
+    /// The running threads of a unit, with their CPUs.
     fn threads(&self, scene: &Scene, unit: usize) -> Option<Vec<(Tid, CpuId)>> {
         let unit = &scene.units[unit];
         let process = self.seen.processes.get(unit.program)?;
@@ -128,8 +130,8 @@ impl<'a> Seats<'a> {
         })
     }
 
-    /// CPUs of a domain that are shared by fewest, for threads that leave a greater crowd: see
-    /// [`Crowds::evens`](super::balance::Crowds::evens). `None` where they would not even it out.
+    /// The CPUs of a domain with the fewest threads, for threads that leave a larger crowd: see
+    /// [`Crowds::evens`](super::balance::Crowds::evens). `None` if they would not even it out.
     fn less_crowded(&self, from: DomainId, to: DomainId, count: usize) -> Option<Vec<CpuId>> {
         let on = |cpu: CpuId| self.held.iter().filter(|(held, _)| *held == cpu).count();
         let crowd = |domain: DomainId| {
@@ -143,7 +145,7 @@ impl<'a> Seats<'a> {
         evens.then(|| open.into_iter().take(count).map(|(_, cpu)| cpu).collect())
     }
 
-    /// CPUs of idle cores of a domain; `free`: of those only that may be taken.
+    /// CPUs of idle cores of a domain; with `free`, only of cores that may be taken.
     fn idle(&self, domain: DomainId, free: bool) -> Vec<CpuId> {
         let busy: BTreeSet<usize> = self
             .held
@@ -158,7 +160,7 @@ impl<'a> Seats<'a> {
     }
 }
 
-/// A thread to a CPU, free to be balanced by the kernel among those of its domain that its owner
+/// Moves a thread to a CPU. The kernel may balance it among those CPUs of the domain that its owner
 /// lets it use.
 #[must_use]
 pub fn to_domain(seen: &Observation, domains: &Domains, one: &Carried, why: &str) -> Action {
@@ -172,7 +174,7 @@ pub fn to_domain(seen: &Observation, domains: &Domains, one: &Carried, why: &str
     Action::MoveThread { pid, tid, cpu, cpus, reason: format!("to {place}: {why}") }
 }
 
-/// A thread that was bound where it was may run wherever its owner lets it.
+/// Frees a thread that was bound where it was: it may run wherever its owner lets it.
 #[must_use]
 pub fn freed(seen: &Observation, one: &Carried, why: &str) -> Option<Action> {
     let Carried { pid, tid, .. } = *one;
@@ -187,9 +189,9 @@ mod tests {
     use crate::isobar::stage::stage;
     use crate::test_kit::{observation, process, thread};
 
-    /// Two caches of four CPUs. Of three threads that went from CPUs 0 to 2 to CPUs 4 to 6, the
-    /// kernel has moved the first to CPU 7 and the third to CPU 3, home; CPU 1 has another thread.
-    /// The first two go back, the second to CPU 2, which is idle.
+    /// Two caches of four CPUs. Three threads went from CPUs 0 to 2 to CPUs 4 to 6. The kernel has
+    /// moved the first to CPU 7, and the third home to CPU 3; CPU 1 has another thread. The first
+    /// two go back, the second to CPU 2, which is idle.
     #[test]
     fn what_the_kernel_moved_within_its_cache_is_taken_back_all_the_same() {
         let running = [(1, 7), (2, 5), (3, 3), (4, 1)];
@@ -202,8 +204,8 @@ mod tests {
         assert_eq!(back, [went(1, 7, 0), went(2, 5, 2)]);
     }
 
-    /// No core is free, since none was watched for long enough. Of the second cache's two the one
-    /// that a thread has just left may be taken, and the other may not.
+    /// No core is free, because none was watched for long enough. Of the two cores of the second
+    /// cache, the one that a thread has just left may be taken, and the other may not.
     #[test]
     fn a_core_that_a_thread_has_just_left_may_be_taken() {
         let seen = observation("node:2 core:2", vec![process(1, vec![thread(1, 3, 0.0)])]);
@@ -214,8 +216,8 @@ mod tests {
         assert_eq!(seats.idle(DomainId(1), true), [CpuId(3)]);
     }
 
-    /// Six threads on four CPUs and four on as many, one of them on CPU 7 with another: one goes to
-    /// CPU 5, which has none. Then both have five, and no one goes.
+    /// Six threads on four CPUs, and four on another four, two of them on CPU 7. One of the six
+    /// goes to CPU 5, which has none. Then both nodes have five, and no thread goes.
     #[test]
     fn one_of_a_crowd_goes_to_the_smaller_one() {
         let cpus = [0, 0, 1, 1, 2, 3, 4, 6, 7, 7];
@@ -230,7 +232,7 @@ mod tests {
         assert_eq!(seats.take(&scene, &step(1)), None);
     }
 
-    /// Every CPU of the first cache has a thread: the one that is taken back shares its old one.
+    /// Every CPU of the first cache has a thread, so the one that is taken back shares its old CPU.
     #[test]
     fn a_full_cache_takes_back_what_left_it() {
         let mut all: Vec<_> = (0..4).map(|cpu| process(cpu + 1, vec![thread(cpu + 1, cpu, 0.0)])).collect();

@@ -1,4 +1,4 @@
-//! The end of a trial: the change is kept or taken back, and what it did is remembered.
+//! The end of a trial: the change is kept or rolled back, and its effect is recorded.
 
 use super::carry::{Carried, freed, to_domain};
 use super::isobar::{Isobar, Mode};
@@ -9,21 +9,22 @@ use crate::kit::domains::Domains;
 use isobar_model::{Observation, Plan, Seconds, Tid};
 use std::collections::BTreeSet;
 
-/// Part of a new error that is taken over in the running mean.
+/// Weight of a new error in the running mean.
 const TAKEN: f64 = 0.3;
-/// The most that the error of a change counts which clearly brought something, if less than
-/// promised. A prediction of several times the speed is wrong by more than others predict at all:
-/// counted whole, a change that did a program much good would end all others.
+/// The largest error that counts for a change which clearly brought something, if less than
+/// promised. A prediction of several times the speed is wrong by more than other changes are
+/// predicted to gain at all. Counted in full, its error would block all other changes, although the
+/// change did a program much good.
 const MOST_COUNTED: f64 = 0.1;
 
-/// By how much a change fell short, as the error of predictions takes it.
+/// How far a change fell short, as it counts in the error of predictions.
 fn counted(verdict: &Verdict) -> f64 {
     let helped = verdict.measured > CLEARLY * verdict.error;
     verdict.shortfall().min(if helped { MOST_COUNTED } else { f64::INFINITY })
 }
 
 impl Isobar {
-    /// Keeps a change or takes it back.
+    /// Keeps a change or rolls it back.
     pub(super) fn conclude(
         &mut self,
         seen: &Observation,
@@ -35,7 +36,7 @@ impl Isobar {
         if !verdict.disturbed && !verdict.jumped && !trial.explores {
             self.error += TAKEN * (counted(verdict) - self.error);
         }
-        // To take a division back costs nothing, so that no gain is reason enough.
+        // Rolling a division back costs nothing, so any measured loss is reason enough.
         let idle = trial.divided.is_some() && verdict.measured < 0.0;
         let harmed = idle || verdict.harmed(self.config.max_loss_percent / 100.0);
         let undone = harmed && self.config.guard;
@@ -71,7 +72,7 @@ impl Isobar {
         }
     }
 
-    /// A division of which no one can say what it did stays, unless it was made to learn from.
+    /// A division whose effect could not be measured stays, unless it was an exploration.
     pub(super) fn leave_unmeasured(&mut self, seen: &Observation, trial: &Trial, plan: &mut Plan) {
         match trial.divided {
             Some(llc) if trial.explores => {
@@ -82,7 +83,7 @@ impl Isobar {
         }
     }
 
-    /// What a change that stays did to each program.
+    /// Records what a change that stays did to each program.
     fn book(&mut self, verdict: &Verdict) {
         for (pid, effect) in verdict.effects() {
             self.programs.list.iter_mut().filter(|one| one.pid == pid).for_each(|one| one.balance += effect);
@@ -95,7 +96,7 @@ impl Isobar {
         let why = plan.effects.last().map(tell::taken_back).unwrap_or_default();
         let back = self.seats(seen, domains).take_back(&all);
         plan.actions.extend(back.iter().map(|one| to_domain(seen, domains, one, &why)));
-        // Of a trial that grew a thread may have been bound first and moved later, or bound twice.
+        // In a trial that grew, a thread may have been bound first and moved later, or bound twice.
         let mut done: BTreeSet<Tid> = back.iter().map(|one| one.tid).collect();
         let stayed = all.iter().filter(|one| !one.goes() && done.insert(one.tid));
         plan.actions.extend(stayed.filter_map(|one| freed(seen, one, &why)));
@@ -118,7 +119,8 @@ mod tests {
     use super::*;
     use crate::isobar::config::Config;
 
-    /// Two programs were to become 27 times as fast: e^3.3. 1.9 times is e^0.64.
+    /// Two programs were predicted to become 27 times as fast: e^3.3. A measured factor of 1.9 is
+    /// e^0.64.
     #[test]
     fn what_helped_less_than_promised_counts_for_a_tenth_at_most() {
         let of = |measured| Verdict { predicted: 3.3, measured, error: 0.02, moved: 2.0, ..Verdict::default() };
@@ -126,7 +128,7 @@ mod tests {
         assert_eq!(counted(&of(0.03)), (3.3 - 0.03) / 2.0, "that may be chance");
     }
 
-    /// 42 % are 40 above the first error: 22 after ten minutes, of one epoch or of many.
+    /// 42 % is 40 above the first error: 22 after ten minutes, in one epoch or in many.
     #[test]
     fn half_of_a_great_error_is_forgotten_in_ten_minutes() {
         let after = |epochs: u32| {

@@ -1,4 +1,4 @@
-//! The settings of `isobar`. None was chosen by workload: each has its reason beside it.
+//! The settings of `isobar`. None was tuned to a workload: each has its reason beside it.
 
 use super::named::parse_target;
 use crate::settings::{ConfigError, Section, at_least, between, settings};
@@ -6,13 +6,13 @@ use isobar_groups::Selector;
 use isobar_model::Observation;
 use serde::{Deserialize, Serialize};
 
-/// What is to be greatest.
+/// What the policy maximises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Objective {
-    /// The mean speed of all.
+    /// The mean speed of all programs.
     Throughput,
-    /// The speed of those that suffer most.
+    /// The speed of the programs that suffer most.
     Fairness,
 }
 
@@ -82,13 +82,14 @@ settings! {
 }
 
 impl Config {
-    /// Epochs that a trial takes once everything is in its place: for caches to warm, and to read.
+    /// Epochs that a trial takes once everything is in its place: some for caches to warm, and some
+    /// to read.
     #[must_use]
     pub const fn trial_epochs(&self) -> u32 {
         self.settle_epochs + self.window_epochs
     }
 
-    /// Seconds from a change to its verdict, were there no pages to wait for.
+    /// Seconds from a change to its verdict, if there are no pages to wait for.
     #[must_use]
     pub fn judged_after(&self, seen: &Observation) -> f64 {
         f64::from(self.trial_epochs() + 1) * seen.interval.0

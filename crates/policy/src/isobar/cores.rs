@@ -1,22 +1,23 @@
-//! Hardware threads that share a core. Two that run on one core each compute slower than alone,
-//! and not half as fast: together they execute a quarter more than one, until programs that were
-//! seen alone and beside another say how much it is here. The kernel fills idle cores first, so
-//! that a cache with more running threads than cores has some that share, and it makes no
-//! difference to them on which of its CPUs they are for long.
+//! Models hardware threads that share a core. Two threads on one core each compute slower than
+//! alone, but at more than half of that speed: together they are taken to execute a quarter more
+//! than one. That figure is corrected by programs that were seen both alone and beside another. The
+//! kernel fills idle cores first, so some threads share a core on a cache with more running threads
+//! than cores, and which of its CPUs they run on makes no lasting difference.
 
 use crate::kit::domains::Domains;
 use isobar_model::{Observation, Thread, num};
 
-/// Before it was seen: the maker says up to 30 % (Marr and others, Intel Technology Journal 6,
-/// 2002). Waits for memory are not in it: they overlap.
+/// Initial figure: the maker says up to 30 % (Marr and others, Intel Technology Journal 6, 2002).
+/// Waits for memory are not included, because they overlap.
 const FIRST_ADDED: f64 = 0.25;
-/// Part of what one program shows that is taken over.
+/// Weight of what one program shows.
 const TAKEN: f64 = 0.1;
-/// Threads of a core up to which a program has it to itself, and from which on it shares it.
+/// A program counts as alone on its core up to the first number of threads, and as sharing it from
+/// the second number on.
 const ALONE: f64 = 1.05;
 const BESIDE: f64 = 1.8;
 
-/// What each further thread of a core adds to what the first executes, as a part of that.
+/// What each further thread on a core adds, as a fraction of what the first executes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Added(f64);
 
@@ -27,17 +28,17 @@ impl Default for Added {
 }
 
 impl Added {
-    /// The factor on the computing time of a thread while `running` threads, itself included, run
-    /// on its core.
+    /// The factor by which a thread's computing takes longer while `running` threads, itself
+    /// included, run on its core.
     #[must_use]
     pub fn crowding(self, running: f64) -> f64 {
         let others = (running - 1.0).max(0.0);
         (1.0 + others) / (1.0 + self.0 * others)
     }
 
-    /// Takes two readings of one program: how many threads ran on its core, and the cycles that it
-    /// computed an instruction. Where it was alone in one of them and shared its core in the other,
-    /// they tell what a thread adds.
+    /// Learns from two readings of one program: how many threads ran on its core, and its cycles of
+    /// computing per instruction. If it was alone in one of them and shared its core in the other,
+    /// they show what a thread adds.
     pub fn read(&mut self, readings: [(f64, f64); 2]) {
         let [alone, beside] = if readings[0].0 < readings[1].0 { readings } else { [readings[1], readings[0]] };
         if alone.0 > ALONE || beside.0 < BESIDE || alone.1 <= 0.0 || beside.1 <= 0.0 {
@@ -59,7 +60,7 @@ pub struct Cores {
 }
 
 impl Cores {
-    /// Of each domain.
+    /// The cores of each domain.
     #[must_use]
     pub fn of(domains: &Domains) -> Vec<Self> {
         let one = |domain: &crate::kit::domains::Domain| Self {
@@ -69,8 +70,8 @@ impl Cores {
         domains.domains.iter().map(one).collect()
     }
 
-    /// The mean factor on the time of computing of threads that are spread over these cores, where
-    /// they keep so many CPUs busy.
+    /// The mean factor by which computing takes longer for threads that are spread over these cores
+    /// and keep `busy` CPUs busy.
     #[must_use]
     pub fn crowding(self, busy: f64, added: Added) -> f64 {
         let each = busy.min(self.cpus) / self.cores;
@@ -91,7 +92,7 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// In an epoch.
+    /// Reads an epoch.
     #[must_use]
     pub fn of(seen: &Observation, domains: &Domains) -> Self {
         let mut by_seat = vec![0.0_f64; domains.seats.len()];
@@ -106,8 +107,8 @@ impl Busy {
         Self { by_seat, by_core }
     }
 
-    /// How many threads ran on the core of a thread, itself included, by how busy the other CPUs
-    /// of its core were.
+    /// How many threads ran on the core of a thread, itself included, judged by how busy the other
+    /// CPUs of its core were.
     #[must_use]
     pub fn running(&self, thread: &Thread, domains: &Domains) -> f64 {
         let Some(at) = thread.cpu.and_then(|cpu| domains.seat_of(cpu)) else { return 1.0 };
@@ -121,15 +122,15 @@ mod tests {
     use crate::test_kit::{observation, process, thread};
     use isobar_model::Seconds;
 
-    /// Two threads on a core take `2 / 1.25` times as long each.
+    /// Two threads on a core each take `2 / 1.25` times as long.
     #[test]
     fn a_shared_core_computes_a_quarter_more() {
         let added = Added::default();
         assert!((added.crowding(1.0) - 1.0).abs() < 1e-9 && (added.crowding(2.0) - 1.6).abs() < 1e-9);
     }
 
-    /// A program of one cycle an instruction takes 1.8 beside another: a thread adds `2 / 1.8 - 1`.
-    /// What was never alone, or never beside another, says nothing.
+    /// A program of one cycle per instruction takes 1.8 beside another: a thread adds
+    /// `2 / 1.8 - 1`. A program that was never alone, or never beside another, shows nothing.
     #[test]
     fn what_a_thread_adds_is_learnt() {
         let mut added = Added::default();
@@ -144,8 +145,8 @@ mod tests {
         assert!(added.0 > 0.99, "at most as much again: {added:?}");
     }
 
-    /// Four cores of two CPUs: six threads are two pairs at 1.6 and two alone, so `4 * 1.6 + 2` of
-    /// six; more than eight take turns, and do not crowd more.
+    /// Four cores of two CPUs. Six threads are two pairs at 1.6 and two alone, so `4 * 1.6 + 2`
+    /// over six. More than eight threads take turns and do not crowd more.
     #[test]
     fn cores_fill_before_they_are_shared() {
         let cores = Cores { cores: 4.0, cpus: 8.0 };
@@ -157,7 +158,7 @@ mod tests {
     }
 
     /// CPUs 0 and 2 are a core, 1 and 3 another. The thread beside one that sleeps half of the time
-    /// has half of another on its core.
+    /// has half of another thread on its core.
     #[test]
     fn what_runs_on_a_core_is_counted() {
         let one = |pid, cpu, share| {

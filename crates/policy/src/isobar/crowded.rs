@@ -1,6 +1,6 @@
-//! Threads that are bound where more run than there are CPUs, while cores elsewhere are idle:
-//! others have ended since they were bound. The kernel may not take them there, so they are freed,
-//! and it does what it does with threads that no one bound.
+//! Frees bound threads where more threads run than there are CPUs while cores elsewhere are idle,
+//! because other threads have ended since these were bound. The kernel cannot move bound threads to
+//! the idle cores. Once freed, they are treated like any thread that was never bound.
 
 use super::carry::{Carried, freed};
 use super::idle::{Idle, runs};
@@ -11,9 +11,9 @@ use isobar_model::{Action, Observation};
 /// Why they are freed.
 const WHY: &str = "more threads than CPUs where it is bound, and idle cores elsewhere";
 
-/// The threads that may run anywhere again, as many as there are free cores for: on each domain
-/// those that are too many, who waits least for memory first. `epochs`: for how long a core is idle
-/// until it is free.
+/// The threads that may run anywhere again, as many as there are free cores. On each domain these
+/// are the threads that are too many, those that wait least for memory first. `epochs`: for how
+/// long a core must be idle to be free.
 #[must_use]
 pub fn frees(seen: &Observation, domains: &Domains, scene: &Scene, idle: &Idle, epochs: u32) -> Vec<Action> {
     let free = idle.by_domain(domains, epochs);
@@ -49,9 +49,9 @@ mod tests {
     use crate::test_kit::{observation, process, thread};
     use isobar_model::Tid;
 
-    /// Three bound threads on two CPUs. While both CPUs of the other node are busy they stay; once
-    /// one of these is free, one of them may go there; with two free not more than the one that is
-    /// too many.
+    /// Three bound threads on two CPUs. They stay while both CPUs of the other node are busy. Once
+    /// one of these is free, one thread may go there. With two free, still only the one that is too
+    /// many may go.
     #[test]
     fn one_too_many_is_freed_for_an_idle_core() {
         let freed = |others: &[u32]| {

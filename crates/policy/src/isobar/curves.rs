@@ -1,52 +1,52 @@
-//! Miss curves as they were seen: how many misses a program had while it held some of a cache. One
-//! curve a name and size, so that what one process shows is known of the next, and what differs
-//! between two processes on two caches is known of both. By name alone all that an interpreter runs
-//! would be one program.
+//! Miss curves as observed: how many misses a program had while it held some amount of cache. There
+//! is one curve per name and size of a program, so that what one process shows is known for the
+//! next, and what differs between two processes on two caches is known for both. By name alone,
+//! everything that an interpreter runs would be one program.
 //!
-//! Where looks in the cache are counted, a curve is of misses for each of them, else for each
-//! instruction: see [`Reading::missed`](super::reading::Reading::missed).
+//! If cache lookups are counted, a curve gives misses per lookup, otherwise misses per instruction:
+//! see [`Reading::missed`](super::reading::Reading::missed).
 
 use super::math::{exp, ln};
 use isobar_contention::MissCurve;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Readings of one space that count together.
+/// Maximum weight of the mean at one space, in readings.
 const WEIGHT: f64 = 20.0;
 /// Points of a curve that is handed to the equations.
 const POINTS: u32 = 32;
-/// Kinds of programs that are remembered at most.
+/// Maximum number of kinds of programs that are remembered.
 const KINDS: usize = 256;
-/// Logarithm of the ratio from which on a reading is not of the curve: another input, another
-/// program of that name.
+/// Logarithm of the ratio from which on a reading does not belong to the curve: it comes from
+/// another input, or from another program of that name.
 const ALIEN: f64 = 0.4;
 const MIB: f64 = 1_048_576.0;
 
-/// A curve from readings: points by half octaves of space.
+/// A curve from readings, with one point per half octave of space.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen(BTreeMap<u64, Point>);
 
-/// What is supposed beyond the readings: elasticities of misses over space.
+/// What is assumed beyond the readings: elasticities of misses over space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beyond {
-    /// With less space than was seen.
+    /// With less space than was read.
     pub less: f64,
-    /// With more.
+    /// With more space than was read.
     pub more: f64,
-    /// Whether what it finds grows at most in proportion to its space, beyond all that was read: a
-    /// program whose memory is greater than any cache, of which nothing says that it comes back to
-    /// a small part sooner than to the rest.
+    /// Whether what it finds grows at most in proportion to its space, beyond all readings. This is
+    /// assumed for a program whose memory is larger than any cache: nothing shows that it returns
+    /// to a small part of its memory sooner than to the rest.
     pub in_proportion: bool,
 }
 
 impl Beyond {
-    /// The same on both sides.
+    /// The same elasticity on both sides.
     #[must_use]
     pub const fn both(elasticity: f64) -> Self {
         Self { less: elasticity, more: elasticity, in_proportion: false }
     }
 
-    /// The same of a program that may have more memory than any cache holds.
+    /// The same for a program that may have more memory than any cache holds.
     #[must_use]
     pub const fn in_proportion(self, it_is: bool) -> Self {
         Self { in_proportion: it_is, ..self }
@@ -62,10 +62,10 @@ struct Point {
 }
 
 impl Seen {
-    /// Takes a reading: bytes held, misses for each look or instruction. What contradicts it is
-    /// forgotten: points that miss clearly more with more space, or clearly less with less. One
-    /// that misses far more with less space does not: a working set that fits at last ends nearly
-    /// all misses.
+    /// Records a reading: bytes held, and misses per lookup or instruction. Points that contradict
+    /// it are forgotten: those with clearly more misses at more space, or clearly fewer at less
+    /// space. A point with far more misses at less space does not contradict it: when a working set
+    /// fits at last, nearly all misses end.
     pub fn read(&mut self, space: f64, misses: f64) {
         let (space, misses) = (ln(space), ln(misses));
         let bucket = isobar_model::num::floor((space * 2.885_39).max(0.0));
@@ -80,10 +80,11 @@ impl Seen {
         point.misses += (misses - point.misses) / point.weight;
     }
 
-    /// The points, none of which has more misses than one with less space: what a program had in a
-    /// cache it has in a greater one, so that neighbours that read otherwise are taken together
-    /// (isotonic regression). The space is worked out, and of a program that lives in the cache it
-    /// is too little: lines that are found stay longer than others.
+    /// The points, changed so that none has more misses than a point with less space. What a
+    /// program had in a cache it also has in a larger one, so neighbouring points that were read
+    /// otherwise are pooled (isotonic regression). The reason for such points is that the space is
+    /// computed. For a program that lives in the cache the computed space is too small, because
+    /// lines that are found stay longer than others.
     fn falling(&self) -> Vec<Point> {
         let mut falling: Vec<(Point, usize)> = Vec::with_capacity(self.0.len());
         for point in self.0.values() {
@@ -99,20 +100,20 @@ impl Seen {
         self.0.values().zip(levels).map(|(point, misses)| Point { misses, ..*point }).collect()
     }
 
-    /// The curve up to some bytes, through a reading of now. A program never misses more than it
-    /// looks for in the cache, `looks` an instruction where that is counted: one that finds nothing
-    /// there as it is loses nothing with less space. Nor, where what it finds grows
-    /// [in proportion](Beyond::in_proportion), less than if it found as much for each byte as in
-    /// the greatest space that is known.
+    /// The curve up to `most` bytes, through a reading of now. A program never misses more than it
+    /// looks for in the cache (`looks` per instruction, if that is counted), so one that finds
+    /// nothing there now loses nothing with less space. If what it finds grows
+    /// [in proportion](Beyond::in_proportion), it also never misses less than if it found as much
+    /// per byte as in the largest space that is known.
     #[must_use]
     pub fn curve(&self, most: f64, now: (f64, f64), looks: Option<f64>, beyond: Beyond) -> (MissCurve, f64) {
         let step = most / f64::from(POINTS);
         let points = self.falling();
-        // Where looks are counted, misses are parts of them.
+        // If lookups are counted, misses are fractions of them.
         let whole = if looks.is_some() { 0.0 } else { f64::INFINITY };
         let factor = along(&points, ln(now.0), beyond).map_or(1.0, |known| now.1 / exp(known.min(whole)));
         let ceiling = looks.map_or(f64::INFINITY, |looks| looks.max(now.1) / factor);
-        // The greatest space of which it is known what is found there.
+        // The largest space of which it is known what is found there.
         let last = points.last().map_or(now, |last| (exp(last.space), exp(last.misses) * factor));
         let last = if last.0 > now.0 { last } else { now };
         let floor = |space: f64| match looks.filter(|_| beyond.in_proportion).map(|looks| looks.max(last.1)) {
@@ -132,14 +133,14 @@ impl Seen {
     }
 }
 
-/// Logarithm of the misses at a logarithm of space: between points straight by space and misses,
-/// beyond them by an elasticity; `None` without a point.
+/// Logarithm of the misses at a logarithm of space: linear in space and misses between points, by
+/// an elasticity beyond them. `None` without a point.
 fn along(points: &[Point], space: f64, beyond: Beyond) -> Option<f64> {
     let mut below: Option<&Point> = None;
     for point in points {
         if point.space >= space {
             let Some(before) = below else { return Some(point.misses + beyond.less * (point.space - space)) };
-            // Straight: a working set that fits at last is missed nearly whole until it does.
+            // Linear, because a working set that fits at last is missed nearly whole until it does.
             let [at, from, to] = [space, before.space, point.space].map(exp);
             let part = (at - from) / (to - from).max(1e-9);
             return Some(ln((1.0 - part) * exp(before.misses) + part * exp(point.misses)));
@@ -149,16 +150,16 @@ fn along(points: &[Point], space: f64, beyond: Beyond) -> Option<f64> {
     below.map(|point| point.misses - beyond.more * (space - point.space))
 }
 
-/// Programs of which one tells of the other: their name, and their size.
+/// Programs that are evidence for each other: their name and their size.
 pub type Kind = (Arc<str>, Size);
 
-/// How much memory a program has, in steps of four times.
+/// How much memory a program has, in steps of a factor of four.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Size(u32);
 
 impl Size {
-    /// Of a number of pages, for a program that had this size before: one that is about as large as
-    /// then has it still.
+    /// The size for a number of pages, of a program that had this size before: a program that is
+    /// about as large as then keeps its size.
     #[must_use]
     pub const fn now(self, pages: u64) -> Self {
         let digits = u64::BITS - pages.leading_zeros();
@@ -171,7 +172,7 @@ impl Size {
 pub struct Curves(BTreeMap<Kind, Seen>);
 
 impl Curves {
-    /// The curve of a kind.
+    /// The curve of a kind, to add readings to.
     pub fn of(&mut self, kind: &Kind) -> Option<&mut Seen> {
         if self.0.len() >= KINDS && !self.0.contains_key(kind) {
             return None;
@@ -179,7 +180,7 @@ impl Curves {
         Some(self.0.entry(kind.clone()).or_default())
     }
 
-    /// The same, to look at.
+    /// The same, to read only.
     #[must_use]
     pub fn get(&self, kind: &Kind) -> Option<&Seen> {
         self.0.get(kind)
@@ -204,8 +205,8 @@ mod tests {
         assert!((curve.misses(16.0 * MIB) / 0.015 - 1.0).abs() < 0.02, "{}", curve.misses(16.0 * MIB));
     }
 
-    /// By its elasticity it would miss twice as much with a quarter of the space. It looks for 31
-    /// lines in a thousand instructions, finds one of them now, and can miss no more than all.
+    /// By its elasticity it would miss twice as much with a quarter of the space. But it makes 31
+    /// lookups per thousand instructions, finds one of them now, and cannot miss more than all.
     #[test]
     fn misses_are_never_more_than_what_is_looked_for() {
         let with = |looks| {
@@ -218,9 +219,9 @@ mod tests {
         assert!((with(Some(0.031))[0] / 0.031 - 1.0).abs() < 1e-6 && (with(Some(0.031))[1] / 0.03 - 1.0).abs() < 0.02);
     }
 
-    /// By its elasticity it would miss half as much with four times the space. Of 31 looks in a
-    /// thousand instructions it finds one, so it can find 4 there; where its space was read to be
-    /// enough, what was read counts.
+    /// By its elasticity it would miss half as much with four times the space. But it finds one of
+    /// 31 lookups per thousand instructions, so it can find 4 there. If a reading shows that a
+    /// larger space is enough, that reading counts.
     #[test]
     fn of_much_memory_a_greater_space_finds_no_more_than_in_proportion() {
         let with = |read: &[(f64, f64)], it_is| {
@@ -233,12 +234,13 @@ mod tests {
         assert!((with(&[(4.0, 0.03)], false) / 0.015 - 1.0).abs() < 0.02);
         assert!((with(&[(4.0, 0.03)], true) / 0.027 - 1.0).abs() < 0.02);
         assert!((with(&[(4.0, 0.03), (16.0, 0.003)], true) / 0.003 - 1.0).abs() < 0.02);
-        // In 8 MiB it found two, so that it finds four in 16, not as many as by what it finds now.
+        // In 8 MiB it found two, so that it finds four in 16.
         assert!((with(&[(4.0, 0.03), (8.0, 0.029)], true) / 0.027 - 1.0).abs() < 0.02);
     }
 
-    /// In 160 KiB it found a hundredth of 210 looks, and in the 130 that it has now as much. With
-    /// 160 it finds no more again, though by its elasticity it would miss a twentieth less.
+    /// In 160 KiB it found a hundredth of 210 lookups, and in the 130 KiB that it has now as much.
+    /// With 160 KiB it finds no more than that in addition, though by its elasticity it would miss
+    /// a twentieth less.
     #[test]
     fn with_less_space_it_never_found_less_than_nothing() {
         const KIB: f64 = 1024.0;
@@ -250,9 +252,10 @@ mod tests {
         assert!((found(160.0) - 0.02).abs() < 2e-3 && (found(512.0) - 0.064).abs() < 2e-3, "{}", found(512.0));
     }
 
-    /// 120 KiB of a working set of 320 miss all the time, 400 KiB hardly ever: one curve, straight
-    /// between them, so that half way, with 256 (16 steps of 16), it misses 0.2 - 136 / 280 * 0.198
-    /// = 0.104. The same misses with less space than before are another program's.
+    /// With 120 KiB of a working set of 320 KiB a program misses all the time, with 400 KiB hardly
+    /// ever. Both belong to one curve, linear between them, so that half way, with 256 (16 steps of
+    /// 16), it misses 0.2 - 136 / 280 * 0.198 = 0.104. As few misses with less space than before
+    /// are another program's.
     #[test]
     fn a_working_set_that_fits_at_last_is_the_same_curve() {
         const KIB: f64 = 1024.0;
@@ -268,7 +271,8 @@ mod tests {
         assert!((curve.misses(112.0 * KIB) / 0.002 - 1.0).abs() < 0.01);
     }
 
-    /// Of 1, 2 and 4 MiB the second reads more misses than the first: both count as between them.
+    /// Of the readings at 1, 2 and 4 MiB, the second has more misses than the first: both count as
+    /// a value between them.
     #[test]
     fn more_space_never_makes_more_misses() {
         let mut seen = Seen::default();
@@ -280,8 +284,8 @@ mod tests {
         assert!(falling.iter().zip([between, between, 0.01]).all(|(a, b)| (a / b - 1.0).abs() < 1e-6), "{falling:?}");
     }
 
-    /// 16,575 and 203 pages are two kinds, 203 and 219 one; a program that has grown from 203 to
-    /// 1,023 stays what it was, and one that has grown to 1,024 does not.
+    /// 16,575 and 203 pages are two kinds, 203 and 219 are one. A program that has grown from 203
+    /// to 1,023 pages stays what it was, and one that has grown to 1,024 does not.
     #[test]
     fn programs_of_a_name_that_differ_in_size_are_two_kinds() {
         let of = |pages| Size::default().now(pages);

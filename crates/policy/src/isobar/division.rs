@@ -1,9 +1,11 @@
-//! A cache in two parts, and which division of it brings most: asked of the contention model, with
-//! the curves as they are likely to be, or as good as may be hoped where no reading has told.
+//! Finds the best division of a cache into two parts. The contention model predicts what each
+//! division brings, with the miss curves as they are likely to be or, where no reading exists, with
+//! the most favourable curves.
 //!
-//! The first part has fewer ways, or a share of the memory bandwidth, or both. At a controller
-//! that is nearly full a share costs those that have many lines in flight little, since they were
-//! waiting for each other, and saves those that wait for each line most of their wait.
+//! The programs in the first part are called streams. Their part has fewer ways, a share of the
+//! memory bandwidth, or both. At a controller that is nearly full, a bandwidth share costs programs
+//! with many lines in flight little, because those lines were waiting for each other. It saves
+//! programs that wait for each single line most of their wait.
 
 use super::config::Config;
 use super::harm::harms;
@@ -21,42 +23,42 @@ use isobar_model::{Observation, Pid};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Parts of the ways, in eighths, that streams are tried with, in this order.
+/// Fractions of the ways, in eighths, that are tried for the streams, in this order.
 const EIGHTHS: [usize; 3] = [2, 1, 3];
-/// As a part of the ways: all of them, which the rest may fill, too.
+/// All ways, in eighths: the rest may fill them, too.
 const EVERY: usize = 8;
 /// The whole of the memory bandwidth, in per cent.
 const ALL: u32 = 100;
-/// How many programs streams are tried to be, at most; by bandwidth, how many names.
+/// Maximum number of programs that are tried as streams; for a bandwidth share, of names.
 const STREAMS: usize = 5;
-/// Shares of the memory bandwidth, in per cent, that streams are tried with: less for as long as
-/// that helps.
+/// Shares of the memory bandwidth, in per cent, that are tried for the streams: smaller ones as
+/// long as that helps.
 const SHARES: [u32; 5] = [80, 60, 40, 20, 10];
 
-/// A cache, by position, in two parts.
+/// The division of a cache into two parts.
 #[derive(Clone, Debug)]
 pub struct Division {
-    /// Its programs, ascending, each with whether it is one of the streams.
+    /// The programs of the cache, ascending, each with whether it is one of the streams.
     pub members: Vec<(Pid, bool)>,
     /// What each of the streams may take.
     pub streams: Part,
     /// What each of the rest may take.
     pub rest: Part,
-    /// Whether the programs of a name are streams.
+    /// By name, whether the programs of that name are streams.
     pub names: BTreeMap<Arc<str>, bool>,
 }
 
-/// A division that pays.
+/// A division that is proposed.
 #[derive(Clone, Debug)]
 pub struct Proposal {
     /// The cache, by position.
     pub llc: usize,
-    /// How.
+    /// The division.
     pub division: Division,
     /// Speed-up of each program, by position.
     pub gains: Vec<f64>,
-    /// The most that may be hoped of it, summed over all, where it is made to learn from: it is not
-    /// likely to pay.
+    /// The most that may be hoped of it, summed over all programs, if it is an exploration. An
+    /// exploration is not likely to pay.
     pub hoped: Option<f64>,
 }
 
@@ -67,28 +69,28 @@ impl Division {
         if streams { self.streams } else { self.rest }
     }
 
-    /// What a program would take, were it to come: the part that its name had; one that is
-    /// protected is among the rest.
+    /// What a program would take if it came: the part that its name had. A protected program
+    /// belongs to the rest.
     pub fn guest(&self, name: &str, protected: bool) -> Option<Part> {
         let streams = if protected { Some(false) } else { self.names.get(name).copied() };
         streams.map(|streams| self.part(streams))
     }
 
-    /// Takes the programs that are there now, each with its unit.
+    /// Adopts the programs that are there now, each given with its unit.
     pub fn take(&mut self, seen: &Observation, scene: &Scene, now: &[(Pid, usize)]) {
         let old = std::mem::take(&mut self.members);
         for (pid, unit) in now {
             let name = &seen.processes[scene.units[*unit].program].name;
             let own = old.iter().find(|(member, _)| member == pid).map(|(_, streams)| *streams);
-            // One that is protected is among the rest, whatever others of its name do.
+            // A protected program belongs to the rest, whatever others of its name do.
             let protected = scene.traits[scene.units[*unit].program].protected;
             let by_name = self.names.get(name).copied().filter(|_| !protected);
             self.add(*pid, name, protected, !protected && own.or(by_name).unwrap_or(false));
         }
     }
 
-    /// Adds a program to the streams or to the rest. What a protected one has says nothing of
-    /// others of its name.
+    /// Adds a program to the streams or to the rest. The part of a protected program says nothing
+    /// about others of its name.
     fn add(&mut self, pid: Pid, name: &Arc<str>, protected: bool, streams: bool) {
         self.members.push((pid, streams));
         if !protected {
@@ -96,7 +98,8 @@ impl Division {
         }
     }
 
-    /// Speeds with it as parts of those without, of each program by position.
+    /// The speed of each program with the division, as a fraction of its speed without, by
+    /// position.
     fn effect(&self, predictors: &Predictors<'_>, now: &[(Pid, usize)]) -> Option<Vec<f64>> {
         let scene = predictors.scene;
         let (mut with, mut without) = (scene.base.clone(), scene.base.clone());
@@ -109,10 +112,10 @@ impl Division {
         Some(with.iter().zip(&without).map(|(with, without)| with / without).collect())
     }
 
-    /// Why it should be taken away, of programs that it has taken: where they have `changed`, that
-    /// only one part is left or those that are known would be faster without it; where `most` is
-    /// given, that a share of the memory bandwidth takes more than twice this part of a program's
-    /// speed, which is what ends a trial.
+    /// Why the division should be removed after it has adopted its programs, if it should. If they
+    /// have `changed`: only one part has programs left, or the programs that are known would be
+    /// faster without it. If `most` is given: a bandwidth share takes more than twice this fraction
+    /// of a program's speed, which is also what ends a trial.
     pub fn outlived(
         &self,
         predictors: &Predictors<'_>,
@@ -134,14 +137,14 @@ impl Division {
         (lost > most && !is_borne(lost, all, FORETOLD)).then_some("the share of the bandwidth costs too much by now")
     }
 
-    /// Whether its streams have a share of the memory bandwidth only.
+    /// Whether its streams have only a share of the memory bandwidth.
     pub const fn is_limited(&self) -> bool {
         self.streams.percent < ALL
     }
 }
 
-/// Programs of a cache, each with one of its units there, ascending by pid; not those of other
-/// policies, which keep every way.
+/// The programs of a cache, each with one of its units there, ascending by pid. Programs of other
+/// policies are left out: they keep every way.
 pub fn members(seen: &Observation, scene: &Scene, memory: &Memory, llc: usize) -> Vec<(Pid, usize)> {
     let own = |at: usize| !seen.processes[scene.units[at].program].elsewhere;
     let here = |at: &usize| own(*at) && memory.places[scene.base.domains[*at]].llc == llc;
@@ -151,8 +154,8 @@ pub fn members(seen: &Observation, scene: &Scene, memory: &Memory, llc: usize) -
     list
 }
 
-/// Of the divisions of a cache the one that gains most, where that is more than the margin for one
-/// program. Where the scene is what may be hoped, the one that is likely is there as well.
+/// The division of a cache that gains most, if it gains more than the margin of one program. For an
+/// exploration, the scene makes the most favourable assumptions, and `likely` the likely ones.
 pub fn best(
     seen: &Observation,
     (predictors, likely): (&Predictors<'_>, Option<&Predictors<'_>>),
@@ -166,19 +169,21 @@ pub fn best(
     if members.len() < 2 || !ready {
         return None;
     }
-    // What is hoped for is what more space would save, else who would lose least by less is parted.
+    // For an exploration, programs are ordered by what more space would save them, otherwise by
+    // what less space would cost them.
     let whole = memory.machine.llcs()[llc].bytes;
     let worth = |at: usize| if likely.is_some() { hope(scene, at, whole) } else { need(scene, at) };
     let mut order: Vec<(f64, usize)> = members.iter().map(|(_, at)| (worth(*at), *at)).collect();
-    // What hardly misses belongs to the rest: it takes no space from it. So does who is protected.
+    // Programs that hardly miss belong to the rest, from which they take no space. So do protected
+    // programs.
     order.retain(|(_, at)| traits(*at).misses > FEW);
     let missing = order.len();
     order.retain(|(_, at)| !traits(*at).protected);
-    // Of those that miss one at least stays.
+    // At least one of the programs that miss stays in the rest.
     let parted = order.len().min(missing.saturating_sub(1));
     let space = |at: usize| scene.units[at].space;
     order.sort_by(|a, b| a.0.total_cmp(&b.0).then(space(b.1).total_cmp(&space(a.1))).then(a.1.cmp(&b.1)));
-    // Where it is to learn from, each is solved twice.
+    // For an exploration, each division is solved twice.
     let most = (solutions(config, scene.units.len()) + 2) / if likely.is_some() { 2 } else { 1 };
     let (predictor, likely) = (predictors.one(), likely.map(Predictors::one));
     let wanted = members.iter().map(|(_, unit)| scene.wanted(scene.units[*unit].program, margin));
@@ -190,53 +195,54 @@ pub fn best(
     (worth > wanted || proposal.hoped.is_some()).then_some(proposal)
 }
 
-/// What the divisions of a cache bring.
+/// The search for the best division of a cache.
 struct Asked<'a> {
     seen: &'a Observation,
     scene: &'a Scene,
     predictor: Predictor<'a>,
-    /// Where the scene is what may be hoped: what is likely.
+    /// For an exploration: predictions from the likely assumptions.
     likely: Option<Predictor<'a>>,
     /// How many arrangements may be solved.
     most: u32,
     members: Vec<(Pid, usize)>,
-    /// Units that miss, but those that are protected, by what they make of their space, the least
+    /// Units that miss and are not protected, by how much use they make of their space, the least
     /// first.
     order: Vec<(f64, usize)>,
-    /// How many of them may be parted off by ways.
+    /// How many of them may be separated by ways.
     parted: usize,
     llc: usize,
     capacity: Capacity,
-    /// The shares of memory bandwidth that the machine has and the settings allow.
+    /// The shares of memory bandwidth that the machine offers, if the settings allow them.
     shares: Option<BandwidthShares>,
-    /// The least that it must be worth.
+    /// The least that a division must be worth.
     wanted: f64,
 }
 
-/// A division that is tried.
+/// A division to try.
 #[derive(Clone, Debug)]
 struct Cut {
     /// The units of the streams.
     streams: Vec<usize>,
-    /// Their part of the ways, in eighths.
+    /// The streams' fraction of the ways, in eighths.
     eighths: usize,
-    /// Their share of the memory bandwidth, in per cent.
+    /// The streams' share of the memory bandwidth, in per cent.
     percent: u32,
 }
 
-/// What a division is worth, with it.
+/// What a division is worth, together with the division.
 type Worth = Option<(f64, Cut, Proposal)>;
 
 impl Asked<'_> {
-    /// The best of them.
+    /// The best division.
     fn best(&mut self) -> Option<(f64, Proposal)> {
         let ways = self.by_ways();
         let best = self.by_shares(ways);
         best.map(|(worth, _, proposal)| (worth, proposal))
     }
 
-    /// The best of ways: first how many programs are parted from the rest, with a quarter of the
-    /// ways and one more at a time for as long as that helps; then with fewer ways and with more.
+    /// The best division by ways. The first question is how many programs to separate from the
+    /// rest, with a quarter of the ways: one more at a time as long as that helps. Fewer ways and
+    /// more ways are tried after that.
     fn by_ways(&mut self) -> Worth {
         let order: Vec<Vec<usize>> = self.order[..self.parted].iter().map(|(_, unit)| vec![*unit]).collect();
         let first = order.first()?.clone();
@@ -248,8 +254,8 @@ impl Asked<'_> {
         best
     }
 
-    /// The best with a share of the memory bandwidth: of those that read most, with every way, and
-    /// of the streams of the best division by ways.
+    /// The best division with a share of the memory bandwidth. It is tried for the programs that
+    /// read most, with every way, and for the streams of the best division by ways.
     fn by_shares(&mut self, ways: Worth) -> Worth {
         let Some(shares) = self.shares.filter(|_| self.likely.is_none()) else { return ways };
         let mut tried: Vec<u32> = SHARES.iter().map(|percent| shares.rounded(*percent)).collect();
@@ -267,7 +273,7 @@ impl Asked<'_> {
         better(ways, best)
     }
 
-    /// The units that read memory, those of one name together: who read most first.
+    /// The units that read memory, grouped by name, the groups that read most first.
     fn loads(&self) -> Vec<Vec<usize>> {
         let mut names: BTreeMap<&str, (f64, Vec<usize>)> = BTreeMap::new();
         for (_, at) in &self.order {
@@ -281,8 +287,8 @@ impl Asked<'_> {
         loads.into_iter().map(|(_, units)| units).collect()
     }
 
-    /// How many of some groups of units, in this order, are best parted from the rest: one more at
-    /// a time for as long as that helps.
+    /// How many groups of units, in this order, are best separated from the rest: one more at a
+    /// time as long as that helps.
     fn how_many(&mut self, order: &[Vec<usize>], eighths: usize, percent: u32) -> Worth {
         let mut best: Worth = None;
         for count in 1..=order.len().min(STREAMS) {
@@ -299,8 +305,8 @@ impl Asked<'_> {
         best
     }
 
-    /// How much of the memory bandwidth the streams of a division best have: from its share on to
-    /// smaller ones for as long as that helps.
+    /// How much of the memory bandwidth the streams of a division should have: from their present
+    /// share down to smaller ones as long as that helps.
     fn how_much(&mut self, from: Worth, shares: &[u32]) -> Worth {
         let mut best = from;
         while let Some((_, cut, _)) = &best {
@@ -314,16 +320,16 @@ impl Asked<'_> {
         best
     }
 
-    /// Whether programs of one name would be on both sides: they make the same of their space, and
-    /// may wait for each other.
+    /// Whether programs of one name would be on both sides. They make the same use of their space,
+    /// and may wait for each other.
     fn parts_a_name(&self, streams: &[usize]) -> bool {
         let name = |unit: usize| &self.seen.processes[self.scene.units[unit].program].name;
         let rest = || self.members.iter().map(|(_, unit)| *unit).filter(|unit| !streams.contains(unit));
         streams.iter().any(|at| rest().any(|unit| name(unit) == name(*at)))
     }
 
-    /// What a division is worth, over all programs and their horizons; `None` where there is none,
-    /// or a program would lose more than it may.
+    /// What a division is worth, over all programs and their horizons. `None` if it is not
+    /// possible, or if a program would lose more than it may.
     fn ask(&mut self, cut: Cut) -> Worth {
         let Self { scene, capacity, .. } = *self;
         if self.predictor.solved >= self.most {
@@ -356,8 +362,7 @@ impl Asked<'_> {
         if best <= self.wanted {
             return None;
         }
-        // Halfway between both, so that of two divisions of which the same is hoped the better is
-        // tried.
+        // The mean of both, so that the better of two divisions with the same hoped gain is tried.
         let hoped = Some(gains.iter().map(|gain| gain - 1.0).sum());
         let gains = likely.gains(&at)?;
         Some(((best + worth(scene, &gains)) / 2.0, cut, Proposal { llc, division, gains, hoped }))
@@ -368,13 +373,13 @@ fn worth_of(one: &Worth) -> f64 {
     one.as_ref().map_or(f64::NEG_INFINITY, |(worth, ..)| *worth)
 }
 
-/// The one that is worth more; the first of two that are worth the same.
+/// The better of two; the first if they are worth the same.
 fn better(one: Worth, other: Worth) -> Worth {
     if worth_of(&other) > worth_of(&one) { other } else { one }
 }
 
-/// What a program would make of a whole cache, were its curve as good as may be hoped: the part of
-/// its time that it would save.
+/// What a program would make of a whole cache with the most favourable curve: the fraction of its
+/// time that it would save.
 fn hope(scene: &Scene, at: usize, whole: f64) -> f64 {
     let unit = &scene.units[at];
     let one = &scene.traits[unit.program];
@@ -383,8 +388,8 @@ fn hope(scene: &Scene, at: usize, whole: f64) -> f64 {
     unit.threads * waits * (1.0 - all / now.max(1e-12))
 }
 
-/// What a program makes of its space: the part of its time that it would lose with half of it, for
-/// each byte that it holds.
+/// How much use a program makes of its space: the fraction of its time that it would lose with half
+/// of it, per byte that it holds.
 fn need(scene: &Scene, at: usize) -> f64 {
     let unit = &scene.units[at];
     let one = &scene.traits[unit.program];

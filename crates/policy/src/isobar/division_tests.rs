@@ -3,10 +3,10 @@ use super::*;
 use crate::test_kit::{observation, policy, process, with_pages};
 use isobar_model::Tid;
 
-/// One cache for a program that fills it fastest and three others. What space is worth to them is
-/// not known from any reading, so that a division pays at best: it is made to learn from, and taken
-/// back and not tried again soon where all are slower by it. Where it changes nothing it stays, and
-/// another is tried after the rest. Programs of one name are never parted for that.
+/// One cache for a program that fills it fastest and three others. No reading shows yet what space
+/// is worth to them, so a division pays only at best: it is made as an exploration. If all are
+/// slower by it, it is rolled back and not tried again soon. If it changes nothing it stays, and
+/// another one is tried after the rest. Programs of one name are never separated for that.
 #[test]
 fn what_space_is_worth_is_learnt_by_a_division() {
     let alone = |names: [&str; 4]| {
@@ -48,7 +48,7 @@ fn what_space_is_worth_is_learnt_by_a_division() {
     assert_eq!(first, divided);
     assert!(later[0].1 != divided[0].1 && later[0].2.contains("to learn what space is worth"), "{later:?}");
 
-    // The one that was parted off ends: its going is not the doing of the division.
+    // The program that was separated ends, which is not the doing of the division.
     let (mut policy, mut seen) = (crate::test_kit::policy(&ENTRY, ""), alone(["a", "b", "c", "d"]));
     run(policy.as_mut(), &mut seen, 3);
     seen.processes.truncate(3);

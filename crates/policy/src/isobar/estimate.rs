@@ -1,5 +1,5 @@
-//! What a program is like, from readings of its speed: numbers that cannot be read directly, each
-//! with its variance. Pure arithmetic; it knows no process and no time.
+//! Estimates the properties of a program from readings of its speed: numbers that cannot be read
+//! directly, each with its variance. This file is pure arithmetic, without processes or time.
 //!
 //! ```text
 //! CPI = c * k + s * x  c  cycles of computing an instruction
@@ -9,59 +9,61 @@
 //! misses ~ space^-e    e  how much space saves
 //! ```
 //!
-//! `CPI`, `k` and `x` are read each epoch, `c` and `s` are wanted. As long as `x` stays the same
-//! one reading says only how they are related; what they are then comes from what programs are like
-//! in general. When `x` changes (a neighbour, a move) both become known. That is a Kalman filter
-//! over two numbers that hardly change.
+//! `CPI`, `k` and `x` are read in each epoch; `c` and `s` are to be found. As long as `x` stays the
+//! same, a reading says only how `c` and `s` are related, and their values come from what programs
+//! are like in general. When `x` changes (because of a neighbour or a move), both become known. The
+//! estimator is a Kalman filter over two numbers that hardly change.
 
 use super::curves::Beyond;
 
-/// Part of a reading that is chance: counters of a second, and what a program does differently from
-/// second to second.
+/// Fraction of a reading that is chance: the noise of counters read over a second, and what a
+/// program does differently from second to second.
 const NOISE: f64 = 0.03;
-/// Logarithm of the ratio by which a change of the space that a program holds may be wrong: it is
-/// worked out, not read.
+/// Logarithm of the ratio by which a change of the space that a program holds may be wrong: the
+/// space is computed, not read.
 const SPACE_ERROR: f64 = 0.2;
 /// Standard error of a speed of which there are few readings.
 const OF_FEW: f64 = 0.02;
-/// What variances grow by in an epoch, as parts of those known at first: a program that changes
+/// Growth of the variances in an epoch, as a fraction of the initial ones: a program that changes
 /// slowly is followed within some minutes.
 const DRIFT: f64 = 0.003;
-/// A program is like another of its kind if that one's numbers are as near to a reading of its own.
+/// A program is like another of its kind if the other's numbers come this close to one of its own
+/// readings.
 const LIKE: f64 = 0.1;
-/// Part of its time by which the waits of the other's readings must differ more than those of its
-/// own, for the other to be known better.
+/// Fraction of its time by which the waits of the other's readings must differ more than the waits
+/// of its own readings, for the other to be known better.
 const BETTER: f64 = 0.2;
 
 /// No exposures.
 const NONE: (f64, f64) = (f64::INFINITY, 0.0);
 
-/// Computing, and how much of a miss is waited for.
+/// The cycles of computing, and the fraction of a miss that is waited for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cpi {
-    /// Cycles of an instruction without misses.
+    /// Cycles per instruction without misses.
     pub compute: f64,
-    /// Cycles waited for each cycle of a miss: one over the misses in flight together.
+    /// Cycles waited per cycle of a miss: one over the number of misses in flight together.
     pub wait: f64,
-    /// Variances of both, and their covariance between.
+    /// Variances of both, with their covariance in between.
     variance: [f64; 3],
-    /// Whether nothing was read of what it does now.
+    /// Whether nothing has been read since it began what it does now.
     unread: bool,
-    /// The least and the greatest exposure that it was read at, twice in a row, since it does that.
+    /// The least and the greatest exposure at which it was read twice in a row since it began what
+    /// it does now.
     exposures: (f64, f64),
     /// The exposure of the last reading.
     before: Option<f64>,
 }
 
 impl Cpi {
-    /// Most programs take 0.5 to 1.1 cycles an instruction on a wide core (CPI without misses of
+    /// Most programs take 0.5 to 1.1 cycles per instruction on a wide core (CPI without misses of
     /// SPEC CPU, as published from Nehalem to Skylake).
     const COMPUTE: (f64, f64) = (0.8, 0.3);
-    /// And have two to ten misses in flight (10 to 12 line fill buffers a core; chains of pointers
-    /// have one or two).
+    /// Most programs have two to ten misses in flight (a core has 10 to 12 line fill buffers;
+    /// chains of pointers have one or two misses in flight).
     const WAIT: (f64, f64) = (0.3, 0.15);
 
-    /// Of a program of which nothing is known.
+    /// The estimate for a program of which nothing is known.
     #[must_use]
     pub fn unknown() -> Self {
         let (compute, wait) = (Self::COMPUTE, Self::WAIT);
@@ -69,8 +71,8 @@ impl Cpi {
         Self { compute: compute.0, wait: wait.0, variance, unread: true, exposures: NONE, before: None }
     }
 
-    /// Takes a reading: `cycles` an instruction, with `exposure` cycles of misses an instruction,
-    /// where computing took `crowding` times as long as on a core of its own.
+    /// Records a reading: `cycles` per instruction, with `exposure` cycles of misses per
+    /// instruction, while computing took `crowding` times as long as on a core of its own.
     pub fn read(&mut self, cycles: f64, exposure: f64, crowding: f64) {
         let before = self.before.replace(exposure).unwrap_or(exposure);
         self.exposures = (self.exposures.0.min(before.max(exposure)), self.exposures.1.max(before.min(exposure)));
@@ -78,12 +80,13 @@ impl Cpi {
         a += DRIFT * Self::COMPUTE.1 * Self::COMPUTE.1;
         d += DRIFT * Self::WAIT.1 * Self::WAIT.1;
         let noise = (NOISE * cycles) * (NOISE * cycles);
-        // Gains of the filter.
+        // The gains of the filter.
         let (first, second) = (a * crowding + b * exposure, b * crowding + d * exposure);
         let known = first * crowding + second * exposure;
         let (gain, other) = (first / (known + noise), second / (known + noise));
-        // The first reading of one that is not like most, as one that lives in the last-level cache
-        // and takes ten times as long, is off by more than most vary, and so is its chance.
+        // A program may be unlike most: one that lives in the last-level cache may take ten times
+        // as long. Its first reading is then off by more than most programs vary, and its noise is
+        // larger as well. The first reading is therefore taken in full.
         let part = if std::mem::replace(&mut self.unread, false) { (known + noise) / known } else { 1.0 };
         let error = part * (cycles - (self.compute * crowding + self.wait * exposure));
         self.compute = (self.compute + gain * error).clamp(0.1, cycles.max(0.1));
@@ -91,7 +94,7 @@ impl Cpi {
         self.variance = [a - gain * first, b - gain * second, d - other * second];
     }
 
-    /// Forgets part of what it knows: the program does something else now.
+    /// Forgets part of what is known, because the program does something else now.
     pub fn doubt(&mut self) {
         let fresh = Self::unknown().variance;
         self.variance =
@@ -99,29 +102,29 @@ impl Cpi {
         (self.unread, self.exposures, self.before) = (true, NONE, None);
     }
 
-    /// Forgets part of what it knows of waiting: it finds more or less of what it looks for, and
-    /// may wait for it in another way.
+    /// Forgets part of what is known of waiting: the program's cache lookups hit more or less often
+    /// than before, and it may wait for them in another way.
     pub fn doubt_waiting(&mut self) {
         self.variance[1] /= 2.0;
         self.variance[2] = (self.variance[2] + Self::WAIT.1 * Self::WAIT.1) / 2.0;
     }
 
-    /// Cycles of misses an instruction that it had in all of its readings.
+    /// Cycles of misses per instruction that were present in all of its readings.
     #[must_use]
     pub fn least_exposure(&self) -> f64 {
         if self.exposures.0.is_finite() { self.exposures.0 } else { 0.0 }
     }
 
-    /// Cycles of an instruction by which the waits of its readings differ: the more, the better is
-    /// it known what of its time is computing.
+    /// Cycles per instruction by which the waits of its readings differ. The larger the difference,
+    /// the better it is known how much of its time is computing.
     #[must_use]
     pub fn range(&self) -> f64 {
         self.wait * (self.exposures.1 - self.exposures.0).max(0.0)
     }
 
-    /// Takes another program's numbers, where they are known better and come to about what was read
-    /// of this one last: it is one of the same kind. What is computing and what is waiting is then
-    /// as in the other; what both come to is its own reading.
+    /// Adopts another program's numbers if they are known better and nearly agree with the last
+    /// reading of this program: then it is one of the same kind. The split between computing and
+    /// waiting is taken from the other, their sum from the program's own reading.
     pub fn learn(&mut self, other: &Self, (cycles, exposure, crowding): (f64, f64, f64)) {
         let as_other = other.compute * crowding + other.wait * exposure;
         let is_like = (as_other - cycles).abs() < LIKE * cycles;
@@ -135,23 +138,23 @@ impl Cpi {
         }
     }
 
-    /// Cycles of an instruction that waits for nothing, a standard error less than is likely.
+    /// Cycles of an instruction that waits for nothing, one standard error below the likely value.
     #[must_use]
     pub fn least(&self) -> f64 {
         (self.compute - self.variance[0].max(0.0).sqrt()).max(0.0)
     }
 
-    /// Standard deviation of the part of its time that it waits, at an exposure.
+    /// Standard deviation of the fraction of its time that it waits, at an exposure.
     #[must_use]
     pub fn doubtful(&self, cycles: f64, exposure: f64) -> f64 {
         (self.variance[2].max(0.0).sqrt() * exposure / cycles.max(1e-9)).min(1.0)
     }
 }
 
-/// How much space saves: the elasticity of misses over space.
+/// How much cache space saves: the elasticity of misses over space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reuse {
-    /// Misses fall by this part of a per cent for each per cent of space more.
+    /// Misses fall by this many per cent for each per cent of additional space.
     pub elasticity: f64,
     variance: f64,
 }
@@ -164,10 +167,10 @@ impl Reuse {
         Self { elasticity: 0.25, variance: 0.0625 }
     }
 
-    /// The best that may be hoped of it, a standard error from what is likely: less space costs no
-    /// more than this, more space saves as much. Of a program that `finds_nothing` in the cache the
-    /// hope is never less than at first, with more space than was ever read: its working set may
-    /// not have fitted yet.
+    /// The most favourable assumption, one standard error from the likely value: less space costs
+    /// no more than this, and more space saves as much as this. For a program that `finds_nothing`
+    /// in the cache, the assumption about more space than was ever read is never less than the
+    /// initial one, because its working set may not have fitted yet.
     #[must_use]
     pub fn hoped(&self, finds_nothing: bool) -> Beyond {
         let of = |reuse: &Self| (reuse.elasticity, reuse.variance.sqrt());
@@ -177,7 +180,7 @@ impl Reuse {
         Beyond { less: (own - error).max(0.0), more, in_proportion: false }
     }
 
-    /// Takes a reading: how the logarithm of the misses changed with that of the space.
+    /// Records a reading: the change in the logarithm of the misses, and in that of the space.
     pub fn read(&mut self, misses: f64, space: f64) {
         let held = SPACE_ERROR * self.elasticity;
         let noise = 2.0 * NOISE * NOISE + held * held;
@@ -187,8 +190,8 @@ impl Reuse {
     }
 }
 
-/// Mean and standard error; half a per cent at least, which counters of a second do not tell apart,
-/// and more where values are too few to tell.
+/// Mean and standard error. The error is at least half a per cent, which counters read over a
+/// second cannot resolve, and larger if there are too few values.
 #[must_use]
 pub fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let count = isobar_model::num::float_len(values.len()).max(1.0);
@@ -202,7 +205,7 @@ mod tests {
     use super::*;
 
     /// A program of 0.6 cycles that waits for a fifth of its misses, read at 2 and at 6 cycles of
-    /// misses an instruction.
+    /// misses per instruction.
     #[test]
     fn two_exposures_tell_computing_from_waiting() {
         let mut cpi = Cpi::unknown();
@@ -231,7 +234,7 @@ mod tests {
     }
 
     /// A program of 0.6 cycles that waits for a fifth of its misses, alone on its core and beside
-    /// another: that tells computing from waiting as well.
+    /// another: that difference separates computing from waiting as well.
     #[test]
     fn a_shared_core_is_not_taken_for_misses() {
         let mut cpi = Cpi::unknown();
@@ -242,8 +245,9 @@ mod tests {
         assert!((cpi.compute - 0.6).abs() < 0.03 && (cpi.wait - 0.2).abs() < 0.01, "{cpi:?}");
     }
 
-    /// A program that lives in the last-level cache: 9 cycles an instruction, and a whole miss of
-    /// 0.2 and then of 0.6 cycles. By what programs are like in general it would compute for 0.8.
+    /// A program that lives in the last-level cache: 9 cycles per instruction, and in addition 0.2
+    /// and then 0.6 cycles of misses, waited for in full. Judged by programs in general it would
+    /// compute for 0.8 cycles.
     #[test]
     fn a_surprising_program_is_known_after_two_readings() {
         let mut cpi = Cpi::unknown();
@@ -253,8 +257,9 @@ mod tests {
         assert!((expected / 9.6 - 1.0).abs() < 0.02 && cpi.least() > 8.0, "{cpi:?}");
     }
 
-    /// A chase that first fills its memory in order, at 2.3 cycles with 3.6 of misses, and then
-    /// waits for nearly all of its misses, 26 cycles of 24: that is known by one reading.
+    /// A pointer chase that first fills its memory in order, at 2.3 cycles with 3.6 of misses. Then
+    /// it waits for nearly all of its misses, at 24 cycles with 26 of misses: one reading is enough
+    /// to know that.
     #[test]
     fn another_phase_is_another_program() {
         let mut cpi = Cpi::unknown();
@@ -266,9 +271,10 @@ mod tests {
     }
 
     /// Two programs of 9 cycles that wait for 0.7 of their misses. One was read at 0.1 and at 26
-    /// cycles of misses, the other at 26 alone, by which it might wait for all of them. What is
-    /// known of the first is known of the second, and not the other way round; nor of one that
-    /// takes a third longer at as many misses, nor of one whose own readings say as much.
+    /// cycles of misses; the other was read at 26 only, and might therefore wait for all of them.
+    /// What is known of the first is adopted for the second, and not the other way round. It is not
+    /// adopted for a program that takes a third longer at as many misses, nor for one whose own
+    /// readings say as much.
     #[test]
     fn what_was_read_of_another_of_its_kind_is_known_of_it() {
         let mut first = Cpi::unknown();
@@ -288,15 +294,15 @@ mod tests {
         heavier.learn(&first, (29.0, 26.0, 1.0));
         let both = heavier.compute + 26.0 * heavier.wait;
         assert!((both - 29.0).abs() < 0.5 && heavier.compute > 7.5, "{heavier:?}");
-        // Once it was read at as different exposures itself, its own readings count.
+        // Once it was read at exposures that differ as much itself, its own readings count.
         (0..2).for_each(|_| second.read(9.0, 0.1, 1.0));
         let own = second;
         second.learn(&first, (9.0, 0.1, 1.0));
         assert_eq!(second, own);
     }
 
-    /// A stream, by its readings, that finds nothing: its working set may be larger than what it
-    /// had.
+    /// A program that is a stream by its readings and finds nothing in the cache: its working set
+    /// may be larger than the space that it had.
     #[test]
     fn what_finds_nothing_may_be_hoped_for() {
         let mut stream = Reuse::unknown();

@@ -1,20 +1,21 @@
-//! A program whose threads are on several caches. Its pages go over the nodes of these, or all of
-//! it comes together on one: each thread in exchange for one there or on an idle core, and its
-//! pages with them. One by one that is no gain, since pages can follow only when all have come; so
-//! it is looked at as a whole.
+//! Changes for a program whose threads are on several caches. Either its pages are spread over the
+//! nodes of these caches, or the whole program is brought together on one: each thread goes to an
+//! idle core or changes places with a thread there, and the pages follow. Moving one thread at a
+//! time brings no gain, because pages can follow only when all threads have come. So such a change
+//! is evaluated as a whole.
 
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
 use super::step::{Step, To, away, coming};
 
-/// Programs, of those that wait most, whose threads are looked at.
+/// Maximum number of programs whose threads are considered: those that wait most.
 const PROGRAMS: usize = 8;
 
-/// The part of its pages that must move for a program to be spread: less is no change.
+/// Least fraction of its pages that must move for a program to be spread: less is no change.
 const LITTLE: f64 = 0.1;
 
-/// The ways to bring together the threads of a program, of those that have units of one thread
-/// each, each as changes one after another of which the last brings the pages. `free`: pages that
+/// The ways to bring together the threads of a program, for programs whose units are single
+/// threads. Each way is a list of steps, of which the last brings the pages. `free`: pages that
 /// each node can take.
 #[must_use]
 pub fn gathers(scene: &Scene, memory: &Memory, at: &Arrangement, free: &[f64], open: &[usize]) -> Vec<Vec<Step>> {
@@ -32,7 +33,7 @@ pub fn gathers(scene: &Scene, memory: &Memory, at: &Arrangement, free: &[f64], o
     for program in programs.into_iter().take(PROGRAMS) {
         let own = scene.units_of(program);
         let (unmoved, moved): (Vec<usize>, Vec<usize>) = own.clone().partition(|unit| open.contains(unit));
-        // Where threads of it have just made room for another program, the others follow them.
+        // If threads of it have just made room for another program, the others follow them.
         if own.len() == scene.traits[program].threads && unmoved.iter().all(|unit| known(at.domains[*unit])) {
             let here = |to: &usize| moved.iter().all(|unit| at.domains[*unit] == *to);
             let places = (0..memory.places.len()).filter(|to| known(*to) && here(to));
@@ -42,10 +43,10 @@ pub fn gathers(scene: &Scene, memory: &Memory, at: &Arrangement, free: &[f64], o
     found
 }
 
-/// Programs whose threads run on several domains, each with its pages over the nodes of these:
-/// where they are all on one, its memory controller and links carry what several could. Not where
-/// the kernel brings pages to threads, which knows which page is whose. `open`: units that no
-/// change moves yet.
+/// The changes that spread the pages of a program whose threads run on several domains over the
+/// nodes of these domains. If all pages are on one node, its memory controller and links carry what
+/// several could. Programs to whose threads the kernel migrates pages are left out, because the
+/// kernel knows which thread uses which page. `open`: units that no change moves yet.
 #[must_use]
 pub fn spreads(scene: &Scene, memory: &Memory, at: &Arrangement, free: &[f64], open: &[usize]) -> Vec<Vec<Step>> {
     let mut is_open = vec![false; scene.units.len()];
@@ -71,9 +72,9 @@ pub fn spreads(scene: &Scene, memory: &Memory, at: &Arrangement, free: &[f64], o
     some.map(|(_, unit)| vec![step(unit)]).collect()
 }
 
-/// The threads of a program that are not on a domain yet to it, with its pages; where others of its
-/// threads have come there to make room and none is elsewhere, its pages alone. `None` where there
-/// is no room for them, or nothing to do.
+/// The steps that bring those threads of a program to a domain that are not there yet, with its
+/// pages. If other threads of it have come there to make room and none is elsewhere, only its pages
+/// move. `None` if there is no room, or nothing to do.
 fn gather(
     scene: &Scene,
     memory: &Memory,
@@ -87,8 +88,8 @@ fn gather(
     if away(scene, at, program, node) > free[node] {
         return None;
     }
-    // Who makes room: threads of programs that are on several domains first, then those that wait
-    // least for memory.
+    // Which threads make room: first threads of programs that are on several domains, then threads
+    // that wait least for memory.
     let leaves = |unit: &usize| {
         let other = scene.units[*unit].program;
         at.domains[*unit] == to && other != program && scene.traits[other].movable && scene.count(*unit) == 1
@@ -98,7 +99,8 @@ fn gather(
     others.sort_by(|a, b| order(b).0.cmp(&order(a).0).then(order(b).1.total_cmp(&order(a).1)));
     let (mut steps, mut now) = (Vec::new(), at.clone());
     for unit in unmoved.iter().copied().filter(|unit| at.domains[*unit] != to) {
-        // Also where the kernel would start no program: see [`super::balance`].
+        // An idle core is enough, also if the kernel would start no program there: see
+        // [`super::balance`].
         let alone = now.idle_cores[to] > 0;
         let partner = if alone { None } else { Some(others.pop()?) };
         let step = Step { unit, to, partner, pages: None, partner_pages: None };
@@ -120,11 +122,11 @@ mod tests {
     use crate::isobar::stage::stage;
     use crate::test_kit::{observation, process, thread, with_pages};
 
-    /// The program of a thread, that of its partner, where to, and where the pages go.
+    /// The program of a thread, that of its partner, the destination, and where the pages go.
     type Summary = (usize, Option<usize>, usize, Option<To>);
 
-    /// What a question is about: the scene of programs of two threads or one, from pid 10 on in
-    /// steps of ten, on given CPUs of nodes of two cores; every node has pages of each.
+    /// The scene of a test: programs with pids from 10 on in steps of ten, their threads on given
+    /// CPUs of nodes of two cores. Every node has pages of each program.
     fn scene(machine: &str, cpus: &[&[u32]]) -> (Scene, Memory) {
         let pid = |at: usize| u32::try_from(10 * (at + 1)).unwrap();
         let one = |(at, cpus): (usize, &&[u32])| {
@@ -145,8 +147,9 @@ mod tests {
         its.map(|steps| steps.iter().map(one).collect()).collect()
     }
 
-    /// Two programs of two threads each, one on either node. On either node: one thread changes
-    /// places with one of the other program, and all pages come; where those do not fit, nothing.
+    /// Two programs of two threads each, one thread on either node. On either node, one thread
+    /// changes places with one of the other program, and all pages come. If the pages do not fit,
+    /// there is no way.
     #[test]
     fn a_torn_program_is_brought_together_in_exchange() {
         let (scene, memory) = scene("node:2 core:2", &[&[0, 2], &[1, 3]]);
@@ -156,8 +159,9 @@ mod tests {
         assert!(ways(100.0).is_empty());
     }
 
-    /// The second program's thread on CPU 1 makes room for the first, and goes to CPU 2. Its other
-    /// thread, on CPU 4, can follow it there and nowhere else, in exchange for the third program's.
+    /// The second program's thread on CPU 1 makes room for the first program, and goes to CPU 2.
+    /// Its other thread, on CPU 4, can follow it there and nowhere else, in exchange for the third
+    /// program's thread.
     #[test]
     fn the_threads_of_one_that_made_room_follow() {
         let (scene, memory) = scene("node:3 core:2", &[&[0, 2], &[1, 4], &[3]]);
@@ -175,8 +179,8 @@ mod tests {
         assert_eq!(summaries(&scene, &next, 1), [[(1, Some(2), 1, Some(To::Node(1)))]]);
     }
 
-    /// Two pairs, one thread of each on either node. The exchange that brings the first together
-    /// makes the second whole, too: only its pages are left to come.
+    /// Two pairs of threads, one thread of each pair on either node. The exchange that brings the
+    /// first pair together makes the second whole, too: only its pages are left to come.
     #[test]
     fn the_pages_of_one_that_became_whole_follow() {
         let (scene, memory) = scene("node:2 core:2", &[&[0, 2], &[1, 3]]);
@@ -191,9 +195,9 @@ mod tests {
         assert!(summaries(&scene, &gathers(&scene, &memory, &at, &[1e6; 2], &open), 1).is_empty(), "once");
     }
 
-    /// Four nodes, of which the first program runs on three: a third of its pages on each of these,
-    /// not where they do not fit, nor where the kernel brings pages to threads. The second runs on
-    /// one.
+    /// The first program runs on three of four nodes: a third of its pages goes to each of these,
+    /// unless they do not fit or the kernel migrates pages to threads. The second program runs on
+    /// one node.
     #[test]
     fn the_pages_of_a_program_on_several_nodes_may_be_spread_over_them() {
         let (mut scene, memory) = scene("node:4 core:2", &[&[0, 2, 4], &[6]]);
@@ -206,7 +210,7 @@ mod tests {
         all[0][0].apply(&scene, &memory, &mut at);
         let third = |part: &f64| (part - 1.0 / 3.0).abs() < 1e-9;
         assert!(at.weights[0][..3].iter().all(third) && at.weights[0][3] == 0.0 && all.len() == 1);
-        // Of 2,000 pages 667 come to each of two nodes.
+        // Of 2,000 pages, 667 come to each of two nodes.
         assert!((all[0][0].copied(&scene, &memory, &scene.base) - 4000.0 / 3.0).abs() < 1e-6);
         assert!(ways(&scene, 660.0).is_empty() && ways(&scene, 670.0).len() == 1);
         scene.traits[0].brought = true;

@@ -1,6 +1,7 @@
-//! A trial that grows. While a change is on trial nothing else is tried, so that each can be told
-//! apart; a small one, made first, would keep one that matters waiting. Where something else
-//! promises as much as what is on trial, it is made at once, and both are judged together.
+//! Lets a trial grow. While a change is on trial nothing else is tried, so that the effects of
+//! changes can be told apart. A small change that was made first would therefore delay one that
+//! matters. So if another change promises at least as much as the one on trial, it is made at once,
+//! and both are judged together.
 
 use super::isobar::{Isobar, Mode};
 use super::predict::Predictors;
@@ -8,8 +9,8 @@ use crate::kit::domains::Domains;
 use isobar_model::{Observation, Plan};
 
 impl Isobar {
-    /// Lets the trial grow by what promises as much as it does, where there is such a change of
-    /// other programs.
+    /// Lets the trial grow by a change of other programs that promises at least as much, if there
+    /// is one.
     pub(super) fn grow(&mut self, seen: &Observation, domains: &Domains, predictors: &Predictors<'_>, plan: &mut Plan) {
         let old = match std::mem::replace(&mut self.mode, Mode::Watching) {
             Mode::Trying(trial) if trial.divided.is_none() => trial,

@@ -1,12 +1,12 @@
-//! A divided cache when threads come to it or leave it. The division stays where the program that
-//! comes has a part of it by its name, and programs are left in both parts; else every way is open
-//! to all again.
+//! What happens to a divided cache when threads come to it or leave it. The division stays if a
+//! program that comes has a part of it by its name, and if programs are left in both parts.
+//! Otherwise every way is open to all again.
 
 use super::memory::Memory;
 use super::part::Part;
 use super::scene::{Arrangement, Scene};
 
-/// Fits what programs may take of a cache to a unit that has come, or to one that has left.
+/// Adapts what programs may take of a cache to a unit that has come, or to one that has left.
 pub fn fit(scene: &Scene, memory: &Memory, at: &mut Arrangement, llc: usize, comes: Option<usize>) {
     let guests = scene.guests.get(&llc);
     let part = |unit: usize| guests.and_then(|guests| guests[scene.units[unit].program]);
@@ -23,7 +23,7 @@ pub fn fit(scene: &Scene, memory: &Memory, at: &mut Arrangement, llc: usize, com
     }
 }
 
-/// Whether a cache is open to all in an arrangement, but for one unit.
+/// Whether a cache is open to all in an arrangement, not counting one unit.
 #[must_use]
 pub fn is_open(memory: &Memory, at: &Arrangement, llc: usize, but: Option<usize>) -> bool {
     let units = at.domains.iter().zip(&at.parts).enumerate().filter(|(unit, _)| Some(*unit) != but);
@@ -48,8 +48,8 @@ mod tests {
     const FEW: Part = Part { mask: 0b11, percent: 100 };
     const MANY: Part = Part { mask: 0b1111_1100, percent: 100 };
 
-    /// Two caches, of which the first is divided: programs 1 and 2 on it have few ways and many.
-    /// Programs 3 and 4 are on the other; what they would take of the first is given.
+    /// Two caches. The first is divided: program 1 on it has few ways, and program 2 many. Programs
+    /// 3 and 4 are on the other cache. What they would take of the first is given.
     fn after(guests: [Option<Part>; 4], unit: usize, partner: usize) -> Vec<Part> {
         let running = (1..=4).map(|pid| process(pid, vec![thread(pid, if pid < 3 { pid - 1 } else { pid + 1 }, 20.0)]));
         let seen = observation("node:2 core:4", running.collect());
@@ -62,9 +62,9 @@ mod tests {
         at.parts
     }
 
-    /// Program 3 has the part of program 1 by its name: where they change places, the division
-    /// stays. Where it changes places with program 2, none is left in the greater part, and no one
-    /// knows what program 4 would take.
+    /// Program 3 has the part of program 1 by its name, so if these change places, the division
+    /// stays. If program 3 changes places with program 2, no program is left in the larger part.
+    /// What program 4 would take is not known.
     #[test]
     fn a_division_stays_where_who_comes_has_a_part_of_it() {
         let known = [Some(FEW), Some(MANY), Some(FEW), None];

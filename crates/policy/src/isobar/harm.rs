@@ -1,4 +1,4 @@
-//! Whether changes would harm a program: what it may be foretold to lose.
+//! Whether changes would harm a program: compares its predicted loss with what it may lose.
 
 use super::home::home;
 use super::math::{ln, sum_of_logs};
@@ -8,10 +8,10 @@ use super::step::Step;
 use super::targets::{FORETOLD, is_borne};
 use super::traits::Traits;
 
-/// Whether a program would lose more than it may by some changes: a part of its speed, or, where
-/// its owner did not say how much, a fifth of what all together would gain. Those beside which a
-/// program comes home that the kernel had taken from there gained by that, so that they may lose
-/// what all together gain.
+/// Whether some changes would make a program lose more than it may: a fraction of its speed or, if
+/// its owner set no limit, a fifth of what all together would gain. There is one exception: changes
+/// may bring a program home that the kernel had taken away from there. The programs beside it had
+/// gained by its absence, so each of them may lose up to what all together gain.
 #[must_use]
 pub fn harms(scene: &Scene, memory: &Memory, steps: &[Step], gains: &[f64]) -> bool {
     let all = sum_of_logs(gains);
@@ -39,10 +39,11 @@ mod tests {
     use crate::isobar::stage::stage;
     use crate::test_kit::{observation, process, thread, with_pages};
 
-    /// A program on the first node, whose pages are on the second, would gain 20 % there; one of
-    /// the two that are there would lose 7, more than 5 % and than a fifth of all. That is harm,
-    /// but where the kernel took the first from there. A third, elsewhere, may not lose as much,
-    /// nor one that is protected, nor one more than all gain.
+    /// A program on the first node, whose pages are on the second, would gain 20 % there. The
+    /// program that is there would lose 7 %, more than 5 % and more than a fifth of what all gain.
+    /// That is harm, unless the kernel took the first program from there. A third program,
+    /// elsewhere, may not lose as much, nor may a protected one, nor any program more than all
+    /// gain.
     #[test]
     fn who_gained_by_one_that_was_taken_away_gives_it_back() {
         let at = |(pid, cpu): (u32, u32)| process(pid, vec![thread(pid, cpu, 20.0)]);

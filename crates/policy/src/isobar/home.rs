@@ -1,23 +1,24 @@
-//! Programs whose threads are away from their pages go to the node that has these, many at once:
-//! in exchange for each other, to idle cores, or in exchange for one that waits less. That is the
-//! placement of N-MASS and maximum-local (Majo and Gross, ISMM 2011 and CGO 2011) as one change
-//! among others. One by one it is often no gain: who comes first finds the others still there, and
-//! the threads of a job that wait for each other are as fast as the last of them.
+//! Brings programs whose threads are away from their pages to the node of these pages, many in one
+//! change. Each changes places with another that is away as well, goes to an idle core, or changes
+//! places with one that waits less. This is the placement of N-MASS and maximum-local (Majo and
+//! Gross, ISMM 2011 and CGO 2011), as one candidate among others. Moving programs one by one often
+//! brings no gain: the first to come finds the others still there, and the threads of a job that
+//! wait for each other are as fast as the last of them.
 
 use super::balance::Crowds;
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
 use super::step::Step;
 
-/// The part of a program's pages from which on a node is its home.
+/// Fraction of a program's pages from which on a node is its home.
 const HOME: f64 = 0.75;
-/// The most changes of which it is made.
+/// Maximum number of steps in the change.
 const MOST: usize = 32;
-/// Units that are away, of those that wait most, that are looked at.
+/// Maximum number of units that are considered: of those that are away, those that wait most.
 const LOOKED_AT: usize = 64;
 
-/// The changes that bring programs home, one after another, where there are any. `open`: units that
-/// no change moves yet, those that wait most first.
+/// The steps that bring programs home, in order; `None` if there are none. `open`: units that no
+/// change moves yet, those that wait most first.
 #[must_use]
 pub fn homeward(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize]) -> Option<Vec<Step>> {
     let fresh = scene.fresh(memory);
@@ -36,7 +37,8 @@ pub fn homeward(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize]
         }
         let Some(step) = seat(scene, memory, &now, unit, &still, &fresh) else { continue };
         step.apply(scene, memory, &mut now);
-        // Another thread may run on a core that one leaves: only those that were idle count.
+        // Another thread may run on a core that a unit leaves, so only cores that were idle before
+        // count.
         now.idle_cores.iter_mut().zip(&at.idle_cores).for_each(|(now, before)| *now = (*now).min(*before));
         still.retain(|other| step.units().all(|moved| moved != *other));
         steps.push(step);
@@ -44,10 +46,11 @@ pub fn homeward(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize]
     (!steps.is_empty()).then_some(steps)
 }
 
-/// Where a unit that is away finds a place on the node of its pages: in exchange for another whose
-/// pages are where it is, else on cores that no one uses, else in exchange for one that waits less;
-/// beside threads of its own program where it can. Whole programs go alone only where the kernel
-/// might have started them (see [`super::balance`]), or where there are CPUs enough for others.
+/// Finds a place for a unit that is away on the node of its pages: in exchange for a unit whose
+/// pages are where it is, otherwise on cores that no thread uses, otherwise in exchange for a unit
+/// that waits less. A place beside threads of its own program is preferred. Whole programs go alone
+/// only where the kernel might have started them (see [`super::balance`]), or if there are enough
+/// CPUs for others.
 fn seat(scene: &Scene, memory: &Memory, at: &Arrangement, unit: usize, open: &[usize], fresh: &[bool]) -> Option<Step> {
     let node = |domain: usize| memory.places[domain].node;
     let waits = |unit: usize| scene.traits[scene.units[unit].program].waits();
@@ -75,7 +78,7 @@ fn seat(scene: &Scene, memory: &Memory, at: &Arrangement, unit: usize, open: &[u
     others.rfind(is_patient).map(|other| step(at.domains[other], Some(other)))
 }
 
-/// The node that has most of the pages of a unit's program.
+/// The home of a unit's program: the node that has most of its pages.
 #[must_use]
 pub fn home(scene: &Scene, at: &Arrangement, unit: usize) -> Option<usize> {
     let program = scene.units[unit].program;
@@ -90,11 +93,11 @@ mod tests {
     use crate::isobar::stage::stage;
     use crate::test_kit::{observation, process, thread, with_pages};
 
-    /// Two nodes of three cores. A job of two threads has its pages on the first and a thread on
-    /// either; two programs have theirs on the second and run on the first; one is at home, and
-    /// waits as much. The job's thread comes in exchange for one of the two; the other goes to the
-    /// core that is idle. Without that core the job's thread goes by itself; once it is at home,
-    /// the other does.
+    /// Two nodes of three cores. A job of two threads has its pages on the first node and one
+    /// thread on either. Two programs have their pages on the second node and run on the first. A
+    /// fourth program is at home and waits as much. The job's thread comes home in exchange for one
+    /// of the two, and the other one goes to the idle core. Without that core, only the exchange is
+    /// made. Once the job's thread is at home, only the other one goes.
     #[test]
     fn a_job_and_those_in_its_place_change_places() {
         let cpus: [&[u32]; 4] = [&[0, 3], &[1], &[2], &[4]];

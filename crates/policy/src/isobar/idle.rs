@@ -1,14 +1,14 @@
-//! Cores on which no thread runs, and for how long. A core is idle for a moment between a program
-//! that ends and the one that starts after it: where that one finds its core taken, it starts on
-//! another cache, and what was predicted does not come. So a core whose thread has ended, or
-//! sleeps, counts as free only once it has been idle for some epochs. One that no thread was seen
-//! on, or whose thread runs elsewhere now, is kept for no one.
+//! Which cores are idle, and for how long. A core is idle for a moment between the end of a program
+//! and the start of the one after it. If a change takes the core meanwhile, the new program starts
+//! on another cache, and the predicted gain does not come. So a core whose thread has ended or
+//! sleeps counts as free only once it has been idle for some epochs. A core on which no thread was
+//! seen, or whose thread runs elsewhere now, is free at once.
 
 use crate::kit::domains::Domains;
 use isobar_model::{Observation, Thread, Tid};
 use std::collections::BTreeSet;
 
-/// Part of an interval from which on a thread holds its CPU.
+/// Fraction of an interval from which on a thread holds its CPU.
 const BUSY: f64 = 0.05;
 
 /// Whether a thread holds a CPU.
@@ -27,15 +27,15 @@ pub struct Idle(Vec<Core>);
 /// A core.
 #[derive(Clone, Debug, Default)]
 struct Core {
-    /// Epochs at whose end it was idle, one after another; in the first of them a thread may have
+    /// Number of epochs in a row at whose end it was idle; in the first of them a thread may have
     /// run.
     idle: u32,
-    /// The threads that ran on it last and that may come back: they have ended, or sleep.
+    /// The threads that ran on it last and may come back, because they have ended or sleep.
     last: Vec<Tid>,
 }
 
 impl Idle {
-    /// Takes an epoch.
+    /// Reads an epoch.
     pub fn pass(&mut self, seen: &Observation, domains: &Domains) {
         self.0.resize(domains.core_count(), Core { idle: 1, last: Vec::new() });
         let mut on: Vec<Vec<Tid>> = vec![Vec::new(); self.0.len()];
@@ -56,8 +56,8 @@ impl Idle {
         }
     }
 
-    /// Whether a core has been idle for some whole epochs, or for one where no thread may come back
-    /// to it.
+    /// Whether a core has been idle for `epochs` whole epochs, or for one if no thread may come
+    /// back to it.
     #[must_use]
     pub fn is_free(&self, core: usize, epochs: u32) -> bool {
         self.0.get(core).is_some_and(|core| core.idle > if core.last.is_empty() { 1 } else { epochs })

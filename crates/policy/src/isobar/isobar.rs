@@ -1,4 +1,6 @@
-//! `isobar`: one policy that a person can leave on.
+//! The policy `isobar` itself, which is meant to be left running. In every epoch it reads all
+//! programs. It then judges the change that is on trial and rolls it back if it did harm, or it
+//! searches for a change that pays and tries it.
 //!
 //! ```text
 //! every epoch:
@@ -9,10 +11,11 @@
 //!     ask for the pages that still have to move                 pages
 //! ```
 //!
-//! *Properties*: one trial at a time; a program's threads move at most `moves_per_hour` times an
-//! hour, back included; young programs, threads that their owners pinned, and programs that rest
-//! after a failure stay; nothing is done without a predicted gain that exceeds its cost and the
-//! recent error of predictions; the same history gives the same plan.
+//! *Properties*: There is one trial at a time. A program's threads move at most `moves_per_hour`
+//! times an hour, rollbacks included. Young programs, threads that their owners pinned, and
+//! programs that rest after a failed change stay where they are. Nothing is done unless the
+//! predicted gain exceeds its cost and the recent error of predictions. The same history gives the
+//! same plan.
 
 use super::blind::{self, Blind};
 use super::calm::Calm;
@@ -50,24 +53,24 @@ pub const ENTRY: Entry = Entry {
     make: &Of { defaults: Config::default, new: Isobar::new },
 };
 
-/// Error of predictions before any was checked: 2 % of the speed of a program.
+/// Error that predictions are taken to have before any was checked: 2 % of the speed of a program.
 const FIRST_ERROR: f64 = 0.02;
 
-/// Seconds after which half is forgotten of what the error of predictions is above that: while it
-/// is great nothing is tried that would correct it.
+/// Half-life, in seconds, of that part of the prediction error which is above the first error. A
+/// large error has to decay with time: while it lasts, nothing is tried that could correct it.
 const FORGOTTEN: f64 = 600.0;
 
-/// Epochs for which programs that come and go are waited for.
+/// Longest time, in epochs, to wait for programs to stop coming and going.
 const PATIENCE: u32 = 30;
 
-/// What goes on.
+/// What the policy is doing.
 #[derive(Clone, Debug)]
 pub(super) enum Mode {
-    /// Nothing: changes are looked for.
+    /// No change is under way: the policy looks for one.
     Watching,
     /// A change is on trial.
     Trying(Trial),
-    /// Something was taken back; epochs until its effect has passed.
+    /// A change was rolled back; the number of epochs until the effect has passed.
     Settling(u32),
 }
 
@@ -86,21 +89,21 @@ pub struct Isobar {
     pub(super) ways: Ways,
     idle: Idle,
     calm: Calm,
-    /// Programs that are slower than their targets, as far as notes said so.
+    /// Programs that are slower than their targets, as last reported in the notes.
     pub(super) beyond: BTreeSet<Pid>,
     /// Changes that were found not to pay.
     pub(super) passed: Passed,
-    /// Changes so far.
+    /// Number of changes so far.
     pub(super) changes: u64,
     /// The time of the last observation.
     pub(super) now: f64,
-    /// By how much changes fell short of their predictions lately, as a part of the speed of a
+    /// How far changes fell short of their predictions lately, as a fraction of the speed of a
     /// program that was moved.
     pub(super) error: f64,
 }
 
 impl Isobar {
-    /// With validated settings.
+    /// The policy with validated settings.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self {
@@ -135,7 +138,7 @@ impl Isobar {
         }
     }
 
-    /// Decides with what counters tell.
+    /// Decides from what the counters show.
     fn manage(&mut self, seen: &Observation, domains: &Domains, memory: &Memory, scene: &Scene, plan: &mut Plan) {
         let predictors = Predictors::of(scene, memory);
         let calm = self.calm.pass(&self.programs, self.config.window_epochs, PATIENCE);
@@ -173,8 +176,8 @@ impl Isobar {
         self.name_pages(before, plan);
     }
 
-    /// Judges a change once it can be: when a whole window has passed, or before where it has
-    /// clearly brought what was promised.
+    /// Judges the change on trial as soon as that is possible: after a whole window of readings, or
+    /// earlier if the change has clearly brought what was promised.
     fn watch(&mut self, seen: &Observation, domains: &Domains, mut trial: Trial, plan: &mut Plan) {
         let Config { settle_epochs, window_epochs, max_loss_percent, .. } = self.config;
         trial.pass(seen, !self.goals.is_empty());
@@ -203,7 +206,7 @@ impl Isobar {
         }
     }
 
-    /// The pages that a change of this epoch begins to move are among its actions.
+    /// Lists the page moves that a change of this epoch begins among the actions of its prediction.
     fn name_pages(&self, from: usize, plan: &mut Plan) {
         let (Mode::Trying(trial), Some(prediction)) = (&self.mode, plan.predictions.last_mut()) else { return };
         let moved = |pid: Pid| trial.touched.iter().any(|one| one.pid == pid && one.pages.is_some());
@@ -211,8 +214,8 @@ impl Isobar {
         prediction.actions.extend(plan.actions.iter().enumerate().skip(from).filter(is_its).map(|(index, _)| index));
     }
 
-    /// A division that ended on trial, since other programs run on its cache now, did neither harm
-    /// nor good.
+    /// Drops a division on trial that ended because other programs run on its cache now. Such a
+    /// division did neither harm nor good.
     fn drop_ended(&mut self, plan: &mut Plan) {
         let Mode::Trying(trial) = &self.mode else { return };
         if trial.divided.is_some_and(|llc| !self.ways.is_divided(llc)) {
@@ -226,8 +229,9 @@ impl Isobar {
         self.error -= above * (1.0 - exp(-seconds * std::f64::consts::LN_2 / FORGOTTEN));
     }
 
-    /// A change of which nothing is asked for, since the machine refused it before, is no trial;
-    /// for as long as one takes no other is begun. One that grew goes on as it was.
+    /// A change is no trial if all of its actions are held back because the machine refused them
+    /// before. In that case no other change is begun for as long as a trial takes. If the change
+    /// was to make an earlier trial grow, the earlier trial goes on as it was.
     fn drop_trial(&mut self, begun: Option<u64>, left: &[Prediction]) {
         if begun.is_some() && left.is_empty() {
             let earlier = if let Mode::Trying(trial) = &mut self.mode { trial.take_earlier() } else { None };

@@ -2,8 +2,8 @@ use super::*;
 use crate::test_kit::{carry_out, observation, policy, process, thread, with_pages};
 use isobar_model::{Bytes, Seconds, Thread, Tid};
 
-/// Two nodes of four cores. Four streams with all of their pages on node 0, of which two run on
-/// node 1; each thread executes what a machine of `seconds` for an instruction lets it.
+/// Two nodes of four cores. Four streams of 2 cycles per instruction have all of their pages on
+/// node 0, and two of them run on node 1.
 fn crowded() -> Observation {
     let streams = (1..=4).map(|pid| process(pid, vec![stream(pid, if pid <= 2 { pid - 1 } else { pid + 1 }, 2.0)]));
     let mut seen = observation("node:2 core:4", streams.collect());
@@ -12,7 +12,7 @@ fn crowded() -> Observation {
     seen
 }
 
-/// 25 misses a thousand instructions at some cycles an instruction and 2.5 GHz.
+/// 25 misses per thousand instructions at `cpi` cycles per instruction and 2.5 GHz.
 pub(super) fn stream(tid: u32, cpu: u32, cpi: f64) -> Thread {
     Thread {
         instructions: Some(num::round(2.5e9 / cpi)),
@@ -47,7 +47,8 @@ fn young_programs_are_watched_then_memory_is_spread_with_a_prediction() {
     let stays = |action: &&Action| action.reason().ends_with("stays where its pages come");
     let (bound, moved): (Vec<&Action>, Vec<&Action>) = plans[first].actions.iter().partition(stays);
     assert!(moved.iter().all(|action| action.reason().contains("predicted +")), "{plans:?}");
-    // Who stays beside its pages is bound to the caches of their node, to its own CPU first.
+    // A program that stays beside its pages is bound to the caches of their node, to its own CPU
+    // first.
     let with_pages =
         |pid: Pid| moved.iter().any(|one| matches!(one, Action::MigratePages { pid: of, .. } if *of == pid));
     assert!(!bound.is_empty(), "{plans:?}");
@@ -59,8 +60,9 @@ fn young_programs_are_watched_then_memory_is_spread_with_a_prediction() {
 }
 
 /// Two programs that each run on the other's node. What the first would gain by its pages is known
-/// an epoch before the second is, whose cache was cold: that is waited for, threads move, and no
-/// page does. One that does something else every two seconds is not waited for indefinitely.
+/// an epoch before the second program is known, whose cache was cold. The policy waits for that;
+/// then threads move, and no page does. It does not wait indefinitely for a program that does
+/// something else every two seconds.
 #[test]
 fn pages_do_not_come_where_an_exchange_may_be_better() {
     let first = |other: &dyn Fn(u32) -> (f64, u64)| {
@@ -86,8 +88,8 @@ fn pages_do_not_come_where_an_exchange_may_be_better() {
     assert_eq!(first(&restless), Some((5, true)));
 }
 
-/// The same machine, read four times a second: what is large is tried within a second. What would
-/// gain little is not, before the program has run for as long as it takes to check it.
+/// The same machine, read four times a second: a large gain is tried within a second. A small gain
+/// is not tried before the program has run for as long as it takes to check the gain.
 #[test]
 fn at_short_intervals_it_acts_within_a_second_where_much_is_to_be_gained() {
     let acts = |settings: &str| {
@@ -104,13 +106,13 @@ fn at_short_intervals_it_acts_within_a_second_where_much_is_to_be_gained() {
         plans.iter().position(|plan| !plan.actions.is_empty())
     };
     assert_eq!(acts(""), Some(1));
-    // What should last for 100 s is not tried after one.
+    // A gain that should last for 100 s is not tried after one.
     let later = acts("watch_epochs = 400");
     assert!(later.is_none_or(|epoch| epoch > 4), "{later:?}");
 }
 
-/// The change that spreads memory is predicted by what it moves and by whom it helps; an epoch in
-/// which nothing begins has no prediction.
+/// The change that spreads memory has a prediction of what it moves and which programs it helps. An
+/// epoch in which nothing begins has no prediction.
 #[test]
 fn a_change_is_told_before_it_is_judged() {
     let (mut policy, mut seen) = (policy(&ENTRY, ""), crowded());
@@ -124,7 +126,7 @@ fn a_change_is_told_before_it_is_judged() {
     assert!(told.programs.is_sorted_by_key(|one| one.pid));
 }
 
-/// What the machine refused before is held back, so that the change is none: it is not judged.
+/// What the machine refused before is held back. If nothing is left of a change, it is not judged.
 #[test]
 fn a_change_that_is_held_back_is_no_trial() {
     let (mut policy, mut seen) = (policy(&ENTRY, ""), crowded());
@@ -142,8 +144,8 @@ fn a_change_that_is_held_back_is_no_trial() {
     assert!(plans.iter().filter(|plan| held(plan)).all(|plan| plan.predictions.is_empty()));
 }
 
-/// Two streams with a quarter of their pages on the other node, and two that are read from the
-/// third epoch on, with all of theirs there: pages of the first two come home, and while that is on
+/// Two streams have a quarter of their pages on the other node. Two others, which are read from the
+/// third epoch on, have all of theirs there. Pages of the first two come home, and while that is on
 /// trial, for a long time, those of the others follow. Both changes are judged together.
 #[test]
 fn a_trial_grows_by_what_promises_as_much() {
@@ -177,9 +179,9 @@ fn a_trial_grows_by_what_promises_as_much() {
     assert!((effects[0].predicted - promised).abs() < 0.3 * promised, "{effects:?} {promised}");
 }
 
-/// Four programs that find nothing in a cache, with their memory on a node of four cores of which
-/// one runs there, each of the others alone on a node of its own: all come home, and the one that
-/// is there is bound, so that the kernel, which evens out, does not send it away.
+/// Four programs that find nothing in a cache, with their memory on a node of four cores. One of
+/// them runs there, each of the others alone on a node of its own. All come home, and the one that
+/// is there already is bound, so that the kernel does not send it away when it evens out.
 #[test]
 fn who_is_at_home_is_bound_where_others_come() {
     let mut policy = policy(&ENTRY, "pages = false");
@@ -202,7 +204,7 @@ fn who_is_at_home_is_bound_where_others_come() {
     assert_eq!(bound, [(2, 4, false), (3, 4, false), (4, 4, false), (1, 4, true)]);
 }
 
-/// What was measured is the opposite of what was predicted: everything goes back, and stays.
+/// The measurement is the opposite of the prediction: everything goes back, and stays.
 #[test]
 fn what_harmed_is_taken_back_and_not_tried_again_soon() {
     let (mut policy, mut seen) = (policy(&ENTRY, ""), crowded());
@@ -219,7 +221,7 @@ fn what_harmed_is_taken_back_and_not_tried_again_soon() {
     let mut plans = run(policy.as_mut(), &mut seen, 9);
     let effects: Vec<_> = plans.iter().flat_map(|plan| &plan.effects).collect();
     assert_eq!(effects.len(), 1, "{plans:?}");
-    // From 2 cycles an instruction to 2.6, four times: 4 * (2 / 2.6 - 1) = -0.923.
+    // From 2 cycles per instruction to 2.6, four times: 4 * (2 / 2.6 - 1) = -0.923.
     assert!((effects[0].measured + 0.923).abs() < 0.001 && effects[0].predicted > 0.0, "{effects:?}");
     assert_eq!((effects[0].change, effects[0].kept, effects[0].programs.len()), (1, false, 4));
     plans = run(policy.as_mut(), &mut seen, 12);
@@ -227,11 +229,11 @@ fn what_harmed_is_taken_back_and_not_tried_again_soon() {
     assert_eq!(seen.processes.iter().map(|process| process.pages.clone()).collect::<Vec<_>>(), before);
 }
 
-/// Two programs of three threads each, torn over both nodes with their pages: one is brought
-/// together in one change, and where all are slower then, every thread and all pages go back.
+/// Two programs of three threads each, split across both nodes with their pages. One is brought
+/// together in one change. If all are slower then, every thread and all pages go back.
 #[test]
 fn a_torn_program_comes_together_and_goes_back_whole() {
-    // A third of what a stream misses, so that one controller can serve a whole program.
+    // A third of a stream's misses, so that one controller can serve a whole program.
     let torn = |tid: u32, cpu: u32, cpi: f64| {
         let one = stream(tid, cpu, cpi);
         Thread { llc_misses: one.llc_misses.map(|count| count / 3), ..one }
@@ -255,7 +257,7 @@ fn a_torn_program_comes_together_and_goes_back_whole() {
         nodes.len() == 1
     };
     assert!(seen.processes.iter().any(whole), "{begun:?}");
-    // Those that were there already are bound there as well, with the CPUs of those that come.
+    // Threads that were there already are bound there as well, to the same CPUs as those that come.
     let gathered = seen.processes.iter().find(|process| whole(process)).unwrap();
     let given = |tid: Tid| {
         begun.actions.iter().find_map(|action| match action {
@@ -276,20 +278,20 @@ fn a_torn_program_comes_together_and_goes_back_whole() {
     assert_eq!(seen.threads().map(|(_, thread)| thread.cpu).collect::<Vec<_>>(), before);
 }
 
-/// A light program that has just begun to do something else runs on node 0: what another neighbour
-/// would do to it, no one can say, so that threads stay until it has been read for a window again.
+/// A light program that has just begun to do something else runs on node 0. What another neighbour
+/// would do to it cannot be predicted, so threads stay until it has been read for a window again.
 #[test]
 fn caches_of_programs_that_are_not_known_yet_are_left_as_they_are() {
     let moves = |changing: bool| {
         let (mut policy, mut seen) = (policy(&ENTRY, ""), crowded());
-        // All four streams on node 0; on node 1 nothing runs.
+        // All four streams on node 0; nothing runs on node 1.
         for (cpu, process) in (0..).zip(&mut seen.processes) {
             process.threads[0] = stream(process.pid.0, cpu, 4.0);
         }
         let mut moved = 0;
         for epoch in 0..30u32 {
-            // Twice the misses, then half of them, every fourth second: never three readings alike.
-            // It waits for them.
+            // Twice the misses, then half of them, every fourth second, so that no three readings
+            // are alike. The program waits for these misses.
             let (misses, cpi) = if changing && epoch.div_ceil(2) % 2 == 0 { (2.0, 7.0) } else { (1.0, 4.0) };
             let one = &mut seen.processes[3].threads[0];
             *one = stream(4, 3, cpi);
@@ -324,7 +326,7 @@ fn without_sight_it_does_nothing_and_says_so() {
     assert!(plans[4].notes[0].contains("nothing is done"), "{plans:?}");
 }
 
-/// What a person took back is not asked for again soon; the second time it rests twice as long.
+/// What a person undid is not asked for again soon; the second time it rests twice as long.
 #[test]
 fn a_change_that_was_taken_back_by_hand_rests_like_one_that_failed() {
     let (mut policy, mut seen) = (policy(&ENTRY, "max_loss_percent = 90"), crowded());

@@ -1,7 +1,7 @@
-//! What is right for a program is often right for others like it: copies of one program that crowd
-//! a node, or whose pages are all on another. One by one each would cost an answer of the equations
-//! and most would wait for the next trial. So the same change is asked for more and more of them at
-//! once, for as long as that pays.
+//! Repeats a change for similar programs. What is right for a program is often right for others
+//! like it: copies of one program that crowd a node, or whose pages are all on another. One by one,
+//! each would cost a solution of the equations, and most would wait for the next trial. So the same
+//! change is predicted for more and more of them at once, as long as that pays.
 
 use super::balance::Crowds;
 use super::math::ln;
@@ -10,12 +10,12 @@ use super::scene::{Arrangement, Scene};
 use super::step::{Step, To, away};
 use super::traits::Traits;
 
-/// Logarithm of the ratio of two programs' misses, or times of an instruction, up to which they are
-/// alike.
+/// Logarithm of the ratio of two programs' misses, or of their times per instruction, up to which
+/// they are alike.
 const ALIKE: f64 = 0.2;
 
-/// The units, of some, that are like the one of a change and where it was: they run as many
-/// threads on the same domain, miss as much, and their pages are where its pages were.
+/// Those units of `of` that are like the unit of a change: they run as many threads on the same
+/// domain, miss as much, and have their pages where its pages were.
 #[must_use]
 pub fn like(scene: &Scene, at: &Arrangement, step: &Step, of: &[usize]) -> Vec<usize> {
     let program = |unit: usize| scene.units[unit].program;
@@ -36,8 +36,8 @@ pub fn like(scene: &Scene, at: &Arrangement, step: &Step, of: &[usize]) -> Vec<u
     of.iter().copied().filter(is_like).collect()
 }
 
-/// The same change for the first of some units, at most so many, each where there is still room for
-/// it after those before; `at` and `free` are changed with them.
+/// The same change for the first of some units, up to a number of them, each only if there is still
+/// room for it after those before. `at` and `free` are updated.
 pub fn same(
     scene: &Scene,
     memory: &Memory,
@@ -61,7 +61,7 @@ pub fn same(
         let seat = at.domains[unit] == step.to
             || (at.idle_cores[step.to] >= scene.count(unit)
                 && Crowds::of(scene, memory, at).might_start(unit, step.to));
-        // Where there is none for one, there is none for the others, which are as many threads of
+        // If there is no seat for one, there is none for the others, which have as many threads on
         // the same domain.
         if !seat {
             break;
@@ -84,9 +84,9 @@ mod tests {
     use crate::kit::domains::Domains;
     use crate::test_kit::{observation, process, thread, with_pages};
 
-    /// Six programs on a node of eight cores, with all of their pages there; the sixth has its
-    /// pages on the other node. Of the four that are like the first only so many go as leave no
-    /// more threads there than here.
+    /// Six programs on a node of eight cores. Five have all of their pages there, the sixth has
+    /// them on the other node. Of the four that are like the first, only as many go as leave no
+    /// more threads on the other node than on this one.
     #[test]
     fn as_many_go_as_there_is_room_for() {
         let six = (1..=6).map(|pid| process(pid, vec![thread(pid, pid - 1, 1.0)]));

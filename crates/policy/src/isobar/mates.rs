@@ -1,5 +1,5 @@
-//! Who stays where changes bring others: threads that are bound where they are, so that the kernel,
-//! which knows nothing of memory, does not make room there by taking them away.
+//! Selects threads that have to stay where a change brings others. They are bound where they are,
+//! because the kernel knows nothing of memory and might make room by moving them away.
 
 use super::balance::Crowds;
 use super::carry::Carried;
@@ -12,11 +12,12 @@ use crate::kit::domains::{DomainId, Domains};
 use isobar_model::{CpuId, Observation, Thread, Tid};
 use std::collections::BTreeSet;
 
-/// The threads that are already where a change brings the rest of their program: other threads of
-/// it, or its pages. They stay on their CPUs, bound as those that come: the kernel prefers idle
-/// caches, and would part them from it again. So are those that are with their pages where others
-/// come, and, where a change leaves another node emptier by two threads, on each such node: where
-/// it looks for a thread to move, the kernel takes who is not bound.
+/// The threads that are already where a change brings the rest of their program, that is, other
+/// threads of it or its pages. They stay on their CPUs, bound like those that come, because the
+/// kernel prefers idle caches and would separate them again. Threads that are with their pages
+/// where others come are bound as well. If a change leaves another node emptier by two threads, so
+/// are the threads at home on each node that is fuller: when the kernel looks for a thread to move,
+/// it takes one that is not bound.
 #[must_use]
 pub fn mates(seen: &Observation, domains: &Domains, scene: &Scene, memory: &Memory, steps: &[Step]) -> Vec<Carried> {
     let goes = |unit: &usize, to: usize| scene.base.domains[*unit] != to;
@@ -50,7 +51,7 @@ pub fn mates(seen: &Observation, domains: &Domains, scene: &Scene, memory: &Memo
 }
 
 /// The domains from which the kernel would take threads because of some changes: those to which
-/// others come, and those whose nodes have two threads more than another from then on.
+/// others come, and those whose nodes have two threads more than another node from then on.
 fn hosts(scene: &Scene, memory: &Memory, steps: &[Step]) -> BTreeSet<usize> {
     let joined = |step: &Step| std::iter::once(step.to).chain(step.partner.map(|_| scene.base.domains[step.unit]));
     let goes = |step: &&Step| scene.base.domains[step.unit] != step.to;
@@ -60,7 +61,7 @@ fn hosts(scene: &Scene, memory: &Memory, steps: &[Step]) -> BTreeSet<usize> {
     steps.iter().filter(goes).flat_map(joined).chain(exposed).collect()
 }
 
-/// The whole programs on a domain that have their pages on its node, known or not: they stay.
+/// The whole programs on a domain that have their pages on its node. They stay, known or not.
 fn at_home<'a>(scene: &'a Scene, memory: &'a Memory, domain: usize) -> impl Iterator<Item = usize> + 'a {
     let node = memory.places[domain].node;
     (0..scene.units.len()).filter(move |unit| {
@@ -85,9 +86,9 @@ mod tests {
     use crate::test_kit::{observation, process, thread, with_pages};
     use isobar_model::Pid;
 
-    /// One that comes to the second node, with idle cores, or in exchange for another, finds a
-    /// program there that has its pages there and was read once. That one is bound where it is,
-    /// unless its owner pinned it, since the kernel may make room there.
+    /// One program comes to the second node, to an idle core or in exchange for another. It finds a
+    /// program there that has its pages there and was read once. That program is bound where it is,
+    /// unless its owner pinned it, because the kernel may make room there.
     #[test]
     fn who_is_at_home_stays_there_where_others_come() {
         let bound = |pinned: bool, partner: Option<usize>| {
@@ -109,8 +110,8 @@ mod tests {
     }
 
     /// Two, two and three programs at home on three nodes. One of the first node goes to the
-    /// second, whose two are bound; then the first node has one, so that the kernel would take from
-    /// the third as well. Where that has two, it would not.
+    /// second, where the two programs are bound. The first node then has one program, so the kernel
+    /// would take from the third node as well. If the third node has two, the kernel would not.
     #[test]
     fn who_is_at_home_stays_where_another_node_is_left_emptier_by_two() {
         let bound = |cpus: &[u32]| {

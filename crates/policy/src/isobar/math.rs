@@ -1,46 +1,46 @@
 //! Logarithms and powers from plain arithmetic, so that a result is the same to the byte on any
-//! machine: those of a C library are not.
+//! machine. The functions of C libraries differ.
 
 /// Natural logarithm of 2.
 const LN_2: f64 = std::f64::consts::LN_2;
-/// Coefficients of the inverse hyperbolic tangent.
+/// Coefficients of the series of the inverse hyperbolic tangent.
 const SERIES: [f64; 10] =
     [1.0, 1.0 / 3.0, 1.0 / 5.0, 1.0 / 7.0, 1.0 / 9.0, 1.0 / 11.0, 1.0 / 13.0, 1.0 / 15.0, 1.0 / 17.0, 1.0 / 19.0];
 
-/// Bits of a float behind its exponent.
+/// Bits of a float below its exponent.
 const FRACTION: u32 = 52;
-/// What the exponent of 1 is stored as.
+/// The value as which the exponent of 1 is stored.
 const ONE: u64 = 1023;
 
-/// Natural logarithm of a positive number, to some 10^-15 of itself or of 1; 0 and less count as
-/// the smallest.
+/// Natural logarithm of a positive number, to some 10^-15 of itself or of 1. Numbers below 1e-300,
+/// 0 and negative numbers among them, count as 1e-300.
 #[must_use]
 pub fn ln(value: f64) -> f64 {
     let bits = value.max(1e-300).to_bits();
     let whole = bits >> FRACTION;
-    // Between 1 and 2, then between the root of a half and that of 2.
+    // First between 1 and 2, then between the root of a half and that of 2.
     let mut rest = f64::from_bits(bits & ((1 << FRACTION) - 1) | ONE << FRACTION);
     let mut twos = isobar_model::num::float(whole) - isobar_model::num::float(ONE);
     if rest > std::f64::consts::SQRT_2 {
         (rest, twos) = (rest / 2.0, twos + 1.0);
     }
-    // ln r = 2 artanh((r - 1) / (r + 1)), of at most 0.172.
+    // ln r = 2 artanh((r - 1) / (r + 1)), with an argument of at most 0.172.
     let z = (rest - 1.0) / (rest + 1.0);
     let square = z * z;
     let series = SERIES.iter().rev().fold(0.0, |sum, part| sum * square + part);
     twos * LN_2 + 2.0 * z * series
 }
 
-/// `e` to the power of a number between -30 and 30; beyond, that of the end.
+/// `e` to the power of a number between -30 and 30; a number beyond counts as the nearer end.
 #[must_use]
 pub fn exp(power: f64) -> f64 {
-    // Of a 256th the series is short; eight squares bring it back.
+    // The series is short for a 256th of the power; squaring eight times restores the power.
     let small = power.clamp(-30.0, 30.0) / 256.0;
     let series = (1..7).rev().fold(1.0, |sum, k| 1.0 + sum * small / f64::from(k));
     (0..8).fold(series, |value, _| value * value)
 }
 
-/// What speed-ups amount to, each counting once: the sum of their logarithms.
+/// What speed-ups amount to with equal weights: the sum of their logarithms.
 #[must_use]
 pub fn sum_of_logs(gains: &[f64]) -> f64 {
     gains.iter().map(|gain| ln(*gain)).sum()

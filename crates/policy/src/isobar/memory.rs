@@ -1,7 +1,7 @@
 //! The machine as the predictions need it: latencies, controllers, links and caches. What sensors
-//! tell comes first (idle latencies, bandwidth of nodes, sizes of caches); what they do not tell
-//! (links, queues) starts from what is common, and is corrected by what is seen: a wait that was
-//! probed, at a traffic that was counted, says how much there is to carry.
+//! report comes first (idle latencies, bandwidth of nodes, sizes of caches). What they do not
+//! report (links, queues) starts from typical figures and is corrected by observations: a probed
+//! wait, at a counted traffic, shows how much a resource can carry.
 
 use super::cores::Cores;
 use super::part::Part;
@@ -9,26 +9,26 @@ use crate::kit::domains::Domains;
 use isobar_contention::{Cache, Machine, Packets, Parts, Place, Resource};
 use isobar_model::{CpuSet, NodeId, Observation, num};
 
-/// Seconds of a local access for each unit of the distance table: 85 ns at a distance of 10.
+/// Seconds of a local access per unit of the distance table: 85 ns at a distance of 10.
 const BY_DISTANCE: f64 = 8.5e-9;
-/// Seconds of a remote access where nothing tells.
+/// Seconds of a remote access if nothing reports it.
 const REMOTE: f64 = 135e-9;
-/// Bytes a second that a CPU can ask of a node whose bandwidth is not known (3 GB/s of sustained
-/// bandwidth a core is common on servers).
+/// Bytes per second that a CPU can ask of a node whose bandwidth is not known (3 GB/s of sustained
+/// bandwidth per core is common on servers).
 const BY_CPU: f64 = 3e9;
-/// Scale of the queue of a controller as a part of the idle local latency: a wait of one tenth at
-/// half load and of twice to three times near saturation, as bandwidth-latency curves show.
+/// Scale of the queue of a controller, as a fraction of the idle local latency: a wait of one tenth
+/// at half load, and of two to three times near saturation, as bandwidth-latency curves show.
 const QUEUE: f64 = 0.19;
 /// Scale of the queue of a link, in seconds: half of a hop.
 const LINK_QUEUE: f64 = 12e-9;
-/// A link carries half of what a node does where nothing is known (UPI and Infinity Fabric: 0.4 to
+/// If nothing is known, a link carries half of what a node does (UPI and Infinity Fabric: 0.4 to
 /// 0.8).
 const LINK: f64 = 0.5;
-/// Size of a cache that does not tell it.
+/// Size of a cache whose size is not reported.
 const CACHE: f64 = 8.0 * 1_048_576.0;
-/// Part of a new figure that is taken over in an epoch.
+/// Weight of a new figure in an epoch.
 const TAKEN: f64 = 0.2;
-/// Waits below this are not told from errors of a probe (a hundredth of a hundred nanoseconds).
+/// Waits below this cannot be told from errors of a probe (a hundredth of a hundred nanoseconds).
 const CLEAR: f64 = 5e-9;
 
 /// The memory of a machine.
@@ -40,14 +40,14 @@ pub struct Memory {
     pub places: Vec<Place>,
     /// Cores and CPUs of each domain.
     pub cores: Vec<Cores>,
-    /// For the equations; rebuilt as figures are corrected.
+    /// The model's machine; rebuilt as figures are corrected.
     pub machine: Machine,
-    /// Whether a node's bandwidth was told, by position.
+    /// Whether a node's bandwidth was reported, by position.
     told: Vec<bool>,
 }
 
 impl Memory {
-    /// The machine of an observation; `None` where it has no node, or figures that do not fit.
+    /// The machine of an observation; `None` if it has no node, or if its figures do not fit.
     #[must_use]
     pub fn of(seen: &Observation, domains: &Domains) -> Option<Self> {
         let nodes: Vec<NodeId> = seen.machine.nodes().iter().map(|node| node.id).collect();
@@ -78,7 +78,7 @@ impl Memory {
         Some(Self { nodes, places, cores: Cores::of(domains), machine, told })
     }
 
-    /// Seconds that each line is delayed which a thread on a domain reads, by what it may take.
+    /// Seconds by which a bandwidth share delays each line that a thread on a domain reads.
     #[must_use]
     pub fn delay(&self, domain: usize, part: Part) -> f64 {
         let node = self.places[domain].node;
@@ -91,26 +91,26 @@ impl Memory {
         self.nodes.binary_search(&node).ok()
     }
 
-    /// Whether the machine told the bandwidth of a node, by position.
+    /// Whether the machine reported the bandwidth of a node, by position.
     #[must_use]
     pub fn is_told(&self, node: usize) -> bool {
         self.told.get(node).copied().unwrap_or(false)
     }
 
-    /// The parts of pages on each node where all of them are on one, by position.
+    /// The fractions of pages on each node if all of them are on one, by position.
     #[must_use]
     pub fn only(&self, node: usize) -> Vec<f64> {
         (0..self.nodes.len()).map(|at| if at == node { 1.0 } else { 0.0 }).collect()
     }
 
-    /// Seconds of an access to the nearest memory when it is idle.
+    /// Seconds of an access to the nearest memory when that is idle.
     #[must_use]
     pub fn nearest(&self) -> f64 {
         self.machine.latency().iter().flatten().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// Seconds of an access under the load of the epoch, from a node to a node by position: as
-    /// probed, else idle.
+    /// Seconds of an access under the load of the epoch, from one node to another by position: as
+    /// probed, otherwise the idle latency.
     #[must_use]
     pub fn loaded(&self, seen: &Observation, from: usize, to: usize) -> f64 {
         let idle = self.machine.latency()[from][to];
@@ -118,7 +118,7 @@ impl Memory {
         probed.map_or(idle, |probed| (probed.0 * 1e-9).max(idle))
     }
 
-    /// Corrects capacities by the bytes a second that pass each resource (`flows`, by position) and
+    /// Corrects capacities by the bytes per second through each resource (`flows`, by position) and
     /// the waits that were probed.
     pub fn correct(&mut self, seen: &Observation, flows: &[f64]) {
         let mut parts = self.machine.parts().clone();
@@ -133,7 +133,8 @@ impl Memory {
             }
             for to in (0..nodes).filter(|to| *to != from) {
                 let k = link(nodes, from, to);
-                // Data comes from `from` for CPUs of `to`: what is waited beside the controller.
+                // Data flows from `from` to CPUs of `to`: this is the wait in addition to the
+                // controller's.
                 if seen.latency.is_some() && flows[k] > 0.0 {
                     fit(&mut parts.resources[k], flows[k], waits(to, from) - waits(from, from), false);
                 }
@@ -147,8 +148,8 @@ impl Memory {
     }
 }
 
-/// Takes over part of what a wait at a flow says: of the queue where the capacity was told, else of
-/// the capacity.
+/// Adopts part of what a wait at a flow implies: for the queue if the capacity was reported,
+/// otherwise for the capacity.
 fn fit(resource: &mut Resource, flow: f64, wait: f64, told: bool) {
     if wait < CLEAR || flow <= 0.0 {
         return;
@@ -169,7 +170,7 @@ fn fit(resource: &mut Resource, flow: f64, wait: f64, told: bool) {
     }
 }
 
-/// Position of the link direction that data takes from a node to another.
+/// Position of the link that data takes from one node to another; each direction is its own.
 const fn link(nodes: usize, from: usize, to: usize) -> usize {
     nodes + from * (nodes - 1) + if to > from { to - 1 } else { to }
 }
@@ -181,8 +182,8 @@ fn idle(seen: &Observation, from: NodeId, to: NodeId) -> f64 {
     known.filter(|one| *one > 0.0).or_else(distance).filter(|one| *one > 0.0).unwrap_or(guess)
 }
 
-/// The place of each domain, and the caches. CPUs of a domain without an LLC share one of a usual
-/// size.
+/// The place of each domain, and the caches. CPUs of a domain without an LLC share a cache of a
+/// typical size.
 fn caches(seen: &Observation, domains: &Domains, nodes: &[NodeId]) -> (Vec<Place>, Vec<Cache>) {
     let list = seen.machine.llcs();
     let cache = |size: Option<f64>, ways: Option<u32>| Cache {
@@ -224,7 +225,8 @@ mod tests {
         assert!(memory.machine.latency()[0][1] > memory.machine.latency()[0][0]);
     }
 
-    /// 4 GB/s that wait 20 ns on a link: `12 u^2 / (1 - u) = 20`, u = 0.705, so 5.7 GB/s.
+    /// 4 GB/s that wait 20 ns on a link: `12 u^2 / (1 - u) = 20`, u = 0.705, so it carries 5.7
+    /// GB/s.
     #[test]
     fn a_wait_at_a_flow_tells_what_a_link_carries() {
         let mut seen = observation("node:2 core:4", vec![]);

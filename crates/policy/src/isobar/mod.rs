@@ -1,27 +1,28 @@
-//! The policy `isobar`: threads, pages and ways in one decision, predicted before it acts and
-//! checked after it acted.
+//! The policy `isobar`. One decision covers threads, pages and cache ways. Each change is predicted
+//! before it is made and measured afterwards, and a change that did harm is rolled back.
 //!
-//! It is not of a paper. What it takes from others: the queueing model of its predictions is
-//! `crates/contention`'s; that a program is two numbers, computing and stalls in flight together,
-//! is CAMP's idea (ASPLOS 2026); that a placement is judged by the predicted speed of everyone is
-//! Pandia's (EuroSys 2017); that latency under load is what counts is Colloid's (SOSP 2024).
+//! The policy does not implement a paper. It takes these ideas from others: the queueing model of
+//! its predictions is that of `crates/contention`; describing a program by two numbers, its
+//! computing and how many of its stalls overlap, is CAMP's idea (ASPLOS 2026); judging a placement
+//! by the predicted speed of every program is Pandia's (EuroSys 2017); that latency under load is
+//! what counts is Colloid's (SOSP 2024).
 //!
 //! | step | file |
 //! |---|---|
-//! | what the machine is like, as told, probed and seen | [`memory`], [`cores`] |
-//! | what programs are like | [`estimate`], [`curves`], [`follows`], [`reading`], [`program`], [`programs`] |
-//! | who runs where now, which cores are free, whether it is about to change | [`scene`], [`part`], [`traits`], [`idle`], [`calm`] |
-//! | what a change would do: at first sight for all, roughly for many, exactly for a few | [`prices`], [`rough`], [`predict`] |
-//! | which changes there are, and which pays | [`step`], `candidates`, [`search`], [`likes`], [`gather`], [`weigh`], [`passed`], [`ways`], [`division`], [`guests`] |
-//! | where the kernel would put a program, and whom it may not take away | [`balance`], `crowded` |
-//! | what was tried, what it brought, what is taken back | [`trial`], [`pace`], `attempt`, `grow`, `conclude`, [`carry`] |
-//! | what a person took back | `undone` |
-//! | whose gain weighs how much, who may lose what | [`targets`], [`named`], [`alone`], `aims` |
-//! | what others are told of a change | [`tell`] |
-//! | pages on their way to where they should be, and where new ones go | [`pages`], [`new_pages`] |
-//! | what is left without counters | [`blind`] |
-//! | what it knows, for who shows it | [`outlook`] |
-//! | the same predictions for a person | [`advise`] |
+//! | properties of the machine, as reported, probed and observed | [`memory`], [`cores`] |
+//! | properties of programs | [`estimate`], [`curves`], [`follows`], [`reading`], [`program`], [`programs`] |
+//! | which program runs where now, which cores are free, whether the set of programs has settled | [`scene`], [`part`], [`traits`], [`idle`], [`calm`] |
+//! | what a change would do: a cheap score for all candidates, a rough evaluation for many, an exact prediction for a few | [`prices`], [`rough`], [`predict`] |
+//! | which changes are possible, and which of them pays | [`step`], `candidates`, [`search`], [`likes`], [`gather`], [`weigh`], [`passed`], [`ways`], [`division`], [`guests`] |
+//! | where the kernel would put a program, and which bound threads it should be free to move again | [`balance`], `crowded` |
+//! | what was tried, what it brought, what is rolled back | [`trial`], [`pace`], `attempt`, `grow`, `conclude`, [`carry`] |
+//! | changes that a person undid | `undone` |
+//! | how much the gain of each program counts, and how much each may lose | [`targets`], [`named`], [`alone`], `aims` |
+//! | what is reported about a change | [`tell`] |
+//! | pages that are still on their way, and where new pages go | [`pages`], [`new_pages`] |
+//! | what can be done without counters | [`blind`] |
+//! | what the policy knows, for tools that display it | [`outlook`] |
+//! | the same predictions, as advice to a person | [`advise`] |
 //! | the policy | [`isobar`] |
 
 pub mod advise;

@@ -1,9 +1,10 @@
-//! Programs and groups as a person names them in a setting, and how slow one may be.
+//! Interprets the settings in which a person names programs and groups, and says how slow one may
+//! be.
 
 use isobar_groups::Selector;
 use isobar_model::Cgroup;
 
-/// Reads `redis=1.2`: who, and how many times as long as alone.
+/// Parses `redis=1.2`: a program or group, and how many times as long as alone it may take.
 ///
 /// # Errors
 /// One line that says what was expected.
@@ -19,7 +20,8 @@ pub fn parse_target(text: &str) -> Result<(&str, f64), String> {
     Ok((who, most))
 }
 
-/// Whether a program or its group is what is wanted, where a `*` at the end is any end.
+/// Whether a program or its group matches `wanted`, in which a `*` at the end stands for any
+/// ending.
 #[must_use]
 pub fn is_one_of(wanted: &str, name: &str, cgroup: Option<&Cgroup>) -> bool {
     let Some(selector) = Selector::parse(wanted) else { return fits(wanted, name) };
@@ -27,7 +29,7 @@ pub fn is_one_of(wanted: &str, name: &str, cgroup: Option<&Cgroup>) -> bool {
     cgroup.is_some_and(|cgroup| selector.fits_path(&cgroup.path, cgroup.name.as_deref(), globs))
 }
 
-/// Whether a name is what is wanted, or begins like it.
+/// Whether a name is the one that is wanted, or begins like it.
 fn fits(wanted: &str, name: &str) -> bool {
     match wanted.strip_suffix('*') {
         Some(begin) => name.starts_with(begin),

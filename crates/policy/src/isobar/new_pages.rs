@@ -1,7 +1,7 @@
-//! Where new pages go of a program whose pages were moved away from its threads: to those, not to
-//! the threads, where the kernel places what they touch first. Asked for only where a program
-//! grows: Linux allows it for programs that `isobar run` started, and what others touch anew can
-//! only be moved once it is there.
+//! Handles programs whose pages were moved away from their threads. Their new pages should go to
+//! the other pages, whereas the kernel would place them at the thread that touches them first. This
+//! is asked for only if a program grows. Linux allows it only for programs that `isobar run`
+//! started. New pages of other programs can be moved only once they are there.
 
 use super::memory::Memory;
 use super::pages::Goal;
@@ -10,27 +10,27 @@ use crate::kit::running::Running;
 use isobar_model::{Action, NodeId, Observation, Pid, Process, num};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Part of its resident pages by which a growing program grows in an epoch, at least.
+/// Least growth of a growing program in an epoch, as a fraction of its resident pages.
 const GROWS: f64 = 0.01;
-/// The part of its pages that is to be on a node, at least, for new ones to go there, too.
+/// Least fraction of its pages that is to be on a node for new pages to go there, too.
 const MOST: f64 = 0.9;
-/// Processes for which something was asked are remembered up to this many.
+/// Maximum number of processes for which a request is remembered.
 const REMEMBERED: usize = 4096;
 
-/// What was asked of new pages.
+/// What was requested for new pages.
 #[derive(Clone, Debug, Default)]
 pub struct NewPages {
     /// Resident pages of each process in the last epoch.
     resident: BTreeMap<Pid, u64>,
-    /// Those that grew in this one.
+    /// The processes that grew in this epoch.
     growing: BTreeSet<Pid>,
-    /// Where new pages go by what was asked for. A process that is not observed may return while
-    /// that is in force.
+    /// The node that was requested for new pages, by process. A process that is not observed now
+    /// may return while its request is in force.
     asked: BTreeMap<Pid, NodeId>,
 }
 
 impl NewPages {
-    /// Takes an epoch.
+    /// Reads an epoch.
     pub fn pass(&mut self, seen: &Observation) {
         let count = |process: &Process| Some((process.pid, process.pages.as_ref()?.values().map(|on| on.0).sum()));
         let resident: BTreeMap<Pid, u64> = seen.processes.iter().filter_map(count).collect();
@@ -44,9 +44,10 @@ impl NewPages {
         }
     }
 
-    /// Adds what changes to a plan's actions: new pages of a growing program go where its pages are
-    /// on their way to; once those come back to its threads, new ones are placed there again. One
-    /// whose threads the plan moves may be about to join its pages: that is seen in the next epoch.
+    /// Adds requests that change something to a plan's actions. New pages of a growing program go
+    /// where its pages are on their way to. Once its pages come back to its threads, new pages are
+    /// placed there again. If the plan moves threads of a program, they may be about to join its
+    /// pages, so the program is considered again in the next epoch.
     pub fn follow(
         &mut self,
         goals: &[Goal],
@@ -85,7 +86,7 @@ impl NewPages {
         }
     }
 
-    /// Takes what became of a plan: what was refused is not in force.
+    /// Takes the outcome of a plan: a request that was refused is not in force.
     pub fn applied<'a>(&mut self, refused: impl Iterator<Item = &'a Action>) {
         for action in refused {
             if let Action::SetAllocation { pid, .. } = action {
@@ -102,8 +103,8 @@ mod tests {
     use crate::test_kit::{moved, observation, process, thread, with_pages};
     use isobar_model::{CpuId, Plan, Tid};
 
-    /// An epoch in which a process on given CPUs has some pages on the first node: what is asked,
-    /// with all that is refused.
+    /// One epoch, in which a process on given CPUs has some pages on the first node. Returns what
+    /// is requested; if it `refuses`, everything is refused.
     fn epoch(new: &mut NewPages, cpus: &[u32], pages: u64, goal: Option<[f64; 2]>, refuses: bool) -> Vec<String> {
         let threads = (1..).zip(cpus).map(|(tid, cpu)| thread(tid, *cpu, 20.0)).collect();
         let mut seen = observation("node:2 core:4", vec![process(1, threads)]);

@@ -1,6 +1,6 @@
-//! What the policy knows of a machine, for who shows it: how full controllers and links are, how
-//! much slower each program is than alone, and through whom. By the same readings and equations
-//! that the policy decides with; it decides nothing.
+//! What the policy knows of a machine, for tools that display it: how full controllers and links
+//! are, how much slower each program is than alone, and which neighbours cause that. The figures
+//! come from the same readings and equations as the policy's decisions. This file decides nothing.
 //!
 //! ```text
 //! contention   speed alone, where it is     /  speed now         both by the equations; alone it
@@ -10,9 +10,9 @@
 //! from q       speed with all but q         /  speed now, minus 1
 //! ```
 //!
-//! What each neighbour takes is found by leaving it out, so that the parts of a slowdown need not
-//! add up to it. Only the neighbours with most traffic are left out one by one, so that a look at
-//! any number of programs has a bounded time.
+//! The share of each neighbour is found by leaving it out, so the shares of a slowdown need not add
+//! up to it. Only the neighbours with most traffic are left out one by one, so that the time is
+//! bounded for any number of programs.
 
 use super::alone::{Slowdown, open, slowdown};
 use super::config::Config;
@@ -28,22 +28,22 @@ use crate::kit::domains::{CachedDomains, Domains};
 use isobar_model::{LlcId, NodeId, Observation, Pid, Topology};
 use std::sync::Arc;
 
-/// Units of all equations that are solved with a neighbour left out, at most: 24 neighbours among
-/// 40 threads.
+/// Maximum number of units in all equations that are solved with a neighbour left out: 24
+/// neighbours among 40 threads.
 const MOST_UNITS: usize = 960;
-/// Neighbours that are left out, at least and at most.
+/// Minimum and maximum number of neighbours that are left out.
 const LEFT_OUT: (usize, usize) = (2, 16);
-/// Part of the whole traffic below which a neighbour is no suspect.
+/// Fraction of the whole traffic below which a neighbour is no suspect.
 const SUSPECT: f64 = 0.01;
-/// A neighbour that takes less than this of a program's speed is not named: half a per cent is what
-/// counters of a second do not tell apart.
+/// A neighbour that takes less than this fraction of a program's speed is not named: counters read
+/// over a second cannot resolve half a per cent.
 const FELT: f64 = 0.005;
 
-/// Epochs for which a proposal stands that the search, which asks about others each time, has not
-/// found again.
+/// Number of epochs for which a proposal stands without being found again, because the search
+/// considers other changes each time.
 const STANDS: u32 = 20;
 
-/// Reads epoch after epoch.
+/// Reads the observations of one epoch after another.
 #[derive(Debug, Default)]
 pub struct Outlook {
     domains: CachedDomains,
@@ -59,7 +59,7 @@ pub struct Outlook {
 #[derive(Debug)]
 struct Found {
     proposal: Proposal,
-    /// Where each program ran then.
+    /// Where each program ran when it was found.
     places: Vec<(Pid, Option<usize>)>,
     /// Epochs for which it still stands.
     left: u32,
@@ -70,9 +70,9 @@ struct Found {
 pub enum Unknown {
     /// The machine has no memory node.
     NoNode,
-    /// No program was counted.
+    /// No counters of any program were read.
     NotCounted,
-    /// The equations have no answer within their bounds.
+    /// The equations have no solution within their bounds.
     NoAnswer,
 }
 
@@ -81,23 +81,23 @@ pub enum Unknown {
 pub struct Standing {
     /// The memory controllers, in the order of the machine's nodes.
     pub controllers: Vec<Load>,
-    /// The links between nodes, by the direction that data takes.
+    /// The links between nodes, by the direction in which data flows.
     pub links: Vec<(NodeId, NodeId, Load)>,
-    /// The programs, ascending by pid; without those of which too little is known.
+    /// The programs, ascending by pid, without those of which too little is known.
     pub programs: Vec<Suffering>,
-    /// What the policy would change now; empty: nothing that pays; `None`: no program has been
-    /// watched for long enough to be moved.
+    /// What the policy would change now. Empty: nothing pays. `None`: no program has been watched
+    /// for long enough to be moved.
     pub proposal: Option<Proposal>,
 }
 
-/// A change that pays, by the policy's own search, as if no trial were under way and nothing had
-/// been refused.
+/// A change that pays according to the policy's own search, as if no trial were under way and
+/// nothing had been refused.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Proposal {
     /// The programs that would move, in order.
     pub moves: Vec<Move>,
-    /// The part by which each program would get faster (below 0: slower), ascending by pid; those
-    /// that would not notice are left out.
+    /// The fraction by which each program would get faster (below 0: slower), ascending by pid,
+    /// without programs that would not notice.
     pub gains: Vec<(Pid, f64)>,
 }
 
@@ -106,11 +106,11 @@ pub struct Proposal {
 pub struct Move {
     /// The program.
     pub pid: Pid,
-    /// How many of its threads would move, where that is not all.
+    /// How many of its threads would move, if not all of them.
     pub threads: Option<usize>,
-    /// Where its threads would run, where they would move.
+    /// Where its threads would run, if they would move.
     pub to: Option<(Option<NodeId>, Option<LlcId>)>,
-    /// Where its pages would be, where they would move.
+    /// Where its pages would be, if they would move.
     pub pages: Option<Home>,
 }
 
@@ -123,14 +123,15 @@ pub enum Home {
     Spread,
 }
 
-/// What passes a controller or a link.
+/// The traffic of a controller or a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
-    /// Bytes a second, as counted.
+    /// Bytes per second, as counted.
     pub used: f64,
-    /// Bytes a second that can pass.
+    /// Bytes per second that can pass.
     pub capacity: f64,
-    /// Whether the capacity was told; else it is a usual figure, corrected by what was seen.
+    /// Whether the capacity was reported; otherwise it is a typical figure, corrected by
+    /// observations.
     pub told: bool,
 }
 
@@ -139,19 +140,19 @@ pub struct Load {
 pub struct Suffering {
     /// The program.
     pub pid: Pid,
-    /// Through others: 1.4 = it would take 1/1.4 of the time without them.
+    /// Because of other programs: 1.4 = it would take 1/1.4 of the time without them.
     pub contention: f64,
-    /// Through its own remote pages; `None` for a program that spans nodes.
+    /// Because of its own remote pages; `None` for a program that spans nodes.
     pub distance: Option<f64>,
-    /// By how much faster it would be without a neighbour (0.2 = 20 %), the greatest first.
+    /// By how much faster it would be without each neighbour (0.2 = 20 %), the largest first.
     pub from: Vec<(Pid, f64)>,
 }
 
 impl Outlook {
-    /// Takes an epoch. `ways` are those that a program may fill of a cache, as bits.
+    /// Reads an epoch. `ways` gives the ways that a program may fill of a cache, as a bit mask.
     ///
     /// # Errors
-    /// Where nothing can be said.
+    /// If nothing can be said of the epoch.
     pub fn look(&mut self, seen: &Observation, ways: impl Fn(LlcId, Pid) -> u64) -> Result<Standing, Unknown> {
         let domains = self.domains.of(&seen.machine).clone();
         let mut memory = match self.memory.take() {
@@ -186,7 +187,7 @@ impl Outlook {
         Ok(Standing { controllers, links, programs, proposal })
     }
 
-    /// What the search finds now, else what it found lately and nothing has changed since.
+    /// What the search finds now, otherwise what it found lately if nothing has changed since.
     fn proposal(&mut self, predictors: &Predictors<'_>, domains: &Domains) -> Proposal {
         let scene = predictors.scene;
         let places: Vec<_> =
@@ -245,7 +246,7 @@ impl Outlook {
     }
 }
 
-/// What passes controllers and links.
+/// The traffic of controllers and links.
 fn loads(scene: &Scene, memory: &Memory) -> (Vec<Load>, Vec<(NodeId, NodeId, Load)>) {
     let resources = memory.machine.resources();
     let load = |at: usize, told: bool| Load { used: scene.flows[at], capacity: resources[at].capacity, told };
@@ -261,7 +262,7 @@ fn loads(scene: &Scene, memory: &Memory) -> (Vec<Load>, Vec<(NodeId, NodeId, Loa
     (controllers, links)
 }
 
-/// Adds a move; threads of a program that go to the same place are one.
+/// Adds a move; moves of threads of a program to the same place become one.
 fn add(moves: &mut Vec<Move>, new: Move) {
     match moves.iter_mut().find(|old| (old.pid, old.to) == (new.pid, new.to)) {
         Some(old) => {
@@ -272,7 +273,8 @@ fn add(moves: &mut Vec<Move>, new: Move) {
     }
 }
 
-/// The units that a step moves: where to, by node and cache, and where their pages would be.
+/// The units that a step moves: their destination by node and cache, and where their pages would
+/// be.
 type Moved = (usize, Option<(Option<NodeId>, Option<LlcId>)>, Option<Home>);
 
 fn moved(scene: &Scene, memory: &Memory, domains: &Domains, step: &Step) -> Vec<Moved> {
@@ -317,7 +319,8 @@ mod tests {
     use crate::test_kit::{observation, process, thread, with_pages};
     use isobar_model::{Bandwidth, Bytes, Thread};
 
-    /// 25 misses a thousand instructions at 2 cycles an instruction and 2.5 GHz: 2 GB/s of misses.
+    /// 25 misses per thousand instructions at 2 cycles per instruction and 2.5 GHz: 2 GB/s of
+    /// misses.
     fn stream(tid: u32, cpu: u32) -> Thread {
         Thread {
             instructions: Some(1_250_000_000),
@@ -328,7 +331,7 @@ mod tests {
         }
     }
 
-    /// The machine has room for pages.
+    /// Gives the machine room for pages.
     fn with_room(seen: &mut Observation) {
         seen.free = seen.machine.nodes().iter().map(|node| (node.id, Bytes(16 << 30))).collect();
     }
@@ -343,8 +346,8 @@ mod tests {
         last
     }
 
-    /// Four streams of 2.6 GB/s with their pages on node 0: 10.4 GB/s, of which those of the two on
-    /// node 1 cross the link.
+    /// Four streams of 2.6 GB/s with their pages on node 0, 10.4 GB/s in all. The traffic of the
+    /// two streams on node 1 crosses the link.
     #[test]
     fn loads_are_what_was_counted() {
         let streams = (1..=4).map(|pid| process(pid, vec![stream(pid, if pid <= 2 { pid - 1 } else { pid + 1 })]));
@@ -357,14 +360,14 @@ mod tests {
         assert!(used(standing.controllers[1]) < 0.01 && !standing.controllers[0].told);
         let (from, to, load) = standing.links[0];
         assert_eq!((from, to), (NodeId(0), NodeId(1)));
-        // Of 1.3 lines a miss one is read: 2 * 2.6 / 1.3 = 4 GB/s.
+        // Of 1.3 lines per miss one is read: 2 * 2.6 / 1.3 = 4 GB/s.
         assert!((used(load) - 4.0).abs() < 0.1, "{load:?}");
         let [first, .., last] = &standing.programs[..] else { panic!("{standing:?}") };
         assert!(first.contention > 1.05 && first.distance.unwrap() < 1.001, "{first:?}");
         assert!(last.distance.unwrap() > 1.1, "{last:?}");
         let from: Vec<u32> = first.from.iter().map(|(pid, _)| pid.0).collect();
         assert_eq!(from.len(), 3, "each neighbour takes some: {first:?}");
-        // Node 1 has nothing to do: some of the pages go there.
+        // The memory of node 1 is idle, so some of the pages go there.
         let to_node_1 = |one: &Move| one.pages == Some(Home::Node(NodeId(1)));
         let proposal = standing.proposal.unwrap();
         assert!(proposal.moves.iter().any(to_node_1), "{proposal:?}");

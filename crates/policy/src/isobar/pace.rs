@@ -1,36 +1,37 @@
-//! Readings of a program's speed, and by how much faster it is since.
+//! The speeds of a program, and by how much it has become faster: epochs in which it did the same
+//! work are compared.
 
 use super::estimate::mean_and_error;
 use super::math::ln;
 use super::reading::Reading;
 
-/// Logarithm of the ratio of what a program looks for in the cache an instruction up to which it
-/// looks for as much.
+/// Logarithm of the ratio up to which two numbers of cache lookups per instruction count as equal.
 pub const STEADY: f64 = 0.1;
 
 /// How fast a program was in an epoch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed {
-    /// Logarithm of its instructions a second.
+    /// Logarithm of its instructions per second.
     pub speed: f64,
-    /// Logarithm of what it looked for in the cache an instruction, where that is counted.
+    /// Logarithm of its cache lookups per instruction, if they are counted.
     pub looks: Option<f64>,
 }
 
 impl Speed {
-    /// That of a reading.
+    /// The speed of a reading.
     #[must_use]
     pub fn of(reading: &Reading) -> Self {
         Self { speed: ln(reading.speed.max(1.0)), looks: reading.looks.map(|looks| ln(looks.max(1e-9))) }
     }
 
-    /// How far apart what it did in two epochs is, 0 or more; 0 where no counter tells.
+    /// How much the program's work differs between two epochs, by its cache lookups: 0 or more; 0
+    /// if they are not counted.
     fn unlike(&self, other: &Self) -> f64 {
         self.looks.zip(other.looks).map_or(0.0, |(own, its)| (own - its).abs())
     }
 
-    /// By how much faster it was than in those epochs, on their mean, in which what it did was most
-    /// like this; `None` where in all it was further from this than `within`.
+    /// By how much faster it was than in some other epochs, on the mean of those in which its work
+    /// was most like this. `None` if its work differed by `within` or more in all of them.
     fn over(&self, others: &[Self], within: f64) -> Option<f64> {
         let nearest = others.iter().map(|other| self.unlike(other)).min_by(f64::total_cmp)?;
         let like = others.iter().filter(|other| self.unlike(other) <= nearest + STEADY);
@@ -39,11 +40,12 @@ impl Speed {
     }
 }
 
-/// By how much faster a program is after a change, as a logarithm, and the standard error of that:
-/// epochs in which it did about the same are compared, so that one that builds a table and looks
-/// things up in turn is not taken to be slower for what it does just now. `None` where in each it
-/// looked for more or less, by a ratio whose logarithm is `within` or more: a change can be what
-/// makes a program look for more, so that is for programs that are known to do something else.
+/// By how much faster a program is after a change, as a logarithm, and the standard error of that.
+/// Epochs in which it did about the same are compared, so that a program that builds a table and
+/// looks things up in turn is not taken to be slower because of what it does just now. `None` if
+/// its cache lookups differ in every epoch by a ratio whose logarithm is `within` or more. A change
+/// itself can cause more lookups, so a finite `within` is for programs that are known to do
+/// something else.
 #[must_use]
 pub fn gained(before: &[Speed], after: &[Speed], within: f64) -> Option<(f64, f64)> {
     let gains: Vec<f64> = after.iter().filter_map(|speed| speed.over(before, within)).collect();
@@ -60,23 +62,23 @@ mod tests {
         readings.iter().map(|(speed, looks)| Speed { speed: ln(*speed), looks: Some(ln(*looks)) }).collect()
     }
 
-    /// Builds at 1e8 instructions a second with 0.02 looks, looks up at 3e8 with 0.05.
+    /// It builds at 1e8 instructions per second with 0.02 lookups, and looks up at 3e8 with 0.05.
     #[test]
     fn what_a_program_does_in_turn_is_compared_with_the_same() {
         let (build, look_up) = ((1e8, 0.02), (3e8, 0.05));
         let before = speeds(&[look_up, look_up, build]);
-        // All building now, and a tenth faster at it.
+        // Only building now, and a tenth faster at it.
         let (gain, _) = gained(&before, &speeds(&[(1.1e8, 0.02); 3]), f64::INFINITY).unwrap();
         assert!((gain - ln(1.1)).abs() < 1e-12);
-        // One of each, as fast as before.
+        // One epoch of each, as fast as before.
         let (gain, error) = gained(&before, &speeds(&[build, look_up]), f64::INFINITY).unwrap();
         assert!(gain.abs() < 1e-12 && error < 0.03, "{gain} {error}");
-        // Nothing that it did before.
+        // Work that it did not do before.
         assert_eq!(gained(&before, &speeds(&[(2e8, 0.03)]), STEADY), None);
     }
 
-    /// Where looks are not counted, or are about the same, all readings are compared: 1.2e8 over
-    /// 1e8 with the errors of both.
+    /// If lookups are not counted, or are about the same, all readings are compared: 1.2e8 over
+    /// 1e8, with the errors of both.
     #[test]
     fn one_that_does_the_same_is_compared_as_it_stands() {
         let of = |speed: f64, looks| Speed { speed: ln(speed), looks };

@@ -1,15 +1,16 @@
-//! Pages on their way to where they should be: what is asked for in an epoch, until they are there
-//! or do not move. A machine takes on a limited number at a time, so one wish takes several epochs.
+//! Moves pages to where they should be. A machine accepts a limited number of pages at a time, so a
+//! goal takes several epochs. In each epoch this file asks for what is missing, until the pages are
+//! there or do not move any more.
 
 use super::memory::Memory;
 use super::programs::weights;
 use crate::kit::flight;
 use isobar_model::{Action, Observation, PageSelection, Pages, Pid, num};
 
-/// Part of its pages that may stay elsewhere: libraries, locked pages.
+/// Fraction of a program's pages that may stay elsewhere: libraries, locked pages.
 const STRAY: f64 = 0.02;
-/// Epochs without any progress after which the rest is taken to stay: the verdict on a change waits
-/// for its last page. After one is too soon where pages wait behind those of others.
+/// Epochs without progress after which the rest is taken to stay, because the verdict on a change
+/// waits for its last page. One epoch is too short if pages wait behind those of others.
 const STUCK: u32 = 2;
 
 /// Where the pages of a process should be.
@@ -17,22 +18,22 @@ const STUCK: u32 = 2;
 pub struct Goal {
     /// The process.
     pub pid: Pid,
-    /// The part of its pages on each node, by position.
+    /// The fraction of its pages that is to be on each node, by position.
     pub weights: Vec<f64>,
-    /// Why, in words.
+    /// The reason, in words.
     pub reason: String,
     away: f64,
     still: u32,
 }
 
 impl Goal {
-    /// A new one.
+    /// A new goal.
     #[must_use]
     pub fn new(pid: Pid, weights: Vec<f64>, reason: String) -> Self {
         Self { pid, weights, reason, away: f64::INFINITY, still: 0 }
     }
 
-    /// What is asked for in an epoch; `None` once it is reached, or no more moves.
+    /// What to ask for in an epoch; `None` once the goal is reached, or if no more pages move.
     fn ask(&mut self, seen: &Observation, memory: &Memory, free: &mut [f64]) -> Option<Vec<Action>> {
         let process = seen.process(self.pid)?;
         let now = weights(process, memory)?;
@@ -83,7 +84,7 @@ impl Goal {
     }
 }
 
-/// Adds what all goals ask for to a plan's actions; drops those that are reached.
+/// Adds what all goals ask for to a plan's actions; drops goals that are reached or given up.
 pub fn ask(goals: &mut Vec<Goal>, seen: &Observation, memory: &Memory, free: &[f64], actions: &mut Vec<Action>) {
     let mut free = free.to_vec();
     goals.retain_mut(|goal| {

@@ -1,5 +1,5 @@
-//! Changes that were found not to pay lately: they are passed over for a while, so that each epoch
-//! asks the equations about others.
+//! Remembers changes that were found not to pay lately. They are passed over for a while, so that
+//! each epoch solves the equations for others.
 
 use super::config::Config;
 use super::predict::Predictors;
@@ -10,19 +10,20 @@ use super::step::{Step, To};
 use isobar_model::Pid;
 use std::collections::BTreeMap;
 
-/// Searches for which a change that did not pay is passed over.
+/// Number of searches for which a change that did not pay is passed over.
 const PASSED: u32 = 10;
 
-/// A step by the programs that it is about.
+/// A step, identified by the programs that it is about.
 type Key = (Pid, [usize; 2], Option<Pid>, Option<To>, Option<usize>);
 
-/// The changes that are passed over, step by step, and for how many searches.
+/// The changes that are passed over, step by step, and the number of searches for which they still
+/// are.
 #[derive(Clone, Debug, Default)]
 pub struct Passed(BTreeMap<Vec<Key>, u32>);
 
 impl Passed {
-    /// Looks for changes that pay, among those that are not passed over. `error` is what
-    /// predictions were wrong by lately, `list` the programs by position.
+    /// Looks for changes that pay, among those that are not passed over. `error` is the recent
+    /// error of predictions, `list` the programs by position.
     pub fn search(&mut self, predictors: &Predictors<'_>, config: &Config, error: f64, list: &[Program]) -> Decision {
         let key = |steps: &[Step]| keys(steps, predictors.scene, list);
         self.0.retain(|_, left| {
@@ -30,7 +31,7 @@ impl Passed {
             *left > 0
         });
         let decision = search(predictors, config, error, |steps| self.0.contains_key(&key(steps)));
-        // A change that is made makes the others different ones.
+        // A change that is made alters the effect of all others.
         if !decision.steps.is_empty() {
             self.0.clear();
         }
@@ -38,8 +39,8 @@ impl Passed {
         decision
     }
 
-    /// The same without changes any step of which moves a unit that is held fast; what does not pay
-    /// is not remembered.
+    /// The same, without changes that move a unit which is `held`. What does not pay is not
+    /// remembered.
     #[must_use]
     pub fn search_beside(
         &self,
@@ -61,7 +62,7 @@ fn keys(steps: &[Step], scene: &Scene, list: &[Program]) -> Vec<Key> {
     steps.iter().map(|step| key(step, scene, list)).collect()
 }
 
-/// What tells a step from others, whatever the positions of programs are.
+/// What distinguishes a step from others, whatever the positions of programs are.
 fn key(step: &Step, scene: &Scene, list: &[Program]) -> Key {
     let pid = |unit: usize| list[scene.units[unit].program].pid;
     let way = [scene.base.domains[step.unit], step.to];
@@ -75,7 +76,8 @@ mod tests {
     use crate::isobar::stage::stage;
     use crate::test_kit::{observation, process, thread};
 
-    /// A change of two steps that did not pay says nothing of its first step alone, nor that of it.
+    /// A change of two steps that did not pay says nothing about its first step alone, nor the
+    /// other way round.
     #[test]
     fn a_change_of_several_steps_is_passed_over_as_a_whole() {
         let running = (0..3).map(|cpu| process(cpu + 1, vec![thread(cpu + 1, cpu, 20.0)])).collect();

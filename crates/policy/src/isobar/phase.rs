@@ -1,4 +1,5 @@
-//! Phases: when a program does something else.
+//! Detects phases: a phase begins when a program starts to do something else, judged by its misses
+//! and its cache lookups.
 
 use super::math::ln;
 use super::pace::STEADY;
@@ -6,18 +7,19 @@ use super::program::{FEW, Program};
 use super::reading::Reading;
 
 /// Logarithm of the ratio of miss rates from which on a program does something else: two thirds
-/// more or less. What neighbours do to a cache is rarely as much.
+/// more or less. Neighbours rarely change the misses by as much.
 const OTHER_PHASE: f64 = 0.5;
-/// Readings in a row that make it so.
+/// Readings in a row that make a new phase.
 const IN_A_ROW: u32 = 2;
-/// Readings in a row that make another phase of a program that looks for as much as before.
+/// Readings in a row that make a new phase of a program whose cache lookups are as before.
 const IN_A_ROW_OF_THE_SAME: u32 = 4;
 
 impl Program {
-    /// Two thirds more or fewer misses, twice in a row: another phase, unless it hardly waits for
-    /// either. What the kernel moves to a cold cache misses for a moment, and is the same program.
-    /// So is what looks for as much in the cache as before: what neighbours do to it may change in
-    /// a moment, and back. Only if that lasts for four readings is it the program's.
+    /// Two thirds more or fewer misses, twice in a row, are another phase, unless the program
+    /// hardly waits for them in either case. A program that the kernel moves to a cold cache misses
+    /// more for a moment, and is the same program. So is a program whose cache lookups are as
+    /// before: its misses may be its neighbours' doing, which can change in a moment, and back.
+    /// Only if that lasts for four readings is it taken as the program's own doing.
     pub(super) fn watch_phase(&mut self, reading: &Reading, now: f64) {
         let misses = reading.misses;
         let few = misses.max(self.misses) < FEW || self.hardly_waits_in(reading);
@@ -33,7 +35,7 @@ impl Program {
             self.phase = now;
             self.misses = misses;
             self.looks = reading.looks;
-            // One that finds more or less of what it looks for computes as before.
+            // A program that finds more or less of what it looks for computes as before.
             if is_the_same {
                 self.cpi.doubt_waiting();
             } else {
@@ -46,27 +48,27 @@ impl Program {
         }
     }
 
-    /// Whether the last reading is the program's own: it misses about as much as before, or looks
-    /// for as much in the cache. Another may be the first of another phase, or a second in which
-    /// counts of two programs were mixed.
+    /// Whether the last reading is the program's own: it misses about as much as before, or makes
+    /// as many cache lookups. Any other reading may be the first of another phase, or may come from
+    /// a second in which the counts of two programs were mixed.
     #[must_use]
     pub fn is_itself(&self) -> bool {
         self.unlike == 0 || self.last.is_some_and(|last| self.looks_the_same(&last))
     }
 
-    /// Whether the last reading may be the first of another phase, in which it looks for more or
-    /// less in the cache: the next one says. What is compared now may be two different things.
+    /// Whether the last reading may be the first of another phase, with more or fewer cache
+    /// lookups. The next reading decides that. Until then, two different things might be compared.
     #[must_use]
     pub fn may_turn(&self) -> bool {
         self.unlike > 0 && self.last.is_some_and(|last| self.looks_differ(&last) >= OTHER_PHASE)
     }
 
-    /// Whether a program looks for as much in the cache as in its present phase.
+    /// Whether a program makes as many cache lookups as in its present phase.
     fn looks_the_same(&self, reading: &Reading) -> bool {
         reading.looks.is_some() && self.looks.is_some() && self.looks_differ(reading) < STEADY
     }
 
-    /// The same as a logarithm of the ratio, 0 or more; 0 where that is not counted.
+    /// The difference, as a logarithm of the ratio, 0 or more; 0 if lookups are not counted.
     fn looks_differ(&self, reading: &Reading) -> f64 {
         let both = reading.looks.zip(self.looks);
         both.map_or(0.0, |(now, before)| ln(now.max(1e-9) / before.max(1e-9)).abs())

@@ -1,6 +1,6 @@
-//! What the equations of the contention model say of an arrangement: how fast every program would
-//! be, against how fast it is by the same equations now. No answer within the budget is no
-//! prediction.
+//! Exact predictions: solves the equations of the contention model for an arrangement. The result
+//! is how fast every program would be, relative to its present speed by the same equations. If
+//! there is no solution within the budget, there is no prediction.
 
 use super::config::Config;
 use super::memory::Memory;
@@ -10,62 +10,63 @@ use isobar_contention::{Budget, Demand, Question, Solver};
 use isobar_model::num;
 use std::cell::OnceCell;
 
-/// The part of a capacity to which the equations are solved: what is decided by per cents needs no
+/// Fraction of a capacity to which the equations are solved: decisions about per cents need no
 /// more, and the next round of Newton's method would square it.
 const NEAR: f64 = 1e-5;
 
-/// Evaluations that one arrangement may take: ordinary ones take 3 to 20.
+/// Maximum number of evaluations for one arrangement; ordinary ones take 3 to 20.
 const BUDGET: Budget = Budget(120);
 
-/// Fewer for more units: each takes time in proportion to them.
+/// Number of arrangements that may be solved in an epoch. It is smaller for more units, because
+/// each solution takes time in proportion to them.
 #[must_use]
 pub fn solutions(config: &Config, units: usize) -> u32 {
     let part = config.solutions.saturating_mul(40) / num::narrow(units.max(40));
     part.max(2)
 }
 
-/// Predictors of one scene. How fast everyone is as it is, which each must know first, is solved
-/// once, when the first of them is asked for.
+/// Predictors of one scene. Each must first know how fast all programs are at present. That is
+/// solved once, when the first predictor is asked for.
 #[derive(Debug)]
 pub struct Predictors<'a> {
-    /// The scene that they answer about.
+    /// The scene that they predict for.
     pub scene: &'a Scene,
-    /// The machine that they answer about.
+    /// The machine that they predict for.
     pub memory: &'a Memory,
     first: OnceCell<Predictor<'a>>,
 }
 
 impl<'a> Predictors<'a> {
-    /// Of a scene.
+    /// Predictors of a scene.
     #[must_use]
     pub const fn of(scene: &'a Scene, memory: &'a Memory) -> Self {
         Self { scene, memory, first: OnceCell::new() }
     }
 
-    /// One that has solved nothing but how it is.
+    /// A predictor that has solved nothing but the present arrangement.
     #[must_use]
     pub fn one(&self) -> Predictor<'a> {
         self.first.get_or_init(|| Predictor::new(self.scene, self.memory)).clone()
     }
 }
 
-/// Answers about one scene.
+/// Predicts for one scene.
 #[derive(Clone, Debug)]
 pub struct Predictor<'a> {
     scene: &'a Scene,
     memory: &'a Memory,
     solver: Solver,
-    /// Speed of each program as it is.
+    /// Present speed of each program.
     base: Option<Vec<f64>>,
-    /// Bytes of cache that each unit holds as it is: near to what it holds in an arrangement in
-    /// which little differs, so that the solver starts close to the answer.
+    /// Bytes of cache that each unit holds at present. In an arrangement that differs little, a
+    /// unit holds about as much, so the solver starts close to the solution.
     held: Vec<f64>,
-    /// Arrangements solved.
+    /// Number of arrangements solved.
     pub solved: u32,
 }
 
 impl<'a> Predictor<'a> {
-    /// Of a scene.
+    /// A predictor of a scene.
     #[must_use]
     pub fn new(scene: &'a Scene, memory: &'a Memory) -> Self {
         let mut predictor = Self { scene, memory, solver: Solver::near(NEAR), base: None, held: Vec::new(), solved: 0 };
@@ -74,26 +75,26 @@ impl<'a> Predictor<'a> {
         predictor
     }
 
-    /// The scene that it answers about.
+    /// The scene that it predicts for.
     #[must_use]
     pub const fn scene(&self) -> &'a Scene {
         self.scene
     }
 
-    /// The machine that it answers about.
+    /// The machine that it predicts for.
     #[must_use]
     pub const fn memory(&self) -> &'a Memory {
         self.memory
     }
 
-    /// Instructions a second of each program as it is, by position.
+    /// Present instructions per second of each program, by position.
     #[must_use]
     pub fn base(&self) -> Option<&[f64]> {
         self.base.as_deref()
     }
 
-    /// Speed-up of each program in an arrangement, by position; 1 for those of which too little is
-    /// known.
+    /// Speed-up of each program in an arrangement, by position; 1 for programs of which too little
+    /// is known.
     pub fn gains(&mut self, arrangement: &Arrangement) -> Option<Vec<f64>> {
         let speeds = self.speeds(arrangement)?;
         let base = self.base.as_ref()?;
@@ -108,7 +109,7 @@ impl<'a> Predictor<'a> {
         self.speeds_among(arrangement, |_| true)
     }
 
-    /// Instructions a second of each program, by position, where only some of them run; 0 for the
+    /// Instructions per second of each program, by position, if only some of them run; 0 for the
     /// others.
     pub fn speeds_among(&mut self, arrangement: &Arrangement, runs: impl Fn(usize) -> bool) -> Option<Vec<f64>> {
         self.solved += 1;
@@ -124,7 +125,7 @@ impl<'a> Predictor<'a> {
         speeds.iter().all(|speed| speed.is_finite()).then_some(speeds)
     }
 
-    /// The threads of a unit as one: equal threads have equal shares of everything.
+    /// The threads of a unit as one demand, because equal threads have equal shares of everything.
     fn demand(&self, at: usize, arrangement: &Arrangement, crowding: f64) -> Demand {
         let unit = &self.scene.units[at];
         let one = &self.scene.traits[unit.program];
@@ -155,9 +156,9 @@ mod tests {
     use crate::isobar::stage::stage;
     use crate::test_kit::{observation, process, thread, with_pages};
 
-    /// A program that does nothing but wait, by the equations, goes to the node of its pages. Where
-    /// it was read to compute for ten elevenths of its time, it gains a tenth and no more; less
-    /// what it takes to find in the cache what it always missed.
+    /// By the equations a program does nothing but wait, and it goes to the node of its pages. If
+    /// it was read to compute for ten elevenths of its time, it gains a tenth and no more, less the
+    /// time to find in the cache what it always missed.
     #[test]
     fn no_gain_is_more_than_the_waits_that_were_read() {
         let mut seen = observation("node:2 core:2", vec![process(1, vec![thread(1, 0, 20.0)])]);

@@ -1,8 +1,8 @@
-//! What a change would do, at first sight: only what it touches is reckoned, at prices for the
-//! rest. A price is what all programs together lose by a little more wait at a controller or link,
-//! or by a little less time in a cache; it is found once for an arrangement, and then a change
-//! costs as much to look at on a machine of a thousand threads as on one of ten. It chooses what is
-//! worth a rough look ([`super::rough`]).
+//! A first filter that scores every candidate change with *prices*: the marginal cost, over all
+//! programs, of a little more waiting at a controller or link, or of a little less time in a cache.
+//! Prices are computed once for an arrangement. A score then considers only what the change touches
+//! and uses prices for the rest, so it costs as much on a machine of a thousand threads as on one
+//! of ten. The scores select which candidates are worth a rough evaluation ([`super::rough`]).
 
 use super::math::ln;
 use super::memory::Memory;
@@ -11,17 +11,17 @@ use super::rough::{Rough, waited};
 use super::scene::{Arrangement, Scene};
 use super::step::{Step, To};
 
-/// Part by which bytes and spaces are changed to find how much depends on them.
+/// Fraction by which bytes and spaces are changed to find how much depends on them.
 const LITTLE: f64 = 0.05;
 
-/// Prices in an arrangement.
+/// The prices in an arrangement.
 #[derive(Debug)]
 pub struct Prices<'a> {
     scene: &'a Scene,
     memory: &'a Memory,
     at: &'a Arrangement,
     units: Vec<Unit>,
-    /// Seconds of an access, from node to node, as loaded.
+    /// Seconds of an access from node to node under the present load.
     latency: Vec<Vec<f64>>,
     resources: Vec<Carried>,
     caches: Vec<Filled>,
@@ -33,11 +33,11 @@ pub struct Prices<'a> {
 struct Unit {
     seconds: f64,
     misses: f64,
-    /// Bytes a second that it inserts into its cache.
+    /// Bytes per second that it inserts into its cache.
     inserted: f64,
-    /// What it loses by a cache in which lines stay for a part less.
+    /// What it loses if lines stay in its cache for a fraction less time.
     worth: f64,
-    /// What it loses by computing that takes a part longer.
+    /// What it loses if its computing takes a fraction longer.
     computes: f64,
 }
 
@@ -45,12 +45,12 @@ struct Unit {
 #[derive(Clone, Copy, Debug, Default)]
 struct Carried {
     bytes: f64,
-    /// What all lose by a second of wait.
+    /// What all programs lose for a second of wait.
     price: f64,
-    /// Bytes a second that are demanded less for a second of wait.
+    /// Bytes per second by which demand falls for a second of wait.
     answer: f64,
     wait: f64,
-    /// The part of a change in demand that is left when all have answered.
+    /// The fraction of a change in demand that is left when all programs have responded.
     left: f64,
 }
 
@@ -64,25 +64,25 @@ struct Filled {
 /// The cores of a domain.
 #[derive(Clone, Copy, Debug, Default)]
 struct Crowded {
-    /// CPUs that are kept busy.
+    /// CPUs that are busy.
     busy: f64,
-    /// The factor on the time of computing.
+    /// The factor by which computing takes longer.
     crowding: f64,
-    /// What all lose by computing that takes a part longer.
+    /// What all programs lose if computing takes a fraction longer.
     worth: f64,
 }
 
-/// A unit that goes elsewhere, or whose pages do.
+/// A unit that moves, or whose pages move.
 struct Moved {
     unit: usize,
     from: usize,
     to: usize,
-    /// The node, by position, where all of its pages are afterwards; `None`: where they are.
+    /// The node, by position, where all of its pages are afterwards; `None`: where they are now.
     pages: Option<usize>,
 }
 
 impl<'a> Prices<'a> {
-    /// In an arrangement at which the rough look has just looked.
+    /// The prices in an arrangement that was just evaluated by `rough`.
     #[must_use]
     pub fn of(scene: &'a Scene, memory: &'a Memory, at: &'a Arrangement, rough: &Rough<'_>) -> Self {
         let nodes = memory.nodes.len();
@@ -124,7 +124,7 @@ impl<'a> Prices<'a> {
         let seconds = (computing + misses * one.wait * latency + misses * delay).max(1e-12);
         let rate = unit.share / seconds;
         let horizon = if one.known { one.stake() * self.scene.part(at) } else { 0.0 };
-        // The part of its time by which it grows for a second of wait, and for all of its waits.
+        // The fraction by which its time grows for a second of wait, and for all of its waits.
         let (by_wait, waits) = (misses * one.wait / seconds, misses * one.wait * latency / seconds);
         let own = unit.space / unit.threads;
         let (more, now) = (one.curve.0.misses(own * (1.0 + LITTLE)), one.curve.0.misses(own).max(1e-12));
@@ -145,8 +145,8 @@ impl<'a> Prices<'a> {
         });
     }
 
-    /// What a change brings, over all programs and their horizons, at these prices. `changed` is
-    /// reused from change to change.
+    /// What a change brings, over all programs and their horizons, at these prices. `changed` is a
+    /// buffer that is reused from change to change.
     pub fn value(&self, step: &Step, changed: &mut Vec<f64>) -> f64 {
         let first = self.moved(step.unit, step.to, step.pages.and_then(To::node));
         let second = step.partner.map(|partner| self.moved(partner, first.from, step.partner_pages));
@@ -175,7 +175,7 @@ impl<'a> Prices<'a> {
         Moved { unit, from, to, pages: pages.or_else(|| follows.then(|| self.memory.places[to].node)) }
     }
 
-    /// Bytes a second that come into a cache with a change.
+    /// Net bytes per second that a change adds to a cache.
     fn net(&self, llc: usize, both: &[Option<&Moved>]) -> f64 {
         let one = |moved: &&Moved| {
             let place = |domain: usize| if self.memory.places[domain].llc == llc { 1.0 } else { 0.0 };
@@ -184,7 +184,7 @@ impl<'a> Prices<'a> {
         both.iter().flatten().map(one).sum()
     }
 
-    /// What those that stay in a cache gain or lose.
+    /// What the programs that stay in a cache gain or lose.
     fn stay(&self, llc: usize, both: &[Option<&Moved>]) -> f64 {
         let leaving = both.iter().flatten().filter(|one| self.memory.places[one.from].llc == llc);
         let worth = self.caches[llc].worth - leaving.map(|one| self.units[one.unit].worth).sum::<f64>();
@@ -192,7 +192,7 @@ impl<'a> Prices<'a> {
         -worth.max(0.0) * ln((before + self.net(llc, both)).max(1.0) / before)
     }
 
-    /// The factor on the time of computing on a domain with a change.
+    /// The factor by which computing takes longer on a domain after a change.
     fn crowding(&self, domain: usize, both: &[Option<&Moved>]) -> f64 {
         let one = |moved: &&Moved| {
             let at = |other: usize| if other == domain { 1.0 } else { 0.0 };
@@ -202,7 +202,8 @@ impl<'a> Prices<'a> {
         self.memory.cores[domain].crowding(busy, self.scene.added)
     }
 
-    /// What those that stay on a domain gain or lose by who shares their cores.
+    /// What the programs that stay on a domain gain or lose because other threads share their
+    /// cores.
     fn breathe(&self, domain: usize, both: &[Option<&Moved>]) -> f64 {
         let leaving = both.iter().flatten().filter(|one| one.from == domain);
         let worth = self.domains[domain].worth - leaving.map(|one| self.units[one.unit].computes).sum::<f64>();
@@ -210,7 +211,7 @@ impl<'a> Prices<'a> {
         -worth.max(0.0) * ln(more)
     }
 
-    /// What one that is moved gains itself; what it demands elsewhere is added to `changed`.
+    /// What a unit that moves gains itself. The change in its demand is added to `changed`.
     fn own(&self, moved: &Moved, both: &[Option<&Moved>], changed: &mut [f64]) -> f64 {
         let unit = &self.scene.units[moved.unit];
         let one = &self.scene.traits[unit.program];
@@ -223,7 +224,7 @@ impl<'a> Prices<'a> {
             None => old.iter().zip(&self.latency[is.node]).map(|(weight, seconds)| weight * seconds).sum(),
         };
         let computing = one.compute * self.crowding(moved.to, both);
-        // What it may take of another cache is left to the equations.
+        // The bandwidth share that it may have on another cache is left to the equations.
         let stays = moved.from == moved.to;
         let delay = if stays { self.scene.delay(self.memory, self.at, moved.unit) } else { 0.0 };
         let seconds = (computing + misses * one.wait * latency + misses * delay).max(1e-12);
@@ -239,7 +240,7 @@ impl<'a> Prices<'a> {
         if one.known { one.stake() * self.scene.part(moved.unit) * ln(now.seconds / seconds) } else { 0.0 }
     }
 
-    /// Misses an instruction of one that is moved.
+    /// Misses per instruction of a unit that moves.
     fn misses(&self, moved: &Moved, both: &[Option<&Moved>]) -> f64 {
         let unit = &self.scene.units[moved.unit];
         let one = &self.scene.traits[unit.program];
@@ -256,8 +257,8 @@ impl<'a> Prices<'a> {
     }
 }
 
-/// Tells of each resource that a program passes the part of its misses that waits there, and the
-/// bytes there for each that it reads.
+/// Calls `tell` for each resource that a program's traffic passes, with the fraction of its misses
+/// that waits there and the bytes that pass there per byte that the program reads.
 fn passes(memory: &Memory, (home, weights): (usize, &[f64]), mut tell: impl FnMut(usize, f64, f64)) {
     for (node, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
         pass(memory, (home, node, *weight), &mut tell);

@@ -1,5 +1,6 @@
-//! What is known of one program: how fast it was lately, what it is like, since when it has been
-//! like that, and what became of changes to it.
+//! What is known of one program: its recent speed, its properties, since when it has had them, and
+//! how earlier changes to it turned out. The properties are estimates: its computing, its waiting,
+//! and how much cache space saves it.
 
 use super::curves::{Beyond, Kind, Size};
 use super::estimate::{Cpi, Reuse};
@@ -11,40 +12,41 @@ use super::taken::Taken;
 use isobar_model::{Cgroup, Pid, Seconds};
 use std::sync::Arc;
 
-/// Misses an instruction below which phases do not matter.
+/// Misses per instruction below which phases do not matter.
 pub const FEW: f64 = 5e-4;
-/// The same as a part of its time that it waits for them.
+/// The same limit, as the fraction of its time that a program waits for misses.
 const HARDLY_WAITS: f64 = 0.05;
-/// Part of what a program looks for in a cache below which it finds hardly anything there.
+/// Fraction of cache lookups that hit, below which a program finds hardly anything in the cache.
 const HARDLY_FINDS: f64 = 0.1;
-/// Part of a new reading in running means.
+/// Weight of a new reading in running means.
 const TAKEN: f64 = 0.3;
-/// Part of its time up to which a program may wait and still tell how long it computes.
+/// Largest fraction of its time that a program may wait and still show how long it computes.
 const MOSTLY_COMPUTES: f64 = 0.2;
-/// The greatest part of a program's cycles that is taken to be the delay of a limited bandwidth.
+/// Largest fraction of a program's cycles that is attributed to a limit on its bandwidth.
 const MOST_DELAYED: f64 = 0.75;
-/// The greatest part of its looks that is taken to be found: counters of a second tell no more.
+/// Largest fraction of cache lookups that is taken to hit: counters read over a second are not more
+/// precise.
 const FOUND: f64 = 0.999;
-/// Readings of a program's speed that are kept.
+/// Number of readings of a program's speed that are kept.
 const KEPT: usize = 16;
-/// Seconds ahead that count in how long a young program is expected to go on.
+/// Seconds ahead that count in the expected remaining time of a young program.
 const AHEAD: f64 = 60.0;
-/// Logarithm of the ratio up to which two readings agree: what counters of a second leave to
-/// chance.
+/// Logarithm of the ratio up to which two readings agree: counters read over a second vary by that
+/// much by chance.
 const AGREE: f64 = 0.05;
-/// A speed-up of less than 1 that is no loss: what the equations' accuracy and readings may feign.
+/// Speed-up below 1 that still counts as no loss: the equations and readings are not more accurate.
 pub const HARDLY: f64 = 0.998;
 
 /// What is remembered of the programs of a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
-    /// Computing and waiting.
+    /// Their computing and waiting.
     pub cpi: Cpi,
-    /// What space saves.
+    /// How much cache space saves them.
     pub reuse: Reuse,
-    /// Seconds that they ran, the running mean.
+    /// Seconds that they ran, as a running mean.
     pub life: f64,
-    /// Misses an instruction.
+    /// Misses per instruction.
     pub misses: f64,
 }
 
@@ -61,68 +63,68 @@ pub struct Program {
     pub cgroup: Option<Arc<Cgroup>>,
     /// When it was first seen.
     pub since: f64,
-    /// How much its gain weighs beside that of others.
+    /// Weight of its gain beside that of others.
     pub weight: f64,
-    /// The most that a change may take of its speed, as a logarithm, where its owner said so.
+    /// The most that a change may take of its speed, as a logarithm, if its owner set a limit.
     pub most: Option<f64>,
-    /// Since when it has been doing what it does.
+    /// Since when it has been in its present phase.
     pub phase: f64,
     /// Its computing and waiting.
     pub cpi: Cpi,
-    /// What space saves it.
+    /// How much cache space saves it.
     pub reuse: Reuse,
-    /// Misses an instruction, the running mean.
+    /// Misses per instruction, as a running mean.
     pub misses: f64,
-    /// Lines of memory for each miss, the running mean.
+    /// Lines transferred for each miss, as a running mean.
     pub lines: f64,
     /// The last reading.
     pub last: Option<Reading>,
     /// Its speeds, the newest last.
     pub speeds: Vec<Speed>,
-    /// Whether the kernel brings its pages to it.
+    /// Whether the kernel migrates its pages to it.
     pub follows: Follows,
-    /// Whether the kernel took it away from its pages.
+    /// Whether the kernel moved it away from its pages.
     pub taken: Taken,
-    /// Epochs in a row in which its owner had pinned a thread of it.
+    /// Number of epochs in a row in which its owner had pinned a thread of it.
     pub pinned: u32,
-    /// When its threads were moved, back included, within the last hour.
+    /// When its threads were moved within the last hour, rollbacks included.
     pub moves: Vec<f64>,
-    /// Until when it is left alone, and how often a change did not help in a row.
+    /// Until when it is left alone after a change that did not help.
     pub rest: f64,
-    /// Changes in a row that did not help.
+    /// Number of changes in a row that did not help.
     pub failures: u32,
-    /// Seconds that programs of its name ran, where some have ended.
+    /// Seconds that programs of its name ran, if some have ended.
     pub life: Option<f64>,
-    /// Logarithm of what changes that were kept did to its speed, all together.
+    /// Logarithm of what all changes that were kept did to its speed.
     pub balance: f64,
-    /// Misses an instruction of programs of its name, where some have ended.
+    /// Misses per instruction of programs of its name, if some have ended.
     expected: Option<f64>,
-    /// Whether others of its name and size, first read with it, missed as much.
+    /// Whether other programs of its name and size, first read with it, missed as much.
     pub alike: bool,
-    /// What it looks for in the cache an instruction, the running mean as that of misses.
+    /// Cache lookups per instruction, as a running mean like that of the misses.
     pub(super) looks: Option<f64>,
-    /// Readings in a row with many more misses, or with far fewer.
+    /// Number of readings in a row with many more misses than before, or with far fewer.
     pub(super) unlike: u32,
-    /// Whether they were more.
+    /// Whether those readings had more misses.
     pub(super) more: bool,
-    /// Whether an instruction took as many cycles and misses in its last reading as in the one
-    /// before.
+    /// Whether its last two readings agree in cycles and misses per instruction.
     is_steady: bool,
-    /// Whether it looked for as much in the cache, where that is counted.
+    /// Whether its last two readings agree in cache lookups, if these are counted.
     pub(super) looks_alike: bool,
-    /// Whether its present phase is its own doing beyond doubt: it looks for two thirds more in the
-    /// cache than before, or for less, which no neighbour and no cache changes.
+    /// Whether its present phase is its own doing beyond doubt: its cache lookups rose by two
+    /// thirds or fell by as much, which no neighbour and no cache can cause.
     pub turned: bool,
-    /// Changes of phase so far.
+    /// Number of changes of phase so far.
     pub(super) changes: u32,
     pub(super) space: Option<(f64, f64)>,
-    /// Bytes of cache and misses of its first reading, by unit, until the second one says whether
-    /// it still does the same.
+    /// Bytes of cache and misses of its first reading, by unit. They are kept until the second
+    /// reading shows whether it still does the same.
     pub(super) first: Vec<(f64, f64)>,
 }
 
 impl Program {
-    /// One that is seen for the first time; what one of its name was like, where that is known.
+    /// A program that is seen for the first time. `before` is what an earlier program of its name
+    /// was like, if that is known.
     #[must_use]
     pub fn new(pid: Pid, name: &Arc<str>, now: f64, before: Option<Known>) -> Self {
         let (cpi, reuse) = before.map_or((Cpi::unknown(), Reuse::unknown()), |known| (known.cpi, known.reuse));
@@ -163,31 +165,31 @@ impl Program {
         }
     }
 
-    /// Those of which it is one: what it misses tells of them, too.
+    /// The kind of program that it belongs to: its misses are evidence for all programs of that
+    /// kind.
     #[must_use]
     pub fn kind(&self) -> Kind {
         (Arc::clone(&self.name), self.size)
     }
 
-    /// The part of what it looks for in the cache that it finds there, where that is counted.
+    /// The fraction of its cache lookups that hit, if lookups are counted.
     fn finds(&self) -> Option<f64> {
         let last = self.last?;
         last.looks.filter(|looks| *looks > 0.0).map(|_| 1.0 - last.missed())
     }
 
-    /// Misses an instruction were nothing of what it looks for in the cache found there, where that
-    /// is counted.
+    /// Misses per instruction if none of its cache lookups hit, if lookups are counted.
     #[must_use]
     pub fn most(&self) -> Option<f64> {
         self.looks.filter(|looks| *looks > 0.0).map(|looks| looks.max(self.misses))
     }
 
-    /// Lines an instruction, of different addresses, that it looks for within the time that a line
-    /// stays in the cache, for each such time: what it holds. Of a program that finds nothing they
-    /// are its misses. Else lines that are found stay for as long again: were every line of its
-    /// working set looked for as often, a part h of looks would be found that holds h / -ln(1 - h)
-    /// lines for each (Che's approximation; Che, Tung and Wang, 2002). Where looks are not counted,
-    /// its misses.
+    /// Lines per instruction that it keeps in the cache. Multiplied by the instructions that it
+    /// executes while a line stays there, this is what it holds. For a program that finds nothing
+    /// these are its misses. Otherwise, lines that are found stay for as long again. If every line
+    /// of its working set is looked up equally often and a fraction h of lookups hits, it holds h /
+    /// -ln(1 - h) lines for each lookup in that time (Che's approximation; Che, Tung and Wang,
+    /// 2002). If lookups are not counted, its misses are taken.
     #[must_use]
     pub fn kept(&self) -> f64 {
         let Some(looks) = self.looks.filter(|looks| *looks > self.misses) else { return self.misses };
@@ -195,8 +197,9 @@ impl Program {
         if found < 1e-3 { self.misses } else { looks * found / -ln(1.0 - found) }
     }
 
-    /// Threads on its core and cycles of computing an instruction, by its last reading; `None`
-    /// where waits are more than a fifth of them, so that an error in these might be as much.
+    /// Threads on its core and cycles of computing per instruction, by its last reading. `None` if
+    /// it waits for more than a fifth of its cycles, because an error in the waits might be as
+    /// large.
     #[must_use]
     pub fn computing(&self) -> Option<(f64, f64)> {
         let last = self.last.filter(|last| !last.disturbed)?;
@@ -204,33 +207,33 @@ impl Program {
         (waits < MOSTLY_COMPUTES * last.cycles).then_some((last.running, last.cycles - waits))
     }
 
-    /// Lines read for each miss.
+    /// Lines read per miss.
     #[must_use]
     pub fn reads(&self) -> f64 {
         (self.lines / (1.0 + WRITE_BACK)).max(1.0)
     }
 
-    /// What a reading says of computing and waiting: cycles, exposure and crowding; `None` where
-    /// pages were under way.
+    /// What a reading says of computing and waiting: cycles, exposure and crowding. `None` if pages
+    /// were being moved.
     fn exposed(&self, reading: &Reading) -> Option<(f64, f64, f64)> {
         let cycles = reading.cycles - self.delayed(reading);
         (!reading.disturbed).then_some((cycles, reading.exposure, reading.crowding))
     }
 
-    /// Takes what is known of another of its kind, where it is known better there.
+    /// Adopts what is known of another program of its kind, if that is known better.
     pub fn learn(&mut self, other: &Cpi) {
         if let Some(reading) = self.last.and_then(|last| self.exposed(&last)) {
             self.cpi.learn(other, reading);
         }
     }
 
-    /// Cycles an instruction that a limit on its bandwidth added to a reading; a processor may
-    /// delay less than the model says.
+    /// Cycles per instruction that a limit on its bandwidth added to a reading. They are capped,
+    /// because a processor may delay less than the model says.
     fn delayed(&self, reading: &Reading) -> f64 {
         (reading.delay * self.reads()).min(MOST_DELAYED * reading.cycles)
     }
 
-    /// Takes the reading of an epoch.
+    /// Records the reading of an epoch.
     pub fn read(&mut self, reading: Reading, now: f64) {
         self.follows.read(self.last.as_ref(), &reading);
         self.taken.read(self.last.as_ref(), &reading, self.moves.last().copied(), now);
@@ -245,7 +248,7 @@ impl Program {
         if let Some((cycles, exposure, crowding)) = self.exposed(&reading) {
             self.cpi.read(cycles, exposure, crowding);
         }
-        // One unlike reading may be the first of another phase: it belongs to neither.
+        // A single unlike reading may be the first of another phase: it belongs to neither phase.
         if self.unlike == 0 {
             let mean = |before: f64, now: f64| before + TAKEN * (now - before);
             self.looks = reading.looks.map(|now| self.looks.map_or(now, |before| mean(before, now)));
@@ -256,7 +259,7 @@ impl Program {
             self.speeds.remove(0);
         }
         self.speeds.push(Speed::of(&reading));
-        // Where it began during its first second, the second one tells how fast it was.
+        // If the program began during its first second, the second reading shows how fast it was.
         if let [first, second] = &mut self.speeds[..]
             && self.is_steady
             && self.changes == 0
@@ -266,7 +269,7 @@ impl Program {
         self.last = Some(reading);
     }
 
-    /// Takes the bytes of cache that each of its threads holds.
+    /// Records the bytes of cache that each of its threads holds, and learns from a change of them.
     pub fn hold(&mut self, bytes: f64) {
         let Some(last) = self.last.filter(|last| last.misses > FEW && bytes > 0.0) else { return };
         let now = (ln(bytes), ln(last.missed()));
@@ -283,31 +286,31 @@ impl Program {
         self.space = Some(now);
     }
 
-    /// Whether it would hardly wait at the misses of a reading or of late, whichever are more, each
-    /// as long as those of the reading.
+    /// Whether it would hardly wait for misses. The misses are those of a reading or of its recent
+    /// past, whichever are more, and each takes as long as in the reading.
     pub(super) fn hardly_waits_in(&self, reading: &Reading) -> bool {
         let each = reading.exposure / reading.misses.max(1e-12);
         let waits = reading.misses.max(self.misses) * each * self.cpi.wait;
         waits / reading.cycles.max(1e-9) < HARDLY_WAITS
     }
 
-    /// What may be hoped of its use of the cache. One that finds hardly anything there may have a
-    /// working set that did not fit yet.
+    /// The most favourable assumption about its use of the cache. The working set of a program that
+    /// finds hardly anything there may not have fitted yet.
     #[must_use]
     pub fn hoped(&self) -> Beyond {
         let finds = self.finds();
         self.reuse.hoped(finds.is_some_and(|finds| finds < HARDLY_FINDS))
     }
 
-    /// Whether it waits for misses so little, by its last reading, that what a neighbour does to
-    /// its cache does not matter.
+    /// Whether it waits for misses so little, by its last reading, that a neighbour's effect on its
+    /// cache does not matter.
     #[must_use]
     pub fn hardly_waits(&self) -> bool {
         self.last.is_some_and(|last| self.hardly_waits_in(&last))
     }
 
-    /// How long its present state can be expected to last. One that changes again and again is
-    /// expected to do so when it usually does.
+    /// How long its present state is expected to last. A program that changes again and again is
+    /// expected to change at its usual interval.
     #[must_use]
     pub fn horizon(&self, now: f64) -> f64 {
         let lasted = now - self.since.max(self.phase);
@@ -317,7 +320,7 @@ impl Program {
         } else {
             lasted.min((usual - lasted).max(0.0))
         };
-        // Where programs of its name have ended, it is expected to end when they did.
+        // If programs of its name have ended, it is expected to end at the same age.
         let left = self.life.map(|life| life - (now - self.since)).filter(|left| *left > 0.0);
         match left {
             Some(left) if self.changes == 0 => left,
@@ -326,16 +329,16 @@ impl Program {
         }
     }
 
-    /// The least speed-up that a change may bring it, where changes together may take `most` of its
-    /// speed: what those before took counts, what they brought does not.
+    /// The least speed-up that a change may bring it, if all changes together may take `most` of
+    /// its speed. A loss by earlier changes counts, a gain does not.
     #[must_use]
     pub fn least(&self, most: f64) -> f64 {
         ((1.0 - most) / exp(self.balance.min(0.0))).min(HARDLY)
     }
 
-    /// The last speeds; `None` before there are enough: a window of readings, or two that agree of
-    /// one that did nothing else before, or one of a program that does what others of its name did,
-    /// or do.
+    /// The last speeds, or `None` before there are enough. Enough are a window of readings, two
+    /// readings that agree of a program in its first phase, or one reading of a program that does
+    /// what others of its name did, or do.
     #[must_use]
     pub fn pace(&self, window: usize) -> Option<&[Speed]> {
         if let Some(first) = self.speeds.len().checked_sub(window) {
@@ -353,19 +356,19 @@ impl Program {
         self.expected.is_some_and(|misses| self.misses_about(misses))
     }
 
-    /// Whether it was read for the first time.
+    /// Whether it has been read exactly once.
     #[must_use]
     pub const fn is_new(&self) -> bool {
         self.speeds.len() == 1 && self.changes == 0 && self.last.is_some()
     }
 
-    /// Whether it misses about as much an instruction.
+    /// Whether its misses per instruction are about as many as given.
     #[must_use]
     pub fn misses_about(&self, misses: f64) -> bool {
         miss_alike(self.misses, misses)
     }
 
-    /// Whether threads of it may be moved once more; with `guard`, and back.
+    /// Whether its threads may be moved once more; with `guard`, also back again.
     #[must_use]
     pub fn may_move(&self, now: f64, most: u32, guard: bool) -> bool {
         let moved = self.moves.iter().filter(|time| now - **time < 3600.0).count();
@@ -379,19 +382,20 @@ impl Program {
     }
 }
 
-/// Whether two readings agree, up to what counters of a second leave to chance.
+/// Whether two readings agree, within what counters read over a second leave to chance.
 fn agree(before: f64, now: f64) -> bool {
     ln(now / before.max(1e-12)).abs() < AGREE
 }
 
-/// The same of misses an instruction: where they are few they do not matter.
+/// The same for misses per instruction: if they are few they do not matter.
 fn miss_alike(before: f64, now: f64) -> bool {
     agree(before.max(FEW), now.max(FEW))
 }
 
-/// Seconds that something goes on that has lasted for some: of processes that ran for a second half
-/// run for two, and half of those for four, and so on (Harchol-Balter and Downey, 1997), so that
-/// the median is as long again. The mean is longer; what comes after a minute is left out of it.
+/// Seconds for which something is expected to go on that has lasted for `lasted`. Of processes that
+/// ran for a second half run for two, half of those for four, and so on (Harchol-Balter and Downey,
+/// 1997), so the median of the remaining time is the age. The mean is longer; what comes after a
+/// minute is left out of it.
 fn expected(lasted: f64) -> f64 {
     let mean = lasted * ln(1.0 + AHEAD / lasted.max(1e-9));
     mean.max(lasted)

@@ -14,8 +14,8 @@ fn program() -> Program {
     Program::new(Pid(1), &Arc::from("p"), 0.0, None)
 }
 
-/// Misses a thousand instructions: 10 10 10 40 10 10 40 40 40. One reading is no phase. What
-/// has lasted for a second goes on for `ln 61` on the mean, a minute ahead.
+/// Misses per thousand instructions: 10 10 10 40 10 10 40 40 40. One reading is no phase. What has
+/// lasted for a second goes on for `ln 61` seconds on the mean, counting a minute ahead.
 #[test]
 fn two_unlike_readings_in_a_row_are_a_phase() {
     let mut program = program();
@@ -31,8 +31,8 @@ fn two_unlike_readings_in_a_row_are_a_phase() {
     assert!(near(horizons[0], 4.11) && horizons[7] == 0.0 && near(horizons[8], 4.11), "{horizons:?}");
 }
 
-/// It began in the middle of the first second, so that it did half as much; the second tells its
-/// speed, unless it is another in that, too.
+/// It began in the middle of the first second, so it did half as much in it. The second reading
+/// shows its speed, unless that one differs in other respects, too.
 #[test]
 fn what_began_within_a_second_is_known_by_the_next() {
     let after = |misses: f64| {
@@ -44,8 +44,8 @@ fn what_began_within_a_second_is_known_by_the_next() {
     assert!(after(0.02).unwrap().iter().all(|one| near(one.speed, ln(1e9))) && after(0.022).is_none());
 }
 
-/// A limit on its bandwidth adds 0.4 cycles an instruction: they are none of what it computes or
-/// waits, nor where the processor adds less than the model says.
+/// A limit on its bandwidth adds 0.4 cycles per instruction. These do not count as computing or
+/// waiting, nor does it do harm if the processor adds less than the model says.
 #[test]
 fn what_a_limit_adds_is_not_the_programs_own() {
     let after = |added: f64, delay: f64| {
@@ -60,8 +60,8 @@ fn what_a_limit_adds_is_not_the_programs_own() {
     assert!(after(0.0, 5.0).compute > 0.0 && after(0.0, 5.0).wait > 0.0);
 }
 
-/// It finds a hundredth of what it looks for, in a second in which it looks for a tenth less than
-/// in those before: it could find no more than a hundredth of its misses again.
+/// A hundredth of its cache lookups hit, in a second with a tenth fewer lookups than in those
+/// before. If none hit, it would miss no more than a hundredth more.
 #[test]
 fn what_it_finds_is_a_part_of_what_it_looks_for() {
     let mut program = program();
@@ -72,9 +72,9 @@ fn what_it_finds_is_a_part_of_what_it_looks_for() {
     assert!((program.misses - 0.99 * 0.194).abs() < 1e-9);
 }
 
-/// As a chase through memory was read that touched its pages first: 183 looks a thousand
-/// instructions and 171 misses while it held 400 KiB, then 212 and 209 with 200. Of its looks it
-/// found 6.6 % and 1.4 %, so that twice the space is worth little to it.
+/// Readings of a pointer chase through memory that touched its pages first: 183 lookups and 171
+/// misses per thousand instructions while it held 400 KiB, then 212 and 209 with 200. Of its
+/// lookups 6.6 % and 1.4 % hit, so twice the space is worth little to it.
 #[test]
 fn what_a_program_does_beside_looking_says_nothing_of_its_cache() {
     let mut program = program();
@@ -85,9 +85,9 @@ fn what_a_program_does_beside_looking_says_nothing_of_its_cache() {
     assert!(program.reuse.elasticity < 0.15, "{:?}", program.reuse);
 }
 
-/// Of 100 looks a thousand instructions a half is found: of a working set whose lines are all
-/// looked for as often, that is held for 0.5 / ln 2 lines a look, more than the 50 that are
-/// inserted. A stream holds what it inserts; so, as far as is known, does one whose looks are not
+/// Of 100 lookups per thousand instructions half hit. If all lines of the working set are looked up
+/// equally often, it holds 0.5 / ln 2 lines per lookup, more than the 50 that are inserted. A
+/// stream holds what it inserts. So does, as far as is known, a program whose lookups are not
 /// counted.
 #[test]
 fn lines_that_are_found_stay_longer() {
@@ -100,8 +100,8 @@ fn lines_that_are_found_stay_longer() {
     assert!(near(kept(0.0, Some(0.1)), 14.46), "a thousandth, at least, is not found");
 }
 
-/// Ten seconds of 10 and ten of 40 misses, in turn: at 5 s of a phase another 5 are expected,
-/// at 8 s 2 or so.
+/// Ten seconds of 10 and ten of 40 misses, in turn. At 5 s of a phase another 5 are expected, at 8
+/// s about 2.
 #[test]
 fn what_changes_again_and_again_is_expected_to() {
     let mut program = program();
@@ -114,8 +114,9 @@ fn what_changes_again_and_again_is_expected_to() {
     assert!((4.0..6.0).contains(&horizons[65]) && horizons[68] < 3.0, "{horizons:?}");
 }
 
-/// Misses 200 or 5 of 240 looks, as its neighbours let it: no phase, though each lasts for up
-/// to three readings; the fourth makes it one. 240 looks that become 120 are one at the second.
+/// Of 240 lookups 200 or 5 miss, depending on its neighbours. That is no phase, though each lasts
+/// for up to three readings; the fourth makes it one. If 240 lookups become 120, the second reading
+/// makes it one.
 #[test]
 fn what_neighbours_do_to_a_cache_is_no_phase() {
     let mut program = program();
@@ -139,7 +140,7 @@ fn pages_that_come_by_themselves_are_told_from_those_that_stay() {
         stays.read(reading(0.01, 0.5), f64::from(epoch));
     }
     assert_eq!((follows.follows.known, stays.follows.known), (Some(true), Some(false)));
-    // One that goes to where its pages are brings none.
+    // A program that goes to where its pages are brings none.
     let mut goes = program();
     goes.read(Reading { nodes: 0b01, ..reading(0.01, 1.0) }, 0.0);
     goes.read(Reading { nodes: 0b10, ..reading(0.01, 0.0) }, 1.0);
@@ -161,9 +162,9 @@ fn patience_doubles_and_moves_are_counted_by_the_hour() {
     assert!(program.may_move(3601.0, 3, true));
 }
 
-/// As a chase was read that had touched its pages, and then went through them: 21 looks a thousand
-/// instructions became 196, and 18 misses 188. With 21 looks and 5 misses that become 18, it may be
-/// its neighbours.
+/// Readings of a pointer chase that had touched its pages, and then went through them: 21 lookups
+/// per thousand instructions became 196, and 18 misses 188. If the lookups stay at 21 and 5 misses
+/// become 18, its neighbours may be the cause.
 #[test]
 fn a_phase_in_which_it_looks_for_more_is_its_own() {
     let turned = |first: (f64, f64), then: (f64, f64)| {
@@ -178,9 +179,9 @@ fn a_phase_in_which_it_looks_for_more_is_its_own() {
     assert_eq!(turned((0.021, 0.018), (0.021, 0.018)), (false, false));
 }
 
-/// The second in which that chase began to go through its pages, and the one before: 29 looks and
-/// 26 misses a thousand instructions, then 171 and 162. What it misses more at as many looks is no
-/// doubt.
+/// The second in which that chase began to go through its pages, and the one before: 29 lookups and
+/// 26 misses per thousand instructions, then 171 and 162. If it misses more at as many lookups,
+/// there is no doubt.
 #[test]
 fn the_first_reading_of_another_phase_is_in_doubt() {
     let mut program = program();

@@ -1,5 +1,6 @@
-//! The programs of a machine, in the order of the observation's processes: those that came, those
-//! that went, and what is remembered by name of the latter.
+//! The programs of a machine, in the order of the observation's processes. Each epoch is read here:
+//! which programs came, which went, and how fast each one was. What programs that went were like is
+//! remembered by name.
 
 use super::cores::{Added, Busy};
 use super::curves::{Curves, Kind};
@@ -13,13 +14,13 @@ use isobar_model::{NodeId, NodeMap, Observation, Pages, Pid, Process, Thread, nu
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Names that are remembered at most.
+/// Maximum number of names that are remembered.
 const NAMES: usize = 256;
-/// Part of a program's time that is taken over in what is remembered of its name.
+/// Weight of a program's running time in the mean that is remembered for its name.
 const LIFE_TAKEN: f64 = 0.5;
 /// How many programs of a kind, itself included, must agree in their first reading.
 const ALIKE: usize = 3;
-/// CPU cycles a second where they are not counted.
+/// CPU cycles per second if they are not counted.
 const HERTZ: f64 = 2.5e9;
 
 /// All programs.
@@ -27,18 +28,18 @@ const HERTZ: f64 = 2.5e9;
 pub struct Programs {
     /// One for each process of the observation, in its order.
     pub list: Vec<Program>,
-    /// What programs of a name were like.
+    /// What programs of each name were like.
     names: BTreeMap<Arc<str>, Known>,
-    /// What programs of a kind miss in some space.
+    /// The miss curves of each kind of program.
     pub curves: Curves,
-    /// CPU cycles a second.
+    /// CPU cycles per second.
     pub hertz: f64,
-    /// What a further thread of a core adds.
+    /// How much a further thread on a core adds.
     pub added: Added,
 }
 
 impl Programs {
-    /// Takes an epoch: which programs there are, and how fast they were with their `parts` of the
+    /// Reads an epoch: which programs there are, and how fast they were with their `parts` of the
     /// caches, by position.
     pub fn read(&mut self, seen: &Observation, domains: &Domains, memory: &Memory, parts: impl Fn(usize, Pid) -> Part) {
         let now = seen.time.0;
@@ -78,7 +79,7 @@ impl Programs {
         self.share();
     }
 
-    /// What one program shows of computing and waiting is known of all of its kind.
+    /// Shares what one program shows of computing and waiting with all programs of its kind.
     fn share(&mut self) {
         let mut best: BTreeMap<Kind, Cpi> = BTreeMap::new();
         for program in self.list.iter().filter(|program| program.last.is_some()) {
@@ -96,8 +97,8 @@ impl Programs {
         }
     }
 
-    /// Finds programs that miss the same in their first reading: several of a kind at once tell as
-    /// much as one that is read twice.
+    /// Finds programs that miss the same in their first reading: several programs of a kind at once
+    /// are as much evidence as one that is read twice.
     fn compare(&mut self) {
         let mut first: BTreeMap<Kind, Vec<f64>> = BTreeMap::new();
         for program in self.list.iter().filter(|program| program.is_new()) {
@@ -109,7 +110,7 @@ impl Programs {
         }
     }
 
-    /// Takes the bytes of cache that each thread of a program holds, by position.
+    /// Records the bytes of cache that each thread of a program holds, by position.
     pub fn hold(&mut self, at: usize, bytes: f64) {
         let program = &mut self.list[at];
         if !program.is_itself() {
@@ -118,7 +119,8 @@ impl Programs {
         program.hold(bytes);
         let last = program.last.filter(|last| last.misses > FEW && !last.disturbed);
         let now = last.map(|last| (bytes, last.missed()));
-        // In its first reading it may have been filling its memory: the second one says.
+        // During its first reading it may have been filling its memory; the second one shows
+        // whether it was.
         if program.speeds.len() < 2 {
             program.first.extend(now);
             return;
@@ -130,8 +132,8 @@ impl Programs {
         }
     }
 
-    /// Whether the kernel brings pages to programs here: told by those of which it is known, the
-    /// program's own case first.
+    /// Whether the kernel migrates pages to a program: as observed for the program itself or, if
+    /// that is not known, as observed for any other program.
     #[must_use]
     pub fn follows(&self, program: &Program) -> bool {
         program.follows.known.unwrap_or_else(|| self.list.iter().any(|other| other.follows.known == Some(true)))
@@ -148,20 +150,20 @@ fn remember(names: &mut BTreeMap<Arc<str>, Known>, gone: &Program, now: f64) {
     }
 }
 
-/// Cycles a second of CPU time, of the threads that were measured.
+/// Cycles per second of CPU time, over the threads that were measured.
 fn hertz(seen: &Observation) -> Option<f64> {
     let counted = |thread: &Thread| Some((num::float(thread.cycles?), thread.cpu_time?.0));
     let sums = seen.threads().filter_map(|(_, thread)| counted(thread)).fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
     (sums.1 > 0.01 && sums.0 > 0.0).then(|| sums.0 / sums.1)
 }
 
-/// Cycles of a thread, from its time where they were not counted.
+/// Cycles of a thread, from its CPU time if they were not counted.
 fn cycles(thread: &Thread, hertz: f64) -> Option<f64> {
     thread.cycles.map(num::float).or_else(|| Some(thread.cpu_time?.0 * hertz))
 }
 
-/// The part of a process's pages that is on each node, by position; `None` where it is not known or
-/// there are none.
+/// The fraction of a process's pages on each node, by position. `None` if it is not known or there
+/// are no pages.
 #[must_use]
 pub fn weights(process: &Process, memory: &Memory) -> Option<Vec<f64>> {
     let pages = process.pages.as_ref()?;
@@ -174,7 +176,7 @@ pub fn weights(process: &Process, memory: &Memory) -> Option<Vec<f64>> {
     (all > 0.0).then_some(weights)
 }
 
-/// The reading of a process; `None` where it was not measured or executed nothing.
+/// The reading of a process; `None` if it was not measured or executed nothing.
 fn reading(
     seen: &Observation,
     process: &Process,
@@ -243,8 +245,8 @@ mod tests {
     use crate::test_kit::{observation, process, thread};
     use isobar_model::Seconds;
 
-    /// A program of 1 cycle an instruction that is alone on its core, then beside another at 1.9:
-    /// a thread adds `2 / 1.9 - 1`, of which a tenth is taken over each time.
+    /// A program of 1 cycle per instruction that is alone on its core, then beside another at 1.9:
+    /// a thread adds `2 / 1.9 - 1`, of which a tenth is adopted each time.
     #[test]
     fn what_a_thread_adds_is_read_from_programs_that_meet_on_a_core() {
         let running = |pid: u32, cpu: u32, cycles: u64| {
@@ -265,8 +267,8 @@ mod tests {
         assert!(then[0] > 1.6 && (then[39] - 1.9).abs() < 0.02, "{then:?}");
     }
 
-    /// A program that fills its memory finds a twelfth of what it looks for; then it looks for
-    /// twice as much and finds a hundredth. What it found first is no part of its curve.
+    /// A program that fills its memory finds a twelfth of its cache lookups; then it makes twice as
+    /// many lookups and finds a hundredth. What it found first is no part of its curve.
     #[test]
     fn a_first_reading_counts_once_the_second_is_like_it() {
         let curve = |readings: &[(u64, f64)]| {
@@ -290,16 +292,16 @@ mod tests {
         };
         assert_eq!((curve(&[fills]), curve(&[fills, fills])), (read(0.92, 0), read(0.92, 2)));
         assert_eq!(curve(&[fills, chases, chases, chases]), read(0.99, 2));
-        // As it was read of another: not as much more that it would be another phase.
+        // As it was read of another program: the lookups rise too little to be another phase.
         assert_eq!(curve(&[(183_000_000, 0.934), (212_000_000, 0.986)]), read(0.986, 1));
     }
 
-    /// Two programs of a name that miss whatever they look for in the cache, of which the first
-    /// finds nearly all of it from the eighth second on: what it computes is known of the second,
-    /// too. Of one of another name it is not.
+    /// Two programs of a name that miss all of their cache lookups. From the eighth second on the
+    /// first finds nearly all of them; what it then computes is adopted for the second. It is not
+    /// adopted for a program of another name.
     #[test]
     fn computing_that_one_program_shows_is_known_of_its_kind() {
-        // By CPI and misses an instruction, at 2.5 GHz.
+        // By CPI and misses per instruction, at 2.5 GHz.
         let one = |pid: u32, (cpi, misses): (f64, f64), name: &str| {
             let instructions = 2.5e9 / cpi;
             let thread = Thread {
@@ -326,8 +328,8 @@ mod tests {
         assert!((alike - 6.0).abs() < 0.5 && other < 3.0, "{alike} {other}");
     }
 
-    /// Programs of a name that begin together: three of 20, 20.5 and 21 misses each are known by
-    /// their first reading, two are not, nor is one of 30 beside three others.
+    /// Programs of a name that begin together. Three with 20, 20.5 and 21 misses are known by their
+    /// first reading. Two are not, nor is one with 30 misses beside three others.
     #[test]
     fn programs_that_are_alike_are_known_by_one_reading() {
         let known = |mpki: &[f64]| {

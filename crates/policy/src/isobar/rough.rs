@@ -1,6 +1,7 @@
-//! A rough look at many changes: what the queues and caches would be if everyone went on at the
-//! present speed, and at the speed that follows from that. It only chooses what is worth asking the
-//! equations ([`super::predict`]), so it may be wrong by as much as their order allows.
+//! A rough evaluation of many candidate changes: what queues and caches would be if all programs
+//! went on at their present speed, and then at the speed that follows from that. It only selects
+//! candidates for the exact equations ([`super::predict`]), so only the order of its values has to
+//! be right.
 
 use super::math::ln;
 use super::memory::Memory;
@@ -8,13 +9,13 @@ use super::reading::WRITE_BACK;
 use super::scene::{Arrangement, Scene};
 use isobar_contention::Resource;
 
-/// Utilisation beyond which waits grow in proportion: demand above what there is would be cut back
-/// by the waits that it causes, which a rough look does not follow to the end.
+/// Utilisation beyond which waits grow in proportion. Demand beyond the capacity would be cut back
+/// by the waits that it causes, which a rough evaluation does not follow to the end.
 const FULL: f64 = 0.9;
 /// Rounds from speeds to waits and back.
 const ROUNDS: u32 = 3;
 
-/// Seconds that a transfer waits at a resource that should carry some bytes a second.
+/// Seconds that a transfer waits at a resource that is to carry `bytes` bytes per second.
 #[must_use]
 pub fn waited(resource: &Resource, bytes: f64) -> f64 {
     let used = bytes / resource.capacity;
@@ -22,31 +23,31 @@ pub fn waited(resource: &Resource, bytes: f64) -> f64 {
     resource.wait(used.min(FULL)) + beyond
 }
 
-/// Reused from look to look.
+/// Evaluates arrangements; its buffers are reused each time.
 #[derive(Debug)]
 pub struct Rough<'a> {
     scene: &'a Scene,
     memory: &'a Memory,
-    /// Bytes a second inserted into each cache, and misses an instruction of each unit, as it is.
+    /// Bytes per second inserted into each cache at present.
     inserted: Vec<f64>,
-    /// Instructions a second of each unit, as it is by the same rough look.
+    /// Instructions per second of each unit at present, by the same rough evaluation.
     rates: Vec<f64>,
-    /// The same in the arrangement that was looked at last.
+    /// The same in the arrangement that was evaluated last.
     pub now: Vec<f64>,
-    /// Misses an instruction of each unit there.
+    /// Misses per instruction of each unit there.
     pub misses: Vec<f64>,
     /// Seconds that a transfer waits at each resource there.
     pub waits: Vec<f64>,
-    /// The factor on the time of computing on each domain there.
+    /// The factor by which computing takes longer on each domain there.
     pub crowding: Vec<f64>,
-    /// Bytes a second inserted into each cache there.
+    /// Bytes per second inserted into each cache there.
     pub caches: Vec<f64>,
-    /// Units looked at so far.
+    /// Units evaluated so far.
     pub spent: usize,
 }
 
 impl<'a> Rough<'a> {
-    /// Of a scene as it is.
+    /// Starts from the present arrangement of a scene.
     #[must_use]
     pub fn new(scene: &'a Scene, memory: &'a Memory) -> Self {
         let units = scene.units.len();
@@ -72,8 +73,8 @@ impl<'a> Rough<'a> {
         rough
     }
 
-    /// What a program-second is worth in an arrangement, over all programs and their horizons: the
-    /// sum of the logarithms of their speed-ups, each times its horizon.
+    /// What an arrangement is worth, over all programs and their horizons: the sum of the
+    /// logarithms of their speed-ups, each times its weight and horizon.
     pub fn value(&mut self, arrangement: &Arrangement) -> f64 {
         self.look(arrangement);
         let (mut value, mut at) = (0.0, 0);
@@ -92,7 +93,7 @@ impl<'a> Rough<'a> {
         value
     }
 
-    /// Finds `now` for an arrangement, in some rounds.
+    /// Computes `now` for an arrangement, in some rounds.
     fn look(&mut self, arrangement: &Arrangement) {
         self.spent += self.scene.units.len();
         self.share_caches(arrangement);
@@ -167,7 +168,7 @@ impl<'a> Rough<'a> {
             let computing = one.compute * self.crowding[arrangement.domains[at]];
             let delay = self.misses[at] * scene.delay(memory, arrangement, at);
             let next = unit.share / (computing + self.misses[at] * one.wait * latency + delay).max(1e-12);
-            // Half way: waits answer to speeds, and speeds to waits.
+            // The mean of both, because waits respond to speeds, and speeds to waits.
             let before = if again { self.now[at] } else { self.rates[at] };
             self.now[at] = (before + next) / 2.0;
         }

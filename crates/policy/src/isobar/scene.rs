@@ -1,5 +1,6 @@
-//! Who runs where in an epoch, by position: programs, the threads that each has on a domain, the
-//! seats that are idle, and what every program is like. What a change would do is asked of this.
+//! The state of one epoch from which predictions start: the programs, the threads of each program
+//! on each domain, the free cores, and the properties of every program. The effect of a candidate
+//! change is computed on this state. Everything is identified by its position.
 
 use super::config::Config;
 use super::cores::Added;
@@ -17,38 +18,41 @@ use crate::kit::domains::Domains;
 use isobar_model::{Observation, Pid, Process, Tid, num};
 use std::ops::Range;
 
-/// Pages that are copied in a second at most (about 600 MB/s, as Goglin and Furmento measured for
-/// `move_pages`, IPDPS workshops 2009).
+/// Maximum number of pages that are copied per second (about 600 MB/s, as Goglin and Furmento
+/// measured for `move_pages`, IPDPS workshops 2009).
 const COPIED: f64 = 150_000.0;
-/// Lines of a page, which one CPU copies one after another where memory is slow.
+/// Lines of a page. One CPU copies them one after another, which limits the copy rate if memory is
+/// slow.
 const LINES: f64 = 64.0;
-/// Threads of a program, up to which they are looked at one by one where they are on several
-/// domains.
+/// Maximum number of running threads of a program on several domains for which each of its threads
+/// is modelled by itself.
 const FEW_THREADS: usize = 16;
-/// Threads of a machine up to which that is done: each makes a decision dearer.
+/// Maximum number of running threads of a machine for which that is done: each of them makes a
+/// decision more expensive.
 const SMALL: usize = 128;
 
-/// Threads of a program on a domain.
+/// The unit of placement: the threads of a program on a domain, or one of these threads.
 #[derive(Clone, Debug)]
 pub struct Unit {
     /// The program, by position.
     pub program: usize,
     /// How many threads.
     pub threads: f64,
-    /// The CPUs that they fill, together.
+    /// The CPUs that they keep busy, together.
     pub share: f64,
-    /// Bytes of the cache that they hold.
+    /// Bytes of the cache that they hold, together.
     pub space: f64,
-    /// The thread, where it is one of a program that is on several domains.
+    /// The thread, if the unit is one thread of a program that is on several domains.
     pub thread: Option<Tid>,
 }
 
-/// Where everything is: what a change changes.
+/// Where threads and pages are, and what they may use of the caches: the state that a change
+/// alters.
 #[derive(Debug)]
 pub struct Arrangement {
     /// The domain of each unit.
     pub domains: Vec<usize>,
-    /// The part of each program's pages on each node.
+    /// The fraction of each program's pages on each node.
     pub weights: Vec<Vec<f64>>,
     /// What each unit may take of its cache.
     pub parts: Vec<Part>,
@@ -63,7 +67,7 @@ impl Clone for Arrangement {
         Self { domains, weights, parts: parts.clone(), idle_cores: idle_cores.clone() }
     }
 
-    /// Into the memory that is there: a search does it for every change that it looks at.
+    /// Copies into existing memory, because a search does this for every candidate change.
     fn clone_from(&mut self, source: &Self) {
         self.domains.clone_from(&source.domains);
         self.weights.clone_from(&source.weights);
@@ -72,31 +76,31 @@ impl Clone for Arrangement {
     }
 }
 
-/// An epoch.
+/// One epoch, as predictions see it.
 #[derive(Clone, Debug)]
 pub struct Scene {
-    /// Ascending by program.
+    /// The units, ascending by program.
     pub units: Vec<Unit>,
-    /// By program.
+    /// The properties of each program.
     pub traits: Vec<Traits>,
-    /// As it is.
+    /// The present arrangement.
     pub base: Arrangement,
-    /// What programs would take of the caches that are divided.
+    /// What each program would take of the caches that are divided, if it came to them.
     pub guests: Guests,
     /// Pages that each node can still take.
     pub free: Vec<f64>,
-    /// Bytes a second that pass each resource of the machine.
+    /// Bytes per second through each resource of the machine.
     pub flows: Vec<f64>,
-    /// Pages that are copied in a second.
+    /// Pages that are copied per second.
     pub copied: f64,
-    /// What a further thread of a core adds.
+    /// How much a further thread on a core adds.
     pub added: Added,
-    /// Seconds for which what a change brings should last: see [`Scene::wanted`].
+    /// Seconds for which the gain of a change should last: see [`Scene::wanted`].
     pub watch: f64,
 }
 
 impl Scene {
-    /// The scene of an observation whose programs were read.
+    /// Builds the scene of an observation whose programs have been read.
     #[must_use]
     pub fn of(
         seen: &Observation,
@@ -122,7 +126,7 @@ impl Scene {
             let own = weights(process, memory);
             one.pages_movable &= own.is_some();
             let home = memory.places.get(alone.or(at.get(first).copied()).unwrap_or_default()).map_or(0, |p| p.node);
-            // The kernel brings pages only where there is room for them.
+            // The kernel migrates pages only to a node that has room for them.
             let away = own.as_ref().map_or(0.0, |own| one.pages * (1.0 - own[home]));
             one.follows &= alone.is_some() && away <= free[home];
             places.push(own.filter(|_| !one.follows).unwrap_or_else(|| memory.only(home)));
@@ -145,7 +149,7 @@ impl Scene {
         scene
     }
 
-    /// What the gain of each program that is known weighs.
+    /// Sets the weight of the gain of each program that is known.
     pub fn weigh(&mut self, memory: &Memory, config: &Config) {
         let (nearest, traits) = (memory.nearest(), &mut self.traits);
         let known: Vec<usize> = (0..traits.len()).filter(|at| traits[*at].known).collect();
@@ -154,7 +158,7 @@ impl Scene {
         known.iter().zip(targets::weights(config, &suffers)).for_each(|(at, weight)| traits[*at].weight = weight);
     }
 
-    /// The same, were every program's use of the cache as good as may be hoped.
+    /// The same scene with the most favourable assumption about every program's use of the cache.
     #[must_use]
     pub fn hoped(&self, memory: &Memory, programs: &Programs) -> Self {
         let mut scene = self.clone();
@@ -162,9 +166,10 @@ impl Scene {
         scene
     }
 
-    /// The least that a change to a program must bring, in seconds of it: a part of its speed for
-    /// as long as it is expected to go on, or for as long as it takes to find out what the change
-    /// did, where that is longer. What it brings it brings for as long as the program goes on.
+    /// The least that a change to a program must bring, in seconds of the program: a fraction of
+    /// its speed, times the period for which it is expected to go on. If it takes longer than that
+    /// to find out what the change did, the longer time counts, although the gain lasts only as
+    /// long as the program goes on.
     #[must_use]
     pub fn wanted(&self, program: usize, margin: f64) -> f64 {
         margin * self.traits[program].horizon.max(self.watch)
@@ -176,8 +181,8 @@ impl Scene {
         at.filter(move |(_, domain)| memory.places[**domain].llc == cache).map(|(unit, _)| unit.program)
     }
 
-    /// By domain, whether a program of which too little is known is on its cache: what a change
-    /// does to it no one can say.
+    /// For each domain: whether a program of which too little is known is on the domain's cache.
+    /// What a change would do to such a program cannot be predicted.
     #[must_use]
     pub fn fresh(&self, memory: &Memory) -> Vec<bool> {
         let is_fresh = |llc: usize| self.on(memory, llc).any(|program| self.traits[program].fresh);
@@ -185,14 +190,14 @@ impl Scene {
         memory.places.iter().map(|place| by_cache[place.llc]).collect()
     }
 
-    /// The processes of the programs that have threads on some caches.
+    /// The processes of the programs that have threads on any of some caches.
     #[must_use]
     pub fn pids_on(&self, memory: &Memory, caches: &[usize], programs: &Programs) -> Vec<Pid> {
         caches.iter().flat_map(|cache| self.on(memory, *cache)).map(|program| programs.list[program].pid).collect()
     }
 
-    /// The factor on the time of computing on each domain in an arrangement, where only some
-    /// programs run: see [`super::cores`].
+    /// The factor by which computing takes longer on each domain of an arrangement, because of
+    /// threads that share cores, if only some programs run: see [`super::cores`].
     #[must_use]
     pub fn crowding(&self, memory: &Memory, at: &Arrangement, runs: impl Fn(usize) -> bool) -> Vec<f64> {
         let mut busy = vec![0.0; memory.cores.len()];
@@ -207,50 +212,51 @@ impl Scene {
         before(program)..before(program + 1)
     }
 
-    /// How many threads a unit is.
+    /// How many threads a unit stands for.
     #[must_use]
     pub fn count(&self, unit: usize) -> usize {
         let unit = &self.units[unit];
         if unit.thread.is_some() { 1 } else { self.traits[unit.program].threads }
     }
 
-    /// The part of its program's threads that a unit is.
+    /// The fraction of its program's threads that a unit stands for.
     #[must_use]
     pub fn part(&self, unit: usize) -> f64 {
         let unit = &self.units[unit];
         unit.threads / num::float_len(self.traits[unit.program].threads.max(1))
     }
 
-    /// Gives a part of a cache to the program of a unit in an arrangement: to all threads that it
-    /// has there.
+    /// Assigns a part of a cache to the program of a unit in an arrangement: to all threads that
+    /// the program has on the domain of the unit.
     pub fn set_part(&self, at: &mut Arrangement, unit: usize, part: Part) {
         let of = |other: usize| (self.units[other].program, at.domains[other]);
         let mates: Vec<usize> = (0..self.units.len()).filter(|other| of(*other) == of(unit)).collect();
         mates.into_iter().for_each(|mate| at.parts[mate] = part);
     }
 
-    /// Seconds that each miss of a unit is delayed in an arrangement by what it may take of the
-    /// memory bandwidth.
+    /// Seconds by which a limit on the unit's memory bandwidth delays each of its misses in an
+    /// arrangement.
     #[must_use]
     pub fn delay(&self, memory: &Memory, at: &Arrangement, unit: usize) -> f64 {
         memory.delay(at.domains[unit], at.parts[unit]) * self.traits[self.units[unit].program].read
     }
 
-    /// Whether a unit can be moved: a program that is on one domain, or a thread of one that is on
+    /// Whether a unit can be moved: it is a program on one domain, or one thread of a program on
     /// several.
     #[must_use]
     pub fn is_one(&self, unit: usize) -> bool {
         self.units[unit].thread.is_some() || self.traits[self.units[unit].program].alone.is_some()
     }
 
-    /// What all programs gain, each by its weight, in logarithms of their speeds.
+    /// Weighted sum of what all programs gain, in logarithms of their speeds.
     #[must_use]
     pub fn sum(&self, gains: &[f64]) -> f64 {
         self.traits.iter().zip(gains).map(|(one, gain)| one.weight * ln(*gain)).sum()
     }
 
-    /// The bytes that each unit holds: lines that no one looks for stay equally long in a cache, up
-    /// to what a thread has.
+    /// Computes the bytes that each unit holds. Lines that no thread looks for again stay in a
+    /// cache equally long, so a unit holds what it inserts in that time, up to the memory that its
+    /// threads have.
     fn hold(&mut self, memory: &Memory) {
         let part = |unit: usize| {
             let llc = memory.places[self.base.domains[unit]].llc;
@@ -278,9 +284,9 @@ impl Scene {
         self.units.iter_mut().zip(spaces).for_each(|(unit, space)| unit.space = space);
     }
 
-    /// The miss curves, through the misses at the bytes that each program holds now; what is
-    /// supposed beyond the readings, of a program and of whether its memory is greater than any
-    /// cache.
+    /// Computes the miss curves, each through the misses at the bytes that the program holds now.
+    /// `beyond` says what to assume outside the readings, for a program and for whether its memory
+    /// is larger than any cache.
     fn bend(&mut self, memory: &Memory, programs: &Programs, beyond: impl Fn(&Program, bool) -> Beyond) {
         let most = memory.machine.llcs().iter().map(|cache| cache.bytes).fold(0.0, f64::max);
         for at in 0..self.units.len() {
@@ -295,7 +301,7 @@ impl Scene {
         }
     }
 
-    /// Bytes a second at controllers and links, as counted.
+    /// Bytes per second at controllers and links, as counted.
     fn flows(&self, seen: &Observation, memory: &Memory, programs: &Programs) -> Vec<f64> {
         let mut flows = vec![0.0; memory.machine.resources().len()];
         for (unit, domain) in self.units.iter().zip(&self.base.domains) {
@@ -315,8 +321,8 @@ impl Scene {
     }
 }
 
-/// Seconds for which lines stay in a cache of some bytes, where each of some inserts at a rate (in
-/// bytes a second) and holds at most so much.
+/// Seconds for which lines stay in a cache of some bytes. Each user of the cache inserts at a rate
+/// (in bytes per second) and holds at most a number of bytes; `rates` are these pairs.
 fn residence(rates: &[(f64, f64)], bytes: f64) -> f64 {
     let held = |stay: f64| rates.iter().map(|(rate, most)| (rate * stay).min(*most)).sum::<f64>();
     let (mut low, mut high) = (0.0, 1e3);
@@ -330,8 +336,8 @@ fn residence(rates: &[(f64, f64)], bytes: f64) -> f64 {
     low
 }
 
-/// The units of a process: its running threads by domain, ascending; each by itself where they are
-/// few, on several domains of a machine that does not run many.
+/// The units of a process: its running threads by domain, ascending. Each thread is a unit of its
+/// own if the threads are few and on several domains, and the machine does not run many threads.
 fn gather(
     seen: &Observation,
     process: &Process,
@@ -363,7 +369,8 @@ fn gather(
     }
 }
 
-/// Pages that each node can take and still keep some free; none where that is not known.
+/// Pages that each node can take and still keep some memory free; 0 for a node whose free memory is
+/// not known.
 fn free(seen: &Observation, memory: &Memory, config: &Config) -> Vec<f64> {
     let one = |node: &isobar_model::topology::Node| {
         let all = node.memory.map_or(0.0, |bytes| num::float(bytes.0));
@@ -380,7 +387,8 @@ fn free(seen: &Observation, memory: &Memory, config: &Config) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// A stream of 3 bytes a second and one of 1 share 8 bytes; one that has only 2 leaves 6.
+    /// A stream of 3 bytes per second and one of 1 share 8 bytes. If the first has only 2 bytes, 6
+    /// are left for the second.
     #[test]
     fn lines_stay_equally_long() {
         let stay = residence(&[(3.0, 1e9), (1.0, 1e9)], 8.0);

@@ -1,7 +1,8 @@
-//! Which changes there are from where things are, and which of them pays. To do nothing is always
-//! among them. Step by step: of all single changes the rough look picks a few, the equations say
-//! what each would bring, the best is taken if it pays, and the next is looked for from there.
-//! Deterministic, and bounded in what it costs.
+//! Searches for the changes that pay, starting from the present arrangement. To do nothing is
+//! always an option. The search is greedy: a rough evaluation picks a few of all candidate changes,
+//! the equations of the contention model predict what each of these would bring, the best one is
+//! taken if it pays, and the next round starts from there. The search is deterministic and its cost
+//! is bounded.
 
 use super::candidates::candidates;
 use super::config::Config;
@@ -18,33 +19,34 @@ use super::step::{Step, To, coming, with};
 use super::weigh::{Found, LOOKED, Round, wanted, worth};
 use isobar_model::num;
 
-/// What looks may cost in an epoch beyond the first round's, in units looked at roughly; a look at
-/// prices counts as [`AT_PRICES`] of them.
+/// Maximum cost of evaluations in an epoch beyond those of the first round, in units evaluated
+/// roughly. A score by prices counts as [`AT_PRICES`] of them.
 const ROUGH: usize = 6_000;
 const AT_PRICES: usize = 2;
-/// Changes that are looked at at prices in an epoch, at most.
+/// Maximum number of changes that are scored by prices in an epoch.
 const PRICED: usize = 4_000;
-/// The most changes made at once: more could not be told apart when they are judged. Those of
-/// programs that are alike, and those that are looked at together, count as one.
+/// Maximum number of changes made at once: the effects of more could not be told apart when they
+/// are judged. Changes of programs that are alike count as one, and so do steps that are evaluated
+/// together.
 const STEPS: usize = 16;
-/// The most of programs that are alike at once.
+/// Maximum number of programs that are alike for which one change is made at once.
 const LIKES: usize = 64;
 
-/// What was decided.
+/// The result of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Decision {
-    /// The changes, in order, each with the sum of the gains that it adds.
+    /// The changes, in order, each with the gain that it adds, summed over all programs.
     pub steps: Vec<(Step, f64)>,
-    /// Speed-up of each program with all of them, by position.
+    /// Speed-up of each program with all of the changes, by position.
     pub gains: Vec<f64>,
-    /// Changes that looked well roughly and did not pay by the equations, of one step or several.
+    /// Changes, of one step or several, that looked good roughly and did not pay by the equations.
     pub refused: Vec<Vec<Step>>,
-    /// Units looked at roughly, and arrangements solved.
+    /// Units evaluated roughly, and arrangements solved.
     pub looked: (usize, u32),
 }
 
-/// The changes that pay; `error` is what predictions were wrong by lately, as a part of the speed
-/// of a program that was moved.
+/// Finds the changes that pay. `error` is the recent error of predictions, as a fraction of the
+/// speed of a program that was moved.
 #[must_use]
 pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: impl Fn(&[Step]) -> bool) -> Decision {
     let (scene, memory) = (predictors.scene, predictors.memory);
@@ -75,7 +77,8 @@ pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: 
         let round = Round { passed: &passed, taken: &decision.steps, value, margin, most, config };
         let (single, refused) = best(&steps, &at, &round, &mut rough, &mut predictor);
         let (together, torn) = best_together(ways, &at, &round, &mut rough, &mut predictor);
-        // What does not pay beside others may pay by itself.
+        // A change that does not pay beside others may pay by itself, so only the first round
+        // counts.
         if decision.steps.is_empty() {
             decision.refused.extend(refused.into_iter().chain(torn));
         }
@@ -94,7 +97,7 @@ pub fn search(predictors: &Predictors<'_>, config: &Config, error: f64, passed: 
 }
 
 impl Decision {
-    /// Of some units those that no change moves yet, nor spreads the pages of.
+    /// Those of some units that no change moves yet, and whose pages no change spreads.
     fn open(&self, scene: &Scene, units: &[usize]) -> Vec<usize> {
         let program = |unit: usize| scene.units[unit].program;
         let spread = |step: &Step, unit: usize| step.pages == Some(To::Spread) && program(step.unit) == program(unit);
@@ -103,7 +106,8 @@ impl Decision {
         units.iter().copied().filter(|unit| !taken(unit)).collect()
     }
 
-    /// Takes what was found, after what was worth `before`; what all is worth then.
+    /// Adds what was found to the decision, whose changes were worth `before`. Returns what all
+    /// changes are worth then.
     fn take(
         &mut self,
         found: Found,
@@ -123,7 +127,7 @@ impl Decision {
     }
 }
 
-/// Units that may be moved, those of programs that wait most for memory first.
+/// Units that may be moved; units of programs that wait most for memory come first.
 fn movers(scene: &Scene) -> Vec<usize> {
     let waits = |at: &usize| scene.traits[scene.units[*at].program].waits();
     let mut list: Vec<usize> = (0..scene.units.len())
@@ -136,7 +140,7 @@ fn movers(scene: &Scene) -> Vec<usize> {
     list
 }
 
-/// The change that pays most, by the equations.
+/// The change of one step that pays most by the equations, and the changes that did not pay.
 fn best(
     steps: &[Step],
     at: &Arrangement,
@@ -155,12 +159,12 @@ fn best(
         ranked.push((rough.value(&trial) - before - cost(&step), vec![step]));
     }
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-    // Of changes that look the same, such as those of equal programs, one is enough.
+    // Of changes with the same score, such as those of equal programs, one is enough.
     ranked.dedup_by(|a, b| (a.0 - b.0).abs() < 1e-9 * b.0.abs().max(1.0));
     round.best(ranked, at, predictor)
 }
 
-/// Of changes of several steps the one that pays most, by the equations.
+/// The change of several steps that pays most by the equations, and the changes that did not pay.
 fn best_together(
     ways: Vec<Vec<Step>>,
     at: &Arrangement,
@@ -177,9 +181,9 @@ fn best_together(
     round.best(ranked, at, predictor)
 }
 
-/// Makes a change that pays for others that are alike as well: for more and more of them at once
-/// while that pays, then for fewer. `value`, `margin` and `most` are those of a [`Round`]; what all
-/// changes are worth with these.
+/// Repeats a change that pays for other units that are alike: for twice as many units each time
+/// while that pays, then for half as many. `value`, `margin` and `most` are those of a [`Round`].
+/// Returns what all changes are worth then.
 fn repeat(
     step: &Step,
     mut likes: Vec<usize>,
@@ -216,8 +220,8 @@ fn repeat(
     value
 }
 
-/// The changes that are worth a rough look: those that bring most at prices. Of such that look the
-/// same there, as those of equal programs do, one is enough.
+/// The changes that are worth a rough evaluation: those with the best scores by prices. Of changes
+/// with the same score, such as those of equal programs, one is enough.
 fn promising(
     steps: &[Step],
     at: &Arrangement,
@@ -245,7 +249,7 @@ fn promising(
     scored.iter().take(LOOKED).map(|(_, index)| steps[*index]).collect()
 }
 
-/// Books the memory that a change takes.
+/// Subtracts the memory that a change takes from what is free.
 fn book(scene: &Scene, memory: &Memory, step: &Step, free: &mut [f64]) {
     let partner = step.partner.zip(step.partner_pages.map(To::Node));
     for (unit, to) in step.pages.map(|to| (step.unit, to)).into_iter().chain(partner) {

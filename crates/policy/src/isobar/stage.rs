@@ -1,4 +1,4 @@
-//! The scene of an observation for the tests of this folder, in one line.
+//! Builds the scene of an observation in one line, for the tests of this folder.
 
 use super::config::Config;
 use super::idle::Idle;
@@ -9,8 +9,8 @@ use super::scene::Scene;
 use crate::kit::domains::Domains;
 use isobar_model::Observation;
 
-/// The scene, with default settings and every way open to all, after some epochs that all read the
-/// same; `idle` says which cores are free.
+/// The scene, with default settings and every way open to all, after some epochs with the same
+/// readings; `idle` says which cores are free.
 pub fn stage(seen: &Observation, epochs: usize, idle: &Idle) -> (Scene, Memory, Programs) {
     let domains = Domains::of(&seen.machine);
     let memory = Memory::of(seen, &domains).unwrap();

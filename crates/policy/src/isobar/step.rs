@@ -1,16 +1,17 @@
-//! A change to an arrangement: a program goes to another domain, alone or in exchange for another,
-//! and pages go with them or by themselves. Of a program whose threads are on several domains one
-//! thread goes. What it does to an arrangement, and what it costs.
+//! A step is a change to an arrangement: a program goes to another domain, alone or in exchange for
+//! another, and pages go with them or by themselves. For a program whose threads are on several
+//! domains, one thread goes. This file computes what a step does to an arrangement, and what it
+//! costs.
 
 use super::guests::fit;
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
 use isobar_model::num;
 
-/// Part of its time that a program loses while its pages are copied: flushes, and pages that are
-/// half here and half there.
+/// Fraction of its time that a program loses while its pages are copied, because of TLB flushes and
+/// pages that are half here and half there.
 const OWN_LOSS: f64 = 0.2;
-/// Part of their time that others lose meanwhile: a copy takes about a tenth of a controller.
+/// Fraction of their time that others lose meanwhile: a copy takes about a tenth of a controller.
 const OTHERS_LOSS: f64 = 0.02;
 
 /// Where all pages of a program go.
@@ -18,12 +19,12 @@ const OTHERS_LOSS: f64 = 0.02;
 pub enum To {
     /// To a node, by position.
     Node(usize),
-    /// Over the nodes that its threads run on, by their bandwidth.
+    /// Over the nodes that its threads run on, in proportion to their bandwidth.
     Spread,
 }
 
 impl To {
-    /// The node, by position, where it is one.
+    /// The node, by position, if it is one.
     #[must_use]
     pub const fn node(self) -> Option<usize> {
         match self {
@@ -33,14 +34,14 @@ impl To {
     }
 }
 
-/// A change.
+/// A step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The unit: a program that is on one domain, or a thread of one that is on several.
+    /// The unit: a program on one domain, or one thread of a program on several.
     pub unit: usize,
     /// Its domain afterwards.
     pub to: usize,
-    /// The unit that takes its place, in exchange.
+    /// The unit that takes its place in an exchange.
     pub partner: Option<usize>,
     /// Where its pages go.
     pub pages: Option<To>,
@@ -54,14 +55,14 @@ impl Step {
         std::iter::once(self.unit).chain(self.partner)
     }
 
-    /// Changes an arrangement.
+    /// Applies the step to an arrangement.
     pub fn apply(&self, scene: &Scene, memory: &Memory, to: &mut Arrangement) {
         let from = to.domains[self.unit];
         place(scene, memory, to, self.unit, (self.to, self.pages));
         let count = scene.count(self.unit);
         match self.partner {
             Some(partner) => place(scene, memory, to, partner, (from, self.partner_pages.map(To::Node))),
-            // Who leaves a crowd for a smaller one leaves no core idle, and takes none.
+            // A unit that leaves a crowd for a smaller one leaves no core idle, and takes none.
             None if from != self.to && to.idle_cores[self.to] >= count => {
                 to.idle_cores[from] += count;
                 to.idle_cores[self.to] -= count;
@@ -81,7 +82,7 @@ impl Step {
         if from == self.to { Vec::new() } else { vec![memory.places[from].llc, memory.places[self.to].llc] }
     }
 
-    /// Pages that it moves from where they are in an arrangement.
+    /// Number of pages that it moves from where they are in an arrangement.
     #[must_use]
     pub fn copied(&self, scene: &Scene, memory: &Memory, from: &Arrangement) -> f64 {
         let program = |unit: usize| scene.units[unit].program;
@@ -94,7 +95,7 @@ impl Step {
         own + partner.map_or(0.0, |(unit, node)| away(scene, from, program(unit), node))
     }
 
-    /// Seconds of a program that it costs, over all of them.
+    /// Its cost in seconds of a program, summed over all programs.
     #[must_use]
     pub fn cost(&self, scene: &Scene, memory: &Memory, from: &Arrangement) -> f64 {
         let others = OTHERS_LOSS * num::float_len(scene.traits.len());
@@ -102,7 +103,7 @@ impl Step {
     }
 }
 
-/// An arrangement with changes, one after another.
+/// An arrangement after some steps, taken one after another.
 #[must_use]
 pub fn with(steps: &[Step], scene: &Scene, memory: &Memory, at: &Arrangement) -> Arrangement {
     let mut changed = at.clone();
@@ -116,7 +117,7 @@ pub fn away(scene: &Scene, arrangement: &Arrangement, program: usize, node: usiz
     scene.traits[program].pages * (1.0 - arrangement.weights[program][node]).max(0.0)
 }
 
-/// The parts of a program's pages on each node when they are spread in an arrangement.
+/// The fractions of a program's pages on each node when they are spread in an arrangement.
 fn spread(scene: &Scene, memory: &Memory, at: &Arrangement, program: usize) -> Vec<f64> {
     let mut weights = vec![0.0; memory.nodes.len()];
     for domain in &at.domains[scene.units_of(program)] {
@@ -128,7 +129,7 @@ fn spread(scene: &Scene, memory: &Memory, at: &Arrangement, program: usize) -> V
     weights
 }
 
-/// Pages of a program that come to each node where they go somewhere.
+/// Pages of a program that come to each node if its pages go to `to`.
 #[must_use]
 pub fn coming(scene: &Scene, memory: &Memory, at: &Arrangement, program: usize, to: To) -> Vec<f64> {
     let should = aimed(scene, memory, at, program, to);
@@ -136,7 +137,7 @@ pub fn coming(scene: &Scene, memory: &Memory, at: &Arrangement, program: usize, 
     should.iter().zip(is).map(|(should, is)| scene.traits[program].pages * (should - is).max(0.0)).collect()
 }
 
-/// The parts of a program's pages on each node once they have gone somewhere.
+/// The fractions of a program's pages on each node once they have gone to `to`.
 #[must_use]
 pub fn aimed(scene: &Scene, memory: &Memory, at: &Arrangement, program: usize, to: To) -> Vec<f64> {
     match to {

@@ -1,22 +1,22 @@
-//! Whether the kernel took a program away from the node of its pages: where it evens out idle CPUs
-//! it knows nothing of memory.
+//! Whether the kernel moved a program away from the node of its pages. It does so when it evens out
+//! idle CPUs, because it knows nothing of memory.
 
 use super::reading::Reading;
 
-/// The part of its pages that may be elsewhere where a program is at home.
+/// Fraction of its pages that may be elsewhere while a program counts as at home.
 const AT_HOME: f64 = 0.25;
 
-/// What is known of it for a program.
+/// What is known about that for a program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Taken {
-    /// Whether it did, and the program has not come back since.
+    /// Whether the kernel did, and the program has not come back since.
     pub is_away: bool,
     /// The time of the last reading.
     read: f64,
 }
 
 impl Taken {
-    /// Takes a reading and the one before; `moved` is when a change of ours moved it last.
+    /// Records a reading, given the one before; `moved` is when the policy last moved the program.
     pub fn read(&mut self, before: Option<&Reading>, now: &Reading, moved: Option<f64>, time: f64) {
         let ours = moved.is_some_and(|moved| moved >= self.read);
         self.read = time;
@@ -34,8 +34,8 @@ impl Taken {
 mod tests {
     use super::*;
 
-    /// At home on node 0 for two seconds, on node 1 from the third on, back in the fifth. Where a
-    /// change moved it in the second, it was not taken.
+    /// At home on node 0 for two seconds, on node 1 from the third on, and back in the fifth. If a
+    /// change moved it in the second, it was not taken by the kernel.
     #[test]
     fn it_is_away_until_it_comes_back_unless_a_change_moved_it() {
         let away = |moved: Option<f64>| {

@@ -1,32 +1,33 @@
-//! What the policy aims at: whose gain weighs how much, and who may not lose.
+//! What the policy optimises: how much the gain of each program counts, and how much one may lose.
 //!
-//! Weights multiply the logarithms of speed-ups in every sum that a change is judged by, before it
-//! is made and after; what one may lose is measured by what all gain alike. With the objective
-//! "throughput" each program weighs 1; with "fairness" by the square of its slowdown, so that one
-//! at half of its speed weighs four times one at full speed; their mean is 1, so that what a change
-//! must gain stays what it is. A protected program weighs more on top of that.
+//! Weights multiply the logarithms of speed-ups in every sum by which a change is judged, before it
+//! is made and after. What one program may lose is measured against the unweighted gain of all.
+//! With the objective "throughput" each program weighs 1. With "fairness" it weighs the square of
+//! its slowdown, so that one at half of its speed weighs four times as much as one at full speed.
+//! The mean weight is 1, so that what a change must gain stays the same. A protected program weighs
+//! more on top of that.
 
 use super::config::{Config, Objective};
 use super::named::{is_one_of, parse_target};
 use isobar_model::{Cgroup, num};
 
-/// What one program may lose so that all together gain.
+/// What one program may lose if all together gain.
 #[derive(Clone, Copy, Debug)]
 pub struct Bearable {
-    /// As a part of what all gain.
+    /// As a fraction of what all gain.
     part: f64,
     /// In logarithms of its speed, whatever all gain.
     most: f64,
 }
 
-/// What one may be foretold to lose: a quarter of its speed at most.
+/// What one program may be predicted to lose: a quarter of its speed at most.
 pub const FORETOLD: Bearable = Bearable { part: 0.2, most: 0.3 };
-/// What one may be measured to lose: half of its speed at most. To take a change back costs what it
-/// gained, and does not always bring back what was: who had a cache to itself while others washed
-/// each other out may not have it again.
+/// What one program may be measured to lose: half of its speed at most. A rollback costs what the
+/// change gained, and does not always restore the earlier state: a program that had a cache to
+/// itself while others evicted each other's lines may not have it again.
 pub const MEASURED: Bearable = Bearable { part: 0.25, most: 0.7 };
 
-/// Whether one may lose so much for what all together gain, both as logarithms of speeds.
+/// Whether a loss is acceptable for what all together gain, both as logarithms of speeds.
 #[must_use]
 pub fn is_borne(loss: f64, all: f64, bearable: Bearable) -> bool {
     loss <= (bearable.part * all).clamp(0.0, bearable.most)
@@ -39,8 +40,8 @@ impl Config {
         self.protect.iter().any(|wanted| is_one_of(wanted, name, cgroup))
     }
 
-    /// How many times as long as alone a program may take: by the first of `targets` that names it
-    /// or its group, unless it is protected.
+    /// How many times as long as alone a program may take, by the first of `targets` that names it
+    /// or its group. `None` if it is protected.
     #[must_use]
     pub fn target(&self, name: &str, cgroup: Option<&Cgroup>) -> Option<f64> {
         let mut targets = self.targets.iter().filter_map(|target| parse_target(target).ok());
@@ -66,7 +67,7 @@ pub fn weights(config: &Config, programs: &[(f64, bool)]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Slowdowns of 1 and 2 weigh 1 to 4, on the mean 1: 0.4 and 1.6.
+    /// Slowdowns of 1 and 2 weigh 1 to 4, with a mean of 1: 0.4 and 1.6.
     #[test]
     fn fairness_weighs_by_the_square_of_slowdowns() {
         let fair = Config { objective: Objective::Fairness, ..Config::default() };
@@ -74,7 +75,8 @@ mod tests {
         assert_eq!(weights(&Config::default(), &[(1.0, false), (2.0, false)]), [1.0, 1.0]);
     }
 
-    /// A protected program weighs four times what it would, and the others what they would.
+    /// A protected program weighs four times what it would otherwise, and the others weigh the
+    /// same.
     #[test]
     fn a_protected_program_weighs_more() {
         assert_eq!(weights(&Config::default(), &[(1.0, true), (3.0, false)]), [4.0, 1.0]);
@@ -82,7 +84,7 @@ mod tests {
         assert_eq!(weights(&fair, &[(1.0, true), (2.0, false)]), [1.6, 1.6]);
     }
 
-    /// What changes before took of a program counts, too: nothing is borne for no gain.
+    /// What earlier changes took of a program counts, too. Without a gain, no loss is acceptable.
     #[test]
     fn a_loss_is_borne_for_a_part_of_what_all_gain() {
         let foretold = |loss: f64, all: f64| is_borne(loss, all, FORETOLD);
@@ -98,8 +100,8 @@ mod tests {
         assert_eq!(protected, [true, false, true, true, false]);
     }
 
-    /// The first that fits counts, and nothing for one that is protected; a group may have a name
-    /// with `=` in it.
+    /// The first target that fits counts, and none for a protected program. The name of a group may
+    /// contain `=`.
     #[test]
     fn a_target_is_a_name_and_a_slowdown() {
         let targets = ["my*=1.5", "mysqld=2", "unit:a=b.service=1.1"].map(str::to_owned).to_vec();

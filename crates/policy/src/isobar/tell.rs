@@ -1,6 +1,6 @@
-//! What others are told of a change: what is predicted of it, and later what was measured, program
-//! by program. The policy reckons in logarithms of speeds, people read parts of a speed: here one
-//! becomes the other.
+//! Reports a change: its prediction, and later the measurement, program by program. The policy
+//! computes with logarithms of speeds, while people read fractions of a speed. This file converts
+//! one to the other.
 
 use super::math::exp;
 use super::programs::Programs;
@@ -9,11 +9,11 @@ use isobar_model::{Effect, Gain, Prediction};
 
 pub use isobar_model::text::signed_percent as percent;
 
-/// Gains below this part of a speed are not told of a program: half a per cent, which readings of
-/// some seconds do not show.
+/// Gains below this fraction of a speed are not reported for a program: half a per cent, which
+/// readings of some seconds do not show.
 pub const NOTICED: f64 = 0.005;
 
-/// What is predicted of a change that begins with some actions of a plan, from the speed-up of each
+/// The prediction of a change that begins with some actions of a plan, from the speed-up of each
 /// program by position.
 #[must_use]
 pub fn prediction(change: u64, programs: &Programs, gains: &[f64], actions: Vec<usize>) -> Prediction {
@@ -22,11 +22,11 @@ pub fn prediction(change: u64, programs: &Programs, gains: &[f64], actions: Vec<
     Prediction { change, actions, gain, programs: all.filter(|one| one.gain.abs() >= NOTICED).collect() }
 }
 
-/// What was measured of a change.
+/// The measured effect of a change.
 #[must_use]
 pub fn effect(change: u64, verdict: &Verdict, kept: bool) -> Effect {
     let sum = |part: fn(&Gained) -> f64| verdict.gains.iter().map(|one| exp(part(one)) - 1.0).sum();
-    // An error of a logarithm is one of a part, times the whole.
+    // The error of a logarithm, times the value, is the error of the value.
     let variance = |one: &Gained| (exp(one.measured) * one.error) * (exp(one.measured) * one.error);
     let mut programs: Vec<Gain> =
         verdict.gains.iter().map(|one| Gain { pid: one.pid, gain: exp(one.measured) - 1.0 }).collect();
@@ -42,7 +42,7 @@ pub fn effect(change: u64, verdict: &Verdict, kept: bool) -> Effect {
     }
 }
 
-/// Why a change is taken back.
+/// Why a change is rolled back.
 #[must_use]
 pub fn taken_back(effect: &Effect) -> String {
     let (predicted, measured) = (percent(effect.predicted), percent(effect.measured));
@@ -57,7 +57,8 @@ mod tests {
     use isobar_model::Pid;
     use std::sync::Arc;
 
-    /// One gains a tenth, one loses a hundredth, one a thousandth, which would not be noticed.
+    /// One program gains a tenth, one loses a hundredth, and one loses a thousandth, which would
+    /// not be noticed.
     #[test]
     fn a_prediction_sums_all_and_names_those_that_notice() {
         let mut programs = Programs::default();
@@ -68,8 +69,8 @@ mod tests {
         assert!((told.programs[1].gain + 0.01).abs() < 1e-9 && told.programs[1].pid == Pid(2));
     }
 
-    /// Twice as fast with an error of a hundredth: `+100 %`, give or take 2 %; the sum of the
-    /// programs is what is told of all.
+    /// Twice as fast, with an error of a hundredth, is `+100 %`, give or take 2 %. The figure for
+    /// all is the sum over the programs.
     #[test]
     fn an_effect_is_in_parts_of_speeds() {
         let one = |pid, predicted, measured| Gained {

@@ -1,5 +1,5 @@
-//! What a program is like, as a prediction needs it: from what was read of it, and what its owner
-//! and the settings allow.
+//! The properties of a program in the form that a prediction needs: derived from its readings, and
+//! from what its owner and the settings allow.
 
 use super::config::Config;
 use super::idle::runs;
@@ -11,49 +11,49 @@ use isobar_model::{Observation, Process, Thread, num};
 /// Bytes of a page.
 pub const PAGE: f64 = 4096.0;
 /// The longest time that a state is expected to last, in seconds: what was right an hour ago is no
-/// promise for the next.
+/// promise for the next hour.
 const LONGEST: f64 = 600.0;
-/// What a hit in the last-level cache takes of the time of an access to the nearest memory: 13.0 of
-/// 65.1 ns on Nehalem (Molka and others, PACT 2009), 0.15 to 0.3 on later machines.
+/// Time of a hit in the last-level cache, as a fraction of the time of an access to the nearest
+/// memory: 13.0 of 65.1 ns on Nehalem (Molka and others, PACT 2009), 0.15 to 0.3 on later machines.
 const FOUND: f64 = 0.2;
 
-/// What a program is like, for a prediction.
+/// The properties of a program, for a prediction.
 #[derive(Clone, Debug)]
 pub struct Traits {
-    /// Seconds of an instruction, as read.
+    /// Seconds per instruction, as read.
     pub seconds: f64,
-    /// Seconds of computing an instruction, on a core of its own.
+    /// Seconds of computing per instruction, on a core of its own.
     pub compute: f64,
-    /// The same, a standard error less.
+    /// The same, one standard error less.
     pub least_compute: f64,
-    /// The factor on them as read, by what else ran on its cores.
+    /// The factor by which computing took longer, as read, because of what else ran on its cores.
     pub crowding: f64,
-    /// Seconds of misses an instruction that it had in all of its readings.
+    /// Seconds of misses per instruction that were present in all of its readings.
     pub always: f64,
-    /// The part of a miss's latency that is waited.
+    /// The fraction of a miss's latency that is waited for.
     pub wait: f64,
-    /// Misses an instruction.
+    /// Misses per instruction.
     pub misses: f64,
-    /// Lines an instruction that it keeps in the cache for as long as lines stay there: see
+    /// Lines per instruction that it keeps in the cache for as long as lines stay there: see
     /// [`Program::kept`].
     pub kept: f64,
-    /// Misses by the bytes that a thread holds, and the factor on them now.
+    /// Misses by the bytes that a thread holds, and the present factor on them.
     pub curve: (MissCurve, f64),
-    /// Lines read for each miss.
+    /// Lines read per miss.
     pub read: f64,
-    /// Bytes that it may use, by thread.
+    /// Bytes that each thread may use.
     pub footprint: f64,
-    /// Its pages.
+    /// Number of its pages.
     pub pages: f64,
     /// Seconds for which its state is expected to last.
     pub horizon: f64,
-    /// How much its gain weighs beside that of others.
+    /// Weight of its gain beside that of others.
     pub weight: f64,
     /// Whether it may not lose: its owner said so, or it is slower than its target.
     pub protected: bool,
-    /// The most that a change may take of its speed, as a logarithm, where its owner said so.
+    /// The most that a change may take of its speed, as a logarithm, if its owner set a limit.
     pub most: Option<f64>,
-    /// The domain of all its threads, where it is one.
+    /// The domain of all its threads, if they are on one.
     pub alone: Option<usize>,
     /// How many threads run.
     pub threads: usize,
@@ -61,68 +61,69 @@ pub struct Traits {
     pub movable: bool,
     /// Whether its pages may be moved now.
     pub pages_movable: bool,
-    /// Whether the kernel took it away from the node of its pages.
+    /// Whether the kernel moved it away from the node of its pages.
     pub taken: bool,
-    /// Whether the kernel brings its pages to it, all of whose threads are on one domain.
+    /// Whether the kernel migrates its pages to it, and all of its threads are on one domain.
     pub follows: bool,
-    /// Whether the kernel brings pages to its threads, wherever they are.
+    /// Whether the kernel migrates pages to its threads, wherever they are.
     pub brought: bool,
     /// Whether enough is known of it to predict its speed.
     pub known: bool,
     /// Whether it runs, waits for memory and was read, but too few times since it began what it
-    /// does.
+    /// does now.
     pub fresh: bool,
     /// Whether it was first seen less than two windows ago.
     pub young: bool,
     /// The least speed-up that a change may bring it.
     pub least: f64,
-    /// What changes before took of its speed, all together, as a logarithm: 0 or more.
+    /// What earlier changes took of its speed, all together, as a logarithm: 0 or more.
     pub lost: f64,
 }
 
 impl Traits {
-    /// What a logarithm of its speed-up is worth: its weight, for as long as its state is expected
-    /// to last.
+    /// What one unit of the logarithm of its speed-up is worth: its weight, times the period for
+    /// which its state is expected to last.
     #[must_use]
     pub fn stake(&self) -> f64 {
         self.weight * self.horizon
     }
 
-    /// The part of its time that it waits for memory, as read.
+    /// The fraction of its time that it waits for memory, as read.
     #[must_use]
     pub fn waits(&self) -> f64 {
         (1.0 - self.compute * self.crowding / self.seconds.max(1e-12)).max(0.0)
     }
 
-    /// The greatest speed-up there is: none of the waits that were read is left, and no neighbour
-    /// on its core. Of misses that were never seen to be fewer, what it computes says nothing of
-    /// the time in which they would be found in the cache instead.
+    /// The largest speed-up that is possible: none of the waits that were read is left, and no
+    /// neighbour is on its core. Misses that were present in all readings would at best be found in
+    /// the cache. Its computing does not include the time for that, so this time is added.
     #[must_use]
     pub fn most_gain(&self) -> f64 {
         let found = FOUND * self.wait * self.always;
         (self.seconds / (self.least_compute + found).max(1e-12)).max(1.0)
     }
 
-    /// Lines a second that it reads on a core.
+    /// Lines per second that it reads on a core.
     #[must_use]
     pub fn flow(&self) -> f64 {
         self.misses * self.read / self.seconds.max(1e-12)
     }
 
-    /// Seconds of an instruction, had it had its cores to itself.
+    /// Seconds per instruction if it had its cores to itself.
     #[must_use]
     pub fn uncrowded(&self) -> f64 {
         self.seconds - self.compute * (self.crowding - 1.0)
     }
 
-    /// How many times longer an instruction takes than with a local, idle memory of some latency.
+    /// How many times longer an instruction takes than with local, idle memory of the given
+    /// latency.
     #[must_use]
     pub fn slowdown(&self, latency: f64) -> f64 {
         self.seconds / (self.compute + self.misses * self.wait * latency).max(1e-12)
     }
 }
 
-/// What a program of an observation is like.
+/// Describes a program of an observation.
 #[must_use]
 pub fn describe(
     seen: &Observation,
@@ -166,7 +167,8 @@ pub fn describe(
             && config.threads
             && process.threads.iter().all(free)
             && program.may_move(now, config.moves_per_hour, config.guard),
-        // Pinned for one epoch: what starts a program may pin it and let it go again.
+        // Not while it has been pinned for just one epoch: what starts a program may pin it and
+        // release it again.
         pages_movable: ready && config.pages && program.pinned != 1,
         taken: program.taken.is_away,
         follows: brought,

@@ -1,13 +1,14 @@
-//! A change is a trial. What was predicted stands beside what was measured: the speed of every
-//! program in a window after it, against that in a window before. A program that did something
-//! else meanwhile, or ended, or that the kernel took to another node, is no witness; of one that
-//! does several things in turn, those epochs are compared in which it did the same. Where those
-//! that were to gain by the change are none any more, what the others did says nothing of it, and
-//! it stays unmeasured.
+//! A trial judges a change by measurement. The prediction is compared with the speed of every
+//! program in a window after the change, relative to its speed in a window before. Programs whose
+//! speed counts as evidence are called witnesses. A program that did something else meanwhile, or
+//! ended, or that the kernel moved to another node, is no witness. For a program that does several
+//! things in turn, those epochs are compared in which it did the same. If the programs that were to
+//! gain by the change are no witnesses any more, the speeds of the others say nothing about it, and
+//! the change stays unmeasured.
 //!
-//! What looks as if a program did something else, many more misses or far fewer, is what a change
-//! of its cache does as well. So one whose cache was changed stays a witness where that began at
-//! once, unless it looks for more or less in the cache, which is its own doing.
+//! Many more misses, or far fewer, usually mean that a program does something else, but a change of
+//! its cache has the same effect. So a program whose cache was changed stays a witness if the
+//! difference began at once, unless its cache lookups changed, too, which is its own doing.
 
 use super::calm::there;
 use super::carry::Carried;
@@ -19,25 +20,27 @@ use super::programs::Programs;
 use super::targets::{MEASURED, is_borne};
 use isobar_model::{Observation, Pid};
 
-/// Seconds after which pages that are still under way are not waited for.
+/// Seconds after which pages that are still under way are no longer waited for.
 const PATIENCE: f64 = 60.0;
 
-/// A loss beyond what a program may lose that counts as none: readings vary by as much.
+/// Loss beyond what a program may lose that still counts as none: readings vary by as much.
 const HARDLY: f64 = 0.005;
 
-/// Readings after a change by which a program is judged that looks like another since then.
+/// Minimum number of readings after a change to judge a program that has looked different since
+/// then.
 const FEWEST: usize = 2;
 
-/// Standard errors from which on a gain is clear before the window is over.
+/// Number of standard errors beyond which a gain is clear before the window is over.
 pub(super) const CLEARLY: f64 = 4.0;
 
-/// The part of the predicted gain that those who are left to judge by must have been promised.
+/// Fraction of the predicted gain that must have been promised to the witnesses that are left.
 const PROMISED: f64 = 0.5;
 
-/// Epochs for which a verdict waits where a witness may have begun something else.
+/// Maximum number of epochs for which a verdict waits because a witness may have begun something
+/// else.
 const DOUBTED: u32 = 2;
 
-/// A program before a change.
+/// A program as it was before a change.
 #[derive(Clone, Debug)]
 struct Witness {
     pid: Pid,
@@ -46,36 +49,36 @@ struct Witness {
     before: Vec<Speed>,
     /// Logarithm of the predicted speed-up.
     predicted: f64,
-    /// How much its gain weighs.
+    /// Weight of its gain.
     weight: f64,
-    /// The most that it may lose, as a logarithm, where its owner said so.
+    /// The most that it may lose, as a logarithm, if its owner set a limit.
     most: Option<f64>,
-    /// Whether who shares its cache, or how, was changed.
+    /// Whether its cache was changed: which programs share it, or how.
     beside: bool,
-    /// The nodes where it ran, by position, as bits.
+    /// The nodes where it ran, by position, as a bit mask.
     nodes: u64,
 }
 
-/// What was changed of a program.
+/// What a change did to a program.
 #[derive(Clone, Debug)]
 pub struct Touched {
     /// The program.
     pub pid: Pid,
-    /// Its threads that went elsewhere.
+    /// Its threads that went elsewhere or were bound where they are.
     pub carried: Vec<Carried>,
-    /// Where its pages were, where they were asked to move.
+    /// Where its pages were, if they were asked to move.
     pub pages: Option<Vec<f64>>,
 }
 
 impl Touched {
-    /// Whether its threads or pages were to go elsewhere, rather than others beside it.
+    /// Whether its own threads or pages were changed, rather than only those of others beside it.
     #[must_use]
     pub const fn is_moved(&self) -> bool {
         !self.carried.is_empty() || self.pages.is_some()
     }
 
-    /// Why a thread of it is bound where it is: the rest of the program comes there, or others come
-    /// to where it is with its pages.
+    /// Why a thread of it is bound where it is: the rest of the program or its pages come there, or
+    /// others come to where it is with its pages.
     #[must_use]
     pub fn why_it_stays(&self) -> &'static str {
         if self.carried.iter().any(Carried::goes) {
@@ -91,80 +94,82 @@ impl Touched {
 /// A change that is being judged.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// Its number, as its prediction has it.
+    /// Its number, as in its prediction.
     pub change: u64,
-    /// What was changed.
+    /// What was changed, by program.
     pub touched: Vec<Touched>,
     /// The cache, by position, whose ways were divided.
     pub divided: Option<usize>,
-    /// Divisions of caches, by position, that made way for it.
+    /// Divisions of caches, by position, that were removed to make way for it.
     pub opened: Vec<(usize, Division)>,
-    /// Whether it is made to learn from: then its prediction promises nothing.
+    /// Whether it is an exploration, made to learn from: then its prediction promises nothing.
     pub explores: bool,
-    /// Until when another phase of a program whose cache was changed is the change's doing.
+    /// Until when another phase of a program whose cache was changed is attributed to the change.
     pub soon: f64,
     witnesses: Vec<Witness>,
-    /// The programs that ran.
+    /// The programs that ran when it began.
     there: Vec<Pid>,
     since: f64,
-    /// Epochs since everything has been in its place.
+    /// Number of epochs since everything has been in its place.
     quiet: u32,
-    /// Epochs for which its verdict waited.
+    /// Number of epochs for which its verdict was put off.
     doubted: u32,
     /// The trial that it grew from.
     earlier: Option<Box<Self>>,
 }
 
-/// What came of it: sums over the witnesses, each by its weight, as parts of a program's speed.
+/// The result of a trial: sums over the witnesses, each by its weight, as fractions of a program's
+/// speed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
-    /// What was predicted.
+    /// The predicted gain.
     pub predicted: f64,
-    /// What was measured.
+    /// The measured gain.
     pub measured: f64,
-    /// Standard error of that.
+    /// Standard error of the measured gain.
     pub error: f64,
-    /// What all gained at least, less the standard error, were they alike.
+    /// The gain of all witnesses with equal weights, less its standard error.
     pub all: f64,
-    /// The greatest loss of a program beyond its error, 0 or more.
+    /// The largest loss of a program beyond its error, 0 or more.
     pub worst: f64,
-    /// Whether a program lost more than its owner lets it, and its error.
+    /// Whether a program lost more than its owner allows, beyond its error.
     pub broken: bool,
-    /// Programs that were changed and are among the witnesses, each by its weight.
+    /// Number of witnesses that were changed themselves, each by its weight.
     pub moved: f64,
-    /// Whether programs came or went meanwhile: what was predicted was not for these.
+    /// Whether programs came or went meanwhile: the prediction was not made for that.
     pub disturbed: bool,
-    /// Whether a program misses so much more or less since its cache was changed that it looks like
-    /// another: no prediction knew that, and one such says nothing of the next.
+    /// Whether the misses of a program have changed so much since its cache was changed that it
+    /// looks like another program. No prediction knew that, and such a case says nothing about the
+    /// next one.
     pub jumped: bool,
-    /// The witnesses.
+    /// The gain of each witness.
     pub gains: Vec<Gained>,
 }
 
-/// What became of a witness, in logarithms of its speed.
+/// The gain of a witness, in logarithms of its speed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gained {
     /// The program.
     pub pid: Pid,
-    /// What was predicted for it.
+    /// The predicted gain.
     pub predicted: f64,
-    /// What was measured.
+    /// The measured gain.
     pub measured: f64,
-    /// Standard error of that.
+    /// Standard error of the measured gain.
     pub error: f64,
 }
 
 impl Verdict {
-    /// What a change did to each witness, as a logarithm: as measured where nothing else happened,
-    /// else as predicted.
+    /// The effect of a change on each witness, as a logarithm: as measured if nothing else
+    /// happened, otherwise as predicted.
     pub fn effects(&self) -> impl Iterator<Item = (Pid, f64)> + '_ {
         self.gains.iter().map(|one| (one.pid, if self.disturbed { one.predicted } else { one.measured }))
     }
 
-    /// Whether the change did harm: all together clearly lost, or one lost twice what it may and
-    /// more than a quarter of what all together gained. Where programs came or went, that may be
-    /// their doing: then only if the others did not gain what was promised. A protected program is
-    /// not asked whose doing it was.
+    /// Whether the change did harm: all programs together clearly lost, or one program lost more
+    /// than twice what it may and more than a quarter of what all together gained. If programs came
+    /// or went, a loss may be their doing, so it counts only if less than half of the promised gain
+    /// was measured. A protected program's loss counts whatever caused it.
     #[must_use]
     pub fn harmed(&self, most: f64) -> bool {
         let its_doing = !self.disturbed || self.measured < 0.5 * self.predicted;
@@ -173,15 +178,15 @@ impl Verdict {
     }
 
     /// Whether a few readings are enough to keep the change: the gain is as promised and far beyond
-    /// chance, and no one lost.
+    /// chance, and no program lost.
     #[must_use]
     pub fn is_clear(&self, most: f64) -> bool {
         let whole = !self.jumped && !self.broken;
         whole && self.measured > CLEARLY * self.error && self.measured > 0.5 * self.predicted && self.worst < most
     }
 
-    /// By how much the change fell short of its prediction, for each program that was moved: more
-    /// than was predicted is no reason to act less.
+    /// How far the change fell short of its prediction, per program that was moved. A gain beyond
+    /// the prediction is no reason to act less, so it counts as no shortfall.
     #[must_use]
     pub fn shortfall(&self) -> f64 {
         (self.predicted - self.measured).max(0.0) / self.moved.max(1e-9)
@@ -189,7 +194,7 @@ impl Verdict {
 }
 
 impl Trial {
-    /// Begins, with the predicted speed-up of each program by position.
+    /// Begins a trial; `gains` is the predicted speed-up of each program by position.
     #[must_use]
     pub fn new(
         change: u64,
@@ -222,14 +227,15 @@ impl Trial {
         }
     }
 
-    /// The programs whose caches are changed, which stay witnesses where they do something else
-    /// within some seconds.
+    /// Sets the programs whose caches are changed. They stay witnesses if they do something else
+    /// within `seconds`.
     pub fn watch(&mut self, beside: &[Pid], seconds: f64) {
         self.soon = self.since + seconds;
         self.witnesses.iter_mut().for_each(|one| one.beside = beside.contains(&one.pid));
     }
 
-    /// What all programs together were promised, each by its weight, in logarithms of their speeds.
+    /// What was promised to all programs together, each by its weight, in logarithms of their
+    /// speeds.
     #[must_use]
     pub fn promised(&self) -> f64 {
         self.witnesses.iter().map(|witness| witness.weight * witness.predicted).sum()
@@ -241,8 +247,8 @@ impl Trial {
         self.touched.iter().any(|one| one.pid == pid)
     }
 
-    /// Takes over what another trial changed before, which is judged with this one: by speeds
-    /// before both, and what both promised.
+    /// Takes over an earlier trial, which is then judged together with this one: against the speeds
+    /// before both, and by what both promised.
     pub fn join(&mut self, earlier: Self) {
         for old in &earlier.witnesses {
             if let Some(own) = self.witnesses.iter_mut().find(|own| own.pid == old.pid) {
@@ -260,19 +266,19 @@ impl Trial {
         self.earlier = Some(Box::new(earlier));
     }
 
-    /// The trial that it grew from, where it did.
+    /// The trial that it grew from, if it did.
     pub fn take_earlier(&mut self) -> Option<Self> {
         self.earlier.take().map(|earlier| *earlier)
     }
 
-    /// An epoch has passed. `busy`: pages still have to move.
+    /// Records that an epoch has passed. `busy`: pages still have to move.
     pub fn pass(&mut self, seen: &Observation, busy: bool) {
         let flying = seen.in_flight().any(|flight| self.touches(flight.pid));
         let waits = (busy || flying) && seen.time.0 - self.since < PATIENCE;
         self.quiet = if waits { 0 } else { self.quiet + 1 };
     }
 
-    /// Readings since everything has been in its place and caches are warm.
+    /// Number of readings since everything has been in its place and caches have been warm.
     #[must_use]
     pub fn readings(&self, settle: u32) -> u32 {
         self.quiet.saturating_sub(settle + 1)
@@ -285,8 +291,8 @@ impl Trial {
         !self.touched.iter().any(runs)
     }
 
-    /// Whether it is better judged in the next epoch: a witness may have begun something else in
-    /// the last one (see [`Program::may_turn`]). It waits for two epochs at most.
+    /// Whether it is better judged in the next epoch, because a witness may have begun something
+    /// else in the last one (see [`Program::may_turn`]). It waits for two epochs at most.
     #[must_use]
     pub fn waits_for_doubt(&mut self, programs: &Programs) -> bool {
         let in_doubt = |one: &Witness| {
@@ -298,13 +304,14 @@ impl Trial {
         waits
     }
 
-    /// By how much faster a witness is, where it still is one, and the error of that. One of which
-    /// its looks in the cache say that it does something else may do in turn what it did before.
+    /// By how much faster a witness is, and the error of that; `None` if it is no witness any more.
+    /// A program whose cache lookups show that it does something else may still do in turn what it
+    /// did before.
     fn gain(&self, witness: &Witness, program: &Program, window: usize) -> Option<(f64, f64)> {
         if program.phase <= witness.phase {
             return gained(&witness.before, program.pace(window)?, f64::INFINITY);
         }
-        // Its speeds since then may be fewer than a window.
+        // There may be fewer speeds since then than a window has.
         let after = program.pace(window.min(program.speeds.len().max(FEWEST)))?;
         let its_doing = witness.beside && program.phase <= self.soon;
         match program.turned {
@@ -315,16 +322,17 @@ impl Trial {
     }
 
     /// Whether the kernel or its owner took a witness to another node: what it then loses is no
-    /// measure of the change. Not one whose owner says what it may lose.
+    /// measure of the change. This does not apply to a program that the change touched, or whose
+    /// owner set a limit.
     fn strayed(&self, witness: &Witness, program: &Program) -> bool {
         let now = program.last.map_or(0, |last| last.nodes);
         let elsewhere = witness.nodes.is_power_of_two() && now.is_power_of_two() && now != witness.nodes;
         elsewhere && witness.most.is_none() && !self.touches(witness.pid)
     }
 
-    /// What came of it; `None` where no program that was changed is a witness any more, or those
-    /// that are witnesses were promised less than half of what it was to gain, unless one of them
-    /// lost more than its owner lets it.
+    /// The verdict. `None` if no program that was changed is a witness any more. Also `None` if the
+    /// remaining witnesses were promised less than half of the predicted gain, unless one of them
+    /// lost more than its owner allows.
     #[must_use]
     pub fn judge(&self, programs: &Programs, window: usize) -> Option<Verdict> {
         let mut verdict = Verdict { disturbed: self.there != there(programs), ..Verdict::default() };

@@ -14,9 +14,8 @@ fn running(speeds: &[(u32, f64)]) -> Programs {
     programs
 }
 
-/// Program 1 is to be twice as fast in the place of program 2; both were moved. When program 1
-/// has ended, that program 2 is slower for whatever reason is no verdict, unless it is
-/// protected.
+/// Program 1 is to be twice as fast in the place of program 2; both were moved. If program 1 has
+/// ended, a slower program 2, for whatever reason, is no verdict, unless it is protected.
 #[test]
 fn a_change_whose_gainer_ended_is_not_judged_by_the_others() {
     let touched = |pid| Touched { pid: Pid(pid), carried: Vec::new(), pages: None };
@@ -31,8 +30,8 @@ fn a_change_whose_gainer_ended_is_not_judged_by_the_others() {
     assert!(!all.disturbed && (all.predicted - all.measured).abs() < 0.01, "{all:?}");
 }
 
-/// Program 1 gains what was promised. Program 2 loses a third: since the kernel took it to another
-/// node, so that the change stays, unless it was moved by the change or is protected.
+/// Program 1 gains what was promised. Program 2 loses a third. If the kernel has since taken it to
+/// another node, the change stays, unless program 2 was moved by the change or is protected.
 #[test]
 fn what_a_program_loses_that_the_kernel_took_elsewhere_is_not_the_changes_doing() {
     let judged = |node: u64, moved: &[u32], most: Option<f64>| {
@@ -43,7 +42,7 @@ fn what_a_program_loses_that_the_kernel_took_elsewhere_is_not_the_changes_doing(
         let trial = Trial::new(1, moved.iter().map(touched).collect(), &before, &[1.3, 1.0], 3, 0.0);
         let mut after = running(&[(1, 1.3e8), (2, 2e8)]);
         after.list[1].last = Some(Reading { nodes: node, ..Reading::default() });
-        // The same where another trial grew from it, begun when it was elsewhere already.
+        // The same if another trial grew from it, begun when the program was elsewhere already.
         let mut grown = Trial::new(2, vec![touched(&1)], &after, &[1.0, 1.0], 3, 3.0);
         grown.join(trial.clone());
         [trial, grown].map(|one| one.judge(&after, 3).unwrap().harmed(0.05))
@@ -55,8 +54,8 @@ fn what_a_program_loses_that_the_kernel_took_elsewhere_is_not_the_changes_doing(
     assert_eq!(judged(0b1000, &[1], Some(0.1)), [true; 2]);
 }
 
-/// A change that promises a tenth for program 1, then one of program 2 that doubles it: both
-/// are judged by speeds before the first, also by that of a program that was not read since.
+/// A change that promises a tenth for program 1, then one that doubles program 2. Both are judged
+/// by speeds before the first, including that of a program that was not read since.
 #[test]
 fn a_trial_that_grew_is_judged_by_speeds_before_the_first_change() {
     let touched = |pid| vec![Touched { pid: Pid(pid), carried: Vec::new(), pages: None }];
@@ -72,8 +71,9 @@ fn a_trial_that_grew_is_judged_by_speeds_before_the_first_change() {
 }
 
 /// Program 1 went to the cache of program 2, which then misses so much more that it looks like
-/// another. Where that began at once it is the change's doing, and ends the trial; later, where
-/// its cache was not changed, or where it looks for more in it, it is the program's own.
+/// another program. If that began at once, it is the change's doing and ends the trial. It is the
+/// program's own doing if it began later, if its cache was not changed, or if it makes more lookups
+/// in it.
 #[test]
 fn a_program_whose_cache_was_changed_is_judged_though_it_looks_like_another() {
     let touched = || vec![Touched { pid: Pid(1), carried: Vec::new(), pages: None }];
@@ -96,8 +96,8 @@ fn a_program_whose_cache_was_changed_is_judged_though_it_looks_like_another() {
     assert_eq!(judged(&[Pid(1), Pid(2)], 13.0, true), (false, false));
 }
 
-/// Program 2, a witness, looked for ten times as much in the cache in the last epoch. The verdict
-/// waits, though not for ever, nor where what was changed has ended.
+/// Program 2, a witness, made ten times as many cache lookups in the last epoch. The verdict waits,
+/// though not for ever, nor if what was changed has ended.
 #[test]
 fn a_verdict_waits_while_a_witness_may_do_something_else() {
     let touched = vec![Touched { pid: Pid(1), carried: Vec::new(), pages: None }];
@@ -115,9 +115,9 @@ fn a_verdict_waits_while_a_witness_may_do_something_else() {
     assert_eq!([(); 3].map(|()| trial.waits_for_doubt(&programs)), [true, true, false]);
 }
 
-/// Three programs are three times as fast (3.3 in logarithms), one loses 26 %: it stays. For a
-/// third of the gain it does not, nor where the gain is little surer than chance, nor where one
-/// loses more than half of its speed.
+/// Three programs are three times as fast (3.3 in logarithms), one loses 26 %: the change stays. It
+/// does not stay for a third of the gain, nor if the gain is hardly more certain than chance, nor
+/// if one loses more than half of its speed.
 #[test]
 fn a_loss_that_is_a_quarter_of_the_gain_is_borne() {
     let of = |measured, error, worst| {
@@ -130,8 +130,8 @@ fn a_loss_that_is_a_quarter_of_the_gain_is_borne() {
     assert!(of(0.45, 0.0, 0.12).harmed(0.05) && !of(0.45, 0.0, 0.11).harmed(0.05));
 }
 
-/// One that weighs four times as much gains 10 %, three others lose 5 % each: that is a gain,
-/// and what it fell short of is by program as if all weighed the same.
+/// One program that weighs four times as much gains 10 %, three others lose 5 % each: that is a
+/// gain. The shortfall is a mean over the programs by weight.
 #[test]
 fn a_trial_is_judged_by_what_programs_weigh() {
     let touched = |pid| Touched { pid: Pid(pid), carried: Vec::new(), pages: None };
@@ -144,9 +144,8 @@ fn a_trial_is_judged_by_what_programs_weigh() {
     assert!((verdict.shortfall() - 4.0 * ln(1.2 / 1.1) / 7.0).abs() < 1e-9);
 }
 
-/// Program 2 loses a fifth, which is 0.22 as a logarithm, for a gain that would not make up for it:
-/// that is borne where its owner lets it lose a quarter, and nothing is where he lets it lose a
-/// tenth.
+/// Program 2 loses a fifth, which is 0.22 as a logarithm, for a gain that would not make up for it.
+/// That is accepted if its owner lets it lose a quarter, and not if its owner lets it lose a tenth.
 #[test]
 fn a_program_may_lose_what_its_owner_says() {
     let touched = |pid| Touched { pid: Pid(pid), carried: Vec::new(), pages: None };
@@ -165,7 +164,7 @@ fn what_brings_more_than_was_predicted_falls_short_by_nothing() {
     assert!((of(0.1) - 0.1).abs() < 1e-12 && of(0.9) == 0.0);
 }
 
-/// A gain is clear beyond four errors, where it is half of what was promised and no one lost.
+/// A gain is clear beyond four errors, if it is half of what was promised and no program lost.
 #[test]
 fn what_is_clear_needs_no_whole_window() {
     let gained = Verdict { predicted: 0.5, measured: 0.4, error: 0.05, ..Verdict::default() };
@@ -176,9 +175,9 @@ fn what_is_clear_needs_no_whole_window() {
     assert!(!Verdict { jumped: true, ..gained }.is_clear(0.05));
 }
 
-/// All gain 10 %; what one loses ends the trial beyond twice what it may, or where it is
-/// protected. Where others came or went, only if the gain is not what was promised, unless it
-/// is protected.
+/// All gain 10 %. What one loses ends the trial if it is more than twice what it may lose, or if it
+/// is protected. If others came or went, it does so only if the gain is not what was promised or
+/// the program is protected.
 #[test]
 fn a_loss_of_one_ends_a_trial_by_who_it_is() {
     let gained = Verdict { predicted: 0.1, measured: 0.1, error: 0.01, all: 0.09, ..Verdict::default() };

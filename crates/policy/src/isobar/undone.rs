@@ -1,5 +1,5 @@
-//! A change that a person took back counts as a trial that failed: what it is about is left alone,
-//! twice as long each time, and no judgement is passed on what is left of it.
+//! A change that a person undid counts as a failed trial. What it was about is left alone, twice as
+//! long each time, and what is left of the change is not judged.
 
 use super::isobar::{Isobar, Mode, NAME};
 use super::trial::Trial;
@@ -12,7 +12,7 @@ impl Isobar {
         let plan = Plan { actions: vec![action.clone()], ..Plan::nothing(NAME) };
         self.applied(&plan, &Outcome { actions: vec![refused] });
         let pid = Subject::of(action).and_then(|subject| subject.pid());
-        // Pages that were to follow stay.
+        // Pages that were still to move stay.
         self.goals.retain(|goal| Some(goal.pid) != pid);
         let rest = Seconds(self.config.rest_seconds);
         let (now, divided) = (self.now, self.divided(action));

@@ -1,11 +1,14 @@
-//! Ways of a cache in two parts: one for programs that make little of more space and fill it all
-//! the same, the other for the rest. Where the machine can, the first may also be limited to a
-//! share of the memory bandwidth. What it brings is predicted from the miss curves, without
-//! sampling: programs are never slowed down only to be measured. It is a trial as any other change.
+//! Divides the ways of a cache into two partitions: one for programs that gain little from more
+//! space but fill it all the same, the other for the rest. If the machine supports it, the programs
+//! in the first partition may also be limited to a share of the memory bandwidth. The effect of a
+//! division is predicted from the miss curves, without sampling: programs are never slowed down
+//! only to be measured. A division is a trial like any other change. An exploration is a division
+//! that is not likely to pay and is tried to learn what space is worth to programs.
 //!
-//! A program that comes gets the part that its name had. A division makes way when a program is
-//! brought to its cache that has none, or the last one leaves a part, and comes back where that is
-//! taken back; it ends when those that are there now would be faster without it.
+//! A program that comes to a divided cache gets the partition that its name had. A division makes
+//! way when a program without a known partition is brought to its cache, or when the last program
+//! leaves one of the partitions. It comes back if that move is rolled back. It ends when the
+//! programs that are there now would be faster without it.
 
 use super::config::Config;
 use super::division::{Division, Proposal, best, members};
@@ -21,17 +24,17 @@ use crate::kit::domains::Domains;
 use isobar_model::{Action, LlcId, Observation, Pid, Tid, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Cluster of those that make little of space, and of the rest.
+/// Clusters of the programs that make little use of space, and of the rest.
 const NAMES: [(&str, bool); 2] = [("isobar-streams", true), ("isobar-rest", false)];
 
-/// The least arrangements that may be solved in an epoch for that.
+/// Fewest arrangements that must be solvable in an epoch for an exploration to be considered.
 const EXPLORE_SOLUTIONS: u32 = 6;
 
-/// The ways of the caches that are divided.
+/// The divisions of all caches.
 #[derive(Clone, Debug, Default)]
 pub struct Ways {
     divided: BTreeMap<usize, Division>,
-    /// What a division on trial took the place of.
+    /// By cache, the division that one on trial replaced.
     before: BTreeMap<usize, Division>,
     /// The caches whose earlier division is to be asked for again.
     again: BTreeSet<usize>,
@@ -39,15 +42,15 @@ pub struct Ways {
     /// for another epoch, and those that are due.
     returning: Vec<(usize, Division)>,
     due: Vec<(usize, Division)>,
-    /// Until when a cache is left alone, and how often dividing it did not help in a row.
+    /// By cache, until when it is left alone, and how many divisions in a row did not help.
     rests: BTreeMap<usize, (f64, u32)>,
-    /// The cache that was looked at last.
+    /// The cache that was considered last.
     turn: usize,
-    /// Epochs for which it is not asked what might be learnt of a cache: that costs as much as all
-    /// else, and what is not known stays so.
+    /// By cache, the number of epochs until an exploration is next considered. That costs as much
+    /// as everything else, and what is not known stays unknown meanwhile.
     waits: BTreeMap<usize, u32>,
-    /// Until when nothing is tried on a cache to learn from, and how often that did not help in a
-    /// row. Where such a cache is divided, its division was made to learn from and brought nothing.
+    /// By cache, until when it is not explored, and how many explorations in a row did not help. If
+    /// such a cache is divided, its division was an exploration that brought nothing.
     explored: BTreeMap<usize, (f64, u32)>,
 }
 
@@ -68,7 +71,7 @@ impl Ways {
         self.divided.contains_key(&llc)
     }
 
-    /// What each program would take of the caches that are divided, were it to come.
+    /// What each program would take of the caches that are divided, if it came to them.
     #[must_use]
     pub fn guests(&self, seen: &Observation, scene: &Scene) -> Guests {
         let programs = || seen.processes.iter().zip(&scene.traits);
@@ -76,9 +79,10 @@ impl Ways {
         self.divided.iter().map(|(llc, division)| (*llc, of(division))).collect()
     }
 
-    /// Fits divisions to who is there now. One that comes gets the part that its name had, else
-    /// that of the rest. A division is taken away where all would be faster without it, and, but on
-    /// trial, where a share of the bandwidth costs a program more than twice the part `most`.
+    /// Adapts divisions to the programs that are there now. A program that comes gets the part that
+    /// its name had, otherwise that of the rest. A division is removed if all programs together
+    /// would be faster without it. It is also removed, unless it is on trial, if a bandwidth share
+    /// costs a program more than twice the fraction `most`.
     pub fn follow(
         &mut self,
         seen: &Observation,
@@ -117,8 +121,8 @@ impl Ways {
         }
     }
 
-    /// Takes away the divisions of the caches between which threads move, where they are open to
-    /// all `after` that; what was taken away.
+    /// Removes the divisions of caches between which threads move, if these caches are open to all
+    /// `after` the move. Returns what was removed.
     pub fn open(
         &mut self,
         seen: &Observation,
@@ -135,12 +139,12 @@ impl Ways {
         opened
     }
 
-    /// Divisions that made way for threads come back once those are back.
+    /// Brings divisions that made way for threads back once those threads are back.
     pub fn close(&mut self, opened: &[(usize, Division)]) {
         self.returning.extend(opened.iter().cloned());
     }
 
-    /// Takes a division away.
+    /// Removes a division.
     pub fn remove(&mut self, seen: &Observation, llc: usize, why: &str, actions: &mut Vec<Action>) {
         self.before.remove(&llc);
         let (Some(division), Some(id)) = (self.divided.remove(&llc), id(seen, llc)) else { return };
@@ -156,7 +160,7 @@ impl Ways {
         }
     }
 
-    /// The machine refused a division: there is none.
+    /// The machine refused a division, so there is none.
     pub fn forget(&mut self, llc: LlcId, machine: &Topology) {
         if let Some(at) = machine.llcs().iter().position(|other| other.id == llc) {
             self.divided.remove(&at);
@@ -164,8 +168,8 @@ impl Ways {
         }
     }
 
-    /// A division did not help: its cache is left alone, twice as long each time. Where it was made
-    /// to learn from, only such are not made again.
+    /// A division did not help: its cache is left alone, twice as long each time. If it was an
+    /// exploration, only explorations are held back.
     pub fn fail(&mut self, llc: usize, explored: bool, now: f64, rest: f64) {
         let rests = if explored { &mut self.explored } else { &mut self.rests };
         let (until, failures) = rests.entry(llc).or_default();
@@ -173,8 +177,8 @@ impl Ways {
         *failures += 1;
     }
 
-    /// The next cache's best division, if it pays, or might by what is not known yet of its
-    /// programs.
+    /// The best division of the next cache, if it pays, or if it might pay by what is not known yet
+    /// of its programs.
     pub fn propose(
         &mut self,
         seen: &Observation,
@@ -193,8 +197,8 @@ impl Ways {
         let capacity = Capacity::of(&seen.machine, &llcs[next]).filter(Capacity::is_divisible)?;
         let asked = (next, capacity, margin);
         let likely = best(seen, (predictors, None), config, asked);
-        // A division that pays is not given up for a hope; one that was made to learn from, and
-        // neither harmed nor helped, is.
+        // A division that pays is not given up for a hope. An exploration that neither harmed nor
+        // helped is given up.
         let pays = self.divided.contains_key(&next) && !self.explored.contains_key(&next);
         if likely.is_some() || !explores || pays {
             return likely;
@@ -206,8 +210,8 @@ impl Ways {
         best(seen, (&Predictors::of(&hoped, memory), Some(predictors)), config, asked)
     }
 
-    /// Whether to ask now what might be learnt of a cache: not often, not where a single answer
-    /// takes long, and only of programs that are all known and of which some can be parted.
+    /// Whether to consider an exploration of a cache now. That is not done often, not if a single
+    /// solution takes long, and only if all programs are known and some of them can be separated.
     fn may_explore(
         &mut self,
         seen: &Observation,
@@ -219,7 +223,7 @@ impl Ways {
         if rests || !quick || !are_unlike(seen, scene, memory, llc) {
             return false;
         }
-        // A cache has its turn once in as many epochs as there are caches.
+        // Each cache has its turn once in as many epochs as there are caches.
         let turns = u32::try_from(seen.machine.llcs().len()).unwrap_or(u32::MAX);
         let wait = self.waits.entry(llc).or_default();
         if *wait > 0 {
@@ -246,19 +250,20 @@ impl Ways {
         }
     }
 
-    /// A division stays that brought something.
+    /// Keeps a division that brought something.
     pub fn keep(&mut self, llc: usize) {
         self.stay(llc);
         self.rests.remove(&llc);
         self.explored.remove(&llc);
     }
 
-    /// A division stays that was made to learn from, whether or not it brought anything.
+    /// Keeps an exploration, whether or not it brought anything.
     pub fn stay(&mut self, llc: usize) {
         self.before.remove(&llc);
     }
 
-    /// Takes a division back: what it took the place of is there again, once it is followed.
+    /// Rolls a division back. The division that it replaced is asked for again when divisions are
+    /// next followed.
     pub fn take_back(&mut self, seen: &Observation, llc: usize, why: &str, actions: &mut Vec<Action>) {
         match self.before.remove(&llc) {
             Some(old) => {
@@ -270,8 +275,9 @@ impl Ways {
     }
 }
 
-/// Whether programs of two names that miss share a cache, all of them known, and of none that
-/// misses its owner said what it may lose: only such are parted to learn from.
+/// Whether programs of at least two names that miss share a cache, all programs on it are known,
+/// and no program that misses has a limit set by its owner. Only such programs are separated by an
+/// exploration.
 fn are_unlike(seen: &Observation, scene: &Scene, memory: &Memory, llc: usize) -> bool {
     let list = members(seen, scene, memory, llc);
     let traits = |at: usize| &scene.traits[scene.units[at].program];
@@ -282,7 +288,7 @@ fn are_unlike(seen: &Observation, scene: &Scene, memory: &Memory, llc: usize) ->
         && !missing().any(|(_, at)| traits(*at).most.is_some())
 }
 
-/// Asks for a division.
+/// Adds the actions that ask for a division.
 fn set(
     seen: &Observation,
     domains: &Domains,
@@ -332,8 +338,8 @@ mod tests {
     use crate::isobar::stage::stage;
     use crate::test_kit::{observation, process, thread};
 
-    /// A cache with programs 1 and 2 in two parts is opened for program 3, and taken back: the same
-    /// division is there from the next epoch on, and was not while threads were on their way.
+    /// A cache with programs 1 and 2 in two parts is opened for program 3, and that is rolled back.
+    /// The same division is there again one epoch later, and not while threads are on their way.
     #[test]
     fn a_division_that_made_way_comes_back_when_threads_have() {
         let running = (1..=3).map(|pid| process(pid, vec![thread(pid, if pid < 3 { pid } else { 5 }, 20.0)]));
@@ -355,7 +361,8 @@ mod tests {
             actions.len()
         };
         assert!(follow(&mut ways) == 0 && ways.divided.is_empty());
-        // Asked for again, or no longer of use by what is known of these programs.
+        // Two actions: the division is asked for again, or removed as no longer of use by what is
+        // known.
         assert!(follow(&mut ways) == 2 && follow(&mut ways) == 0);
     }
 }

@@ -1,4 +1,5 @@
-//! What changes are worth, and what they must bring to be made.
+//! Weighs candidate changes: what they are worth, what they cost, and how much they must bring to
+//! be made.
 
 use super::config::Config;
 use super::harm::harms;
@@ -8,22 +9,22 @@ use super::predict::Predictor;
 use super::scene::{Arrangement, Scene};
 use super::step::{Step, To, with};
 
-/// Changes that the equations are asked about in each round.
+/// Number of changes for which the equations are solved in each round.
 const ASKED: usize = 5;
-/// Changes that the rough look is asked about in each round.
+/// Number of changes that are evaluated roughly in each round.
 pub const LOOKED: usize = 32;
 
-/// What changes are looked for with.
+/// What a round of the search needs.
 pub struct Round<'a> {
-    /// Changes that are passed over.
+    /// Which changes are passed over.
     pub passed: &'a dyn Fn(&[Step]) -> bool,
-    /// Those that were taken before.
+    /// The changes that were taken before.
     pub taken: &'a [(Step, f64)],
-    /// What they bring, over all programs and their horizons.
+    /// What those changes bring, over all programs and their horizons.
     pub value: f64,
-    /// The least gain, as a part of the speed of each program that is moved.
+    /// The least gain, as a fraction of the speed of each program that is moved.
     pub margin: f64,
-    /// Arrangements that may be solved.
+    /// Maximum number of arrangements that may be solved.
     pub most: u32,
     /// The settings.
     pub config: &'a Config,
@@ -32,20 +33,20 @@ pub struct Round<'a> {
 /// Changes that pay together.
 #[derive(Debug)]
 pub struct Found {
-    /// One after another.
+    /// The steps, in order.
     pub steps: Vec<Step>,
-    /// Speed-up of each program with them and those before, by position.
+    /// Speed-up of each program with these and the earlier changes, by position.
     pub gains: Vec<f64>,
-    /// What all of these are worth.
+    /// What all of these changes are worth.
     pub value: f64,
-    /// What these add to those before, less what they cost.
+    /// What these steps add to the earlier changes, less what they cost.
     pub net: f64,
 }
 
 impl Round<'_> {
-    /// The changes, of some that are one or several steps each, that pay most by the equations from
-    /// an arrangement; and those that do not pay. `ranked`: best first, each with what a rough look
-    /// saw in it; of those that look well a few are asked about.
+    /// Finds the candidate, of one step or several, that pays most by the equations from an
+    /// arrangement, and those that do not pay. `ranked` holds the candidates with their rough
+    /// scores, best first. Only a few of those with a good score are solved.
     pub fn best(
         &self,
         ranked: Vec<(f64, Vec<Step>)>,
@@ -78,8 +79,8 @@ impl Round<'_> {
         (best, refused)
     }
 
-    /// What changes add to those before, of which all together are worth `value`, less what copying
-    /// costs and what comes late because of it.
+    /// What steps add to the earlier changes, less what copying costs and what is lost because the
+    /// gain comes late. `value` is what all together are worth.
     #[must_use]
     pub fn net(&self, steps: &[Step], value: f64, (scene, memory): (&Scene, &Memory)) -> f64 {
         let gain = value - self.value;
@@ -97,14 +98,14 @@ pub fn worth(scene: &Scene, gains: &[f64]) -> f64 {
 #[must_use]
 pub fn wanted(steps: &[Step], scene: &Scene, margin: f64) -> f64 {
     let one = |step: &Step| -> f64 {
-        // Pages that are spread are those of all its threads.
+        // Pages that are spread are those of all threads of the program.
         let part = |unit: usize| if step.pages == Some(To::Spread) { 1.0 } else { scene.part(unit) };
         step.units().map(|unit| part(unit) * scene.wanted(scene.units[unit].program, margin)).sum()
     };
     steps.iter().map(one).sum()
 }
 
-/// What copying costs, and what comes late because of it.
+/// What copying costs, and what is lost because the gain comes late.
 fn loss(steps: &[Step], taken: &[(Step, f64)], gain: f64, (scene, memory): (&Scene, &Memory), config: &Config) -> f64 {
     if !config.cost {
         return 0.0;
@@ -113,7 +114,7 @@ fn loss(steps: &[Step], taken: &[(Step, f64)], gain: f64, (scene, memory): (&Sce
     let late = taken.iter().map(|(step, _)| step).chain(steps).map(copied).sum::<f64>() / scene.copied;
     let horizon = |unit: usize| scene.traits[scene.units[unit].program].horizon;
     let lasts = steps.iter().flat_map(Step::units).map(horizon).fold(0.0, f64::max);
-    // What comes late, after the pages that were asked for before, helps for less long.
+    // A gain that comes late, after the pages that were asked for before, helps for less time.
     let missed = gain * (late / lasts.max(1e-9)).min(1.0);
     missed + steps.iter().map(|step| step.cost(scene, memory, &scene.base)).sum::<f64>()
 }

@@ -1,5 +1,5 @@
-//! What was remembered of the last interval by ascending key, taken out while this interval's keys
-//! are walked in the same order. What is not asked for is forgotten.
+//! Values that were remembered in the last interval, by ascending key. They are taken out while the
+//! keys of this interval are visited in the same order. What is not asked for is forgotten.
 
 use std::iter::Peekable;
 use std::vec::IntoIter;
@@ -14,7 +14,7 @@ impl<K: Ord, V> Before<K, V> {
         Self(std::mem::take(list).into_iter().peekable())
     }
 
-    /// The value of a key that is greater than all keys that were asked for before.
+    /// The value of a key, which must be greater than all keys that were asked for before.
     pub fn take(&mut self, key: &K) -> Option<V> {
         while self.0.next_if(|(old, _)| old < key).is_some() {}
         self.0.next_if(|(old, _)| old == key).map(|(_, value)| value)

@@ -1,9 +1,9 @@
 //! Memory domains: CPUs that share a last-level cache and a node (DINO, section 1). A domain has
-//! one seat a CPU.
+//! one seat per CPU.
 //!
-//! On the paper's machines a domain is a node with its L3. Elsewhere: a node with several LLCs has
-//! several domains; an LLC over several nodes has one domain for each; CPUs without an LLC form one
-//! domain a node.
+//! On the paper's machines a domain is a node with its L3. On other machines, a node with several
+//! LLCs has several domains, an LLC over several nodes has one domain for each node, and CPUs
+//! without an LLC form one domain per node.
 
 use isobar_model::ids::{CoreId, CpuId, LlcId, NodeId};
 use isobar_model::{Topology, num};
@@ -33,18 +33,18 @@ pub struct Seat {
 /// One memory domain.
 #[derive(Clone, Debug)]
 pub struct Domain {
-    /// Its LLC, where the CPUs have one.
+    /// Its LLC, if the CPUs have one.
     pub llc: Option<LlcId>,
-    /// Its node, where the CPUs have one.
+    /// Its node, if the CPUs have one.
     pub node: Option<NodeId>,
     /// Its seats: one thread of every core first, then the SMT siblings.
     pub seats: Range<usize>,
-    /// Its physical cores.
+    /// Number of its physical cores.
     pub cores: usize,
 }
 
 /// The domains of a machine, in the order in which layouts visit them: the first LLC of every node,
-/// then the second, so that consecutive domains have memory controllers of their own.
+/// then the second, and so on, so that consecutive domains have separate memory controllers.
 #[derive(Clone, Debug, Default)]
 pub struct Domains {
     /// All domains, in visiting order.
@@ -58,15 +58,15 @@ pub struct Domains {
 /// The CPUs of a domain, by core.
 type Members = ((Option<NodeId>, Option<LlcId>), Vec<(CoreId, CpuId)>);
 
-/// The domains of the machine that was seen last. Machines change when a CPU comes or goes, so
-/// rarely.
+/// Keeps the domains of the machine that was seen last. A machine changes only when a CPU comes or
+/// goes, which is rare.
 #[derive(Clone, Debug, Default)]
 pub struct CachedDomains {
     last: Option<(Arc<Topology>, Domains)>,
 }
 
 impl CachedDomains {
-    /// The domains of a machine, from memory where it is the machine of the last call.
+    /// The domains of a machine, computed anew only if it is not the machine of the last call.
     pub fn of(&mut self, machine: &Arc<Topology>) -> &Domains {
         let same = self.last.as_ref().is_some_and(|(seen, _)| Arc::ptr_eq(seen, machine));
         let kept = if same { self.last.take() } else { None };
@@ -174,8 +174,8 @@ fn name(node: Option<NodeId>, llc: Option<LlcId>) -> String {
     }
 }
 
-/// Rank within the node first, then node, then LLC; CPUs without a node come as one more node,
-/// last.
+/// Ordered by rank within the node, then by node, then by LLC. CPUs without a node count as one
+/// more node, which comes last.
 fn visiting_order(members: Vec<Members>) -> Vec<Members> {
     let mut ranks: BTreeMap<Option<NodeId>, usize> = BTreeMap::new();
     let mut order: Vec<_> = members

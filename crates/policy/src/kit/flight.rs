@@ -1,12 +1,12 @@
-//! Pages under way: what a policy asked for in earlier intervals and the machine has not moved yet.
-//! It counts as asked, so that no page is asked for twice; and what goes to a node where it is not
-//! wanted any more is withdrawn, as DINO's daemon moves pages to where a thread runs now (section
-//! 4.2).
+//! Pages under way: pages that a policy asked for in earlier intervals and that the machine has not
+//! moved yet. They count as asked for, so that no page is asked for twice. Pages on their way to a
+//! node where they are not wanted any more are withdrawn, as DINO's daemon moves pages to where a
+//! thread runs now (section 4.2).
 
 use isobar_model::{Action, NodeId, Observation, PageMove, Pid};
 use std::collections::BTreeSet;
 
-/// Pages of a process that are under way from a node to another.
+/// Pages of a process that are under way from one node to another.
 pub fn under_way(seen: &Observation, pid: Pid, from: NodeId, to: NodeId) -> u64 {
     sum(seen, |flight| (flight.pid, flight.from, flight.to) == (pid, from, to))
 }

@@ -1,9 +1,10 @@
-//! Which threads take part in a layout, and where: threads that may run on the same CPUs are laid
-//! out together, the most confined first, each group within its CPUs and with regard to the seats
-//! that are taken. On most machines there is one group.
+//! Selects the threads that take part in a layout, and groups them by the CPUs that they may use.
+//! Threads that may run on the same CPUs are laid out together, the most confined group first. Each
+//! group stays within its CPUs and takes into account which seats are taken. On most machines there
+//! is one group.
 //!
-//! Not taken along: threads pinned by their owner (they keep their seat and take it from others)
-//! and threads of which nothing is known yet.
+//! Two kinds of threads are left out: threads pinned by their owner, which keep their seats and
+//! take them from others, and threads of which nothing is known yet.
 
 use super::domains::{Domains, SeatId};
 use isobar_model::{CpuSet, Observation, Pid, Thread};
@@ -25,18 +26,18 @@ pub struct Member<'a> {
 }
 
 impl Member<'_> {
-    /// Whether it takes an action to have it on a seat: it runs elsewhere, or it is there by
-    /// chance, where the kernel's scheduler may move it any time.
+    /// Whether an action is needed to have it on a seat: it runs elsewhere, or it is there only by
+    /// chance, where the kernel's scheduler may move it at any time.
     #[must_use]
     pub fn must_go_to(&self, seat: SeatId) -> bool {
         self.seat != Some(seat) || self.thread.bound == Some(false)
     }
 }
 
-/// Threads with one set of CPUs to run on.
+/// Threads that may run on the same CPUs.
 #[derive(Debug)]
 pub struct Group<'a> {
-    /// The CPUs, where they are not all.
+    /// The CPUs, if they are not all.
     pub allowed: Option<&'a CpuSet>,
     /// Members, ascending by pid, then tid, as positions in [`Groups::members`].
     pub members: Vec<usize>,
@@ -49,7 +50,7 @@ pub struct Groups<'a> {
     pub members: Vec<Member<'a>>,
     /// The most confined first; the unconfined last.
     pub groups: Vec<Group<'a>>,
-    /// Threads on each seat that no plan moves.
+    /// Number of threads on each seat that no plan moves.
     pub load: Vec<u32>,
     /// Threads left out because they are pinned by their owner.
     pub pinned: usize,
@@ -58,8 +59,8 @@ pub struct Groups<'a> {
 }
 
 impl<'a> Groups<'a> {
-    /// Sorts the threads of an observation; `known` says of a thread (given its position among
-    /// all) enough is known to place it.
+    /// Groups the threads of an observation; `known` says whether enough is known of a thread
+    /// (given its position among all) to place it.
     pub fn of(seen: &'a Observation, domains: &Domains, known: impl Fn(usize, &Thread) -> bool) -> Self {
         let total = seen.processes.iter().map(|process| process.threads.len()).sum();
         let mut found = Self {
@@ -112,7 +113,7 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// What was left out, in words; nothing where nothing was.
+    /// What was left out, in words; empty if nothing was.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();

@@ -1,5 +1,5 @@
-//! The layout of Distributed Intensity: the sorted threads are dealt to the domains from
-//! alternating ends (DINO, sections 3.1 and 3.3.3).
+//! The layout of Distributed Intensity: threads, sorted by memory intensity, are dealt to the
+//! domains from alternating ends of that order (DINO, sections 3.1 and 3.3.3).
 //!
 //! ```text
 //! pass 1, from the most intensive: one core's worth to each domain, in order
@@ -8,22 +8,22 @@
 //! ```
 //!
 //! The paper's example `D D d d d t t t` on 4 domains of 2 cores gives `D t | D t | d t | d d`:
-//! every pass visits the domains in order, although the text says that the second starts at the
-//! last domain (docs/design/dino.md).
+//! every pass visits the domains in order, although the paper's text says that the second pass
+//! starts at the last domain (docs/design/dino.md).
 //!
 //! *More threads than cores*: every core has T = threads / cores seats, and each step deals T
-//! threads. Where the division leaves a rest, that many cores have one seat more, spread over the
-//! domains; a literal rounded-up T would leave cores idle. *Fewer threads than cores*: one seat a
-//! core, and dealing stops when all are seated. *Seats taken by threads that are not ours to move*
-//! count as full.
+//! threads. If the division leaves a remainder, that many cores have one seat more, spread over the
+//! domains; rounding T up literally would leave cores idle. *Fewer threads than cores*: each core
+//! has one seat, and dealing stops when all are seated. *Seats taken by threads that no plan may
+//! move* count as full.
 
 use super::domains::{Domains, SeatId};
 use isobar_model::{CpuSet, num};
 use isobar_partition::layout::deal as alternate;
 
 /// For each of `count` threads, sorted by falling intensity, the seat that it is dealt. `load` is
-/// how many other threads each seat already has; `allowed` limits the CPUs. Empty where no CPU is
-/// allowed.
+/// the number of other threads that each seat already has; `allowed` limits the CPUs. Empty if no
+/// CPU is allowed.
 #[must_use]
 pub fn deal(count: usize, domains: &Domains, load: &[u32], allowed: Option<&CpuSet>) -> Vec<SeatId> {
     let rounds = rounds(domains, load, allowed);
@@ -52,9 +52,9 @@ fn breadth_first(rounds: &[Vec<SeatId>]) -> Vec<SeatId> {
     (0..longest).flat_map(|depth| rounds.iter().filter_map(move |seats| seats.get(depth).copied())).collect()
 }
 
-/// How many threads each seat takes: every seat is filled to one level, counting what is on it
-/// already. From level 2 on, the surplus of seats is taken off the last ones; at level 1 it is
-/// simply not dealt.
+/// How many threads each seat takes: every seat is filled to the same level, counting the threads
+/// that are on it already. From level 2 on, surplus seats are taken off the last ones; at level 1
+/// they are simply not dealt.
 fn room(count: usize, order: &[SeatId], load: &[u32]) -> Vec<u32> {
     let at = |level: u32| order.iter().map(|seat| u64::from(level.saturating_sub(load[seat.0]))).sum::<u64>();
     let wanted = count as u64;

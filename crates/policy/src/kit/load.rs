@@ -1,4 +1,4 @@
-//! How many threads sit on each CPU and on each core, while a plan is being made.
+//! Counts the threads on each CPU and on each core while a plan is being made.
 
 use super::domains::{Domains, SeatId};
 
@@ -10,7 +10,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// With these numbers of threads on the seats.
+    /// Starts with these numbers of threads on the seats.
     #[must_use]
     pub fn of(domains: &Domains, seats: Vec<u32>) -> Self {
         let mut cores = vec![0; domains.core_count()];
@@ -18,13 +18,13 @@ impl Load {
         Self { seats, cores }
     }
 
-    /// One thread more on a seat.
+    /// Adds one thread to a seat.
     pub fn add(&mut self, domains: &Domains, seat: SeatId) {
         self.seats[seat.0] += 1;
         self.cores[domains.seat(seat).core] += 1;
     }
 
-    /// One thread less.
+    /// Removes one thread from a seat.
     pub fn remove(&mut self, domains: &Domains, seat: SeatId) {
         for count in [&mut self.seats[seat.0], &mut self.cores[domains.seat(seat).core]] {
             *count = count.saturating_sub(1);

@@ -1,5 +1,5 @@
 //! What policies share: memory domains, the alternating layout, pages that follow their threads,
-//! ping-pong detection, what was refused, where a process runs.
+//! ping-pong detection, requests that were refused, the nodes where a process runs.
 
 pub mod before;
 pub mod domains;

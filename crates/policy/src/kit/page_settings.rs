@@ -27,7 +27,7 @@ impl Section for PageSettings {
 }
 
 impl PageSettings {
-    /// The most pages that are asked for between two nodes in an interval: K a sample.
+    /// The most pages that are asked for between two nodes in an interval: K per sample.
     #[must_use]
     pub fn pages_in(&self, interval: Seconds) -> u64 {
         let samples = num::round(num::float(self.samples_per_second) * interval.0).max(1);

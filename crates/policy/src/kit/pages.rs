@@ -1,16 +1,17 @@
-//! Pages follow their threads (DINO, section 4.2): after a layout, pages that lie on other nodes
-//! than the threads that use them are asked to move: K around each sampled address.
+//! Makes pages follow their threads (DINO, section 4.2). After a layout, pages that lie on other
+//! nodes than the threads that use them are asked to move: K pages around each sampled address.
 //!
-//! The paper's migration daemon wakes every 10 ms, takes one sample and moves the page and K around
-//! it, wherever the thread runs then. Here the decision of an interval asks for all of that at
-//! once: K pages a sample, at most as many samples as the daemon would have taken. The machine
-//! copies beside the loop, as the daemon does: what is under way counts as asked, and is withdrawn
-//! where no thread of the process runs on its target any more.
+//! The paper's migration daemon wakes every 10 ms, takes one sample, and moves the page and K
+//! around it to wherever the thread runs then. Here the decision of an interval asks for all of
+//! that at once: K pages per sample, and at most as many samples as the daemon would have taken.
+//! The machine copies pages in parallel with the control loop, as the daemon does. Pages under way
+//! count as asked for, and are withdrawn if no thread of the process runs on their target any more.
 //!
 //! - All threads of a process on one node: its pages on every other node follow, until at most
-//!   `stray_percent` are left or what is left does not move (shared libraries, locked pages).
+//!   `stray_percent` are left or the rest does not move (shared libraries, locked pages).
 //! - Threads on several nodes: only a thread that crosses to another node takes pages along, K of
-//!   them, from the node that it left. More would move the memory of the others away from them.
+//!   them, from the node that it left. Taking more would move the memory of the other threads away
+//!   from them.
 
 use super::domains::{Domains, SeatId};
 use super::flight;
@@ -22,7 +23,7 @@ use super::stuck::Stuck;
 use super::words::whole_percent;
 use isobar_model::{Action, NodeId, NodeMap, Observation, Pages, Pid, Plan, Process, Tid};
 
-/// Where a thread will run, seen from its memory.
+/// The nodes on which a thread ran and will run.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// Its process's position in the observation.
@@ -36,8 +37,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of a thread that gets a seat. One whose move was refused stays, and so do its
-    /// pages, until it moves.
+    /// The place of a thread that gets a seat. A thread whose move was refused stays until it
+    /// moves, and so do its pages.
     #[must_use]
     pub fn of(domains: &Domains, member: &Member<'_>, seat: SeatId, refused: &Refused) -> Self {
         let was = member.seat.and_then(|seat| domains.node_of(seat));
@@ -64,16 +65,16 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Nothing remembered yet; `limits` say when to stop because of ping-pong, `None`: never
+    /// Nothing is remembered yet. `limits` say when to stop because of ping-pong; `None`: never
     /// (DI-Migrate).
     #[must_use]
     pub fn new(settings: PageSettings, limits: Option<Limits>) -> Self {
         Self { settings, ping_pong: limits.map(PingPong::new), stuck: Stuck::default(), interval: 0 }
     }
 
-    /// Adds the migrations that an interval's layout asks for, and what is not done, to its plan.
-    /// `places` are ascending by process. Pages of a process whose migration was `refused` lately
-    /// are not asked for, and that they stay is no sign that they are stuck.
+    /// Adds to a plan the migrations that an interval's layout asks for, and notes on what is not
+    /// done. `places` are ascending by process. Pages of a process whose migration was `refused`
+    /// lately are not asked for; that these pages stay is no sign that they are stuck.
     pub fn follow(&mut self, seen: &Observation, places: &[Place], refused: &Refused, plan: &mut Plan) {
         self.interval += 1;
         let alive = |pid: Pid| seen.processes.binary_search_by_key(&pid, |process| process.pid).is_ok();
@@ -188,13 +189,14 @@ struct Wish {
     reason: String,
 }
 
-/// The one node on which all threads will run.
+/// The node on which all threads will run, if it is a single one.
 fn single_node(places: &[Place]) -> Option<NodeId> {
     let first = places.first()?.will?;
     places.iter().all(|place| place.will == Some(first)).then_some(first)
 }
 
-/// Takes up to `wanted` pages of a node out of the count; all of them where nothing was measured.
+/// Takes up to `wanted` pages of a node out of the count. If nothing was measured, all of them are
+/// taken to be there.
 fn take(left: &mut Option<NodeMap<Pages>>, from: NodeId, wanted: u64) -> u64 {
     let Some(left) = left else { return wanted };
     let present = left.entry(from);

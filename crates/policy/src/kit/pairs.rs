@@ -1,6 +1,6 @@
-//! Settings that are lists of `NAME=VALUE`, separated by white space, where a name is that of a
-//! process. It knows how such a list is written and which processes a name means; what the values
-//! mean is up to the policy.
+//! Settings that are lists of `NAME=VALUE`, separated by white space, where a name refers to a
+//! process. This file knows how such a list is written and which processes a name refers to. What
+//! the values mean is up to the policy.
 
 use crate::settings::ConfigError;
 use isobar_model::Process;
@@ -27,13 +27,13 @@ pub fn wrong(entry: &str, expected: &str) -> String {
     format!("`{}` is impossible: expected {expected}", one_line(entry))
 }
 
-/// Makes such a message the error of a setting.
+/// Turns such a message into the error of a setting.
 pub(crate) fn refused<'a>(section: &'a str, key: &'a str) -> impl Fn(String) -> ConfigError + 'a {
     move |message| ConfigError::of(section, key, message)
 }
 
-/// Whether a name in the settings means a process: its name, whole or as the kernel cuts it, or its
-/// pid.
+/// Whether a name in the settings refers to a process: it is the process's name, whole or as the
+/// kernel cuts it, or its pid.
 #[must_use]
 pub fn means(wanted: &str, process: &Process) -> bool {
     let name: &str = &process.name;

@@ -2,10 +2,10 @@
 //! when the memory is being ping-ponged between nodes and discontinues memory migration in that
 //! case").
 //!
-//! The paper gives no rule; this is ours. A *reversal* is a migration of a process's pages from A
-//! to B when, at most `window` intervals ago, pages of it went from B to A. After `reversals` of
-//! them within the window, its memory rests for `rest` intervals. Going on in one direction is not
-//! a reversal.
+//! The paper gives no rule; this one is ours. A *reversal* is a migration of a process's pages from
+//! A to B when, at most `window` intervals ago, pages of it went from B to A. After `reversals` of
+//! them within the window, the memory of the process rests for `rest` intervals. Going on in one
+//! direction is not a reversal.
 
 use isobar_model::{NodeId, Pid};
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub struct PingPong {
 struct Pair {
     /// When pages last moved, and whether to the higher node.
     last: Option<(u64, bool)>,
-    /// When that was a reversal; ascending.
+    /// When moves were reversals; ascending.
     reversals: Vec<u64>,
 }
 
@@ -57,8 +57,8 @@ impl PingPong {
         Self { limits, pairs: BTreeMap::new(), resting: BTreeMap::new() }
     }
 
-    /// Whether pages of a process may go from a node to another in interval `now`; remembers that
-    /// they do.
+    /// Whether pages of a process may go from one node to another in interval `now`. If so, the
+    /// move is remembered.
     pub fn ask(&mut self, pid: Pid, from: NodeId, to: NodeId, now: u64) -> Verdict {
         if self.resting.get(&pid).is_some_and(|until| now < *until) {
             return Verdict::Rests;

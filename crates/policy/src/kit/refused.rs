@@ -1,11 +1,11 @@
-//! What a machine refused, and for how long it is not asked for again. A thread that only root may
-//! move, or a process whose owner says where its memory goes, is refused in every epoch; asking in
-//! every epoch would only cost. But reasons pass: a cpuset changes, a class of service becomes
-//! free. So it is asked for again, after twice as many epochs with each refusal in a row, up to a
-//! bound.
+//! What a machine refused, and for how long that is not asked for again. A move is refused in every
+//! epoch if only root may move the thread, or if the owner of the process says where its memory
+//! goes, and asking in every epoch would only cost time. But reasons pass: a cpuset changes, a
+//! class of service becomes free. So a refused action is asked for again, after twice as many
+//! epochs with each refusal in a row, up to a bound.
 //!
-//! Not a refusal: what has ended meanwhile, pages that stay, a migration that waits in a queue, is
-//! under way or was withdrawn.
+//! Not a refusal: something that has ended meanwhile, pages that stay, and a migration that waits
+//! in a queue, is under way or was withdrawn.
 
 use isobar_model::outcome::MOVES_USED_UP;
 use isobar_model::{Action, ActionOutcome, LlcId, Observation, Outcome, Pid, Plan, Process, Tid};
@@ -53,7 +53,7 @@ impl Asked {
 pub struct Refused {
     epoch: u64,
     list: BTreeMap<Asked, Refusals>,
-    /// The processes of which other policies decide now: nothing is asked for them.
+    /// The processes that other policies manage now: nothing is asked for them.
     elsewhere: BTreeSet<Pid>,
 }
 
@@ -65,8 +65,8 @@ struct Refusals {
 }
 
 impl Refused {
-    /// A new epoch begins; processes and threads that are gone are forgotten. Takes what became of
-    /// migrations that were queued when their plan was carried out.
+    /// Begins a new epoch, and forgets processes and threads that are gone. Takes the outcome of
+    /// migrations that were still queued when their plan was carried out.
     pub fn next_epoch(&mut self, seen: &Observation) {
         let ended = |wanted: fn(&ActionOutcome) -> bool| -> BTreeSet<Asked> {
             let ended = seen.page_moves.iter().filter(|flight| flight.ended && wanted(&flight.outcome));
@@ -86,12 +86,12 @@ impl Refused {
         });
     }
 
-    /// Takes what became of a plan. Of several actions that ask for one thing, a refusal counts.
+    /// Takes the outcome of a plan. If several actions ask for one thing, a refusal counts.
     pub fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
         let refused = refused_of(plan, outcome).filter_map(Asked::by).collect();
         let both = plan.actions.iter().zip(&outcome.actions);
         let accepted = both.filter(|(action, outcome)| {
-            // That a cluster can be removed does not mean that it can be made.
+            // That a cluster can be removed does not mean that one can be made.
             let removes = matches!(action, Action::SetWays { threads, .. } if threads.is_empty());
             let moved = matches!(outcome, ActionOutcome::Pages { moved, .. } if moved.0 > 0);
             !removes && (moved || **outcome == ActionOutcome::Done)
@@ -112,7 +112,7 @@ impl Refused {
         }
     }
 
-    /// Whether something was refused so lately that it is not asked for now, or another policy
+    /// Whether something was refused so recently that it is not asked for now, or another policy
     /// decides about it.
     #[must_use]
     pub fn waits(&self, asked: Asked) -> bool {
@@ -134,7 +134,7 @@ impl Refused {
         asked.pid().is_some_and(|pid| self.elsewhere.contains(&pid))
     }
 
-    /// Takes actions out of a plan that are not asked for now, and notes how many.
+    /// Removes actions from a plan that are not asked for now, and notes how many.
     pub fn hold_back(&self, plan: &mut Plan) {
         if !self.elsewhere.is_empty() {
             plan.retain_actions(|action| Asked::by(action).is_none_or(|asked| !self.is_elsewhere(asked)));
@@ -157,8 +157,8 @@ pub fn refused_of<'a>(plan: &'a Plan, outcome: &'a Outcome) -> impl Iterator<Ite
     both.filter(|(action, outcome)| is_refused(action, outcome)).map(|(action, _)| action)
 }
 
-/// Whether an action was refused. What waits for the budget of an epoch was not: pages that are
-/// left alone, and threads beyond the moves of an epoch.
+/// Whether an action was refused. Actions that wait for the budget of an epoch were not: pages that
+/// are left alone, and threads beyond the moves of an epoch.
 #[must_use]
 fn is_refused(action: &Action, outcome: &ActionOutcome) -> bool {
     match outcome {
@@ -194,7 +194,7 @@ mod tests {
         ActionOutcome::Refused { errno: Some(1), why: "no".to_owned() }
     }
 
-    /// What is asked for in each epoch, given what becomes of it: `!` asked, `.` held back.
+    /// Whether an action is asked for in each epoch, given its outcomes: `!` asked, `.` held back.
     fn timeline(epochs: usize, action: &Action, outcome: impl Fn(usize) -> ActionOutcome) -> String {
         let mut refused = Refused::default();
         let epoch = |now| {

@@ -1,4 +1,4 @@
-//! Where a process runs: the source node of a VM in the CAMM paper.
+//! The nodes where a process runs, which stand for the source node of a VM in the CAMM paper.
 //!
 //! *Departure from the paper*: a process may run on several nodes. Its new pages are placed for
 //! each of them (CAMA). Its old pages are moved for its main node alone (CAPM), the one where its
@@ -14,14 +14,14 @@ use std::collections::BTreeMap;
 pub struct Running {
     /// All, ascending; at least one.
     pub nodes: Vec<NodeId>,
-    /// The one with more than half of the CPU time; where none was measured or used, of the
+    /// The node with more than half of the CPU time or, if no CPU time was measured or used, of the
     /// threads.
     pub main: Option<NodeId>,
 }
 
 impl Running {
-    /// The nodes where threads of a process used CPU time in the epoch; where that was not measured
-    /// or no thread did, the nodes where they ran last. `None` where no thread's CPU is known.
+    /// The nodes where threads of a process used CPU time in the epoch. If that was not measured or
+    /// no thread did, the nodes where they ran last. `None` if no thread's CPU is known.
     #[must_use]
     pub fn of(process: &Process, machine: &Topology) -> Option<Self> {
         let mut times: BTreeMap<NodeId, f64> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! Which pages were asked to move and do not: shared libraries, locked pages. Asking for them in
-//! every interval would only cost.
+//! Pages that were asked to move and do not: shared libraries, locked pages. Asking for them in
+//! every interval would only cost time.
 
 use super::before::Before;
 use isobar_model::{NodeId, Pid};
@@ -10,7 +10,7 @@ pub type Key = (Pid, NodeId, NodeId);
 /// After this number of intervals without fewer remote pages, what is left is taken as immovable.
 const PATIENCE: u32 = 3;
 
-/// Pages that were asked to move and are still there, of the last interval only.
+/// Pages that were asked to move and are still there; only the last interval is remembered.
 #[derive(Clone, Debug)]
 pub struct Stuck {
     before: Before<Key, Tries>,
@@ -35,14 +35,15 @@ impl Stuck {
         self.before = Before::take_from(&mut self.now);
     }
 
-    /// Pages are under way: whether they move is not known yet. Keys ascend within an interval.
+    /// Records that pages are under way: whether they move is not known yet. Keys ascend within an
+    /// interval.
     pub fn wait(&mut self, key: Key) {
         let before = self.before.take(&key);
         self.now.extend(before.map(|tries| (key, tries)));
     }
 
-    /// Whether remote pages still get fewer; a thread that has just arrived gives them another
-    /// chance. Keys ascend within an interval.
+    /// Whether the number of remote pages still falls. A thread that has just arrived gives them
+    /// another chance. Keys ascend within an interval.
     pub fn moves(&mut self, key: Key, left: u64, arrived: bool) -> bool {
         let before = self.before.take(&key).unwrap_or(Tries { left: u64::MAX, tries: 0 });
         let again = left < before.left || arrived;

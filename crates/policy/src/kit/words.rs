@@ -1,4 +1,4 @@
-//! Numbers and names in reasons. A decision may write thousands of them, and the standard
+//! Formats numbers and names in reasons. A decision may write thousands of them, and the standard
 //! formatting of floats costs more than the decision itself.
 
 use isobar_model::num;
