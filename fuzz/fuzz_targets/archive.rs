@@ -1,5 +1,6 @@
-//! Archives as bytes: tar, gzip and bzip2. Whatever is in them, reading ends, keeps what it keeps
-//! within bounds, and paths cannot climb out: a tree that opens can be listed and read everywhere.
+//! Archives as bytes: tar, gzip and bzip2. Whatever they contain, reading ends, stays within its
+//! limits on what it keeps, and paths cannot climb out. A tree that opens can be listed and read
+//! everywhere.
 
 #![no_main]
 

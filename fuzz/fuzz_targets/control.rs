@@ -1,5 +1,5 @@
-//! What comes in on the control socket, from anyone who may open it: bytes in pieces become lines,
-//! and lines become requests or one line of refusal; a client reads answers the same way.
+//! Input on the control socket, from anyone who may open it. Bytes in pieces become lines, and
+//! lines become requests or one line of refusal. A client reads answers in the same way.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! CPU lists and masks. What is accepted is printed and read back as the same set; a list and a
-//! mask of one set agree.
+//! CPU lists and masks. Accepted text is printed and read back as the same set; a list and a mask
+//! of the same set agree.
 
 #![no_main]
 

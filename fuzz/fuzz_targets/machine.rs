@@ -1,4 +1,4 @@
-//! Machines for the simulator as TOML. One that is accepted runs a small workload for a short
+//! Machines for the simulator as TOML. A machine that is accepted runs a small workload for a short
 //! while; see `workload`.
 
 #![no_main]

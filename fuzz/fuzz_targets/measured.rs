@@ -1,5 +1,5 @@
-//! Measured tables as CSV. Every program of one that is accepted can be made for every machine with
-//! enough ways, and runs alone.
+//! Measured tables as CSV. If a table is accepted, each of its programs can be made for every
+//! machine with enough ways, and runs alone.
 
 #![no_main]
 

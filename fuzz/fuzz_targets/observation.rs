@@ -1,6 +1,6 @@
-//! Observations, one JSON document a line, as `isobar decide` reads them. Whatever is accepted
-//! survives the round trip, gives every registered policy a plan that is valid for it, whatever it
-//! saw before, and gives the same plans again to a policy that starts again.
+//! Observations, one JSON document per line, as `isobar decide` reads them. An accepted observation
+//! survives the round trip. Every registered policy makes a plan that is valid for it, whatever the
+//! policy saw before. A policy that starts again makes the same plans again.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Page profiles in the CSV form of numalize. One that is accepted is the same when it is written
-//! and read again, but for spaces and names that are no text.
+//! Page profiles in the CSV form of numalize. An accepted profile is the same when it is written
+//! and read again, except for blanks and names that are not text.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What `perf script` prints of memory samples, and files of any form.
+//! Memory samples as `perf script` prints them, and files of any form.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Trace files. One that is accepted says the same part by part as summed, and a cut one what the
-//! parts before the cut say.
+//! Trace files. An accepted file gives the same result read part by part as summed, and a file that
+//! was cut gives what the parts before the cut contain.
 
 #![no_main]
 
@@ -8,10 +8,10 @@ use isobar_pages::PageProfile;
 use isobar_pages::trace::{Part, Reader};
 use libfuzzer_sys::fuzz_target;
 
-/// Most counts of a profile here: a fuzzer has less memory than a machine.
+/// Maximum number of counts of a profile here, because a fuzzer has less memory than a machine.
 const MOST_COUNTS: usize = 1 << 20;
 
-/// Sets the checksum of each block, which no mutation would find.
+/// Sets the checksum of each block, which no mutation would get right.
 fn seal(bytes: &mut [u8]) {
     let mut at = 12;
     while let Some(block) = bytes.get_mut(at..).filter(|block| block.len() >= 13) {
@@ -48,7 +48,7 @@ fn check(bytes: &[u8]) {
             }
         }
     }
-    // Sums saturate, so that they may be less.
+    // Sums saturate, so they may be smaller.
     if let Some(profile) = accepted(summed) {
         let found: u128 = profile.usage.rows().flat_map(|(_, row)| row).map(|count| u128::from(*count)).sum();
         assert!(whole && found <= accesses, "{found} of {accesses}");

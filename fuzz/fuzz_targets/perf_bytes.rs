@@ -1,5 +1,5 @@
 //! What the kernel writes into perf descriptors and ring buffers, as bytes. No more is read than
-//! was written. The records of a program that is sampled for a trace are read the same way.
+//! was written. The records of a program that is sampled for a trace are read in the same way.
 
 #![no_main]
 
@@ -8,9 +8,9 @@ use isobar_linux::sensors::memory::program::records::What;
 use isobar_linux::sensors::{counters::group, memory::records};
 use libfuzzer_sys::fuzz_target;
 
-/// A record header with a sample of an address.
+/// The size of a record header with a sample of an address.
 const SAMPLE: usize = 16;
-/// The shortest record of a program: a header, and its process, thread and time.
+/// The size of the shortest record of a program: a header, process, thread and time.
 const OF_PROGRAM: usize = 24;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -22,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
     for record in program::parse(bytes) {
         found += 1;
         if let What::Mapped { path, .. } = record.what {
-            // A byte that is no text becomes the three of the replacement character.
+            // A byte that is not text becomes the three bytes of the replacement character.
             path_bytes += path.len();
             assert!(!path.contains('\0'));
         }

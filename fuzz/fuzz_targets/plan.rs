@@ -1,5 +1,5 @@
-//! Plans as JSON. What is accepted is printed and read back as the same plan, and can be checked
-//! against any machine; what is refused is refused in one line.
+//! Plans as JSON. An accepted plan is printed and read back as the same plan, and can be checked
+//! against any machine. A refusal is one line.
 
 #![no_main]
 

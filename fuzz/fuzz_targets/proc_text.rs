@@ -1,5 +1,5 @@
-//! The text of `/proc` files, and of the node files beside them. Every parser is given every input:
-//! lines that look alike are in all of them. What is printable is printed and read back; sums do
+//! The text of `/proc` files, and of the node files. Every parser is given every input, because all
+//! of these files have lines that look alike. What is printable is printed and read back; sums do
 //! not overflow and shares stay within the whole.
 
 #![no_main]
@@ -54,7 +54,7 @@ fn check_maps(text: &str) {
     }
 }
 
-/// The first line is taken as `/proc/PID/cgroup`, the rest as the mount table.
+/// Takes the first line as `/proc/PID/cgroup`, and the rest as the mount table.
 fn check_cgroup(text: &str) {
     let (cgroup, mounts) = text.split_once('\n').unwrap_or((text, text));
     let Some(hierarchy) = cgroup::hierarchy(mounts) else { return };

@@ -1,5 +1,5 @@
-//! A user's own programs as TOML. One that is accepted has a curve that never rises, and is told in
-//! words without control characters.
+//! A user's own programs as TOML. An accepted program has a curve that never rises, and a
+//! description in words without control characters.
 
 #![no_main]
 

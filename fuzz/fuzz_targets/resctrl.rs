@@ -1,8 +1,8 @@
 //! The text of resctrl files. Every parser is given every input: the schemata of a group, the
 //! counts of a monitor, the list of its tasks, and the files of the `info` folder, `PATH=TEXT`
-//! separated by `;` (they become an archive in memory). Schemata that are accepted are printed as
-//! the kernel takes them and read back; a share of the bandwidth that the hardware would take stays
-//! within 100 per cent.
+//! separated by `;` (they become an archive in memory). Accepted schemata are printed as the kernel
+//! takes them and read back. A share of the bandwidth that the hardware would take stays within 100
+//! per cent.
 
 #![no_main]
 
@@ -16,7 +16,7 @@ use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 
 fuzz_target!(|bytes: &[u8]| {
-    // As the files are read: what is no text is replaced.
+    // As when the files are read: bytes that are not text are replaced.
     let text = String::from_utf8_lossy(bytes);
     check_schemata(&text);
     check_monitors(&text);

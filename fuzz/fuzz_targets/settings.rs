@@ -1,5 +1,5 @@
-//! Settings of policies as TOML. Every policy can be built from whatever is accepted, and then
-//! decides; what is refused is refused in one line that names a key.
+//! Settings of policies as TOML. Every policy can be built from accepted settings, and then
+//! decides. A refusal is one line that names a key.
 
 #![no_main]
 

@@ -1,5 +1,6 @@
-//! The state file's text: it decides what `isobar restore` does to threads as root. What is
-//! accepted is printed and read back as the same ledger; what is done to it keeps it readable.
+//! The text of the state file, which decides what `isobar restore` does to threads as root.
+//! Accepted text is printed and read back as the same ledger, and the ledger stays readable after
+//! changes.
 
 #![no_main]
 
@@ -25,7 +26,7 @@ fn check_round_trip(ledger: &Ledger) {
     assert_eq!(&again, ledger, "the printed ledger is another");
 }
 
-/// A move of a known thread and one of a new thread, then everything is forgotten.
+/// Moves a known thread and a new thread, and then everything is forgotten.
 fn check_moves(ledger: &mut Ledger) {
     let one: CpuSet = [CpuId(1)].into_iter().collect();
     let some: CpuSet = [CpuId(1), CpuId(3)].into_iter().collect();
@@ -42,7 +43,7 @@ fn check_moves(ledger: &mut Ledger) {
         ledger.forget(pid, entry.tid);
         assert!(ledger.thread(pid, entry.tid, 3).is_none(), "a thread that was forgotten is known");
         if let Some(parent) = ledger.process(pid, pid_start).cloned() {
-            // An id that the kernel could give: others are refused when they are read.
+            // An id that the kernel could give. Other ids are refused when they are read.
             ledger.adopt(Pid(pid.0 % 1000 + 1), 11, &parent);
         }
     }

@@ -1,7 +1,7 @@
 //! The files of a static study: profiles, a list of workloads and given solutions, in one input
-//! with a line `---` between them. The profiles are read in every form that there is. What is
-//! refused is refused in one line; what is accepted is answered by every heuristic and by the given
-//! solutions, as rows that survive JSON and text.
+//! with a line `---` between them. The profiles are read in every existing form. A refusal is one
+//! line. An accepted input is answered by every heuristic and by the given solutions, as rows that
+//! survive JSON and text.
 
 #![no_main]
 
@@ -12,9 +12,10 @@ use isobar_study::{Ask, ModelKind, Row, Source, Standing, Study, StudyError, Tex
 use libfuzzer_sys::fuzz_target;
 use std::time::Duration;
 
-/// Larger questions are answered right or wrong for the same reasons as small ones.
+/// Larger questions are answered correctly or not for the same reasons as small ones.
 const MOST_ANSWERS: usize = 60;
-/// On a line: of a workload's programs, or of what is given for a few.
+/// Maximum number of commas per line, which separate a workload's programs or the entries of a
+/// solution.
 const MOST_COMMAS: usize = 20;
 const MOST_WAYS: usize = 24;
 
@@ -28,7 +29,7 @@ fuzz_target!(|text: &str| {
 });
 
 fn check(profiles: &Profiles, workloads: Option<&str>, solutions: Option<&str>) {
-    // A file that is not given is an empty part.
+    // An empty part stands for a file that is not given.
     let (workloads, solutions) = (workloads.filter(|text| !text.is_empty()), solutions.filter(|text| !text.is_empty()));
     let names: Vec<&str> = profiles.names().collect();
     profiles.remarks(&names, profiles.ways()).iter().for_each(|remark| one_line(remark));
@@ -47,8 +48,8 @@ fn check(profiles: &Profiles, workloads: Option<&str>, solutions: Option<&str>) 
     }
 }
 
-/// Every heuristic that is for this number of groups. The searches are left out: they take long by
-/// their nature.
+/// Every heuristic that works with this number of groups. The searches are left out, because they
+/// take long by nature.
 fn ask(model: &str, groups: Option<usize>, fixed: bool) -> Ask {
     let fits = |entry: &&Entry| groups.is_some() || entry.scope() != Scope::Groups;
     let heuristics = heuristics::registry().iter().filter(fits).map(|entry| entry.name);
@@ -89,7 +90,7 @@ fn check_row(row: &Row) {
     serde_json::to_string(row).unwrap_or_else(|error| panic!("{error}: {row:?}"));
 }
 
-/// No observer, and no time passes.
+/// Without an observer; no time passes.
 struct Alone;
 
 impl Watch for Alone {

@@ -1,7 +1,7 @@
 //! The text of sysfs files: each parser alone, and all of them together as a machine. An input is a
-//! list of files, `PATH=TEXT`, separated by `;`: they become an archive in memory, so that any set
-//! of files is tried, also impossible ones. A machine that is accepted survives the round trip
-//! through its document.
+//! list of files, `PATH=TEXT`, separated by `;`. They become an archive in memory, so any set of
+//! files is tried, including impossible ones. An accepted machine survives the round trip through
+//! its document.
 
 #![no_main]
 
@@ -36,7 +36,7 @@ fn check_parsers(text: &str) {
     let _ = (parse::meminfo(text, "MemTotal:"), parse::decimal(text));
 }
 
-/// Paths are below `sys/devices/system/`, but for those that start with `/`.
+/// Paths are below `sys/devices/system/`, except those that start with `/`.
 fn place(path: &str) -> String {
     path.strip_prefix('/').map_or_else(|| format!("sys/devices/system/{path}"), str::to_owned)
 }

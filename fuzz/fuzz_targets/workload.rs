@@ -1,5 +1,5 @@
-//! Workloads as TOML. One that is accepted is simulated for a short while under every policy: what
-//! the policies see can be seen, plans are valid, and what the machine reports are numbers.
+//! Workloads as TOML. An accepted workload is simulated for a short while under every policy:
+//! policies see only what can be seen, plans are valid, and the machine reports only numbers.
 
 #![no_main]
 

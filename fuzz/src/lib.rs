@@ -5,17 +5,17 @@ pub mod simulate;
 use isobar_model::{Observation, Plan, Policy};
 use std::fmt::Display;
 
-/// What was accepted; a refusal must be one line of words.
+/// The accepted value; a refusal must be one line of words.
 pub fn accepted<T>(read: Result<T, impl Display>) -> Option<T> {
     read.map_err(|error| one_line(&error.to_string())).ok()
 }
 
-/// Fails unless a message has words and is one line.
+/// Fails unless a message is one line with words.
 pub fn one_line(message: &str) {
     assert!(!message.trim().is_empty() && !message.contains(char::is_control), "{message:?}");
 }
 
-/// What a policy decides, which must be valid for what it saw.
+/// The plan of a policy, which must be valid for what the policy saw.
 pub fn plan(policy: &mut dyn Policy, seen: &Observation) -> Plan {
     let plan = policy.decide(seen);
     if let Err(fault) = plan.validate(seen) {
@@ -24,8 +24,8 @@ pub fn plan(policy: &mut dyn Policy, seen: &Observation) -> Plan {
     plan
 }
 
-/// An archive of the files `PATH=TEXT` in an input, separated by `;`, each at the path that `place`
-/// makes of its own.
+/// An archive of the files `PATH=TEXT` in an input, separated by `;`. `place` gives the path in the
+/// archive for each path in the input.
 pub fn archive(text: &str, place: impl Fn(&str) -> String) -> Vec<u8> {
     let mut archive = tar::Builder::new(Vec::new());
     for (path, content) in text.split(';').filter_map(|file| file.split_once('=')).take(200) {

@@ -1,5 +1,5 @@
-//! A few epochs of a workload under every policy, within a bound on the work: an input that merely
-//! takes long is no finding.
+//! Runs a few epochs of a workload under every policy, with a bound on the work, because an input
+//! that merely takes long is not a finding.
 
 use isobar_model::{Machine, Observation, Policy, Sample, Seconds};
 use isobar_policy::{Settings, registry};
@@ -9,7 +9,7 @@ use isobar_sim::{SimMachine, Workload};
 const MOST_THREADS: u32 = 24;
 const MOST_CPUS: usize = 64;
 const EPOCHS: u32 = 4;
-/// Steps and events of a thread in one epoch.
+/// Maximum number of steps and events of a thread in one epoch.
 const MOST_EVENTS: f64 = 20.0;
 
 /// Checks that observations survive, plans are valid and reports are numbers.
@@ -25,7 +25,7 @@ pub fn briefly(workload: Workload) {
     }
 }
 
-/// As long as this number of the shortest events may take.
+/// The length of an epoch: the time that this number of the shortest events takes.
 fn epoch(workload: &Workload) -> Seconds {
     let shortest = |app: &isobar_sim::App| {
         let goal = app.program.instructions_billion * workload.run.instructions_factor / f64::from(app.threads);
@@ -41,7 +41,8 @@ fn run(workload: &Workload, policy: &mut dyn Policy, epoch: Seconds) {
     let mut machine = SimMachine::new(workload, 1);
     let mut before = sample(&mut machine);
     for _ in 0..EPOCHS {
-        // A run that the contention model cannot solve ends there; it is never wrong.
+        // If the contention model cannot be solved, the run ends there; it never gives a wrong
+        // result.
         if machine.wait(epoch).is_err() {
             return;
         }

@@ -1,5 +1,5 @@
-//! Long work on a thread of its own, without Python's lock. The calling thread waits for it, shows
-//! how far it is, and looks after signals, which Python hands to its main thread only.
+//! Runs long work on a thread of its own, without Python's lock. The calling thread waits for the
+//! work, shows its progress, and handles signals, which Python delivers only to its main thread.
 
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// How often signals are looked after: a person does not notice it.
+/// How often signals are handled: a person does not notice the delay.
 const BEAT: Duration = Duration::from_millis(50);
 
-/// Whether work that is under way should end, and how far it is.
+/// Whether work that is under way should end, and its progress.
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
     stop: Arc<AtomicBool>,
@@ -20,12 +20,12 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Whether it should end.
+    /// Whether the work should end.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// How far it is.
+    /// Reports the progress.
     pub fn tell(&self, done: usize, all: usize) {
         self.all.store(all, Ordering::Relaxed);
         self.done.store(done, Ordering::Relaxed);
@@ -36,8 +36,8 @@ impl Standing {
     }
 }
 
-/// Does the work. `progress` is called with how much is done, of how much; `interrupt`, again and
-/// again, where a signal's handler raised an exception and work in Python has to end.
+/// Does the work. `progress` is called with how much is done and of how much. `interrupt` is called
+/// repeatedly if a signal's handler raised an exception and work in Python has to end.
 pub fn apart<R: Send>(
     py: Python<'_>,
     standing: &Standing,
@@ -78,7 +78,7 @@ pub fn apart<R: Send>(
     Ok(result.expect("the work has ended"))
 }
 
-/// Calls `progress` where there is news.
+/// Calls `progress` if something has changed.
 fn show(py: Python<'_>, progress: Option<&Py<PyAny>>, now: (usize, usize), shown: &mut (usize, usize)) -> PyResult<()> {
     if let Some(progress) = progress.filter(|_| now != *shown) {
         *shown = now;

@@ -1,10 +1,11 @@
-//! A Python object as a policy: observations go in and plans come out as the JSON of
-//! `docs/writing-a-policy.md`, and a plan is held to the same rules as that of a program.
+//! A Python object as a policy. Observations go in and plans come out as the JSON of
+//! `docs/writing-a-policy.md`, and a plan is checked against the same rules as the plan of a
+//! program.
 //!
 //! Properties:
-//! - A plan that leaves here is valid for the observation, or it plans nothing.
+//! - A plan that this policy returns is valid for the observation, or it plans nothing.
 //! - The first exception of a policy is kept as it was raised, with its traceback.
-//! - No policy is asked after the simulation was interrupted, whatever it is written in.
+//! - No policy, in whatever language, is asked after the simulation was interrupted.
 
 use crate::apart::Standing;
 use isobar_model::wire::{observation_to_json, plan_from_json, plan_to_json};
@@ -15,7 +16,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A policy in Python by name, and what makes a fresh one.
+/// A policy in Python by name, and the function that makes a fresh one.
 #[derive(Debug)]
 pub struct Decider {
     pub name: &'static str,
@@ -26,7 +27,7 @@ pub struct Decider {
     pub shared: Shared,
 }
 
-/// What all instances of a policy have in common.
+/// State shared by all instances of a policy.
 #[derive(Clone, Debug, Default)]
 pub struct Shared(Arc<Mutex<Kept>>);
 
@@ -36,16 +37,16 @@ struct Kept {
     cost: Cost,
 }
 
-/// What asking cost.
+/// The cost of asking the policy.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
     pub decisions: u64,
-    /// From the observation to a plan that is checked.
+    /// Time from the observation to a checked plan.
     pub elapsed: Duration,
-    /// Of that, in `decide` of the policy.
+    /// The part of it spent in `decide` of the policy.
     pub policy: Duration,
-    /// CPU time in the same span, and of that in `decide`: what `elapsed` would be on an idle
-    /// machine.
+    /// CPU time in the same span, and the part of it in `decide`: what `elapsed` would be on an
+    /// idle machine.
     pub computed: Duration,
     pub policy_computed: Duration,
 }
@@ -56,7 +57,7 @@ fn computed() -> Duration {
 }
 
 impl Shared {
-    /// What asking cost.
+    /// The cost so far.
     pub fn cost(&self) -> Cost {
         self.kept(|kept| kept.cost)
     }
@@ -72,7 +73,7 @@ impl Shared {
 }
 
 impl Decider {
-    /// A fresh policy. One that cannot be made has failed before it decides.
+    /// A fresh policy. If the object cannot be made, the policy has failed before it decides.
     pub fn make(&self) -> Box<dyn Policy> {
         let made = Python::attach(|py| self.make.call0(py));
         let mut policy = Asked {
@@ -185,7 +186,7 @@ impl Policy for Asked {
     }
 }
 
-/// A policy that ends with the work that it is part of.
+/// A policy that stops when the work that it belongs to is stopped.
 pub struct Stoppable {
     pub inner: Box<dyn Policy>,
     pub standing: Standing,

@@ -1,5 +1,5 @@
-//! isobar's one line as a Python exception. What names an option of the command (`--time-limit`)
-//! names the argument of the function instead (`time_limit`).
+//! isobar's one-line errors as Python exceptions. If a message names an option of the command
+//! (`--time-limit`), the exception names the argument of the function (`time_limit`).
 
 use isobar_lab::LabError;
 use isobar_recording::RecordingError;
@@ -17,7 +17,7 @@ pyo3::create_exception!(
     "A policy raised an exception, which is its cause, or made a plan that cannot be carried out."
 );
 
-/// Something that was asked for cannot be.
+/// The request is invalid.
 pub fn bad(why: impl Display) -> PyErr {
     PyValueError::new_err(in_python(&why.to_string()))
 }
@@ -32,7 +32,7 @@ pub fn of_file(error: &io::Error, line: String) -> PyErr {
     }
 }
 
-/// An experiment that could not be made.
+/// An experiment that could not be carried out.
 pub fn of_lab(name: &str, error: &LabError) -> PyErr {
     let causes = std::iter::successors(std::error::Error::source(error), |error| error.source());
     let mut line = error.to_string();
@@ -56,7 +56,7 @@ pub fn of_recording(error: &RecordingError) -> PyErr {
     }
 }
 
-/// `--time-limit 5` is `time_limit 5` here, `--set` an entry of `settings`.
+/// `--time-limit 5` becomes `time_limit 5`, and `--set` an entry of `settings`.
 fn in_python(line: &str) -> String {
     let line = line.replace("--set ", "settings: ");
     let mut said = String::new();

@@ -1,5 +1,5 @@
-//! Files that are named, with isobar's limits on how large each kind may be: what is larger was
-//! named by mistake.
+//! Reads named files, with isobar's limits on the size of each kind: a larger file was named by
+//! mistake.
 
 use crate::error::{bad, of_file};
 use isobar_linux::read;
@@ -8,26 +8,26 @@ use pyo3::prelude::*;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Workloads, machines and settings, in bytes.
+/// Size limit of workloads, machines and settings, in bytes.
 const SETTINGS: u64 = 4 << 20;
-/// Tables of programs.
+/// Size limit of tables of programs, in bytes.
 const TABLE: u64 = 64 << 20;
-/// Lists of workloads and solutions.
+/// Size limit of lists of workloads and solutions, in bytes.
 pub const LIST: u64 = 16 << 20;
 
-/// The text of a file, and what it should have been where it cannot be read.
+/// The text of a file. If it cannot be read, the error says what was expected.
 pub fn text(file: &Path, expected: &str) -> PyResult<String> {
     let limit = if expected.contains("table") { TABLE } else { LIST };
     read::text(file, limit)
         .map_err(|error| of_file(&error, format!("{}: cannot be read: {error}: expected {expected}", file.display())))
 }
 
-/// A file that settings name.
+/// A file named by settings.
 pub fn settings(file: &Path) -> io::Result<String> {
     read::text(file, SETTINGS)
 }
 
-/// A workload, from its file or, where the text has several lines, from that text.
+/// A workload, from its file or, if the text has several lines, from that text.
 pub fn workload(named: &str) -> PyResult<(String, Workload)> {
     let inline = named.contains('\n');
     let (name, text, folder) = if inline {
@@ -43,7 +43,7 @@ pub fn workload(named: &str) -> PyResult<(String, Workload)> {
     Ok((stem, workload))
 }
 
-/// A program or machine that a workload names: `.csv` is a table.
+/// A program or machine named by a workload: `.csv` is a table.
 fn described(file: &Path) -> io::Result<String> {
     let table = file.extension().is_some_and(|end| end.eq_ignore_ascii_case("csv"));
     read::text(file, if table { TABLE } else { SETTINGS })

@@ -1,11 +1,11 @@
-//! The native half of the Python package `isobar_numa`: what is asked in Python, answered by the
-//! crates of isobar.
+//! The native half of the Python package `isobar_numa`: the crates of isobar answer requests from
+//! Python.
 //!
-//! It hands JSON text and plain columns over and knows nothing of frames: pandas and polars are
-//! the business of `lib/isobar_numa/frames.py`. Whatever computes for long does so without Python's
-//! lock, on a thread of its own, while the calling thread looks after signals (`apart.rs`).
+//! It passes on JSON text and plain columns and knows nothing of data frames, which
+//! `lib/isobar_numa/frames.py` makes with pandas and polars. Long computations run without Python's
+//! lock, on a thread of their own, while the calling thread handles signals (`apart.rs`).
 //!
-//! - `error.rs`: isobar's one line as a Python exception. `files.rs`: files that are named.
+//! - `error.rs`: isobar's one-line errors as Python exceptions. `files.rs`: named files.
 //! - `apart.rs`: long work, which Ctrl-C ends.
 //! - `decider.rs`: a Python object as a policy. `simulate.rs`, `study.rs`, `pages.rs`,
 //!   `recording.rs`: the functions.

@@ -1,4 +1,4 @@
-//! `pages`: how a program uses its pages, as `isobar pages --json` says it.
+//! `pages`: how a program uses its pages, as `isobar pages --json` reports it.
 
 use crate::apart::{Standing, apart};
 use crate::error::{bad, of_file};
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// What is asked.
+/// The request.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Request {
@@ -75,7 +75,7 @@ impl Request {
         }
     }
 
-    /// Slice after slice, read from the file again.
+    /// The course of the run, slice by slice, for which the file is read again.
     fn course(&self, profile: &PageProfile, homes: &Homes) -> PyResult<Course> {
         let wrong = |why: &dyn std::fmt::Display| bad(format!("{}: {why}", self.trace));
         let mut follow = Course::follow(profile, homes, self.page_size).map_err(|why| wrong(&why))?;

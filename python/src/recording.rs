@@ -1,4 +1,4 @@
-//! `Recording`: a recording's tables as columns, and what a policy saw in it.
+//! `Recording`: the tables of a recording as columns, and what a policy saw in it.
 
 use crate::error::{bad, of_recording};
 use isobar_model::wire::observation_to_json;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// A recording that is read.
+/// A recording that is open for reading.
 #[pyclass(module = "isobar_numa._native", frozen)]
 pub struct Recording {
     path: PathBuf,
@@ -36,7 +36,7 @@ impl Recording {
         self.with(isobar_recording::Recording::tables)
     }
 
-    /// What a query answers, by column.
+    /// The answer to a query, by column.
     fn query<'py>(&self, py: Python<'py>, query: &str) -> PyResult<Bound<'py, PyDict>> {
         let table = py.detach(|| self.with(|recording| recording.query(query)))?;
         columns(py, table)
@@ -61,7 +61,7 @@ fn open(path: &Path) -> PyResult<isobar_recording::Recording> {
     isobar_recording::Recording::open(path).map_err(|error| of_recording(&error))
 }
 
-/// Row by row becomes column by column.
+/// Turns rows into columns.
 fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     let columns = PyDict::new(py);
     let lists: Vec<_> = table.columns.iter().map(|_| PyList::empty(py)).collect();

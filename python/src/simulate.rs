@@ -16,17 +16,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The names of the policies that ship.
+/// The names of the policies that ship with isobar.
 #[pyfunction]
 pub fn policies() -> Vec<&'static str> {
     shipped::names()
 }
 
-/// A policy in Python as it is handed over: its name, the sensors that it needs and uses, and what
-/// makes a fresh one.
+/// A policy in Python as it is passed in: its name, the sensors that it needs, those that it uses,
+/// and the function that makes a fresh one.
 type Handed = (String, Vec<String>, Vec<String>, Py<PyAny>);
 
-/// What is asked.
+/// The request.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Request {
@@ -63,7 +63,7 @@ pub fn simulate(
     }
 }
 
-/// A workload with its name, and what is asked of it.
+/// A workload with its name, and the comparison to make on it.
 type Named = (String, CompareSpec);
 
 impl Request {
@@ -90,7 +90,7 @@ impl Request {
             .collect()
     }
 
-    /// In the order asked for: a name that was handed over is one of Python's.
+    /// In the requested order. A name that was passed in is that of a policy in Python.
     fn makers(&self, config: &Config) -> PyResult<Vec<(String, Maker)>> {
         let mut seen = BTreeSet::new();
         let mut handed: BTreeMap<&str, &Handed> = self.handed.iter().map(|one| (one.0.as_str(), one)).collect();
@@ -118,13 +118,13 @@ impl Request {
 
 type Make = Box<dyn Fn() -> Box<dyn Policy> + Send + Sync>;
 
-/// What makes fresh policies.
+/// Makes fresh policies.
 enum Maker {
     Ours(Make),
     Python(Decider),
 }
 
-/// The longest decision of a program: only what hangs takes longer.
+/// Time limit for a decision of a program: only a program that hangs takes longer.
 const HANGS: Duration = Duration::from_secs(60);
 
 impl Maker {
@@ -175,14 +175,14 @@ fn forever(name: &str) -> &'static str {
     })
 }
 
-/// Sensors by name, as `exec.needs` names them.
+/// Sensors by the names that `exec.needs` uses.
 fn sensors(policy: &str, names: &[String]) -> PyResult<&'static [Sensor]> {
     let all: Vec<Sensor> =
         serde_json::from_value(json!(names)).map_err(|error| bad(format!("policy {policy}: {error}")))?;
     Ok(if all.is_empty() { &[] } else { all.leak() })
 }
 
-/// The workload, and what failed.
+/// The name of the workload, and the error.
 type Failed = Box<(String, isobar_lab::LabError)>;
 
 fn compared(specs: &[Named], makers: &[(String, Maker)], standing: &Standing) -> Result<Vec<Value>, Failed> {
@@ -214,7 +214,7 @@ fn named_policy<'a>(
     (name.to_owned(), Box::new(move || stoppable(maker)))
 }
 
-/// What policies in Python cost, in milliseconds a decision.
+/// The costs of policies in Python, in milliseconds per decision.
 fn costs(makers: &[(String, Maker)]) -> Vec<Value> {
     let each = |time: Duration, decisions: u64| {
         (decisions > 0).then(|| time.as_secs_f64() * 1000.0 / u32::try_from(decisions).map_or(f64::INFINITY, f64::from))
@@ -237,7 +237,7 @@ fn costs(makers: &[(String, Maker)]) -> Vec<Value> {
     of_python.map(row).collect()
 }
 
-/// The exception that ended the comparison, where one of Python's policies raised it.
+/// The exception that ended the comparison, if one of Python's policies raised it.
 fn raised(py: Python<'_>, makers: &[(String, Maker)]) -> Option<PyErr> {
     makers.iter().find_map(|(name, maker)| {
         let Maker::Python(decider) = maker else { return None };

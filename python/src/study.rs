@@ -1,4 +1,4 @@
-//! `study`: static what-if and exact optima, as `isobar study` answers them.
+//! `study`: static what-if questions and exact optima, as `isobar study` answers them.
 
 use crate::apart::{Standing, apart};
 use crate::error::bad;
@@ -9,12 +9,12 @@ use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What is asked.
+/// The request.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Request {
     profiles: String,
-    /// A file; or, where it has several lines or commas, the workloads themselves.
+    /// A file, or the workloads themselves if the text has several lines or commas.
     workloads: Option<String>,
     inline: bool,
     algorithms: Vec<String>,
@@ -31,7 +31,7 @@ pub struct Request {
     jobs: usize,
 }
 
-/// Answers every workload by every algorithm; the answer is a JSON document.
+/// Answers every workload with every algorithm; the answer is a JSON document.
 #[pyfunction]
 pub fn study(py: Python<'_>, request: Request, progress: Option<Py<PyAny>>) -> PyResult<String> {
     let study = request.prepared()?;

@@ -1,12 +1,12 @@
 //! One decision, and the kernel's memory policy that carries it out.
 
-/// The nodes that a decision can name: those that one word of the kernel's node mask holds.
+/// Number of nodes that a decision can name: those that one word of the kernel's node mask holds.
 pub const MAX_NODES: usize = 64;
 
 /// Where the new pages of a process go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Decision {
-    /// Wherever they would go without us.
+    /// Wherever they would go without isobar.
     #[default]
     Free,
     /// All on this node, while it has free memory; below [`MAX_NODES`].
@@ -26,7 +26,7 @@ pub struct Mode {
 }
 
 impl Mode {
-    /// From these nodes alone.
+    /// Pages from these nodes only.
     #[must_use]
     pub const fn bind(nodes: u64) -> Self {
         Self { mode: 2, nodes }
@@ -35,7 +35,7 @@ impl Mode {
     /// No policy of its own.
     pub const DEFAULT: Self = Self { mode: 0, nodes: 0 };
 
-    /// Every node in turn, as often as the machine's weights say (Linux 6.9 and later).
+    /// The nodes in turn, as often as the machine's weights say (Linux 6.9 and later).
     #[must_use]
     pub const fn weighted(nodes: u64) -> Self {
         Self { mode: 6, nodes }
@@ -49,9 +49,9 @@ impl Mode {
 }
 
 impl Decision {
-    /// The memory policy of one process that comes closest. The kernel keeps weights for the whole
-    /// machine only, so a spread takes turns among the nodes that have at least half of the largest
-    /// weight; a single such node is preferred.
+    /// The memory policy of one process that comes closest. The kernel keeps weights only for the
+    /// whole machine, so a spread interleaves the nodes that have at least half of the largest
+    /// weight. A single such node is preferred.
     #[must_use]
     pub fn mode(&self) -> Mode {
         match self {
@@ -67,8 +67,8 @@ impl Decision {
         }
     }
 
-    /// The weights that come closest, of the nodes whose bit is set in `online`: the machine's
-    /// weights are 1 to 255, so that a node that should get nothing gets 1 page of 256.
+    /// The weights that come closest, for the nodes whose bit is set in `online`. The machine's
+    /// weights are 1 to 255, so a node that should get nothing gets 1 page of 256.
     #[must_use]
     pub fn weights(&self, online: u64) -> Option<[u8; MAX_NODES]> {
         let wanted = match self {
@@ -88,10 +88,10 @@ impl Decision {
         Some(weights)
     }
 
-    /// Reads `free`, `node 1` or `weights 0:3,2:1`.
+    /// Parses `free`, `node 1` or `weights 0:3,2:1`.
     ///
     /// # Errors
-    /// What would be right.
+    /// A description of the valid forms.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         const RIGHT: &str = "expected `free`, `node N` or `weights N:W,N:W` with nodes 0 to 63 and weights 1 to 255";
         let node = |text: &str| text.parse::<u8>().ok().filter(|node| usize::from(*node) < MAX_NODES).ok_or(RIGHT);
@@ -126,7 +126,7 @@ mod tests {
     fn a_decision_becomes_the_closest_policy_of_the_kernel() {
         assert_eq!(Decision::Free.mode(), Mode::DEFAULT);
         assert_eq!(Decision::Node(2).mode(), Mode { mode: 1, nodes: 0b100 });
-        // 3 : 2 : 1 : 0. Half of 3 is 1.5: nodes 0 and 1 take turns.
+        // 3 : 2 : 1 : 0. Half of 3 is 1.5, so nodes 0 and 1 take turns.
         let spread = Decision::parse("weights 0:3,1:2,2:1").unwrap();
         assert_eq!(spread.mode(), Mode { mode: 3, nodes: 0b11 });
         assert_eq!(Decision::parse("weights 5:3,1:1").unwrap().mode(), Mode { mode: 1, nodes: 1 << 5 });

@@ -1,8 +1,9 @@
-//! Where new pages go, as a page of memory that isobar writes and the allocation shim reads.
+//! The page of memory in which isobar writes where new pages go, and which the allocation shim
+//! reads.
 //!
-//! This crate is the one place that knows the layout. It refuses to know policies, the kernel and
+//! This crate is the only place that knows the layout. It knows neither policies nor the kernel nor
 //! how the page is mapped: everything is safe code over words, and nothing here allocates, because
-//! the reader runs inside programs of others.
+//! the reader runs inside other programs.
 
 #![forbid(unsafe_code)]
 
@@ -20,8 +21,8 @@ pub const PAGE: &str = "ISOBAR_ALLOCATION_PAGE";
 /// The file name of the shim.
 pub const SHIM: &str = "libisobar_alloc.so";
 
-/// The process and the descriptor that [`PAGE`] names; `None` for any other text. Nothing but such
-/// a path is ever opened, since the text is its owner's.
+/// The process and the descriptor that [`PAGE`] names; `None` for any other text. No other path is
+/// ever opened, because the text comes from the program's owner.
 #[must_use]
 pub fn place(text: &str) -> Option<(u32, u32)> {
     let (pid, number) = text.strip_prefix("/proc/")?.split_once("/fd/")?;

@@ -1,4 +1,4 @@
-//! A line of `/proc/PID/maps`: which mappings get new anonymous pages that are ours to place.
+//! Parses a line of `/proc/PID/maps`, to find mappings whose new anonymous pages isobar may place.
 
 /// An address range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,8 +10,8 @@ pub struct Mapping {
 }
 
 /// The range of a private, writable, anonymous mapping: the heap, large allocations, stacks of
-/// threads, zeroed data. `None` for every other line: files and shared memory are placed by who
-/// maps them, the main stack grows by itself, and what cannot be written gets no pages.
+/// threads, zeroed data. `None` for every other line: whoever maps files and shared memory places
+/// them, the main stack grows by itself, and memory that cannot be written gets no pages.
 #[must_use]
 pub fn mapping(line: &[u8]) -> Option<Mapping> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());

@@ -11,18 +11,18 @@
 //!       a byte each; process 0 stands for every process that has no entry
 //! ```
 //!
-//! There is one writer. A reader copies, and takes the copy only where the sequence was even and
-//! the same before and after, the checksum is right, and every number is within its bounds. So what
-//! a hostile or broken writer can do is to choose a node.
+//! There is one writer. A reader makes a copy, and accepts it only if the sequence was even and the
+//! same before and after, the checksum is correct, and every number is within its bounds. So the
+//! most that a hostile or broken writer can do is to choose a node.
 
 use crate::decision::{Decision, MAX_NODES};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// The words of the page.
+/// Number of words of the page.
 pub const WORDS: usize = 512;
-/// Its bytes.
+/// Number of bytes of the page.
 pub const BYTES: usize = WORDS * 8;
-/// The most processes that it can name.
+/// Maximum number of processes that it can name.
 pub const MAX_PROCESSES: usize = 48;
 
 const MAGIC: u64 = u64::from_be_bytes(*b"isobaal\x01");
@@ -42,27 +42,28 @@ pub enum Way {
     Shim,
     /// By the machine's weights of weighted interleave.
     Weights,
-    /// By the shim in each process; `isobar run` writes what a file says, and no manager does.
+    /// By the shim in each process; `isobar run` writes what a file says, and no manager writes to
+    /// it.
     File,
 }
 
-/// What is wrong with a page.
+/// Why a page cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is no page of ours, or one of another version.
+    /// It is not a page of isobar, or has another version.
     Foreign,
-    /// Its content is not what a writer leaves.
+    /// Its content is not what a writer produces.
     Broken,
-    /// It was being written all the time.
+    /// It was being written in every attempt.
     Busy,
 }
 
-/// What a process reads.
+/// The result of a read by a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// Changes with every decision.
     pub sequence: u64,
-    /// Its decision.
+    /// The decision for the process.
     pub decision: Decision,
 }
 
@@ -77,7 +78,7 @@ impl<'a> Page<'a> {
         Self(words)
     }
 
-    /// Makes a page of zeros an empty one.
+    /// Turns a page of zeros into an empty page with this way.
     pub fn begin(&self, way: Way) {
         let number = match way {
             Way::Shim => 1,
@@ -105,14 +106,14 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Whether something was written since a reading: one load.
+    /// Whether anything was written since a reading: one load.
     #[must_use]
     pub fn is_newer(&self, than: u64) -> bool {
         self.0[SEQUENCE].load(Ordering::Acquire) != than
     }
 
-    /// Writes the decisions of processes; process 0 stands for those without an entry. Those beyond
-    /// [`MAX_PROCESSES`] are not written; returns how many were.
+    /// Writes the decisions of processes; process 0 stands for those without an entry. Entries
+    /// beyond [`MAX_PROCESSES`] are not written. Returns the number that were.
     pub fn write(&self, decisions: &[(u32, Decision)]) -> usize {
         let before = self.0[SEQUENCE].load(Ordering::Relaxed) & !1;
         self.0[SEQUENCE].store(before.wrapping_add(1), Ordering::Relaxed);
@@ -134,10 +135,10 @@ impl<'a> Page<'a> {
         count
     }
 
-    /// What a process has to do.
+    /// The decision for a process.
     ///
     /// # Errors
-    /// [`Fault`]: then whatever was read before holds on.
+    /// [`Fault`]: in that case the last reading remains in effect.
     pub fn read(&self, pid: u32) -> Result<Reading, Fault> {
         self.way()?;
         let mut fault = Fault::Busy;
@@ -180,7 +181,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// FNV-1a over words: against torn copies, not against forgers.
+/// FNV-1a over words: a protection against torn copies, not against forgery.
 struct Sum(u64);
 
 impl Default for Sum {
@@ -211,7 +212,7 @@ fn encode(pid: u32, decision: &Decision) -> [u64; ENTRY] {
     words
 }
 
-/// `None` where a number is out of its bounds.
+/// `None` if a number is out of its bounds.
 fn decode(words: &[u64; ENTRY]) -> Option<(u32, Decision)> {
     let [a, b, c, d, kind, node, ..] = words[0].to_le_bytes();
     let decision = match kind {
@@ -285,7 +286,7 @@ mod tests {
         assert_eq!(page.read(7), Ok(good));
     }
 
-    /// A checksum that is right does not make a number right.
+    /// A correct checksum does not make a number valid.
     #[test]
     fn bounds_hold_even_where_the_checksum_is_right() {
         let forge = |word: u64| {

@@ -1,48 +1,48 @@
 //! The test bench of an assertion: the machine, subjects to watch and move, and the truth about
-//! them where there is a second witness. Implemented once for each machine, in the tests of this
+//! them if there is a second witness. Each machine implements the bench once, in the tests of this
 //! crate.
 
 use crate::verdict::Stop;
 use isobar_model::{CpuId, CpuSet, LlcId, Machine, NodeId, NodeMap, Pages, Pid, Seconds, Tid, Topology};
 use std::sync::Arc;
 
-/// A maker of machines with subjects on them. Every assertion opens its own.
+/// Makes machines with subjects on them. Every assertion opens a machine of its own.
 pub trait Bench {
-    /// What it makes.
+    /// The machine with its subjects.
     type Stage: Stage;
 
     /// The real topology, from a source other than [`Machine`].
     ///
     /// # Errors
-    /// [`Stop`] where it cannot be found out.
+    /// [`Stop`] if it cannot be determined.
     fn topology(&self) -> Result<Arc<Topology>, Stop>;
 
     /// The CPUs that subjects may use.
     ///
     /// # Errors
-    /// [`Stop`] where they cannot be found out.
+    /// [`Stop`] if they cannot be determined.
     fn cpus(&self) -> Result<CpuSet, Stop>;
 
     /// A machine at rest with these subjects running: each has touched its memory, none has been
     /// moved.
     ///
     /// # Errors
-    /// [`Stop::Lacks`] where this machine cannot have such a subject; [`Stop::Fails`] where it did
-    /// not start.
+    /// [`Stop::Lacks`] if this machine cannot have such a subject; [`Stop::Fails`] if it did not
+    /// start.
     fn open(&self, subjects: &[Subject]) -> Result<Self::Stage, Stop>;
 }
 
 /// A program to be watched and moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// Threads that work. The process may have others, which only wait.
+    /// Threads that work. The process may have other threads, which only wait.
     pub threads: u32,
-    /// Memory that it touches at its start, all of it on `node`, and does not touch again: nothing
-    /// but a plan moves it.
+    /// Memory in MiB. The subject touches all of it on `node` at its start and never again, so that
+    /// only a plan moves it.
     pub mib: u32,
     /// Where its memory is.
     pub node: NodeId,
-    /// Whether its threads compute all the time, or sleep.
+    /// Whether its threads compute all the time; otherwise they sleep.
     pub busy: bool,
     /// How long it runs.
     pub life: Life,
@@ -66,7 +66,7 @@ pub struct Identity {
     pub threads: Vec<Tid>,
 }
 
-/// A machine with subjects on it; both end with it.
+/// A machine with subjects on it. The machine and the subjects end with the stage.
 pub trait Stage {
     /// The machine.
     type Machine: Machine;
@@ -77,35 +77,35 @@ pub trait Stage {
     /// A time in which a busy thread shows in a sample.
     fn epoch(&self) -> Seconds;
 
-    /// The present ids of the subject with this number in the list.
+    /// The present ids of the subject with this index in the list given to [`Bench::open`].
     ///
     /// # Errors
-    /// [`Stop`] where there is no such subject.
+    /// [`Stop`] if there is no such subject.
     fn identity(&mut self, subject: usize) -> Result<Identity, Stop>;
 
     /// Ends a subject, and starts another like it.
     ///
     /// # Errors
-    /// [`Stop::Fails`] where it does not end, or the other does not start.
+    /// [`Stop::Fails`] if the subject does not end, or the other does not start.
     fn replace(&mut self, subject: usize) -> Result<(), Stop>;
 
-    /// Narrows a thread's affinity, as its owner would: behind the machine's back.
+    /// Narrows a thread's affinity, as its owner would, without the machine's knowledge.
     ///
     /// # Errors
-    /// [`Stop::Lacks`] where threads have no owner.
+    /// [`Stop::Lacks`] if threads have no owner.
     fn pin(&mut self, tid: Tid, cpus: &CpuSet) -> Result<(), Stop>;
 
-    /// The CPUs that a thread may run on now, by another witness than the machine; `None` where
-    /// there is none, or the thread has ended.
+    /// The CPUs that a thread may run on now, from a witness other than the machine; `None` if
+    /// there is no other witness, or the thread has ended.
     fn affinity(&mut self, pid: Pid, tid: Tid) -> Option<CpuSet>;
 
-    /// The CPU that a thread last ran on, by another witness; `None` as in [`Stage::affinity`].
+    /// The CPU that a thread last ran on, from the other witness; `None` as in [`Stage::affinity`].
     fn cpu(&mut self, pid: Pid, tid: Tid) -> Option<CpuId>;
 
-    /// Resident pages by node, by another witness; `None` as in [`Stage::affinity`].
+    /// Resident pages by node, from the other witness; `None` as in [`Stage::affinity`].
     fn pages(&mut self, pid: Pid) -> Option<NodeMap<Pages>>;
 
-    /// The ways of an LLC that a thread may fill there, by another witness; `None` as in
+    /// The ways of an LLC that a thread may fill there, from the other witness; `None` as in
     /// [`Stage::affinity`].
     fn ways(&mut self, llc: LlcId, tid: Tid) -> Option<u64>;
 }
@@ -117,25 +117,25 @@ impl Subject {
         Self { threads, mib: 1, node, busy: true, life: Life::Long }
     }
 
-    /// The same with this much memory.
+    /// The same subject with this much memory.
     #[must_use]
     pub const fn with_mib(self, mib: u32) -> Self {
         Self { mib, ..self }
     }
 
-    /// The same with a life that [`Stage::replace`] can end.
+    /// The same subject with a life that [`Stage::replace`] can end.
     #[must_use]
     pub const fn short(self) -> Self {
         Self { life: Life::Short, ..self }
     }
 
-    /// The same, sleeping.
+    /// The same subject, sleeping.
     #[must_use]
     pub const fn idle(self) -> Self {
         Self { busy: false, ..self }
     }
 
-    /// Base pages of 4 KiB that its memory has.
+    /// Number of base pages (4 KiB) in its memory.
     #[must_use]
     pub fn pages(&self) -> u64 {
         u64::from(self.mib) * 256

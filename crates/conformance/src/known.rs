@@ -1,10 +1,10 @@
 //! Known differences between machines that are not yet fixed. The list of a machine should be
-//! empty. An entry whose assertion holds is outdated and fails, so that the list cannot outlive its
-//! reasons.
+//! empty. An entry whose assertion holds is outdated and makes the test fail, so that no entry
+//! outlives its reason.
 
 use crate::verdict::{Checked, Stop};
 
-/// An assertion that a machine is known not to keep.
+/// An assertion that is known not to hold on a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The assertion's name.
@@ -13,11 +13,12 @@ pub struct Difference {
     pub why: &'static str,
 }
 
-/// How an assertion ended after known differences: a known failure passes, with a line on
-/// `reported`; a known failure that no longer fails becomes a failure.
+/// The result of an assertion once known differences are taken into account. A known failure
+/// passes, with a line on `reported`; an assertion that is listed as a known failure and holds
+/// becomes a failure.
 ///
 /// # Errors
-/// As the assertion; and where a known difference is none any more.
+/// Those of the assertion; and a failure if a known difference no longer exists.
 pub fn judge(name: &str, checked: Checked, known: &[Difference], mut reported: impl FnMut(&str)) -> Checked {
     let Some(difference) = known.iter().find(|difference| difference.assertion == name) else { return checked };
     match checked {

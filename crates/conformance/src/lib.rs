@@ -1,12 +1,12 @@
-//! What every machine must keep: one body of assertions on the [`isobar_model::Machine`] seam.
+//! What every machine must guarantee: one set of assertions on the [`isobar_model::Machine`] seam.
 //!
-//! A [`Bench`] supplies machines with subjects (programs to be watched and moved) on them;
-//! [`assertions`] lists what must hold, each by name in plain words with the function that checks
-//! it. The same body runs against the simulated machine and against Linux: where both pass, a
-//! policy cannot tell them apart.
+//! A [`Bench`] supplies machines with subjects (programs to be watched and moved) on them.
+//! [`assertions`] lists what must hold: each assertion has a name in plain words and the function
+//! that checks it. The same assertions run against the simulated machine and against Linux. If both
+//! pass, a policy cannot tell the two apart.
 //!
-//! It knows the seam's contract and no machine. It refuses to know how long anything takes: no
-//! assertion concerns speed.
+//! This crate knows the seam's contract and no particular machine. It does not know how long
+//! anything takes: no assertion concerns speed.
 
 #![forbid(unsafe_code)]
 

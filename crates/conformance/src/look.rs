@@ -1,5 +1,5 @@
-//! How assertions look at a stage: places to use, samples after an epoch, one subject in a sample,
-//! where pages went.
+//! How assertions observe a stage: places to use, samples after an epoch, one subject in a sample,
+//! and where pages went.
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::verdict::{Stop, ensure};
@@ -31,15 +31,15 @@ pub fn home<B: Bench>(bench: &B) -> Result<NodeId, Stop> {
     Ok(nodes(bench, 1)?[0])
 }
 
-/// Where pages come from, and where they go: the first node and the last but one where there are
-/// three, so that the neighbours of the target are not the source.
+/// The node that pages leave, and the node that they go to: the first node, and the last but one if
+/// there are at least three, so that the source is not a neighbour of the target.
 pub fn two_nodes<B: Bench>(bench: &B) -> Result<(NodeId, NodeId), Stop> {
     let nodes = nodes(bench, 2)?;
     let target = if nodes.len() > 2 { nodes.len() - 2 } else { nodes.len() - 1 };
     Ok((nodes[0], nodes[target]))
 }
 
-/// Two CPUs as far apart as may be: the first and the last.
+/// Two CPUs as far apart as possible: the first and the last.
 pub fn two_cpus<B: Bench>(bench: &B) -> Result<(CpuId, CpuId), Stop> {
     let cpus: Vec<_> = bench.cpus()?.iter().collect();
     match cpus[..] {
@@ -60,19 +60,19 @@ pub fn only(cpu: CpuId) -> CpuSet {
     [cpu].into_iter().collect()
 }
 
-/// A sample now.
+/// A sample taken now.
 pub fn sample<S: Stage>(stage: &mut S) -> Result<Sample, Stop> {
     Ok(stage.machine().sample()?)
 }
 
-/// The sample after one epoch, as the loop of `manage` takes it.
+/// The sample after one epoch, taken as the loop of `manage` takes it.
 pub fn next_sample<S: Stage>(stage: &mut S) -> Result<Sample, Stop> {
     let epoch = stage.epoch();
     stage.machine().wait(epoch)?;
     sample(stage)
 }
 
-/// The first of the next samples in which something is found.
+/// Takes samples, one an epoch, until something is found in one.
 pub fn eventually<S: Stage, T>(
     stage: &mut S,
     what: &str,
@@ -99,24 +99,25 @@ pub fn thread(sample: &Sample, pid: Pid, tid: Tid) -> Result<&ThreadSample, Stop
     found.ok_or_else(|| Stop::Fails(format!("thread {tid} of process {pid} is not in the sample")))
 }
 
-/// What the sample shows of each thread that works: the CPUs that its owner wants, and whether the
+/// What the sample shows of each working thread: the CPUs that its owner wants, and whether the
 /// owner narrowed them.
 pub fn wishes(sample: &Sample, who: &Identity) -> Result<Vec<(Option<CpuSet>, bool)>, Stop> {
     let wish = |tid: &Tid| thread(sample, who.pid, *tid).map(|thread| (thread.allowed.clone(), thread.pinned));
     who.threads.iter().map(wish).collect()
 }
 
-/// The affinities of the threads that work, by the other witness.
+/// The affinities of the working threads, from the other witness.
 pub fn affinities<S: Stage>(stage: &mut S, who: &Identity) -> Vec<Option<CpuSet>> {
     who.threads.iter().map(|tid| stage.affinity(who.pid, *tid)).collect()
 }
 
-/// The pages of a process in a sample; a node that is not named has none.
+/// The pages of a process on a node, from a sample; a node that is not listed has none.
 pub fn pages_on(pages: &NodeMap<Pages>, node: NodeId) -> u64 {
     pages.get(node).map_or(0, |pages| pages.0)
 }
 
-/// The pages that a machine sees of a subject, once it has looked: now, or after some epochs.
+/// The pages that a machine reports for a subject, once it has read them: now, or after some
+/// epochs.
 pub fn pages_seen<S: Stage>(stage: &mut S, pid: Pid) -> Result<NodeMap<Pages>, Stop> {
     let pages = |sample: &Sample| Some(held(process(sample, pid).ok()?.pages.as_ref()?));
     if let Some(pages) = pages(&sample(stage)?) {
@@ -125,7 +126,7 @@ pub fn pages_seen<S: Stage>(stage: &mut S, pid: Pid) -> Result<NodeMap<Pages>, S
     eventually(stage, "the pages of a busy process are measured", |_, sample| pages(sample))
 }
 
-/// The nodes with pages: one that is not named has none.
+/// Only the nodes that have pages, since a node that is not listed has none.
 pub fn held(pages: &NodeMap<Pages>) -> NodeMap<Pages> {
     pages.iter().filter(|(_, pages)| pages.0 > 0).map(|(node, pages)| (node, *pages)).collect()
 }
@@ -135,7 +136,7 @@ pub fn move_thread(pid: Pid, tid: Tid, cpu: CpuId) -> Action {
     Action::MoveThread { pid, tid, cpu, cpus: None, reason: "conformance".to_owned() }
 }
 
-/// Sends a thread to a CPU, and lets the kernel balance it among some from then on.
+/// Moves a thread to a CPU, and lets the kernel balance it among several CPUs from then on.
 pub fn move_among(pid: Pid, tid: Tid, cpu: CpuId, cpus: &CpuSet) -> Action {
     Action::MoveThread { pid, tid, cpu, cpus: Some(cpus.clone()), reason: "conformance".to_owned() }
 }
@@ -146,12 +147,12 @@ pub fn migrate(pid: Pid, from: NodeId, to: NodeId, pages: u64) -> Action {
     Action::MigratePages { pid, from, to, pages, select, for_thread: None, reason: "conformance".to_owned() }
 }
 
-/// Drops what is under way of the pages of a process to a node.
+/// Withdraws the pages of a process that are still under way to a node.
 pub fn withdraw(pid: Pid, to: NodeId) -> Action {
     Action::WithdrawPages { pid, from: None, to: Some(to), reason: "conformance".to_owned() }
 }
 
-/// Carries out some actions; one outcome for each.
+/// Carries out actions; returns one outcome for each.
 pub fn apply<S: Stage>(stage: &mut S, actions: &[Action]) -> Result<Vec<ActionOutcome>, Stop> {
     let plan = Plan { actions: actions.to_vec(), ..Plan::nothing("conformance") };
     let outcomes = stage.machine().apply(&plan)?.actions;
@@ -165,12 +166,13 @@ pub fn act<S: Stage>(stage: &mut S, action: Action) -> Result<ActionOutcome, Sto
     outcome.ok_or_else(|| Stop::Fails("one action has no outcome".to_owned()))
 }
 
-/// Looks at a machine again and again while pages are under way: progress shows soon, but how long
-/// it takes to the end is the machine's. Thirty seconds of a real machine without an end are none.
+/// Number of looks at a machine while pages are under way. Progress shows soon, but how long all
+/// pages take depends on the machine. Pages of a real machine that have not arrived after thirty
+/// seconds (1500 looks of 1/15 epoch of 0.3 s) never will.
 const LOOKS: usize = 1500;
 const LOOKS_AN_EPOCH: f64 = 15.0;
 
-/// The sample that reports the end of some migrations, the last of them, and what became of each.
+/// The sample that reports the last of these migrations to end, and what became of each.
 pub fn settled<S: Stage>(stage: &mut S, numbers: &[u64]) -> Result<(Sample, Vec<PageMove>), Stop> {
     let pause = Seconds(stage.epoch().0 / LOOKS_AN_EPOCH);
     let mut ended: BTreeMap<u64, PageMove> = BTreeMap::new();
@@ -188,8 +190,8 @@ pub fn settled<S: Stage>(stage: &mut S, numbers: &[u64]) -> Result<(Sample, Vec<
     Err(Stop::Fails(format!("the migrations {numbers:?} do not end, but {ended:?}")))
 }
 
-/// Carries out some actions and waits until their pages have moved: outcomes as if the plan had
-/// waited for them, and the first sample that shows them.
+/// Carries out actions and waits until their pages have moved. Returns the outcomes as if the plan
+/// had waited for the pages, and the first sample that shows them.
 pub fn apply_settled<S: Stage>(stage: &mut S, actions: &[Action]) -> Result<(Vec<ActionOutcome>, Sample), Stop> {
     let mut outcomes = apply(stage, actions)?;
     let number = |outcome: &ActionOutcome| match outcome {
@@ -209,7 +211,7 @@ pub fn apply_settled<S: Stage>(stage: &mut S, actions: &[Action]) -> Result<(Vec
     Ok((outcomes, sample))
 }
 
-/// What was not taken on, and what became of the rest.
+/// Combines the pages that were not accepted with what became of the rest.
 fn together(not_taken: &[(String, Pages)], became: ActionOutcome) -> ActionOutcome {
     let ActionOutcome::Pages { moved, stayed } = became else { return became };
     let mut all: BTreeMap<String, Pages> = BTreeMap::new();
@@ -224,8 +226,8 @@ pub fn act_done<S: Stage>(stage: &mut S, action: Action) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The pages that an outcome says moved, after checking that its figures add up: every page of the
-/// request has moved or stayed, every reason has words and pages, reasons ascend.
+/// The number of pages that an outcome reports as moved, after checking that its figures add up:
+/// every page of the request has moved or stayed, every reason has words and pages, reasons ascend.
 pub fn moved(outcome: &ActionOutcome, asked: u64) -> Result<u64, Stop> {
     let ActionOutcome::Pages { moved, stayed } = outcome else {
         return Err(Stop::Fails(format!("the page migration came to {outcome:?}")));
@@ -238,7 +240,7 @@ pub fn moved(outcome: &ActionOutcome, asked: u64) -> Result<u64, Stop> {
     Ok(moved.0)
 }
 
-/// Whether an outcome says that nothing was changed.
+/// Whether an outcome says that nothing changed.
 pub fn without_effect(outcome: &ActionOutcome) -> bool {
     match outcome {
         ActionOutcome::Done => false,

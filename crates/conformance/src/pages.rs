@@ -1,6 +1,6 @@
-//! Moving pages: the number of pages reported as moved has moved, from the source to the target of
-//! the plan, and the sample that reports it shows it. Pages move beside the loop; how long that
-//! takes is the machine's.
+//! Moving pages. The number of pages reported as moved has moved, from the source to the target of
+//! the plan, and the sample that reports the move shows it. Pages move in parallel with the loop;
+//! how long they take depends on the machine.
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
@@ -12,7 +12,8 @@ use isobar_model::{
     Action, ActionOutcome, Bytes, Machine, NodeId, NodeMap, PageMove, PageSelection, Pages, Pid, Sample, Seconds,
 };
 
-/// Around the batches of a real machine (512 pages in one system call), and one page alone.
+/// Page counts around the batches of a real machine (512 pages in one system call), and one page
+/// alone.
 const COUNTS: [u64; 7] = [1, 2, 511, 512, 513, 1024, 1025];
 
 pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
@@ -41,9 +42,9 @@ pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
     ]
 }
 
-/// Carries out a migration and compares what became of it with the sample that reports it: the
-/// source falls by what moved, the target rises by it, no other node changes; the other witness
-/// sees the same. Returns how many moved.
+/// Carries out a migration and compares its outcome with the sample that reports it: the source
+/// falls by the pages that moved, the target rises by them, no other node changes, and the other
+/// witness sees the same. Returns how many pages moved.
 fn migrated<S: Stage>(stage: &mut S, who: &Identity, action: Action) -> Result<u64, Stop> {
     let Action::MigratePages { from, to, pages: asked, .. } = action else {
         return Err(Stop::Fails("no page migration".to_owned()));
@@ -66,7 +67,7 @@ fn migrated<S: Stage>(stage: &mut S, who: &Identity, action: Action) -> Result<u
     Ok(moved)
 }
 
-/// The same for pages that are all there, and must all move.
+/// The same for pages that are all on the source node, and must all move.
 fn all_migrated<S: Stage>(stage: &mut S, who: &Identity, from: NodeId, to: NodeId, count: u64) -> Checked {
     let moved = migrated(stage, who, migrate(who.pid, from, to, count))?;
     ensure!(moved == count, "{count} pages were asked for from node {from} to node {to}, and {moved} moved");
@@ -222,7 +223,7 @@ fn to_itself_is_left_alone<B: Bench>(bench: &B) -> Checked {
     Ok(())
 }
 
-/// Numbers that no node of the machine has: the next one, the kernel's highest and more, and a
+/// Node numbers that the machine does not have: the next one, the kernel's highest and more, and a
 /// number that the kernel never uses.
 fn unknown_nodes<B: Bench>(bench: &B) -> Result<[NodeId; 4], Stop> {
     let highest = bench.topology()?.nodes().iter().map(|node| node.id.0).max().unwrap_or(0);
@@ -273,7 +274,7 @@ fn number(outcome: &ActionOutcome) -> Result<u64, Stop> {
     }
 }
 
-/// The figures of a migration add up, and go forward only.
+/// The figures of a migration add up, and never go back.
 fn goes_forward(before: Option<&PageMove>, now: &PageMove) -> Checked {
     let settled = now.pages.0 - now.left().0;
     ensure!(now.moved().0 <= settled && settled <= now.pages.0, "{now:?} does not add up");
@@ -314,7 +315,7 @@ fn withdrawing_stops_the_rest<B: Bench>(bench: &B) -> Checked {
     let (mut stage, who) = with_one(bench, Subject::busy(1, from).with_mib(64))?;
     let there = pages_seen(&mut stage, who.pid)?;
     let number = number(&act(&mut stage, migrate(who.pid, from, to, 16_000))?)?;
-    // It may have been faster.
+    // The migration may have ended before the withdrawal.
     act(&mut stage, withdraw(who.pid, to))?;
     let (now, flights) = settled(&mut stage, &[number])?;
     let gone = moved(&flights[0].outcome, 16_000)?;
@@ -340,7 +341,8 @@ fn only_what_is_meant_is_withdrawn<B: Bench>(bench: &B) -> Checked {
     let (who, other) = (stage.identity(0)?, stage.identity(1)?);
     pages_seen(&mut stage, who.pid)?;
     let first = number(&act(&mut stage, migrate(who.pid, from, to, 1500))?)?;
-    // Neither the other process, nor the other node, nor the plan's own.
+    // Withdraws nothing of `first`: one withdrawal names the other process, the other names the
+    // other node. Nor is the plan's own migration withdrawn.
     let plan = [migrate(other.pid, from, to, 700), withdraw(other.pid, to), withdraw(who.pid, from)];
     let outcomes = apply(&mut stage, &plan)?;
     let second = number(&outcomes[0])?;
@@ -353,7 +355,7 @@ fn only_what_is_meant_is_withdrawn<B: Bench>(bench: &B) -> Checked {
     Ok(())
 }
 
-/// Asks for all pages again and again, as policies do; what is not taken on is no refusal.
+/// Asks for all pages again and again, as policies do. Pages that are not accepted are not refused.
 fn several_at_once<B: Bench>(bench: &B) -> Checked {
     let (from, to) = two_nodes(bench)?;
     let mut stage = bench.open(&[Subject::busy(1, from).with_mib(12); 3])?;

@@ -1,5 +1,5 @@
-//! Plans as a whole: one outcome for each action in their order, and no difference between a plan
-//! and its actions one by one.
+//! Plans as a whole: one outcome for each action, in the order of the actions, and no difference
+//! between a plan and its actions carried out one by one.
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
@@ -101,8 +101,8 @@ fn state<S: Stage>(stage: &mut S, who: &Identity) -> Result<State, Stop> {
     Ok(State { cpus, affinities: affinities(stage, who), pages: pages_seen(stage, who.pid)? })
 }
 
-/// Both ways on two machines alike; every thread is moved, so that the scheduler has no say in the
-/// state.
+/// Runs the plan as a whole and action by action, on two equal machines. The plan moves every
+/// thread, so that the scheduler does not influence the state.
 fn both_ways<B: Bench>(
     bench: &B,
     subject: Subject,
@@ -163,8 +163,8 @@ fn threads_and_pages_are_independent<B: Bench>(bench: &B) -> Checked {
     }
     ensure!(together == singly, "together the outcomes are {together:?}, one by one {singly:?}");
     ensure!((&one.cpus, &one.affinities) == (&other.cpus, &other.affinities), "together {one:?}, one by one {other:?}");
-    // Pages other than a program's own memory may differ from run to run; the number of pages that
-    // left the source may not.
+    // Pages outside the program's own memory may differ from run to run; the number of pages that
+    // the plan brought to the target may not.
     let gone = |state: &State| pages_on(&state.pages, to) >= if third == to { 1050 } else { 750 };
     ensure!(gone(&one) && gone(&other), "together pages lie {:?}, one by one {:?}", one.pages, other.pages);
     Ok(())

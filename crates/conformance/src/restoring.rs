@@ -1,5 +1,5 @@
-//! Putting back: every thread is as it was, however often restore runs, also where threads have
-//! ended or were changed by their owners meanwhile.
+//! Restoring: every thread is as it was, however often `restore` runs, even if threads have ended
+//! or were changed by their owners in the meantime.
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
@@ -24,7 +24,7 @@ pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
     ]
 }
 
-/// Crowds all threads of a subject on one CPU.
+/// Moves all threads of a subject to one CPU.
 fn crowd<S: Stage>(stage: &mut S, who: &Identity, cpu: CpuId) -> Checked {
     let actions: Vec<_> = who.threads.iter().map(|tid| move_thread(who.pid, *tid, cpu)).collect();
     let outcomes = apply(stage, &actions)?;
@@ -32,8 +32,8 @@ fn crowd<S: Stage>(stage: &mut S, who: &Identity, cpu: CpuId) -> Checked {
     Ok(())
 }
 
-/// The affinities of two subjects by the other witness, and what the sample shows of their owners'
-/// wishes.
+/// The affinities of two subjects from the other witness, and what the sample shows of their
+/// owners' wishes.
 type Seen = (Vec<Option<CpuSet>>, Vec<Option<CpuSet>>, Vec<(Option<CpuSet>, bool)>);
 
 fn seen<S: Stage>(stage: &mut S, one: &Identity, two: &Identity) -> Result<Seen, Stop> {

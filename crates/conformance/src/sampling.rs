@@ -1,5 +1,6 @@
 //! The content of a sample: time, identities, counters, places, pages. Policies work on the
-//! difference of two samples, so nothing in them may run backwards, change its name or occur twice.
+//! difference of two samples, so nothing in a sample may run backwards, change its name or occur
+//! twice.
 
 use crate::bench::{Bench, Stage, Subject};
 use crate::look::{
@@ -10,8 +11,8 @@ use isobar_model::{Count, Counters, NodeMap, Observation, ProcessSample, Sample,
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Pages that a program has beyond those it touches on purpose: its code, libraries and stacks. 64
-/// MiB is more than any subject here has.
+/// Number of pages that a program may have beyond those that it touches on purpose: its code,
+/// libraries and stacks. 64 MiB is more than any subject here has.
 const BESIDES: u64 = 16_384;
 
 pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
@@ -133,7 +134,7 @@ fn counters_never_fall<B: Bench>(bench: &B) -> Checked {
 /// How one event is read.
 type Read = fn(&Counters) -> Option<Count>;
 
-/// A cumulative figure that has fallen or disappeared.
+/// The first cumulative figure that has fallen or disappeared, if there is one.
 fn falls(old: &ThreadSample, new: &ThreadSample) -> Option<&'static str> {
     let events: [(&str, Read); 5] = [
         ("instructions", |counters| counters.instructions),

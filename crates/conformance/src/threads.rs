@@ -27,8 +27,8 @@ pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
     ]
 }
 
-/// The thread runs on the CPU by the sample, and by the other witness, where there is one, it may
-/// use no other.
+/// The sample shows the thread on the CPU, and the other witness, if there is one, says that the
+/// thread may use no other CPU.
 fn is_on<S: Stage>(stage: &mut S, who: &Identity, tid: Tid, cpu: CpuId) -> Checked {
     let sample = next_sample(stage)?;
     let seen = thread(&sample, who.pid, tid)?.cpu;
@@ -155,7 +155,7 @@ fn some_may_be_used<B: Bench>(bench: &B) -> Checked {
     let tid = who.threads[0];
     let original = affinities(&mut stage, &who);
     let before = wishes(&next_sample(&mut stage)?, &who)?;
-    // Among both, alone on one, among both again, and once more.
+    // Among both CPUs, alone on one, among both again, and once more among both.
     for among in [true, false, true, true] {
         let action = if among { move_among(who.pid, tid, last, &both) } else { move_thread(who.pid, tid, first) };
         act_done(&mut stage, action)?;
@@ -233,7 +233,7 @@ fn the_ended_are_no_error<B: Bench>(bench: &B) -> Checked {
     next_sample(&mut stage)?;
     let old = stage.identity(1)?;
     stage.replace(1)?;
-    // Before the machine has looked again, and after.
+    // Before the machine has taken another sample, and after.
     for _ in 0..2 {
         let outcome = act(&mut stage, move_thread(old.pid, old.threads[0], cpu))?;
         let ordinary = matches!(outcome, ActionOutcome::Vanished | ActionOutcome::LeftAlone { .. });

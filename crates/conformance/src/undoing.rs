@@ -1,5 +1,5 @@
-//! Taking one action back: the thread or the pages of it are as they were before, and what other
-//! actions did stands.
+//! Undoing one action: its thread or its pages are as they were before, and the effects of other
+//! actions remain.
 
 use crate::bench::{Bench, Stage, Subject};
 use crate::look::{
@@ -125,7 +125,7 @@ fn pages_go_back<B: Bench>(bench: &B) -> Checked {
     }
     let there = pages_on(&pages_seen(&mut stage, who.pid)?, to).saturating_sub(pages_on(&before, to));
     ensure!(there == 600, "600 pages were asked for and {there} moved");
-    // Another action's pages stay.
+    // The pages of another action stay.
     let (others, _) = apply_settled(&mut stage, &[migrate(who.pid, from, to, 200)])?;
     ensure!(moved(&others[0], 200)? == 200, "the second migration came to {others:?}");
     let back = undo(&mut stage, &action, &outcome)?;

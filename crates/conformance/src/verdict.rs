@@ -1,26 +1,27 @@
-//! How an assertion ends: it holds, it does not, or this machine lacks what it needs.
+//! The result of an assertion: it holds, it does not hold, or this machine lacks what it needs.
 
-/// What an assertion returns; `Ok` where it holds.
+/// What an assertion returns; `Ok` if it holds.
 pub type Checked = Result<(), Stop>;
 
-/// Something that every machine keeps: its name, in plain words the call of the seam and what holds
-/// of it, unique; and how it is checked, on a machine of its own.
+/// A guarantee of every machine. The name is unique and says in plain words which call of the seam
+/// is meant and what holds. The function checks it on a machine of its own.
 pub type Assertion<B> = (&'static str, fn(&B) -> Checked);
 
-/// Why an assertion did not come to its end.
+/// Why an assertion was not completed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It does not hold; what was expected and what was found.
+    /// It does not hold: what was expected and what was found.
     Fails(String),
-    /// It cannot be tested here; what this machine lacks.
+    /// It cannot be tested here: what this machine lacks.
     Lacks(String),
-    /// It cannot be tested here, since no cache ways can be allocated. Hardware that has them is
-    /// rare, so this is the only reason to skip that is accepted where nothing may be skipped.
+    /// It cannot be tested here because no cache ways can be allocated. Hardware with allocatable
+    /// ways is rare, so this is the only reason for a skip that is accepted when nothing else may
+    /// be skipped.
     LacksWays(String),
 }
 
-/// An error of the machine is never what an assertion expects: what goes wrong with one action is
-/// an outcome.
+/// No assertion expects an error of the machine itself: if one action goes wrong, that is an
+/// outcome.
 impl<E: std::error::Error> From<E> for Stop {
     fn from(error: E) -> Self {
         Self::Fails(format!("the machine failed: {error}"))

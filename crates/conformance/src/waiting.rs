@@ -1,5 +1,5 @@
-//! Letting time pass. An epoch includes the work done in it: a wait lasts from the deadline before
-//! to the next, so only for waits without work between them is the length checked.
+//! Letting time pass. An epoch includes the work done in it: a wait lasts from the previous
+//! deadline to the next. The length of a wait is therefore checked only between waits without work.
 
 use crate::bench::{Bench, Stage, Subject};
 use crate::look::{home, sample};

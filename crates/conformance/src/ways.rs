@@ -1,9 +1,9 @@
-//! Cache ways: the threads of a cluster may fill the ways of the plan and no other thread loses
-//! any, classes of service are taken and returned, what is refused changes nothing, and `restore`
+//! Cache ways. The threads of a cluster may fill the ways of the plan and no other thread loses
+//! any; classes of service are taken and returned; a refused action changes nothing; and `restore`
 //! gives every thread every way again.
 //!
-//! A class of service may be shared by clusters of different LLCs, so a thread's ways are checked
-//! on the LLC of its own cluster only.
+//! Clusters of different LLCs may share a class of service, so a thread's ways are checked only on
+//! the LLC of its own cluster.
 
 use crate::bench::{Bench, Stage, Subject};
 use crate::look::{act, apply, gives_reason, home, sample};
@@ -29,19 +29,19 @@ pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
 #[derive(Clone, Copy)]
 struct Cache {
     llc: LlcId,
-    /// Every way.
+    /// All of its ways.
     all: u64,
-    /// Clusters that it can have at once: one class is left for all other threads.
+    /// Number of clusters that it can have at once: one class is left for all other threads.
     clusters: usize,
 }
 
 impl Cache {
-    /// The two lowest ways, and all but these.
+    /// Two masks: the two lowest ways, and all other ways.
     const fn parts(&self) -> (u64, u64) {
         (0b11, self.all & !0b11)
     }
 
-    /// A mask for the cluster of this number, not that of its neighbours.
+    /// A mask for the cluster with this number, different from that of its neighbours.
     const fn part(&self, number: usize) -> u64 {
         if number.is_multiple_of(2) { self.parts().0 } else { self.parts().1 }
     }
@@ -51,7 +51,7 @@ impl Cache {
         Action::SetWays { llc: self.llc, cluster, way_mask, memory_bandwidth_percent: None, threads, reason }
     }
 
-    /// One cluster for each thread, numbered.
+    /// One cluster for each thread, named by number.
     fn each(&self, threads: &[Tid]) -> Vec<Action> {
         let one = |(number, tid): (usize, &Tid)| self.set(&format!("c{number}"), self.part(number), &[*tid]);
         threads.iter().enumerate().map(one).collect()
@@ -76,7 +76,7 @@ fn caches<B: Bench>(bench: &B, needs: usize) -> Result<Vec<Cache>, Stop> {
     Ok(there)
 }
 
-/// A stage with subjects that have these numbers of threads, sampled once; the threads of each.
+/// A stage with these subjects, sampled once, and the threads of each subject.
 fn open<B: Bench>(bench: &B, subjects: &[Subject]) -> Result<(B::Stage, Vec<Vec<Tid>>), Stop> {
     let mut stage = bench.open(subjects)?;
     let threads = (0..subjects.len()).map(|subject| Ok(stage.identity(subject)?.threads));
@@ -104,7 +104,7 @@ fn done<S: Stage>(stage: &mut S, actions: &[Action]) -> Checked {
     Ok(())
 }
 
-/// An action that is refused, with a reason.
+/// Carries out an action that must be refused, with a reason.
 fn refused<S: Stage>(stage: &mut S, action: &Action) -> Checked {
     let outcome = act(stage, action.clone())?;
     ensure!(is_refusal(&outcome), "{action:?} came to {outcome:?}");
@@ -115,7 +115,7 @@ fn is_refusal(outcome: &ActionOutcome) -> bool {
     matches!(outcome, ActionOutcome::Refused { .. }) && gives_reason(outcome)
 }
 
-/// Reads from the other witness what threads may fill.
+/// Checks with the other witness which ways threads may fill.
 fn expect<S: Stage>(stage: &mut S, cache: Cache, when: &str, expected: &[(Tid, u64)]) -> Checked {
     for (tid, mask) in expected {
         let Some(found) = stage.ways(cache.llc, *tid) else {
@@ -168,7 +168,7 @@ fn the_empty_give_back<B: Bench>(bench: &B) -> Checked {
     done(&mut stage, &[cache.set("d", cache.part(0), &[])])?;
     expect(&mut stage, cache, "after its cluster was emptied", &[(who[last], cache.all)])?;
     done(&mut stage, &[cache.set("e", cache.part(last), &who[last..])])?;
-    // Space that the same plan frees counts as free.
+    // Ways that the same plan frees count as free.
     done(&mut stage, &[cache.set("c0", cache.part(0), &[]), cache.set("f", cache.part(1), &who[..1])])?;
     expect(&mut stage, cache, "at the end", &[(who[0], cache.part(1)), (who[last], cache.part(last))])
 }
@@ -217,7 +217,7 @@ fn masks_are_refused<B: Bench>(bench: &B) -> Checked {
         for (cluster, threads) in [("a", &who[..1]), ("b", &who[1..2])] {
             let outcome = act(&mut stage, cache.set(cluster, mask, threads))?;
             if mask == 0b1001 && outcome == ActionOutcome::Done {
-                // Some caches take masks with gaps; then that is what threads may fill.
+                // Some caches accept masks with gaps; then the threads may fill exactly these ways.
                 expect(&mut stage, cache, "with gaps", &with(threads, mask))?;
                 done(&mut stage, &[cache.set("b", low, &[]), cache.set("a", low, &who[..1])])?;
                 continue;
@@ -226,7 +226,7 @@ fn masks_are_refused<B: Bench>(bench: &B) -> Checked {
             expect(&mut stage, cache, "after a refusal", &[(who[0], low), (who[1], cache.all)])?;
         }
     }
-    // No class is lost on what was refused.
+    // A refused action does not use up a class.
     done(&mut stage, &[cache.set("a", low, &[])])?;
     done(&mut stage, &cache.each(&who))
 }
@@ -241,7 +241,7 @@ fn one_class_too_many<B: Bench>(bench: &B) -> Checked {
     ensure!(is_refusal(last), "one cluster more than {} came to {last:?}", cache.clusters);
     expect(&mut stage, cache, "clusters that fit", &as_asked)?;
     expect(&mut stage, cache, "the thread for which no class was left", &with(&who[cache.clusters..], cache.all))?;
-    // The thread stays in its cluster, too.
+    // A thread whose new cluster is refused also stays in its old cluster.
     done(&mut stage, &[cache.set("c0", cache.part(0), &[who[0], who[cache.clusters]])])?;
     refused(&mut stage, &cache.set("more", cache.part(1), &who[cache.clusters..]))?;
     expect(&mut stage, cache, "after another try", &as_asked)?;

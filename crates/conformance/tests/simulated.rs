@@ -1,6 +1,6 @@
 //! The assertions on the simulated machine, in several shapes.
 
-// A test program: a failed expectation is what it is for.
+// In a test program, a failed expectation is meant to panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -12,10 +12,10 @@ use libtest_mimic::Arguments;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// What the simulated machine does not keep yet.
+/// What the simulated machine does not guarantee yet.
 const KNOWN: &[Difference] = &[];
 
-/// The guest's shape, LLCs within a node, SMT with one CPU a core and node, two nodes.
+/// The guest's shape; several LLCs within a node; SMT with one core a node; two nodes.
 const SHAPES: [&str; 4] =
     ["node:4 llc:1 core:2", "node:2 llc:2 core:2", "node:8 llc:1 core:1 pu:2", "node:2 llc:1 core:4"];
 
@@ -29,8 +29,8 @@ struct Simulator {
     shape: &'static str,
 }
 
-/// Runs that never end within an assertion, and runs of some twenty epochs of a thread alone, in
-/// billions of instructions.
+/// Length of runs in billions of instructions: runs that never end within an assertion, and runs of
+/// some twenty epochs of a thread that runs alone.
 const LONG: f64 = 1e6;
 const SHORT: f64 = 50.0;
 
@@ -54,7 +54,7 @@ impl Bench for Simulator {
     }
 }
 
-/// Each subject is a program of its own name.
+/// A workload in which each subject is a program of its own name.
 fn workload(shape: &str, subjects: &[Subject]) -> String {
     let mut text = format!("machine = \"{shape}\"\n[run]\nruns = 1000000\nmax_seconds = 100000\n");
     for (number, subject) in subjects.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! How long one question takes, as a policy asks it about a candidate placement, as the simulator
-//! asks it when a phase changes, and as the exact search of a static study asks it millions of
-//! times.
+//! Measures how long one question takes: as a policy asks it about a candidate placement, as the
+//! simulator asks it when a phase changes, and as the exact search of a static study asks it
+//! millions of times.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -45,8 +45,7 @@ fn general(criterion: &mut Criterion) {
     }
 }
 
-/// A cache of 27.5 MB of 11 ways and a controller of 76 GB/s, as `skylake-2x20` has
-/// (machines).
+/// A cache of 27.5 MB with 11 ways and a controller of 76 GB/s, as in `skylake-2x20` (machines).
 fn skylake() -> Machine {
     let mut parts = mesh(1, 1).parts().clone();
     parts.resources[0] = Resource { capacity: 76e9, queue: 15e-9 };

@@ -1,7 +1,7 @@
-//! The sure way to the fixed point, taken where Newton's method does not arrive: a box of waits
-//! that contains every solution is narrowed and, where that stops, halved. It ends, but its worst
-//! case is exponential in the resources in use: the budget bounds it. The proof is step 6 of
-//! `docs/design/contention-fixed-point.md`.
+//! The safe way to the fixed point, taken if Newton's method does not arrive: a box of waits that
+//! contains every solution is narrowed and, when narrowing stalls, halved. The search ends, but its
+//! worst case is exponential in the resources in use, so the budget bounds it. The proof is step 6
+//! of `docs/design/contention-fixed-point.md`.
 //!
 //! At given waits the spaces are unique (space.rs), and so are the loads `L(W)`; no load rises when
 //! a wait rises. So on a box `[low, high]`
@@ -11,8 +11,8 @@
 //! low_k'  = root of u_k(W_k) - L_k(W_k; others high) / C_k    no solution lies below it
 //! ```
 //!
-//! and a box in which these cross is dropped. From the middle of every box Newton's method is tried
-//! again, which in practice ends the search in the first few.
+//! and a box in which these cross is dropped. Newton's method is tried again from the middle of
+//! every box. In practice that ends the search in the first few boxes.
 
 use crate::budget::{Meter, NoAnswer};
 use crate::network::{Network, Point, Trial};
@@ -23,8 +23,8 @@ use crate::stream::Stream;
 
 /// Relative accuracy of a bound.
 const BOUND: f64 = 1e-12;
-/// Bounds that cross by less than this part of the capacity are taken as equal: they are found to
-/// [`BOUND`].
+/// Bounds that cross by less than this fraction of the capacity count as equal, because they are
+/// found to [`BOUND`].
 const SAME: f64 = 1e-9;
 
 /// Lower and upper bounds of the waits.
@@ -34,7 +34,7 @@ pub(crate) struct Bounds {
     pub high: Vec<f64>,
 }
 
-/// A solution. `best` is the best point so far.
+/// Finds a solution. `best` is the best point so far.
 pub(crate) fn search(
     network: &Network,
     best: &mut Trial,
@@ -58,7 +58,7 @@ pub(crate) fn search(
     Err(meter.not_found())
 }
 
-/// All waits that can be.
+/// The box of all possible waits.
 pub(crate) fn first(network: &Network, meter: &mut Meter) -> Result<Bounds, NoAnswer> {
     let low = vec![0.0; network.resources.len()];
     let mut high: Vec<_> = network.resources.iter().map(|resource| resource.queue).collect();
@@ -70,7 +70,7 @@ pub(crate) fn first(network: &Network, meter: &mut Meter) -> Result<Bounds, NoAn
     Ok(Bounds { low, high })
 }
 
-/// Narrows a box while a round takes a tenth off it; false where nothing is left of it.
+/// Narrows a box as long as a round takes a tenth off it; false if nothing is left of it.
 pub(crate) fn narrow(network: &Network, bounds: &mut Bounds, meter: &mut Meter) -> Result<bool, NoAnswer> {
     loop {
         let before = width(network, bounds);
@@ -91,7 +91,8 @@ pub(crate) fn narrow(network: &Network, bounds: &mut Bounds, meter: &mut Meter) 
     }
 }
 
-/// Utilisation at a wait of `k` less what is wanted of it, the other waits as given.
+/// Utilisation at a wait of `k` less the utilisation that the streams demand there, with the other
+/// waits as given.
 fn excess(network: &Network, waits: &[f64], k: usize, wait: f64, meter: &mut Meter) -> Result<f64, NoAnswer> {
     meter.spend()?;
     let mut waits = waits.to_vec();
@@ -108,7 +109,7 @@ fn excess(network: &Network, waits: &[f64], k: usize, wait: f64, meter: &mut Met
     Ok(network.resources[k].utilisation(wait) - load / network.resources[k].capacity)
 }
 
-/// The greatest side of a box, in utilisation.
+/// The longest side of a box, in utilisation.
 pub(crate) fn width(network: &Network, bounds: &Bounds) -> f64 {
     (0..bounds.low.len()).map(|k| side(network, bounds, k)).fold(0.0, f64::max)
 }
@@ -117,7 +118,7 @@ fn side(network: &Network, bounds: &Bounds, k: usize) -> f64 {
     network.resources[k].utilisation(bounds.high[k]) - network.resources[k].utilisation(bounds.low[k])
 }
 
-/// The wait in the middle of a side, by utilisation.
+/// The wait in the middle of a side, measured in utilisation.
 fn half(network: &Network, bounds: &Bounds, k: usize) -> f64 {
     let resource = network.resources[k];
     let middle = 0.5 * (resource.utilisation(bounds.low[k]) + resource.utilisation(bounds.high[k]));
@@ -134,7 +135,7 @@ pub(crate) fn middle(network: &Network, bounds: &Bounds, meter: &mut Meter) -> R
     Ok(at)
 }
 
-/// Both halves of the widest side; none where it is too narrow to be halved.
+/// Both halves of a box, cut across its longest side; none if that side is too short to be halved.
 pub(crate) fn halves(network: &Network, bounds: &Bounds) -> Vec<Bounds> {
     let widest = (0..bounds.low.len()).max_by(|a, b| side(network, bounds, *a).total_cmp(&side(network, bounds, *b)));
     let Some(k) = widest else { return Vec::new() };

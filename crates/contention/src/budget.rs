@@ -1,14 +1,14 @@
-//! How much a question may cost. The cost is counted in evaluations of the equations: each takes
-//! time in proportion to the threads and, in Newton's method, to the cube of the controllers, links
-//! and parts of caches in use.
+//! How much a question may cost. The cost is counted in evaluations of the equations. An evaluation
+//! takes time in proportion to the threads and, in Newton's method, to the cube of the number of
+//! controllers, links and parts of caches in use.
 
-/// The most evaluations that a question may take.
+/// Maximum number of evaluations that a question may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget(pub u64);
 
 impl Default for Budget {
-    /// A million: seconds for a hundred threads. Ordinary questions take 3 to 20, the hardest of
-    /// the random ones in the tests about 5,000.
+    /// A million, which takes seconds for a hundred threads. Ordinary questions take 3 to 20; the
+    /// hardest of the random ones in the tests take about 5,000.
     fn default() -> Self {
         Self(1_000_000)
     }

@@ -1,5 +1,5 @@
-//! From a question to the equations: every thread and the page copy become a stream, every LLC is
-//! cut into parts, and the resources that no stream passes are left out.
+//! Turns a question into equations: every thread and the page copy become a stream, every LLC is
+//! cut into parts, and resources that no stream passes are left out.
 
 use crate::machine::Machine;
 use crate::network::Network;
@@ -15,13 +15,13 @@ const COPY_MLP: f64 = 4.0;
 /// Goglin and Furmento measured for `move_pages` on a machine of four such Opterons, IPDPS
 /// workshops 2009).
 const COPY_OVERHEAD: f64 = 4e-6;
-/// The part of a line's wait on a link that reaches a thread which does not wait for that line
-/// (estimate: write buffers and requests in flight are finite). Without any, the equations would
-/// have no solution where traffic that no thread waits for fills a link.
+/// The fraction of a line's wait on a link that reaches a thread which does not wait for that line
+/// (estimate: write buffers and requests in flight are finite). Without it, the equations would
+/// have no solution if traffic that no thread waits for fills a link.
 const BACKPRESSURE: f64 = 0.1;
-/// The part of the waits of probes and their answers that a miss waits beside the memory's: it ends
-/// with the later of the data and the last answer (McCalpin on Opterons, 2010), and the waits on
-/// one way hide behind those on the other (estimate).
+/// The fraction of the waits of probes and their answers that a miss waits in addition to the
+/// memory's. A miss ends with the later of the data and the last answer (McCalpin on Opterons,
+/// 2010), and the waits on one way hide behind those on the other (estimate).
 const PROBED: f64 = 0.5;
 /// Lines of a base page.
 const PAGE_LINES: f64 = 64.0;
@@ -37,18 +37,18 @@ pub(crate) fn network(question: &Question) -> (Network, Vec<usize>) {
     (Network::of(resources, spaces, streams), used)
 }
 
-/// A thread as a stream; it has no part of a cache yet.
+/// A thread as a stream that has no part of a cache yet.
 pub(crate) fn thread(machine: &Machine, one: &Demand) -> Stream {
     let home = one.place.node;
     let resources = machine.resources().len();
-    // What a miss causes, and what it waits for.
+    // The lines that a miss causes, and the lines that it waits for.
     let (mut lines, mut awaited) = (vec![0.0; resources], vec![0.0; resources]);
     for (node, weight) in one.weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
         let read = weight * (1.0 + one.prefetch);
         let written = read * one.write_back;
         lines[node] += read + written;
         awaited[node] += weight;
-        // Data comes from the page's node, write-backs go there.
+        // Data comes from the page's node, and write-backs go there.
         for link in machine.route(node, home) {
             lines[*link] += read;
             awaited[*link] += weight;
@@ -61,7 +61,7 @@ pub(crate) fn thread(machine: &Machine, one: &Demand) -> Stream {
         awaited[link] = awaited[link].max(BACKPRESSURE * lines[link]);
     }
     let idle: f64 = one.weights.iter().zip(&machine.latency()[home]).map(|(weight, seconds)| weight * seconds).sum();
-    // Threads that take turns on a core have a part of its cache each.
+    // Each of several threads that take turns on a core has a part of its private cache.
     let private = machine.llcs().get(one.place.llc).map_or(0.0, |llc| llc.private) * one.share;
     Stream {
         bytes: LINE * one.share,
@@ -73,7 +73,7 @@ pub(crate) fn thread(machine: &Machine, one: &Demand) -> Stream {
             private: private.min(one.footprint),
             most: one.curve.misses_and_slope(private).0,
         },
-        // Lines leave one after another, however many are in flight.
+        // Lines are issued one after another, however many are in flight.
         stall: idle / one.mlp + one.delay * (1.0 + one.prefetch),
         visits: visits(&lines, &awaited, one.mlp),
         limit: (one.footprint - private).max(0.0),
@@ -81,8 +81,8 @@ pub(crate) fn thread(machine: &Machine, one: &Demand) -> Stream {
     }
 }
 
-/// A page copy by a CPU of the target: read there, over the links, written here; it waits for all
-/// of it.
+/// A page copy by a CPU of the target node: pages are read there, pass the links and are written
+/// here. The copy waits for all of these lines.
 fn copying(machine: &Machine, PageCopy { from, to }: PageCopy) -> Stream {
     let mut lines = vec![0.0; machine.resources().len()];
     lines[from] += 1.0;
@@ -99,13 +99,13 @@ fn copying(machine: &Machine, PageCopy { from, to }: PageCopy) -> Stream {
     }
 }
 
-/// What a stream puts on each resource; what it waits for there overlaps with `mlp` others.
+/// What a stream puts on each resource. Its wait there overlaps with `mlp` misses in flight.
 fn visits(lines: &[f64], awaited: &[f64], mlp: f64) -> Vec<Visit> {
     let used = lines.iter().zip(awaited).enumerate().filter(|(_, (lines, _))| **lines > 0.0);
     used.map(|(resource, (lines, awaited))| Visit { resource, lines: *lines, stall: awaited / mlp }).collect()
 }
 
-/// Cuts every LLC into parts and gives the threads their shares; returns the bytes of each part.
+/// Cuts every LLC into parts and gives the threads their shares. Returns the bytes of each part.
 fn divide(machine: &Machine, threads: &[Demand], streams: &mut [Stream]) -> Vec<f64> {
     let mut spaces = Vec::new();
     for (llc, cache) in machine.llcs().iter().enumerate() {
@@ -126,7 +126,7 @@ fn divide(machine: &Machine, threads: &[Demand], streams: &mut [Stream]) -> Vec<
     spaces
 }
 
-/// Renumbers the resources that streams visit; returns the machine's number of each.
+/// Renumbers the resources that streams visit. Returns the machine's number of each.
 fn only_used(streams: &mut [Stream], resources: usize) -> Vec<usize> {
     let mut number = vec![None; resources];
     streams.iter().flat_map(|stream| &stream.visits).for_each(|visit| number[visit.resource] = Some(0));

@@ -1,12 +1,13 @@
-//! LLC misses over LLC space: a few parameters, or a table measured way by way. What the contention
-//! model asks of a curve is that more space never means more misses; a measured one may rise where
-//! it was noisy, and says so.
+//! LLC misses as a function of LLC space: a few parameters, or a table measured way by way. The
+//! contention model requires that more space never means more misses. A measured curve may rise
+//! where it was noisy; [`MissCurve::rises`] reports that.
 
 use std::sync::Arc;
 
 const MIB: f64 = 1_048_576.0;
 
-/// Misses per 1000 instructions over the space that a program holds in its LLC; never rising.
+/// Misses per 1000 instructions over the space that a program holds in its LLC. The curve never
+/// rises.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MissCurve {
     /// A few parameters.
@@ -15,27 +16,28 @@ pub enum MissCurve {
     Measured(Measured),
 }
 
-/// `streaming + reuse * half / (half + space)`. `streaming` misses come whatever the space; `reuse`
-/// is what space can save, half of it with `half_mib`.
+/// `streaming + reuse * half / (half + space)`. `streaming` misses occur whatever the space;
+/// `reuse` is what space can save, half of it with `half_mib`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parametric {
     /// MPKI that no cache removes.
     pub streaming: f64,
     /// MPKI that an unlimited cache removes.
     pub reuse: f64,
-    /// The space that removes half of `reuse`.
+    /// The space that removes half of `reuse`, in MiB.
     pub half_mib: f64,
 }
 
-/// MPKI by ways as measured, interpolated between whole ways; bytes are ways times the size of a
-/// way of the cache it was measured on. Below one way it goes on to `v(1) + (v(1) - v(2))` at none
-/// (docs/design/cache-ways.md); beyond the last way the last value holds.
+/// MPKI by ways as measured, interpolated between whole ways. Bytes are ways times the size of a
+/// way of the cache on which the curve was measured. Below one way the curve continues linearly to
+/// `v(1) + (v(1) - v(2))` at none (docs/design/cache-ways.md); beyond the last way the last value
+/// holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     way_mib: f64,
-    /// As measured, one way first.
+    /// As measured, beginning with one way.
     by_ways: Arc<[f64]>,
-    /// The nearest curve that never rises, from no way on.
+    /// The nearest curve that never rises, beginning with no way.
     falling: Arc<[f64]>,
 }
 
@@ -46,7 +48,8 @@ impl MissCurve {
         Self::Parametric(Parametric { streaming, reuse, half_mib })
     }
 
-    /// A curve from MPKI by ways, one way first, measured on a cache whose ways have `way_mib` MiB.
+    /// A curve from MPKI by ways, beginning with one way, measured on a cache whose ways have
+    /// `way_mib` MiB.
     #[must_use]
     pub fn measured(way_mib: f64, by_ways: &[f64]) -> Self {
         let falling = falling(by_ways);
@@ -62,9 +65,9 @@ impl MissCurve {
         self.misses_and_slope(space).0
     }
 
-    /// LLC misses per instruction with `space` bytes of cache, and their slope over the space:
-    /// never above 0. At a whole way, where a measured curve has two slopes, that towards more
-    /// space.
+    /// LLC misses per instruction with `space` bytes of cache, and their slope over the space,
+    /// which is never above 0. At a whole way a measured curve has two slopes; the result is the
+    /// slope towards more space.
     pub(crate) fn misses_and_slope(&self, space: f64) -> (f64, f64) {
         let (mpki, slope) = match self {
             Self::Parametric(curve) => curve.mpki(space / MIB),
@@ -73,8 +76,8 @@ impl MissCurve {
         (mpki / 1000.0, slope / (1000.0 * MIB))
     }
 
-    /// The way counts at which a measured curve has more misses than with one way less; none for a
-    /// curve of parameters.
+    /// The numbers of ways at which a measured curve has more misses than with one way less; none
+    /// for a parametric curve.
     #[must_use]
     pub fn rises(&self) -> Vec<usize> {
         let Self::Measured(curve) = self else { return Vec::new() };
@@ -84,7 +87,7 @@ impl MissCurve {
 }
 
 impl Parametric {
-    /// MPKI, and its slope by MiB.
+    /// MPKI, and its slope per MiB.
     fn mpki(&self, mib: f64) -> (f64, f64) {
         let over = self.reuse * self.half_mib / (self.half_mib + mib);
         (self.streaming + over, -over / (self.half_mib + mib))
@@ -92,19 +95,19 @@ impl Parametric {
 }
 
 impl Measured {
-    /// MPKI as measured, one way first.
+    /// MPKI as measured, beginning with one way.
     #[must_use]
     pub fn by_ways(&self) -> &[f64] {
         &self.by_ways
     }
 
-    /// Size of a way of the cache it was measured on.
+    /// Size of a way, in MiB, of the cache on which the curve was measured.
     #[must_use]
     pub const fn way_mib(&self) -> f64 {
         self.way_mib
     }
 
-    /// MPKI, and its slope by MiB.
+    /// MPKI, and its slope per MiB.
     fn mpki(&self, mib: f64) -> (f64, f64) {
         let ways = (mib / self.way_mib).max(0.0);
         let below = isobar_model::num::floor(ways);
@@ -117,7 +120,7 @@ impl Measured {
     }
 }
 
-/// The never-rising values nearest to the given ones (least squares): neighbours that rise are
+/// The values nearest to the given ones (least squares) that never rise: neighbours that rise are
 /// pooled to their mean, until none does (Ayer and others, 1955: "pool adjacent violators").
 fn falling(values: &[f64]) -> Vec<f64> {
     let mut pools: Vec<(f64, usize)> = Vec::new();

@@ -1,6 +1,6 @@
-//! The contention model: what every thread gets of caches, memory controllers and links, given
-//! where all of them run and where their pages are. A question is a value and so is its answer; it
-//! knows neither time nor processes, topology nor policies.
+//! The contention model: how much every thread gets of caches, memory controllers and links, given
+//! where all threads run and where their pages are. A question is a value, and so is its answer.
+//! The crate knows neither time nor processes, topology nor policies.
 //!
 //! ```text
 //! misses per instruction   mu_i = curve_i(bytes held) * phase factor
@@ -14,30 +14,30 @@
 //!
 //! # The joint fixed point
 //!
-//! network.rs writes it as equations in the utilisations `u_k` and the residence times `T_a`.
-//! newton.rs solves them all at once, by steps that are accepted only if the greatest residual
-//! falls; where no step does, bracket.rs takes over. A solution is a point where **every equation
-//! holds to 10^-9** of capacity and size; no other point is returned.
+//! network.rs states the equations in the utilisations `u_k` and the residence times `T_a`.
+//! newton.rs solves all of them at once, by steps that are accepted only if the largest residual
+//! falls. If no step is accepted, bracket.rs takes over. A solution is a point at which **every
+//! equation holds to 10^-9** of capacity and size; no other point is returned.
 //!
-//! Existence, uniqueness where it is proved, termination and the laws below are derived step by
+//! Existence, uniqueness as far as it is proved, termination and the laws below are derived step by
 //! step in `docs/design/contention-fixed-point.md`. The search is exponential in the worst case, so
-//! a question has a [`Budget`] of evaluations and gets [`NoAnswer`] beyond it.
+//! a question has a [`Budget`] of evaluations and results in [`NoAnswer`] beyond it.
 //!
 //! # Laws
 //!
-//! - What is delivered stays below capacity, and what is demanded is delivered.
-//! - With one memory controller no thread gains from a new neighbour, nor from more prefetching or
-//!   more write-backs, its own or another's. Elsewhere a third may gain, but is never faster than
-//!   alone.
-//! - With one memory controller no other thread loses by a limit on the bandwidth of one, and the
-//!   one that is limited does not gain.
-//! - More ways never raise the misses of a program that has them to itself, nor, under the
-//!   conditions above, of a partition.
+//! - The bandwidth that is delivered stays below capacity, and what is demanded is delivered.
+//! - With one memory controller, no thread gains from a new neighbour, nor from more prefetching or
+//!   more write-backs, its own or another's. With several controllers a third thread may gain, but
+//!   is never faster than alone.
+//! - With one memory controller, a limit on the bandwidth of one thread does not slow down any
+//!   other thread, and the limited thread does not gain.
+//! - More ways never raise the misses of a program that has them to itself. Under the conditions
+//!   above, they never raise the misses of a partition either.
 //!
 //! # Which placement is better?
 //!
-//! The rate of each thread alone ([`Demand::alone`]) is asked once; a [`Solver`] then answers
-//! candidate after candidate, each from where the last one ended.
+//! The rate of each thread alone ([`Demand::alone`]) is computed once. A [`Solver`] then answers
+//! candidate after candidate, starting each from the solution of the one before.
 //!
 //! ```
 //! use isobar_contention::{
@@ -91,15 +91,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A private cache counts where the LLC does not hold its lines too (a victim cache): it is space
-//! beside what is held of the LLC. Else its lines are among those held.
+//! A private cache counts separately if the LLC does not hold its lines too (a victim cache): it is
+//! then space in addition to the space held in the LLC. Otherwise its lines are among those held.
 //!
-//! Prefetched lines and write-backs load controllers and links, and requests and probes load links;
-//! threads wait for the lines of their misses and for answers to probes only. What is prefetched
-//! takes no cache space beside that of the misses.
+//! Prefetched lines and write-backs load controllers and links, and requests and probes load links.
+//! Threads wait only for the lines of their misses and for answers to probes. Prefetched lines take
+//! no cache space in addition to that of the misses.
 //!
-//! **Left for growth**: the cache space of prefetched lines, what a switch of threads on a core
-//! costs in private caches (it costs only LLC space here).
+//! **Not modelled yet**: the cache space of prefetched lines, and the cost in private caches of
+//! switching threads on a core (here it costs only LLC space).
 
 #![forbid(unsafe_code)]
 

@@ -1,12 +1,12 @@
-//! The latency of one load more at the fixed point that was found last: what a probe that times
-//! single loads would see. The load itself is taken to change nothing.
+//! The latency of one additional load at the fixed point that was found last, as seen by a probe
+//! that times single loads. The load itself is taken to change nothing.
 
 use crate::machine::Machine;
 use crate::solver::Solver;
 
 impl Solver {
-    /// Seconds that a transfer waits at each resource of the machine that the last question was
-    /// asked about, by position; 0 where nothing passes.
+    /// Seconds that a transfer waits at each resource of the machine of the last question, by
+    /// position; 0 at resources that no stream passes.
     #[must_use]
     pub fn waits(&self, machine: &Machine) -> Vec<f64> {
         let mut waits = vec![0.0; machine.resources().len()];
@@ -16,9 +16,9 @@ impl Solver {
         waits
     }
 
-    /// Seconds of a memory access: the idle latency, and the waits at the controllers of the
+    /// Seconds of a memory access: the idle latency, plus the waits at the controllers of the
     /// memory's node and on the links that its data passes. Row = the CPU's node, column = the
-    /// memory's, by position; the idle table before the first answer.
+    /// memory's, by position. Before the first answer this is the idle table.
     #[must_use]
     pub fn loaded_latency(&self, machine: &Machine) -> Vec<Vec<f64>> {
         let waits = self.waits(machine);
@@ -40,8 +40,8 @@ mod tests {
     use crate::queue::Resource;
     use crate::{Budget, MissCurve, Solver};
 
-    /// Two nodes, 80 ns local and 130 ns remote, 10 GB/s a node with a queue of 15 ns, one link of
-    /// 5 GB/s each way.
+    /// Two nodes, 80 ns local and 130 ns remote, 10 GB/s per node with a queue of 15 ns, one link
+    /// of 5 GB/s each way.
     fn machine() -> Machine {
         let resource = |gb: f64| Resource { capacity: gb * 1e9, queue: 15e-9 };
         Machine::new(Parts {
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(Solver::default().loaded_latency(&machine()), machine().latency());
     }
 
-    /// Every thread's stall is what a load of its own takes, over the misses in flight.
+    /// Every thread's stall is the time of a load of its own divided by the misses in flight.
     #[test]
     fn a_probe_waits_as_the_threads_do() {
         let (machine, mut solver) = (machine(), Solver::default());
@@ -91,14 +91,14 @@ mod tests {
             let stall = (1.0 / rate - 1e-10) / 0.02;
             let loaded = solver.loaded_latency(&machine);
             assert!((loaded[0][memory] / (4.0 * stall) - 1.0).abs() < 1e-6, "{loaded:?} {stall}");
-            // What nothing passes is idle: node 1 seen from itself, or node 0.
+            // Resources that no stream passes are idle: node 1 seen from itself, or node 0.
             let idle = 1 - memory;
             assert!((loaded[idle][idle] - 80e-9).abs() < 1e-18, "{loaded:?}");
         }
     }
 
-    /// Data of node 1 for CPUs of node 0 fill the link that way; a load the other way finds an
-    /// empty link, and the controller of node 0 idle.
+    /// Data of node 1 for CPUs of node 0 fill the link in that direction. A load in the other
+    /// direction finds an empty link, and the controller of node 0 idle.
     #[test]
     fn each_direction_of_a_link_has_its_own_queue() {
         let (machine, mut solver) = (machine(), Solver::default());

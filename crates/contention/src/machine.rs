@@ -1,6 +1,6 @@
-//! What the equations need of a machine: latencies, controllers, links, routes, what its protocol
-//! adds to data, and last-level caches, all by position. Checked when made. It knows no topology,
-//! no clock and no CPUs.
+//! The properties of a machine that the equations need: latencies, controllers, links, routes, what
+//! its protocol adds to data, and last-level caches, all by position. They are checked when the
+//! machine is made. This file knows no topology, no clock and no CPUs.
 
 use crate::queue::{LINE, Resource};
 use isobar_model::num;
@@ -9,11 +9,11 @@ use isobar_model::num;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     parts: Parts,
-    /// By node: the link directions that a probe passes on its way from there to all others, and to
-    /// how many of them.
+    /// By node: the link directions that a probe passes on its way from this node to all others,
+    /// each with the number of those nodes.
     probes: Vec<Vec<(usize, f64)>>,
-    /// By node: the link directions that answers of all others pass on their way there, and how
-    /// many.
+    /// By node: the link directions that the answers of all other nodes pass on their way to this
+    /// node, each with the number of answers.
     answers: Vec<Vec<(usize, f64)>>,
 }
 
@@ -22,28 +22,29 @@ pub struct Machine {
 pub struct Parts {
     /// Seconds of an idle memory access; row = the CPU's node, column = the memory's.
     pub latency: Vec<Vec<f64>>,
-    /// The memory controllers of each node, in order, then every direction of every link.
+    /// The memory controllers of each node, in order, followed by every direction of every link.
     pub resources: Vec<Resource>,
-    /// `routes[from][to]`: the link directions that data passes from a node to a node, as positions
-    /// in `resources`.
+    /// `routes[from][to]`: the link directions that data passes from one node to another, as
+    /// positions in `resources`.
     pub routes: Vec<Vec<Vec<usize>>>,
-    /// What passes links beside lines of data.
+    /// What passes links in addition to lines of data.
     pub packets: Packets,
     /// The last-level caches.
     pub llcs: Vec<Cache>,
 }
 
-/// Bytes that pass links for each line read, beside the line: requests, and the probes of a
-/// coherence protocol that asks every node. All 0: links carry data only.
+/// Bytes that pass links for each line read, in addition to the line: requests, and the probes of a
+/// coherence protocol that asks every node. If all are 0, links carry data only.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Packets {
-    /// A request, and what ends the transaction, from the reader's node to the memory's.
+    /// A request, and the message that ends the transaction, from the reader's node to the
+    /// memory's.
     pub request: f64,
-    /// A probe, from the memory's node to every other, once over each link on the way; 0 where a
-    /// directory knows who has the line.
+    /// A probe, from the memory's node to every other node, once over each link on the way; 0 if a
+    /// directory knows which caches have the line.
     pub probe: f64,
-    /// The answer to a probe, to the reader's node from every other; that of the memory's node
-    /// comes with the data.
+    /// The answer to a probe, to the reader's node from every other node. The answer of the
+    /// memory's node comes with the data.
     pub response: f64,
 }
 
@@ -54,7 +55,7 @@ pub struct Cache {
     pub bytes: f64,
     /// Ways that can be allocated; 1 to 64.
     pub ways: u32,
-    /// Bytes of the private cache of each core whose lines are not here too (this one is a victim
+    /// Bytes of the private cache of each core whose lines are not here too (this cache is a victim
     /// cache); 0: its lines are among those held here.
     pub private: f64,
 }
@@ -79,7 +80,7 @@ pub struct MachineError {
 }
 
 impl Cache {
-    /// Every way.
+    /// The mask of all ways.
     #[must_use]
     pub const fn all_ways(self) -> u64 {
         u64::MAX >> (64 - self.ways)
@@ -93,10 +94,10 @@ impl Cache {
 }
 
 impl Machine {
-    /// A machine of these parts.
+    /// Makes a machine of these parts.
     ///
     /// # Errors
-    /// [`MachineError`] where the lists do not fit together, or a latency, a capacity or a size is
+    /// [`MachineError`] if the lists do not fit together, or if a latency, a capacity or a size is
     /// not a positive number.
     pub fn new(parts: Parts) -> Result<Self, MachineError> {
         let nodes = parts.latency.len();
@@ -118,7 +119,7 @@ impl Machine {
         }
     }
 
-    /// The parts, with the ways of probes and answers.
+    /// Adds to the parts the ways of probes and answers.
     fn joined(parts: Parts) -> Self {
         let nodes = if parts.packets.probe + parts.packets.response > 0.0 { parts.latency.len() } else { 0 };
         let counted = |routes: &mut dyn Iterator<Item = &Vec<usize>>| {
@@ -137,7 +138,7 @@ impl Machine {
         &self.parts
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.parts.latency.len()
@@ -149,21 +150,21 @@ impl Machine {
         &self.parts.latency
     }
 
-    /// The memory controllers of each node, then every direction of every link.
+    /// The memory controllers of each node, followed by every direction of every link.
     #[must_use]
     pub fn resources(&self) -> &[Resource] {
         &self.parts.resources
     }
 
-    /// The link directions that data passes from a node to a node, as positions among
+    /// The link directions that data passes from one node to another, as positions in
     /// [`Self::resources`].
     #[must_use]
     pub fn route(&self, from: usize, to: usize) -> &[usize] {
         &self.parts.routes[from][to]
     }
 
-    /// Adds what requests and probes put on links, by position among [`Self::resources`], for
-    /// `lines` lines that a node reads of a node's memory.
+    /// Adds the load of requests and probes on links, by position in [`Self::resources`], for
+    /// `lines` lines that a node reads from a node's memory.
     pub(crate) fn add_packets(&self, (reader, memory): (usize, usize), lines: f64, on: &mut [f64]) {
         let Packets { request, probe, response } = self.parts.packets;
         let of = |bytes: f64| lines * bytes / LINE;
@@ -174,8 +175,8 @@ impl Machine {
         self.route(memory, reader).iter().for_each(|link| on[*link] -= of(response));
     }
 
-    /// Adds the ways of a probe there and of its answer back, as the mean over the nodes that are
-    /// neither the reader's nor the memory's, `times` times.
+    /// Adds, `times` times, the ways of a probe to a node and of its answer back, as the mean over
+    /// the nodes that are neither the reader's nor the memory's.
     pub(crate) fn add_probe_ways(&self, (reader, memory): (usize, usize), times: f64, on: &mut [f64]) {
         let asked = self.nodes() - if reader == memory { 1 } else { 2 };
         let Some((probes, answers)) = self.probes.get(memory).zip(self.answers.get(reader)) else { return };

@@ -1,8 +1,8 @@
 //! The equations of the whole machine, and how far a point is from solving them.
 //!
-//! Unknown are the idle part `1 - u_k` of every resource and the residence time `T_a` of every part
-//! of a cache. Given both, every stream is known (stream.rs). The equations, as parts of capacity
-//! and of size:
+//! The unknowns are the idle fraction `1 - u_k` of every resource and the residence time `T_a` of
+//! every part of a cache. If both are given, every stream is known (stream.rs). The equations, as
+//! fractions of capacity and of size:
 //!
 //! ```text
 //! u_k - sum of what streams put on k / C_k              = 0
@@ -24,30 +24,30 @@ pub(crate) struct Network {
     /// Bytes of each part.
     pub spaces: Vec<f64>,
     pub streams: Vec<Stream>,
-    /// Who fills each part, and which part of its insertions.
+    /// The streams that fill each part, each with the fraction of its insertions that goes there.
     pub members: Vec<Vec<(usize, f64)>>,
-    /// Whether every stream fills one part.
+    /// Whether every stream fills at most one part.
     pub disjoint: bool,
 }
 
-/// Where a solution is looked for.
+/// A candidate for a solution.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Point {
-    /// The idle part of each resource, above 0.
+    /// The idle fraction of each resource, above 0.
     pub slack: Vec<f64>,
-    /// Residence time in each part, seconds.
+    /// Residence time in each part, in seconds.
     pub stay: Vec<f64>,
 }
 
-/// A point with what follows from it.
+/// A point with the quantities that follow from it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trial {
     pub point: Point,
     pub waits: Vec<f64>,
     pub flows: Vec<Flow>,
-    /// Residuals of the resources, then of the parts.
+    /// Residuals of the resources, followed by those of the parts.
     pub residual: Vec<f64>,
-    /// The greatest of them by size.
+    /// The largest residual by absolute value.
     pub error: f64,
 }
 
@@ -61,12 +61,13 @@ impl Network {
         Self { resources, spaces, streams, members, disjoint }
     }
 
-    /// How many unknowns there are.
+    /// Number of unknowns.
     pub fn unknowns(&self) -> usize {
         self.resources.len() + self.spaces.len()
     }
 
-    /// What follows from `trial.point`; spaces are guessed from those in `trial.flows`.
+    /// Computes what follows from `trial.point`. First guesses of the spaces are taken from
+    /// `trial.flows`.
     pub fn evaluate(&self, trial: &mut Trial, meter: &mut Meter) -> Result<(), NoAnswer> {
         meter.spend()?;
         let resources = self.resources.len();
@@ -94,7 +95,8 @@ impl Network {
 }
 
 impl Stream {
-    /// The mean residence time of what it inserts; any, where it passes the caches by.
+    /// The mean residence time of what it inserts; an arbitrary value if it does not use the
+    /// caches.
     pub fn mean_stay(&self, stays: &[f64]) -> f64 {
         match self.shares.as_slice() {
             [] => 1.0,

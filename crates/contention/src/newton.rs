@@ -1,21 +1,21 @@
-//! The quick way to the fixed point: Newton's method on all equations at once, each step shortened
-//! until it brings the greatest residual down. It ends: every round takes a fixed part off the
-//! residual, or it gives up and says so. Near the solution it doubles the digits every round, so
-//! that a machine on which little changed is solved in two or three.
+//! The fast way to the fixed point: Newton's method on all equations at once, with each step
+//! shortened until it reduces the largest residual. It ends: every round reduces the residual by a
+//! fixed fraction, or the method gives up and says so. Near the solution every round doubles the
+//! number of correct digits, so a machine on which little changed is solved in two or three rounds.
 
 use crate::budget::{Meter, NoAnswer};
 use crate::network::{LONGEST, Network, Trial};
 
-/// The greatest residual of a solution where nothing else is asked for: every resource carries, and
-/// every part of a cache holds, what it should to this part of its capacity.
+/// The largest residual of a solution unless another is set: every resource carries, and every part
+/// of a cache holds, what it should to this fraction of its capacity.
 pub(crate) const BALANCE: f64 = 1e-9;
-/// The shortest part of Newton's step that is tried.
+/// The smallest fraction of Newton's step that is tried.
 const SHORTEST: f64 = 1.0 / 1024.0;
 
-/// How near is near enough, and memory that is reused from call to call.
+/// The required accuracy, and memory that is reused from call to call.
 #[derive(Clone, Debug)]
 pub(crate) struct Workspace {
-    /// The greatest residual of a solution.
+    /// The largest residual that a solution may have.
     pub close: f64,
     matrix: Vec<f64>,
     step: Vec<f64>,
@@ -28,7 +28,8 @@ impl Default for Workspace {
     }
 }
 
-/// Goes from `at` (evaluated) towards a solution; whether it arrived. `at` is the best point found.
+/// Goes from `at` (evaluated) towards a solution. Returns whether it arrived. `at` is then the best
+/// point found.
 pub(crate) fn descend(
     network: &Network,
     at: &mut Trial,
@@ -45,7 +46,8 @@ pub(crate) fn descend(
     Ok(true)
 }
 
-/// The longest of the steps 1, 1/2, 1/4, ... after which the greatest residual has fallen enough.
+/// Takes the longest of the steps 1, 1/2, 1/4, ... after which the largest residual has fallen
+/// enough.
 fn shorten(network: &Network, at: &mut Trial, work: &mut Workspace, meter: &mut Meter) -> Result<bool, NoAnswer> {
     let mut length = 1.0;
     work.trial.flows.clone_from(&at.flows);
@@ -61,8 +63,8 @@ fn shorten(network: &Network, at: &mut Trial, work: &mut Workspace, meter: &mut 
     Ok(false)
 }
 
-/// The point a part of a step away. To first order it is `at - length * step`, and yet no
-/// utilisation leaves (0, 1) and no residence time becomes negative.
+/// The point at a fraction of a step. To first order it is `at - length * step`, but no utilisation
+/// leaves (0, 1) and no residence time becomes negative.
 fn step(network: &Network, at: &Trial, step: &[f64], length: f64, to: &mut Trial) {
     let resources = network.resources.len();
     let slack = at.point.slack.iter().zip(step).map(|(slack, step)| {
@@ -119,8 +121,8 @@ fn jacobian(network: &Network, at: &Trial, matrix: &mut Vec<f64>) {
     }
 }
 
-/// Solves `matrix * x = right` in place by Gauss with row pivots; false where the matrix is
-/// singular.
+/// Solves `matrix * x = right` in place by Gaussian elimination with row pivots; false if the
+/// matrix is singular.
 fn eliminate(matrix: &mut [f64], right: &mut [f64]) -> bool {
     let n = right.len();
     for column in 0..n {

@@ -1,8 +1,8 @@
-//! What no placement of threads, pages and cache ways can beat: a lower bound on a weighted sum of
-//! seconds an instruction, over everything that may be decided.
+//! A lower bound that no placement of threads, pages and cache ways can beat: a bound on a weighted
+//! sum of seconds per instruction, over everything that may be decided.
 //!
 //! All controllers are taken as one pool and all caches as another, links as free, and each thread
-//! as near to its memory as any can be. Derivation, step by step:
+//! as near to its memory as any thread can be. Derivation, step by step:
 //! `docs/design/contention-fixed-point.md`, "A bound over all placements". In short, for every
 //! solution of the equations and all numbers `mu, nu >= 0` and `0 <= u < 1`
 //!
@@ -10,44 +10,44 @@
 //! sum_i weight_i tau_i >= sum_i min over x, tau of f_i(x, tau) - mu C g(u) - nu X
 //! ```
 //!
-//! where `f_i` is the thread's own cost, less the credit that it has for waiting, plus what the
-//! space that it holds costs; `X` are the bytes of all caches. So any three numbers give a bound;
-//! the search for the best of them decides how good it is, not whether it holds.
+//! where `f_i` is the thread's own cost, less the credit that it has for waiting, plus the cost of
+//! the space that it holds; `X` are the bytes of all caches. So any three numbers give a bound. The
+//! search for the best three decides how tight the bound is, not whether it holds.
 
 use crate::machine::Machine;
 use crate::question::Demand;
 use crate::queue::{LINE, Resource};
 use isobar_model::num;
 
-/// Points of the curve of misses that are looked at.
+/// Number of points of the curve of misses that are considered.
 const POINTS: usize = 256;
-/// Rounds of the search for the three numbers, one after the other.
+/// Number of rounds of the search for the three numbers, one after the other.
 const ROUNDS: usize = 4;
-/// Steps of the search for one of them.
+/// Number of steps of the search for one of them.
 const STEPS: usize = 24;
 /// The inverse of the golden ratio.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 /// Utilisations from which the search starts.
 const STARTS: [f64; 4] = [0.3, 0.6, 0.8, 0.92];
-/// How far from where it starts each number is looked for: as a power of e.
+/// How far from its starting value each number is searched for: as a power of e.
 const REACH: f64 = 3.0;
-/// What rounding may add to the bound.
+/// The most that rounding may add to the bound, as a fraction.
 const ROUNDING: f64 = 1e-9;
 
 /// A thread that runs somewhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contender {
     /// The thread; its `share`, `reach` and `compute` are the best that it can have anywhere. Where
-    /// it is, where its pages are and what ways it has does not matter.
+    /// it runs, where its pages are and which ways it has do not matter.
     pub thread: Demand,
-    /// What one second an instruction costs.
+    /// The cost of one second per instruction.
     pub weight: f64,
-    /// How many such threads there are.
+    /// Number of such threads.
     pub count: f64,
 }
 
-/// A sum of `weight * seconds an instruction` over the threads that no placement on the machine is
-/// below.
+/// A lower bound on the sum of `weight * seconds per instruction` over the threads, for every
+/// placement on the machine.
 #[must_use]
 pub fn least_cost(machine: &Machine, threads: &[Contender]) -> f64 {
     let pool = Pool::new(machine, threads);
@@ -58,20 +58,20 @@ pub fn least_cost(machine: &Machine, threads: &[Contender]) -> f64 {
     best * (1.0 - ROUNDING)
 }
 
-/// A thread as the bound sees it.
+/// A thread in the form that the bound uses.
 struct One {
     weight: f64,
     count: f64,
-    /// Its greatest part of a CPU.
+    /// The largest share of a CPU that it can have.
     share: f64,
     compute: f64,
-    /// Seconds of a miss without a wait, and for each second of wait.
+    /// Seconds of a miss without a wait, and additional seconds for each second of wait.
     idle: f64,
     by_wait: f64,
-    /// Bytes that pass controllers for a miss.
+    /// Bytes that pass controllers for each miss.
     bytes: f64,
-    /// Bytes held and misses an instruction: as many as there are at least while it holds up to as
-    /// much as at the next point.
+    /// Bytes held, and misses per instruction: a lower bound on its misses as long as it holds at
+    /// most as much as at the next point.
     curve: Vec<(f64, f64)>,
 }
 
@@ -79,17 +79,17 @@ struct One {
 struct Pool {
     controller: Resource,
     space: f64,
-    /// The longest wait that any controller can have.
+    /// The longest wait possible at any controller.
     longest: f64,
     threads: Vec<One>,
 }
 
-/// The numbers that a bound is made of.
+/// The three numbers that define a bound.
 #[derive(Clone, Copy)]
 struct Prices {
-    /// Of what the controllers' queues hold.
+    /// The price of what the controllers' queues hold.
     queue: f64,
-    /// Of a byte of cache.
+    /// The price of a byte of cache.
     space: f64,
     /// The utilisation at which the queues are linearised.
     utilisation: f64,
@@ -103,7 +103,7 @@ impl Pool {
             queue: controllers.iter().map(|one| one.queue).fold(f64::INFINITY, f64::min),
         };
         let threads: Vec<_> = threads.iter().map(|one| One::new(machine, one)).collect();
-        // What all together can have under way: a queue holds no more.
+        // What all threads together can have under way: a queue holds no more.
         let inflight: f64 = threads.iter().map(|one| one.count * one.bytes * one.share / one.by_wait).sum();
         let wait = |one: &Resource| longest_wait(*one, inflight);
         let longest = controllers.iter().map(wait).fold(0.0, f64::max);
@@ -135,7 +135,7 @@ impl Pool {
         best
     }
 
-    /// The best point of a line, by golden section.
+    /// The best point of a line, by golden-section search.
     fn line(&self, reach: f64, at: &dyn Fn(f64) -> Prices) -> Prices {
         let (mut low, mut high) = (-reach, reach);
         let inner = |low: f64, high: f64| (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
@@ -155,7 +155,7 @@ impl Pool {
         at(if of_left >= of_right { left } else { right })
     }
 
-    /// A price of queues at which threads take about as long as they do without.
+    /// A price of queues at which threads take about as long as they do without one.
     fn usual_queue(&self) -> f64 {
         let of = |one: &One| {
             let (_, misses) = one.curve[one.curve.len() / 2];
@@ -186,17 +186,16 @@ impl Pool {
     }
 }
 
-/// The longest that a controller makes a line wait while no more than this number of bytes is under
-/// way.
+/// The longest wait of a line at a controller while at most this number of bytes is under way.
 fn longest_wait(controller: Resource, inflight: f64) -> f64 {
-    // C u W(u) <= inflight, and u W(u) grows with u: by halving.
+    // C u W(u) <= inflight, and u W(u) grows with u: found by halving.
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..60 {
         let slack = 0.5 * (low + high);
         let held = controller.capacity * (1.0 - slack) * controller.wait_at_slack(slack);
         if held <= inflight { high = slack } else { low = slack }
     }
-    // The lower end: a wait that is not too short.
+    // The lower end is taken, so that the wait is not too short.
     controller.wait_at_slack(low.max(f64::MIN_POSITIVE))
 }
 
@@ -223,19 +222,19 @@ impl One {
         }
     }
 
-    /// The least of its own cost with what it pays for space, less its credit for waiting.
+    /// The minimum of its own cost plus what it pays for space, less its credit for waiting.
     fn least(&self, longest: f64, queue: f64, slope: f64, space: f64) -> f64 {
         let at = |(held, misses): &(f64, f64)| space * held + self.at(*misses, longest, queue, slope);
         self.curve.iter().map(at).fold(f64::INFINITY, f64::min)
     }
 
-    /// The least over all paces at this number of misses an instruction.
+    /// The minimum over all paces at this number of misses per instruction.
     fn at(&self, misses: f64, longest: f64, queue: f64, slope: f64) -> f64 {
         let unhindered = self.compute + misses * self.idle;
         let first = unhindered / self.share;
         let last = (unhindered + misses * self.by_wait * longest) / self.share;
         let priced = queue * self.bytes;
-        // Up to `last` the wait is what the pace leaves; beyond, it is the longest.
+        // Up to `last` the wait is what the pace leaves; beyond it, the wait is the longest one.
         let (constant, inverse) =
             (-priced * self.share / self.by_wait, priced * (unhindered / self.by_wait + slope * misses));
         let within = constant + least_of(self.weight, inverse, first, last);
@@ -244,7 +243,7 @@ impl One {
     }
 }
 
-/// The least of `weight t + inverse / t` for `t` in an interval.
+/// The minimum of `weight t + inverse / t` for `t` in an interval.
 fn least_of(weight: f64, inverse: f64, low: f64, high: f64) -> f64 {
     let t = if inverse > 0.0 { (inverse / weight).sqrt().clamp(low, high) } else { low };
     if t > 0.0 { weight * t + inverse / t } else { 0.0 }

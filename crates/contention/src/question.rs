@@ -1,11 +1,11 @@
-//! A question to the model: which threads run where, on what machine, and which pages are being
-//! copied. Values only; solver.rs answers it.
+//! A question to the model: which threads run where, on which machine, and which pages are being
+//! copied. It consists of values only; solver.rs answers it.
 
 use crate::budget::NoAnswer;
 use crate::curve::MissCurve;
 use crate::machine::{Machine, Place};
 
-/// Who competes for what.
+/// The threads that compete, and the machine for which they compete.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// The machine.
@@ -16,45 +16,45 @@ pub struct Question<'a> {
     pub copy: Option<PageCopy>,
 }
 
-/// A thread that wants to run.
+/// A thread and its demands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
-    /// The part of its CPU that it gets; it has the same part of the core's private cache.
+    /// The share of its CPU that it gets; it has the same share of the core's private cache.
     pub share: f64,
     /// Where it runs.
     pub place: Place,
-    /// The ways of its LLC that it may fill, as bits; those that the LLC lacks do not count.
+    /// The ways of its LLC that it may fill, as bits; bits of ways that the LLC lacks do not count.
     pub mask: u64,
     /// Seconds of computing per instruction without LLC misses.
     pub compute: f64,
-    /// Misses per instruction by space; they do not rise with it.
+    /// Misses per instruction by space; more space never means more misses.
     pub curve: MissCurve,
-    /// Factor on the misses (of its phase).
+    /// Factor on the misses, set by its phase.
     pub factor: f64,
-    /// Misses in flight together.
+    /// Number of misses in flight together.
     pub mlp: f64,
-    /// Lines that a prefetcher brings for each miss, beside the line of the miss. They pass
+    /// Lines that a prefetcher brings for each miss, in addition to the line of the miss. They pass
     /// controllers and links; the thread does not wait for them.
     pub prefetch: f64,
     /// Lines written back for each line read, prefetched ones included. The thread does not wait
     /// for them.
     pub write_back: f64,
-    /// The most bytes that it can hold in a cache.
+    /// Maximum number of bytes that it can hold in a cache.
     pub footprint: f64,
-    /// Bytes that it can use for each byte that it holds: above 1 where siblings on the LLC hold
-    /// lines that it shares.
+    /// Bytes that it can use for each byte that it holds: above 1 if siblings on the LLC hold lines
+    /// that it shares.
     pub reach: f64,
-    /// The part of its accesses that goes to each node, by position; sums to 1.
+    /// The fraction of its accesses that goes to each node, by position; sums to 1.
     pub weights: Vec<f64>,
-    /// Seconds for which each line that it reads is kept waiting before it is asked for: see
-    /// [`delay`](crate::delay); 0 where its memory bandwidth is not limited.
+    /// Seconds by which each line that it reads is delayed before it is requested, see
+    /// [`delay`](crate::delay); 0 if its memory bandwidth is not limited.
     pub delay: f64,
-    /// Bytes of the LLC that it holds now: where the search starts. The answer does not depend on
-    /// it; 0 where not known.
+    /// Bytes of the LLC that it holds now, from which the search starts; 0 if not known. The answer
+    /// does not depend on it.
     pub held: f64,
 }
 
-/// Pages being copied from a node to a node, by position, by a CPU of the target.
+/// Pages being copied from one node to another, by position, by a CPU of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageCopy {
     /// The node that is read.
@@ -64,8 +64,8 @@ pub struct PageCopy {
 }
 
 impl Demand {
-    /// The same thread with a core to itself, every way of its LLC, all of its memory bandwidth and
-    /// all of its memory on its node: what a slowdown is measured against.
+    /// The same thread with a core to itself, every way of its LLC, all of its memory bandwidth,
+    /// and all of its memory on its node. Slowdowns are measured against it.
     #[must_use]
     pub fn alone(&self) -> Self {
         let local = |node| if node == self.place.node { 1.0 } else { 0.0 };
@@ -73,7 +73,7 @@ impl Demand {
         Self { share: 1.0, mask: u64::MAX, weights, delay: 0.0, held: 0.0, ..self.clone() }
     }
 
-    /// What is wrong with it, on a machine.
+    /// What is wrong with it for a machine, if anything.
     fn problem(&self, machine: &Machine) -> Option<&'static str> {
         let within = |value: f64| value >= 0.0 && value.is_finite();
         let positive = |value: f64| value > 0.0 && value.is_finite();
@@ -94,7 +94,7 @@ impl Demand {
 }
 
 impl Question<'_> {
-    /// Whether it can be asked.
+    /// Checks whether the question can be answered.
     pub(crate) fn check(&self) -> Result<(), NoAnswer> {
         let nodes = self.machine.nodes();
         if self.copy.is_some_and(|copy| copy.from >= nodes || copy.to >= nodes) {

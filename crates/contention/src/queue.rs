@@ -1,9 +1,9 @@
 //! Memory controllers and the two directions of each link, as queues.
 //!
-//! A transfer of one cache line waits `W = q u^2 / (1 - u)` at a resource of utilisation `u`: under
-//! one tenth of a controller's idle latency at half load, two to three times it near 0.9, and
-//! beyond bound at 1, the shape that latency-against-load measurements show. So what is delivered,
-//! `C u`, stays below the capacity `C` however much is wanted.
+//! A transfer of one cache line waits `W = q u^2 / (1 - u)` at a resource of utilisation `u`: less
+//! than one tenth of a controller's idle latency at half load, two to three times the idle latency
+//! near 0.9, and without bound at 1. Measurements of latency against load show this shape. So the
+//! delivered bandwidth, `C u`, stays below the capacity `C` whatever the demand.
 
 /// Bytes of a cache line.
 pub const LINE: f64 = 64.0;
@@ -18,7 +18,7 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// Whether it can be part of a machine.
+    /// Whether it is valid as part of a machine.
     pub(crate) fn is_sound(&self) -> bool {
         [self.capacity, self.queue].into_iter().all(|value| value > 0.0 && value.is_finite())
     }
@@ -35,20 +35,20 @@ impl Resource {
         self.wait_at_slack(1.0 - utilisation)
     }
 
-    /// Seconds that a transfer waits where `slack` of the capacity is idle: exact also where hardly
-    /// any is.
+    /// Seconds that a transfer waits if a fraction `slack` of the capacity is idle. The result is
+    /// exact even if hardly any of it is.
     pub(crate) fn wait_at_slack(&self, slack: f64) -> f64 {
         let utilisation = 1.0 - slack;
         self.queue * utilisation * utilisation / slack
     }
 
-    /// The idle part of the capacity where a transfer waits `wait` seconds.
+    /// The idle fraction of the capacity at which a transfer waits `wait` seconds.
     pub(crate) fn slack(&self, wait: f64) -> f64 {
         let utilisation = self.utilisation(wait);
         if wait > self.queue { self.queue * utilisation * utilisation / wait } else { 1.0 - utilisation }
     }
 
-    /// How much longer a transfer waits for each unit of utilisation.
+    /// Increase of a transfer's wait for each unit of utilisation.
     pub(crate) fn steepness(&self, slack: f64) -> f64 {
         self.queue * (1.0 - slack) * (1.0 + slack) / (slack * slack)
     }

@@ -1,15 +1,15 @@
-//! The one-dimensional solvers under the model: the root of a continuous, increasing function in a
-//! bracket. Both keep the root bracketed and at least halve the bracket or the step every round, so
-//! that they end; both use only the four operations and the square root, which IEEE 754 rounds the
-//! same way on every machine.
+//! The one-dimensional solvers that the model uses: they find the root of a continuous, increasing
+//! function in a bracket. Both keep the root bracketed and at least halve the bracket or the step
+//! every round, so that they end. Both use only the four operations and the square root, which IEEE
+//! 754 rounds the same way on every machine.
 
-/// A step of Newton's method by so small a part doubles its digits: the point after it is as exact
-/// as a float can be.
+/// A relative step of Newton's method this small doubles the number of correct digits: the point
+/// after it is as exact as a float can be.
 const DOUBLED: f64 = 1e-8;
 
 /// The root of `f` between `low` and `high`, to relative accuracy `tolerance`, by Ridders' method
-/// (Ridders 1979). Where `f` does not change sign, the end that is nearer to zero by sign: `low`
-/// where `f(low) >= 0`, else `high`.
+/// (Ridders 1979). If `f` does not change sign, the end nearer to zero by sign: `low` if
+/// `f(low) >= 0`, else `high`.
 pub(crate) fn increasing_root<E>(
     low: f64,
     high: f64,
@@ -35,7 +35,8 @@ pub(crate) fn increasing_root<E>(
         narrow(&mut a, &mut b, mid);
         if point > a.0 && point < b.0 {
             narrow(&mut a, &mut b, (point, f(point)?));
-            // Close in from the other side too: the end that the point left may stay far away else.
+            // Close in from the other side too. Otherwise the end that the point moved away from
+            // may stay far away.
             let beyond = if a.0 == point { point * (1.0 + 0.5 * tolerance) } else { point * (1.0 - 0.5 * tolerance) };
             if beyond > a.0 && beyond < b.0 {
                 narrow(&mut a, &mut b, (beyond, f(beyond)?));
@@ -52,8 +53,9 @@ fn narrow(a: &mut (f64, f64), b: &mut (f64, f64), point: (f64, f64)) {
     }
 }
 
-/// The same for a function that gives its slope too, from a guess: Newton's steps inside the
-/// bracket, halving where a step leaves it or does not shrink to half of the step before.
+/// The same for a function that also gives its slope, starting from a guess: Newton's steps inside
+/// the bracket, and halving if a step leaves the bracket or does not shrink to half of the step
+/// before.
 pub(crate) fn guessed_root(
     (mut low, mut high): (f64, f64),
     guess: f64,
@@ -128,7 +130,7 @@ mod tests {
         assert!((guessed_root((0.0, 1e6), 2.001, 1e-13, &mut cube) - 2.0).abs() < 1e-12);
         assert!((guessed_root((0.0, 1e6), 0.0, 1e-13, &mut cube) - 2.0).abs() < 1e-12);
         assert!(calls < 100, "{calls}");
-        // A slope that lies, and a step.
+        // A slope that is wrong, and a step.
         assert!((guessed_root((0.0, 9.0), 5.0, 1e-13, |x| (x - 3.0, 0.1)) - 3.0).abs() < 1e-11);
         assert!(
             (guessed_root((0.0, 9.0), 5.0, 1e-13, |x| (if x < 3.0 { -1.0 } else { 1.0 }, 0.0)) - 3.0).abs() < 1e-11

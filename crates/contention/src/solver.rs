@@ -1,4 +1,4 @@
-//! Asks the equations. [`solve`] answers one question; a [`Solver`] answers many, each from where
+//! Solves the equations. [`solve`] answers one question. A [`Solver`] answers many, each from where
 //! the one before ended, and answers a changed phase without setting the equations up anew.
 
 use crate::budget::{Budget, Meter, NoAnswer};
@@ -8,40 +8,40 @@ use crate::question::{Demand, Question};
 use crate::stream::{Flow, Misses};
 use crate::{bracket, build, network, newton};
 
-/// What each thread and the page copy get.
+/// What each thread and the page copy achieve.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// Instructions a second, by thread.
+    /// Instructions per second, by thread.
     pub rates: Vec<f64>,
     /// LLC misses per instruction, by thread.
     pub misses: Vec<f64>,
     /// Bytes held in the LLC, by thread.
     pub held: Vec<f64>,
-    /// Pages a second of the copy; 0 where there is none.
+    /// Pages per second of the copy; 0 if there is none.
     pub copied: f64,
-    /// Evaluations of the equations that it took.
+    /// Number of evaluations of the equations that it took.
     pub evaluations: u64,
 }
 
-/// Who competes, and the fixed point that was found last.
+/// The streams that compete, and the fixed point that was found last.
 #[derive(Clone, Debug, Default)]
 pub struct Solver {
     pub(crate) network: Network,
-    /// The machine's resource that each of the network's is.
+    /// The machine's position of each resource of the network.
     pub(crate) used: Vec<usize>,
-    /// The part of a CPU of each stream.
+    /// The share of a CPU of each stream.
     shares: Vec<f64>,
-    /// The idle part of every resource of the machine.
+    /// The idle fraction of every resource of the machine.
     slack: Vec<f64>,
     pub(crate) at: Trial,
     pub(crate) work: Workspace,
     answer: Answer,
 }
 
-/// What every thread gets.
+/// Answers what every thread achieves.
 ///
 /// # Errors
-/// [`NoAnswer`] where the question cannot be asked, or the budget does not suffice.
+/// [`NoAnswer`] if the question is not valid, or if the budget does not suffice.
 pub fn solve(question: &Question, budget: Budget) -> Result<Answer, NoAnswer> {
     let mut solver = Solver::default();
     solver.ask(question, budget)?;
@@ -49,9 +49,9 @@ pub fn solve(question: &Question, budget: Budget) -> Result<Answer, NoAnswer> {
 }
 
 impl Solver {
-    /// One whose answers are near enough: every resource carries, and every part of a cache holds,
-    /// what it should to a part of its capacity. Whoever compares arrangements by per cents needs
-    /// no more.
+    /// A solver whose answers are approximate: every resource carries, and every part of a cache
+    /// holds, what it should to a fraction `part` of its capacity. This suffices for comparing
+    /// arrangements by per cents.
     #[must_use]
     pub fn near(part: f64) -> Self {
         let mut solver = Self::default();
@@ -59,7 +59,7 @@ impl Solver {
         solver
     }
 
-    /// Answers a question, from where the last one ended.
+    /// Answers a question, starting from where the last one ended.
     ///
     /// # Errors
     /// As [`solve`]; the next question starts from the last answer that was found.
@@ -71,7 +71,7 @@ impl Solver {
     /// Sets a question up, to be answered by [`Self::settle`].
     ///
     /// # Errors
-    /// [`NoAnswer`] where it cannot be asked.
+    /// [`NoAnswer`] if it is not valid.
     pub fn pose(&mut self, question: &Question) -> Result<(), NoAnswer> {
         question.check()?;
         (self.network, self.used) = build::network(question);
@@ -82,8 +82,8 @@ impl Solver {
         Ok(())
     }
 
-    /// Sets the factor on the misses of a thread (its phase), by position: the same question
-    /// otherwise.
+    /// Sets the factor on the misses of a thread (its phase), by position. The question is
+    /// otherwise unchanged.
     pub fn set_factor(&mut self, thread: usize, to: f64) {
         if let Some(Misses::Curve { factor, .. }) = self.network.streams.get_mut(thread).map(|s| &mut s.misses) {
             *factor = to;
@@ -109,8 +109,8 @@ impl Solver {
         &self.answer
     }
 
-    /// The first point to try: waits as they were, residence times as the spaces held would make
-    /// them.
+    /// The first point to try: waits as they were, and residence times that follow from the spaces
+    /// held.
     fn start(&mut self, threads: &[Demand]) {
         let slack: Vec<_> = self.used.iter().map(|k| self.slack[*k]).collect();
         let waits: Vec<_> = self.network.resources.iter().zip(&slack).map(|(one, s)| one.wait_at_slack(*s)).collect();

@@ -1,23 +1,23 @@
-//! LLC space: the parts of each cache that streams fill, and how they share each of them.
+//! LLC space: the parts of each cache that streams fill, and how streams share each part.
 //!
 //! **Parts.** A stream may fill the ways of its mask. Disjoint masks make partitions, and each
-//! stream has one part. Where masks overlap, the ways that are open to exactly the same masks make
-//! one part, and a stream spreads its insertions evenly over its ways: the share of a part is its
-//! number of ways over those of the mask. (Hardware picks a victim among the ways of the mask; that
-//! the victim is equally often in each of them is the assumption.) A stream in several parts holds
-//! `T b` for the mean `T` of its parts.
+//! stream has one part. If masks overlap, the ways that are open to exactly the same masks make one
+//! part, and a stream spreads its insertions evenly over its ways: the share of a part is its
+//! number of ways divided by that of the mask. (Hardware picks a victim among the ways of the mask;
+//! the assumption is that the victim is equally often in each of them.) A stream in several parts
+//! holds `T b`, where `T` is the mean over its parts.
 //!
 //! **Sharing a part.** Under (pseudo-)LRU a line stays for about the same time `T` after it is
 //! inserted, whichever stream owns it: occupancy is insertion rate times `T`, and `T` is such that
-//! the part is just full. Where all that is used fits, lines would stay for ever; something always
-//! comes along, so a background stream that would fill the part in `LONGEST` seconds is part of the
-//! model.
+//! the part is just full. If everything in use fits, lines would stay for ever. In reality there is
+//! always other traffic, so a background stream that would fill the part in `LONGEST` seconds is
+//! part of the model.
 //!
-//! **Fixed point at given waits.** What fills part `a`, `S_a(T)`, increases in `T_a` and does not
-//! increase in any other `T_c`; the sum over the parts of an LLC increases in every `T`. So `S` is
-//! an M-function (Rheinboldt, J. Math. Anal. Appl. 32, 1970): `S(T) = sizes` has exactly one
-//! solution, and solving part by part from below converges to it monotonically. For disjoint masks
-//! one pass is exact.
+//! **Fixed point at given waits.** The amount that fills part `a`, `S_a(T)`, increases in `T_a` and
+//! does not increase in any other `T_c`; the sum over the parts of an LLC increases in every `T`.
+//! So `S` is an M-function (Rheinboldt, J. Math. Anal. Appl. 32, 1970): `S(T) = sizes` has exactly
+//! one solution, and solving part by part from below converges to it monotonically. For disjoint
+//! masks one pass is exact.
 
 use crate::budget::{Meter, NoAnswer};
 use crate::network::{LONGEST, Network};
@@ -25,7 +25,7 @@ use crate::root::increasing_root;
 
 /// Relative accuracy of a residence time.
 const STAY: f64 = 1e-13;
-/// Every part is full to this part of its size.
+/// Every part is filled to within this fraction of its size.
 const FULL: f64 = 1e-11;
 
 /// The parts of an LLC: sets of ways that are open to the same masks, ascending by lowest way.
@@ -39,7 +39,7 @@ pub(crate) fn parts(masks: &[u64]) -> Vec<u64> {
     parts
 }
 
-/// The residence times that just fill every part, when a miss stalls each stream for its time in
+/// The residence times that just fill every part, if a miss stalls each stream for its time in
 /// `stalls`.
 pub(crate) fn stays(network: &Network, stalls: &[f64], meter: &mut Meter) -> Result<Vec<f64>, NoAnswer> {
     let mut stays = Vec::with_capacity(network.spaces.len());
@@ -74,8 +74,8 @@ fn all_full(network: &Network, stalls: &[f64], stays: &[f64], meter: &mut Meter)
     Ok(true)
 }
 
-/// The residence time if every stream inserted as fast as into an empty cache: at most the true
-/// one.
+/// The residence time if every stream inserted as fast as into an empty cache. It is at most the
+/// true one.
 fn shortest(network: &Network, stalls: &[f64], part: usize, meter: &mut Meter) -> Result<f64, NoAnswer> {
     meter.spend()?;
     let empty = |(stream, share): &(usize, f64)| share * network.streams[*stream].flow(stalls[*stream], 0.0, 0.0).bytes;
@@ -83,7 +83,7 @@ fn shortest(network: &Network, stalls: &[f64], part: usize, meter: &mut Meter) -
     Ok(size / (size / LONGEST + network.members[part].iter().map(empty).sum::<f64>()))
 }
 
-/// Bytes that are held of a part.
+/// Number of bytes held in a part.
 fn filled(
     network: &Network,
     stalls: &[f64],
@@ -108,8 +108,8 @@ mod tests {
     use crate::queue::LINE;
     use crate::stream::{Misses, Stream};
 
-    /// A stream that misses `rate` bytes a second with an empty cache and never stalls; `half_mib`
-    /// of space halve its misses.
+    /// A stream that misses `rate` bytes per second with an empty cache and never stalls;
+    /// `half_mib` of space halve its misses.
     fn stream(rate: f64, half_mib: f64, limit: f64, shares: &[(usize, f64)]) -> Stream {
         let curve = MissCurve::parametric(0.0, 1000.0, half_mib);
         let misses = Misses::Curve { curve, factor: 1.0, reach: 1.0, private: 0.0, most: 1.0 };
@@ -150,7 +150,7 @@ mod tests {
     }
 
     /// By hand: A fills ways 0 and 1, B ways 1 and 2, all at the same constant rate. Way 1 takes
-    /// half of each: per way, A and B put r/2 into their own and r into the shared one, so lines
+    /// half of each. Per way, A and B put r/2 into their own and r into the shared one, so lines
     /// stay T, T/2, T: A holds (r/2)T + (r/2)(T/2) = one way and a half.
     #[test]
     fn overlapping_masks_share_what_overlaps() {

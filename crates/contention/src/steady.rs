@@ -1,10 +1,11 @@
-//! A case of the general question, asked millions of times by static studies: programs that run for
-//! ever, one thread each on a core of its own, in clusters of ways of LLCs of one kind behind one
-//! memory controller, all memory local. The equations are those of [`crate::solve`], and a test
-//! checks that the answers agree; only the set-up is shorter and the first point nearer.
+//! A special case of the general question, which static studies ask millions of times: programs
+//! that run for ever, one thread each on a core of its own, in clusters of ways of LLCs of one kind
+//! behind one memory controller, with all memory local. The equations are those of
+//! [`crate::solve`], and a test checks that the answers agree; only the set-up is shorter and the
+//! first point nearer.
 //!
-//! Every question starts from the same point, so that the answer does not depend on what was asked
-//! before.
+//! Every question starts from the same point, so that the answer does not depend on earlier
+//! questions.
 
 use crate::budget::{Budget, Meter, NoAnswer};
 use crate::build;
@@ -18,9 +19,9 @@ use crate::space::stays;
 use crate::stream::{Flow, Stream, Visit};
 use isobar_model::num;
 
-/// Halvings of the interval in which the first queue is looked for.
+/// Number of halvings of the interval in which the first queue is searched for.
 const HALVINGS: u32 = 10;
-/// Halvings of the interval in which the longest wait is looked for.
+/// Number of halvings of the interval in which the longest wait is searched for.
 const ROOTS: u32 = 40;
 
 /// The kind of LLC and controller that a machine has, and the programs of a question.
@@ -36,20 +37,20 @@ pub struct Steady {
 pub struct Sharers<'a> {
     /// The programs, by position.
     pub programs: &'a [usize],
-    /// Ways.
+    /// Number of ways.
     pub ways: usize,
 }
 
 /// How fast a program runs, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pace {
-    /// Seconds an instruction.
+    /// Seconds per instruction.
     pub seconds: f64,
-    /// Seconds an instruction with as many misses, if none of them waited for the controller.
+    /// Seconds per instruction with the same misses, if none of them waited for the controller.
     pub unqueued: f64,
     /// LLC misses per instruction.
     pub misses: f64,
-    /// Bytes a second to and from memory.
+    /// Bytes per second to and from memory.
     pub bandwidth: f64,
     /// Bytes held in the LLC.
     pub held: f64,
@@ -66,13 +67,14 @@ pub struct Scratch {
     loads: Vec<Load>,
 }
 
-/// What a stream inserts by the wait at the controller, while it holds what it holds.
+/// The insertion rate of a stream as a function of the wait at the controller, while the space that
+/// it holds stays the same.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     bytes: f64,
-    /// Lines that pass the controller for a line inserted.
+    /// Lines that pass the controller for each line inserted.
     lines: f64,
-    /// Seconds between two misses without a wait, and more for each second of wait.
+    /// Seconds between two misses without a wait, and additional seconds for each second of wait.
     period: f64,
     by_wait: f64,
 }
@@ -88,17 +90,17 @@ impl Load {
         }
     }
 
-    /// Bytes a second.
+    /// Bytes per second.
     fn bytes(&self, wait: f64) -> f64 {
         self.bytes / (self.period + self.by_wait * wait)
     }
 }
 
 impl Steady {
-    /// LLCs with ways as large as those of the machine's first LLC; a controller like that of its
-    /// first node, of `bandwidth` bytes a second where given, else of what that node sustains. The
-    /// programs' masks are not looked at, and they are taken to be on the first node with their
-    /// memory.
+    /// LLCs with ways as large as those of the machine's first LLC, and a controller like that of
+    /// its first node. The controller has `bandwidth` bytes per second if given, and otherwise what
+    /// that node sustains. The programs' masks are ignored, and the programs are taken to be on the
+    /// first node with their memory.
     #[must_use]
     pub fn new(machine: &Machine, bandwidth: Option<f64>, programs: &[Demand]) -> Self {
         let first = machine.llcs().first();
@@ -110,7 +112,7 @@ impl Steady {
         }
     }
 
-    /// Bytes a second that the controller can deliver.
+    /// Bytes per second that the controller can deliver.
     #[must_use]
     pub const fn bandwidth(&self) -> f64 {
         self.controller.capacity
@@ -125,10 +127,10 @@ impl Steady {
         Ok(self.paces([Sharers { programs: &[program], ways }], &mut scratch)?[0])
     }
 
-    /// How fast every program runs while all of these run, behind one controller; in their order.
+    /// How fast every program runs while all of these run behind one controller; in their order.
     ///
     /// # Errors
-    /// [`NoAnswer`] where the default [`Budget`] does not suffice.
+    /// [`NoAnswer`] if the default [`Budget`] does not suffice.
     pub fn paces<'s, 'a>(
         &self,
         clusters: impl IntoIterator<Item = Sharers<'a>>,
@@ -142,7 +144,7 @@ impl Steady {
         Ok(paces)
     }
 
-    /// How fast every program of a cluster runs while each transfer waits `wait` seconds at the
+    /// How fast every program of a cluster runs if each transfer waits `wait` seconds at the
     /// controller, whatever else runs; in their order.
     ///
     /// # Errors
@@ -164,14 +166,14 @@ impl Steady {
         Ok(paces)
     }
 
-    /// Bytes a second that the controller carries when a transfer waits so long.
+    /// Bytes per second that the controller carries if a transfer waits `wait` seconds.
     #[must_use]
     pub fn carried(&self, wait: f64) -> f64 {
         self.controller.capacity * self.controller.utilisation(wait)
     }
 
-    /// A wait that is not exceeded, whichever of the programs run: the one at which all of them
-    /// would fill the controller if none held any of a cache. By halving.
+    /// An upper bound on the wait, whichever of the programs run: the wait at which all of them
+    /// would fill the controller if none held any of a cache. Found by halving.
     #[must_use]
     pub fn longest_wait(&self) -> f64 {
         let loads: Vec<Load> = self.programs.iter().map(|stream| Load::of(stream, 0.0)).collect();
@@ -208,9 +210,9 @@ impl Steady {
         self.start(network, at, loads);
     }
 
-    /// Where the search begins: every program inserts as with an equal part of its cluster and no
-    /// queue, which divides the space; what is held then loads the controller, which gives the
-    /// queue; both give the residence times.
+    /// The point at which the search begins. Every program is taken to insert as with an equal part
+    /// of its cluster and no queue, which divides the space. The space then held loads the
+    /// controller, which gives the queue. Space and queue give the residence times.
     fn start(&self, network: &Network, at: &mut Trial, loads: &mut Vec<Load>) {
         at.flows.resize(network.streams.len(), Flow::default());
         loads.clear();
@@ -237,7 +239,7 @@ impl Steady {
         }));
     }
 
-    /// The idle part at which the controller carries what these want of it, by halving.
+    /// The idle fraction at which the controller carries what these loads demand, found by halving.
     fn first_slack(&self, loads: &[Load]) -> f64 {
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..HALVINGS {

@@ -1,5 +1,5 @@
-//! One stream of LLC misses (a thread, or a page copy) as the solver sees it: how many bytes a
-//! second it misses, and how much of a cache it holds, when a miss stalls it for `S` seconds and a
+//! One stream of LLC misses (a thread, or a page copy) as the solver sees it: how many bytes per
+//! second it misses, and how much of a cache it holds, if a miss stalls it for `S` seconds and a
 //! line stays in its cache for `T` seconds.
 //!
 //! ```text
@@ -9,51 +9,52 @@
 //! x k(x) = T b                    with k(x) = (1 - (x/F)^4)^(-1/4), bent where min(T b, F) is
 //! ```
 //!
-//! So `x k(x) (Y(x) + S) = bytes T`, whose left side increases: one root. `x` increases with `T`
-//! and decreases with `S`; `b` decreases with both.
+//! So `x k(x) (Y(x) + S) = bytes T`. The left side increases, so there is one root. `x` increases
+//! with `T` and decreases with `S`; `b` decreases with both.
 
 use crate::curve::MissCurve;
 use crate::root::guessed_root;
 
 /// Relative accuracy of the space held.
 const SPACE: f64 = 1e-13;
-/// One miss in 10^12 instructions is none; keeps a curve that falls to 0 finite.
+/// At most one miss in 10^12 instructions counts as none. This keeps a curve that falls to 0
+/// finite.
 const FEWEST: f64 = 1e-12;
 
-/// Where this many times the footprint is wanted, it is held whole: by the law above to one part
-/// in 10^13.
+/// If this many times the footprint is wanted, the footprint counts as held whole, which by the law
+/// above is true to one part in 10^13.
 const WHOLE: f64 = 1e3;
 
-/// Below this part of a footprint the fourth power is beyond the digits of a float.
+/// Below this fraction of a footprint the fourth power is beyond the digits of a float.
 const UNFELT: f64 = 1e-4;
 
-/// What a stream is made of.
+/// The properties of a stream.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
-    /// Bytes a second that it would miss if a miss took a second.
+    /// Bytes per second that it would miss if a miss took a second.
     pub bytes: f64,
-    /// Seconds of computing a unit of work (an instruction; a page).
+    /// Seconds of computing per unit of work (an instruction; a page).
     pub compute: f64,
-    /// Misses a unit of work.
+    /// Misses per unit of work.
     pub misses: Misses,
     /// Seconds that a miss stalls it on an idle machine.
     pub stall: f64,
-    /// What a miss passes.
+    /// The resources that a miss passes.
     pub visits: Vec<Visit>,
-    /// The most bytes it can hold.
+    /// Maximum number of bytes that it can hold.
     pub limit: f64,
-    /// The parts of its LLC that it inserts into, and the part of its insertions that goes to each;
-    /// none: it passes the caches by.
+    /// The parts of its LLC into which it inserts, and the fraction of its insertions that goes to
+    /// each. If there are none, it does not use the caches.
     pub shares: Vec<(usize, f64)>,
 }
 
-/// Misses a unit of work.
+/// Misses per unit of work.
 #[derive(Clone, Debug)]
 pub(crate) enum Misses {
-    /// By the space held beside the `private` bytes of the core; `most` is what there is without
-    /// any of the LLC.
+    /// By the space held, in addition to the `private` bytes of the core; `most` are the misses
+    /// without any of the LLC.
     Curve { curve: MissCurve, factor: f64, reach: f64, private: f64, most: f64 },
-    /// The same number always.
+    /// Always the same number.
     Fixed(f64),
 }
 
@@ -62,33 +63,33 @@ pub(crate) enum Misses {
 pub(crate) struct Visit {
     /// Position among the resources.
     pub resource: usize,
-    /// Lines that pass it for a miss.
+    /// Lines that pass it for each miss.
     pub lines: f64,
-    /// Seconds of stall a miss for each second of wait there.
+    /// Seconds that a miss stalls for each second of wait there.
     pub stall: f64,
 }
 
-/// What a stream gets.
+/// What a stream achieves.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Flow {
     /// Bytes held.
     pub space: f64,
-    /// Bytes missed a second.
+    /// Bytes missed per second.
     pub bytes: f64,
     /// Seconds between two misses, `Y + S`.
     pub period: f64,
     /// `Y'`.
     pub slope: f64,
-    /// How the space grows with the stall, bytes a second.
+    /// How the space grows with the stall, in bytes per second.
     pub by_stall: f64,
-    /// How the space grows with the residence time, bytes a second.
+    /// How the space grows with the residence time, in bytes per second.
     pub by_stay: f64,
-    /// The stall and the residence time that it was found for.
+    /// The stall and the residence time for which it was found.
     found_for: (f64, f64),
 }
 
 impl Flow {
-    /// A first guess: the bytes held, nothing else known.
+    /// A first guess: only the bytes held are known.
     pub fn holding(space: f64) -> Self {
         Self { space, ..Self::default() }
     }
@@ -120,7 +121,7 @@ impl Stream {
         }
     }
 
-    /// Misses a unit of work while it holds `space` bytes.
+    /// Misses per unit of work while it holds `space` bytes.
     pub fn misses(&self, space: f64) -> f64 {
         self.misses_and_slope(space).0
     }
@@ -130,13 +131,13 @@ impl Stream {
         self.stall + self.visits.iter().map(|visit| visit.stall * waits[visit.resource]).sum::<f64>()
     }
 
-    /// Bytes a second that it inserts at given waits while it holds `space` bytes.
+    /// Bytes per second that it inserts at given waits while it holds `space` bytes.
     pub fn inserted(&self, space: f64, waits: &[f64]) -> f64 {
         self.bytes / (self.computing(space).0 + self.stalled(waits))
     }
 
-    /// What it gets when a miss stalls for `stall` and a line stays for `stay` seconds; `guess` is
-    /// the space that is tried first.
+    /// What it achieves if a miss stalls for `stall` seconds and a line stays for `stay` seconds;
+    /// `guess` is the space that is tried first.
     pub fn flow(&self, stall: f64, stay: f64, guess: f64) -> Flow {
         if self.bytes <= 0.0 || self.is_idle() {
             return Flow::default();
@@ -154,7 +155,8 @@ impl Stream {
                 return Flow { space: self.limit, bytes, period, slope, ..Flow::default() };
             }
         }
-        // Slopes are those of the last point but one: near enough, they only direct the next step.
+        // The slopes are those of the last point but one. That is near enough, because they only
+        // direct the next step.
         let (mut rise, mut slope) = (0.0, 0.0);
         let space = guessed_root((0.0, self.limit), guess, SPACE, |space| {
             let claim;
@@ -195,8 +197,8 @@ impl Stream {
         (crowd, crowd * cube / (free * self.limit))
     }
 
-    /// Units of work a second, and misses a unit of work, for a flow that it got; `share` of the
-    /// core is its own.
+    /// Units of work per second, and misses per unit of work, for a flow that it achieved with a
+    /// `share` of the core.
     pub fn progress(&self, flow: &Flow, share: f64) -> (f64, f64) {
         let misses = self.misses(flow.space);
         if flow.period <= 0.0 {
@@ -220,7 +222,7 @@ mod tests {
     fn what_is_held_is_what_stays_up_to_the_footprint() {
         let small = stream(1e9).flow(30e-9, 1e-4, 0.0);
         assert!((small.space / (1e-4 * small.bytes) - 1.0).abs() < 1e-9, "{small:?}");
-        // Wanted twice over: 2 / (1 + 2^4)^(1/4) = 0.985 of the footprint.
+        // Twice the footprint is wanted: 2 / (1 + 2^4)^(1/4) = 0.985 of the footprint is held.
         let one = stream(1e5);
         let stay = 2e5 / one.flow(30e-9, 1e9, 0.0).bytes;
         let twice = one.flow(30e-9, stay, 0.0);

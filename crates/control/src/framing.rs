@@ -1,11 +1,11 @@
-//! Lines out of bytes, however they come in.
+//! Splits a byte stream into lines, however the bytes arrive.
 
-/// A line is longer than it may be.
+/// A line is longer than the maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a line of more than {0} bytes: nothing that isobar says is that long")]
 pub struct TooLong(usize);
 
-/// Takes bytes and gives lines.
+/// Takes bytes and returns lines.
 #[derive(Clone, Debug)]
 pub struct Lines {
     bytes: Vec<u8>,
@@ -13,21 +13,22 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Lines of at most `most` bytes, the end included.
+    /// Lines of at most `most` bytes, including the end of line.
     #[must_use]
     pub const fn of(most: usize) -> Self {
         Self { bytes: Vec::new(), most }
     }
 
-    /// Takes what came. It never keeps more than a line may have, and what came last.
+    /// Takes the bytes that arrived. Keeps at most one line's maximum, plus the bytes of the last
+    /// call.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next line without its end; `None` where it has not come whole.
+    /// The next line without its end; `None` if no whole line has arrived yet.
     ///
     /// # Errors
-    /// [`TooLong`]: then nothing more can be understood.
+    /// [`TooLong`]: nothing that follows can be understood.
     pub fn next_line(&mut self) -> Result<Option<String>, TooLong> {
         let end = self.bytes.iter().take(self.most).position(|byte| *byte == b'\n');
         match end {

@@ -1,34 +1,34 @@
-//! What a daemon says of itself.
+//! What a daemon reports about itself.
 
 use serde::{Deserialize, Serialize};
 
-/// A daemon at work.
+/// The state of a running daemon.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Status {
     /// The version of isobar.
     pub version: String,
-    /// Its process.
+    /// Its process id.
     pub pid: u32,
     /// The machine: `this machine`, `sim:workload.toml`.
     pub machine: String,
     /// The policy that decides.
     pub policy: String,
-    /// The policies of groups beside it.
+    /// The groups that have a policy of their own.
     pub groups: Vec<GroupLine>,
-    /// Whether nothing is ever changed.
+    /// Whether this is a dry run, which never changes anything.
     pub dry_run: bool,
     /// Whether decisions are paused.
     pub paused: bool,
-    /// Decisions so far.
+    /// Number of decisions so far.
     pub epochs: u64,
-    /// From decision to decision.
+    /// Seconds from one decision to the next.
     pub interval_seconds: f64,
-    /// Time of the machine that all epochs had together.
+    /// Seconds of machine time that all epochs covered together.
     pub seconds: f64,
-    /// Threads that were seen last.
+    /// Threads seen in the last epoch.
     pub threads: u64,
-    /// Those of them that are managed.
+    /// Threads seen in the last epoch that are managed.
     pub managed_threads: u64,
     /// Actions decided so far.
     pub actions: u64,
@@ -36,17 +36,17 @@ pub struct Status {
     pub threads_moved: u64,
     /// Pages moved so far.
     pub pages_moved: u64,
-    /// Threads and resctrl groups that are changed now; `None` where that is not counted.
+    /// Threads and resctrl groups that are changed now; `None` if they are not counted.
     pub changed_now: Option<u64>,
-    /// What the daemon itself takes, in per cent of one CPU.
+    /// CPU time of the daemon itself, in per cent of one CPU.
     pub own_cpu_percent: Option<f64>,
-    /// The configuration file; `None` where there is none.
+    /// The configuration file; `None` if there is none.
     pub config: Option<String>,
-    /// Why the last reload changed nothing, where it did not.
+    /// Why the last reload changed nothing; `None` if the reload took effect.
     pub reload_refused: Option<String>,
-    /// The recording under way.
+    /// The recording in progress.
     pub recording: Option<String>,
-    /// What else a person should know.
+    /// Other remarks for the operator.
     pub remarks: Vec<String>,
     /// The last actions, the newest first.
     pub recent: Vec<ActionLine>,
@@ -68,20 +68,20 @@ pub struct GroupLine {
 pub struct ActionLine {
     /// Its number, for `isobar undo`.
     pub id: u64,
-    /// The epoch that it was decided in.
+    /// The epoch in which it was decided.
     pub epoch: u64,
     /// How long ago, by the machine's clock.
     pub seconds_ago: f64,
     /// The policy that decided it.
     pub policy: String,
-    /// The process that it is about, where it is one.
+    /// The process that the action concerns, if it concerns one.
     pub pid: Option<u32>,
     /// The action in words.
     pub words: String,
     /// Why.
     pub reason: String,
-    /// What became of it, in words.
+    /// The outcome, in words.
     pub became: String,
-    /// Whether it has an effect that was not taken back.
+    /// Whether it has an effect that has not been undone.
     pub stands: bool,
 }

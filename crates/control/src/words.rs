@@ -1,4 +1,4 @@
-//! Requests and answers, to and from lines.
+//! Requests and answers, written as lines and read from lines.
 
 use crate::status::Status;
 use crate::{MOST_ANSWER, VERSION};
@@ -6,20 +6,20 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// The key of the version.
+/// The JSON key of the protocol version.
 const KEY: &str = "isobar";
 
-/// What is asked of a daemon.
+/// A request to a daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
-    /// How it is.
+    /// Report the status.
     Status {},
-    /// To decide nothing until further notice.
+    /// Stop deciding until further notice.
     Pause {},
-    /// To decide again.
+    /// Decide again.
     Resume {},
-    /// To take an action back.
+    /// Undo an action.
     Undo {
         /// the action's number
         id: u64,
@@ -27,42 +27,42 @@ pub enum Request {
 }
 
 impl Request {
-    /// Whether it may change something: a reader may not ask for it.
+    /// Whether the request may change something: peers with read access only may not send it.
     #[must_use]
     pub const fn changes(&self) -> bool {
         !matches!(self, Self::Status {})
     }
 
-    /// Reads a line.
+    /// Reads a request from a line.
     ///
     /// # Errors
-    /// What is wrong with it, in one line.
+    /// What is wrong with the line, in one line.
     pub fn read(line: &str) -> Result<Self, WordsError> {
         read(line)
     }
 
-    /// As a line, with its end.
+    /// The request as a line, including its end.
     #[must_use]
     pub fn line(&self) -> String {
         line(self)
     }
 }
 
-/// What a daemon answers.
+/// An answer of a daemon.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
-    /// How it is.
+    /// The status.
     Status {
         /// in figures
         status: Box<Status>,
     },
-    /// It was done.
+    /// The request was carried out.
     Done {
         /// what, in one line
         words: String,
     },
-    /// It was not done.
+    /// The request was refused.
     Refused {
         /// why, in one line
         why: String,
@@ -70,15 +70,16 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// Reads a line.
+    /// Reads an answer from a line.
     ///
     /// # Errors
-    /// What is wrong with it, in one line.
+    /// What is wrong with the line, in one line.
     pub fn read(line: &str) -> Result<Self, WordsError> {
         read(line)
     }
 
-    /// As a line, with its end; what is too long for one loses its oldest actions.
+    /// The answer as a line, including its end. A status that is too long for a line loses its
+    /// oldest actions.
     #[must_use]
     pub fn line(&self) -> String {
         let text = line(self);
@@ -96,18 +97,18 @@ impl Answer {
 /// What is wrong with a line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WordsError {
-    /// It is no JSON object.
+    /// It is not a JSON object.
     #[error("expected a JSON object, such as {{\"isobar\":1,\"ask\":\"status\"}}: {0}")]
     NoObject(String),
-    /// It does not say of which version it is.
+    /// It does not name its protocol version.
     #[error("expected the key `isobar` with the version of the protocol, {VERSION}")]
     NoVersion,
-    /// It is of another version.
+    /// It has another protocol version.
     #[error(
         "this isobar speaks version {VERSION} of the protocol, the other side version {0}: install the same version"
     )]
     Version(u64),
-    /// It says something unknown.
+    /// It contains something unknown.
     #[error("{0}")]
     Unknown(String),
 }
@@ -131,7 +132,7 @@ fn line<T: Serialize>(said: &T) -> String {
     format!("{}\n", Value::Object(object))
 }
 
-/// A message may quote what the other side sent.
+/// Puts a message on one line: it may quote what the other side sent.
 fn one_line(message: &str) -> String {
     message
         .chars()
@@ -176,7 +177,7 @@ mod tests {
         assert_eq!((status.recent.first().unwrap().id, status.recent.len()), (199, 100));
     }
 
-    /// A daemon that is younger says more; one that is older says less.
+    /// A newer daemon may send more keys, and an older one fewer.
     #[test]
     fn a_status_may_have_more_keys_and_fewer() {
         let text = "{\"isobar\":1,\"answer\":\"status\",\"status\":{\"pid\":7,\"mood\":\"good\"}}";

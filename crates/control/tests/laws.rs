@@ -1,4 +1,4 @@
-//! Whatever comes in: it is understood as it was meant, or refused in one line.
+//! Any input is either understood as it was meant, or refused in one line.
 
 use isobar_control::{ActionLine, Answer, Lines, MOST_REQUEST, Request, Status};
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ proptest! {
         }
     }
 
-    /// However bytes are cut, the lines are the same.
+    /// The lines are the same, wherever the byte stream is cut.
     #[test]
     fn lines_do_not_depend_on_how_bytes_come(bytes in prop::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..300), cut in 1usize..40) {
         let all = |pieces: &mut dyn Iterator<Item = &[u8]>| {

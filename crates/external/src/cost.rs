@@ -1,18 +1,18 @@
-//! What asking a program costs: the time of a decision as the loop waits for it, and how much of it
-//! the program and isobar computed, by the kernel's count. The rest is waiting for a CPU.
+//! The cost of asking a program: the time that the loop waits for a decision, and how much of that
+//! time the program and isobar computed, by the kernel's count. The rest is waiting for a CPU.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The decisions of a program, without the first one of each process: the start of an interpreter
-/// is no part of a decision.
+/// The decisions of a program, without the first one of each process, because the start of an
+/// interpreter is not part of a decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// How many.
+    /// Number of decisions.
     pub decisions: u32,
-    /// The time that they took in all.
+    /// The time that they took in total.
     pub elapsed: Duration,
     /// The CPU time of the program in that time.
     pub program: Duration,
@@ -23,7 +23,7 @@ pub struct Cost {
 /// The parts of a decision, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Each {
-    /// The whole of it.
+    /// The whole decision.
     pub elapsed: f64,
     /// What the program computed.
     pub program: f64,
@@ -32,7 +32,7 @@ pub struct Each {
 }
 
 impl Cost {
-    /// The mean of a decision; `None` where there was none.
+    /// The mean over the decisions; `None` if there were none.
     #[must_use]
     pub fn each(&self) -> Option<Each> {
         let each = |time: Duration| time.as_secs_f64() * 1000.0 / f64::from(self.decisions);
@@ -41,12 +41,12 @@ impl Cost {
     }
 }
 
-/// Costs of all instances of a policy together.
+/// The costs of all instances of a policy together.
 #[derive(Clone, Debug, Default)]
 pub struct Costs(Arc<Mutex<Cost>>);
 
 impl Costs {
-    /// What they came to.
+    /// The sum of these costs.
     #[must_use]
     pub fn sum(&self) -> Cost {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -79,19 +79,19 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
-    /// One that begins now, on this thread.
+    /// A decision that begins now, on this thread.
     pub(crate) fn now() -> Self {
         Self { at: Instant::now(), isobar: own_time() }
     }
 }
 
 impl Meter {
-    /// For a process.
+    /// A meter for a process.
     pub(crate) fn of(pid: u32, costs: Costs) -> Self {
         Self { costs, pid, begin: None, sum: Cost::default() }
     }
 
-    /// A decision was made.
+    /// Adds a decision that was made.
     pub(crate) fn add(&mut self, begun: Begun) {
         if self.begin.is_none() {
             self.begin = Some(cpu_time(self.pid));
@@ -102,7 +102,7 @@ impl Meter {
         self.sum.isobar += own_time().saturating_sub(begun.isobar);
     }
 
-    /// Adds up, before the process ends.
+    /// Adds the process's costs to the sum. Must be called before the process ends.
     pub(crate) fn end(&mut self) {
         if let Some(begin) = self.begin.take() {
             let program = cpu_time(self.pid).saturating_sub(begin);
@@ -111,8 +111,8 @@ impl Meter {
     }
 }
 
-/// The time that a process has been on a CPU (`/proc/PID/schedstat`, in nanoseconds); nothing where
-/// the kernel does not count it.
+/// The time that a process has been on a CPU (`/proc/PID/schedstat`, in nanoseconds); zero if the
+/// kernel does not count it.
 fn cpu_time(pid: u32) -> Duration {
     let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap_or_default();
     let nanoseconds = text.split_ascii_whitespace().next().and_then(|number| number.parse().ok());

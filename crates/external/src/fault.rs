@@ -1,5 +1,5 @@
-//! What can be wrong with a program that decides, in words. A fault ends the program, or it is one
-//! of a single answer.
+//! What can go wrong with a program that decides, in words. A fault either ends the program or
+//! concerns only one answer.
 
 use isobar_model::validate::PlanFault;
 use isobar_model::wire::WireError;
@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Why there is no plan.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// no process of it could be made
+    /// no process could be started
     #[error("cannot be started: {0}")]
     Start(String),
     /// the process is gone
@@ -21,37 +21,37 @@ pub enum Fault {
         .0.as_secs_f64()
     )]
     Late(Duration),
-    /// still at an earlier observation, so that it was not asked
+    /// still busy with an earlier observation, so it was not asked
     #[error("still works on an earlier observation, and was not asked")]
     Busy,
     /// no answer in several epochs
     #[error("has not answered in {0} decisions, and was ended")]
     Silent(u32),
-    /// more than a line can be
+    /// longer than a line may be
     #[error("wrote a line of more than {} MiB, and was ended: expected one plan", .0 >> 20)]
     LongLine(usize),
-    /// a line that answers nothing
+    /// a line without a question
     #[error("wrote a line that was not asked for, and was ended: expected one plan for each observation")]
     Unasked,
     /// a version of the contract that isobar does not speak
     #[error("speaks version {0} of the contract, and isobar speaks version {1}")]
     Contract(u64, u64),
-    /// an answer that is no plan
+    /// an answer that is not a plan
     #[error("answered with what is no plan: {0}; the answer begins {1}")]
     NotAPlan(WireError, String),
-    /// a plan that breaks the rules of plans
+    /// a plan that breaks the rules for plans
     #[error("made a plan that cannot be carried out: {0}")]
     Plan(PlanFault),
-    /// it rests after a death
+    /// the program rests after it died
     #[error("starts again in {0} decisions")]
     Resting(u64),
-    /// it died too often
+    /// the program died too often
     #[error("has ended {0} times without {1} good plans between, and is not started again (exec.restarts)")]
     GivenUp(u32, u32),
 }
 
 impl Fault {
-    /// Whether the process is of no use any more.
+    /// Whether the process must be ended.
     pub(crate) const fn ends_it(&self) -> bool {
         matches!(
             self,

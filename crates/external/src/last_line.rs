@@ -1,7 +1,7 @@
-//! The last line of a stream, however much was written before it: most programs say there why they
-//! end. Bounded, whatever the stream brings.
+//! The last line of a stream, however much was written before it, because most programs state there
+//! why they end. The memory used is bounded, whatever the stream contains.
 
-/// The most that is kept of a line.
+/// Maximum number of bytes kept of a line.
 const MOST: usize = 400;
 
 /// Reads a stream and keeps its last line that is not blank.
@@ -12,7 +12,7 @@ pub struct LastLine {
 }
 
 impl LastLine {
-    /// The stream goes on.
+    /// Reads the next bytes of the stream.
     pub fn take(&mut self, bytes: &[u8]) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let kept = piece.len().min(MOST - self.current.len());
@@ -30,7 +30,7 @@ impl LastLine {
         self.current.clear();
     }
 
-    /// The line; `None` where nothing was written.
+    /// The line; `None` if nothing was written.
     pub fn text(&self) -> Option<String> {
         let now = self.current.trim_ascii();
         let line = if now.is_empty() { &self.last } else { now };

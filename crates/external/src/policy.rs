@@ -1,10 +1,10 @@
-//! The policy that asks a program. It turns observations into lines and lines into plans, holds
-//! plans to their rules, and decides what becomes of a program that fails.
+//! The policy that asks a program. It turns observations into lines and lines into plans, checks
+//! plans against the rules, and decides what happens to a program that fails.
 //!
 //! Properties:
-//! - A plan that leaves here is valid for the observation, or it plans nothing.
-//! - The program never sees its own process: it cannot move itself by accident.
-//! - A decision takes no longer than the time-out and the end of a process.
+//! - A plan that this policy returns is valid for the observation, or it plans nothing.
+//! - The program never sees its own process, so it cannot move itself by accident.
+//! - A decision takes no longer than the time-out plus the time to end a process.
 
 use crate::cost::{Begun, Costs};
 use crate::fault::Fault;
@@ -17,33 +17,33 @@ use isobar_model::{Observation, Pid, Plan, Policy, Sensor};
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// What a fault of the program means.
+/// What happens after a fault of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFault {
-    /// Nothing is planned in that epoch, a note says why, and the program is started again where
-    /// that is needed: on a machine at work.
+    /// Nothing is planned in that epoch, a note says why, and the program is restarted if
+    /// necessary. Used on a real machine.
     GoOn,
-    /// The run ends with an error that names the program: in a simulation.
+    /// The run ends with an error that names the program. Used in a simulation.
     End,
 }
 
 /// How a program is asked.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The longest that a decision may take.
+    /// Maximum time for a decision.
     pub timeout: Duration,
-    /// Restarts without ten good plans between.
+    /// Maximum number of restarts, unless the program makes ten good plans in between.
     pub restarts: u32,
     /// The sensors without which it cannot decide.
     pub needs: &'static [Sensor],
-    /// Sensors that are switched on for it where they work.
+    /// Sensors that are switched on for it if they work.
     pub uses: &'static [Sensor],
-    /// What its faults mean.
+    /// What happens after its faults.
     pub on_fault: OnFault,
-    /// Whether it runs on the machine that it observes: then it does not see itself. A simulated or
-    /// recorded process may have its number by chance, and is seen.
+    /// Whether the program runs on the machine that it observes. If so, it does not see itself. A
+    /// simulated or recorded process may have the same number by chance, and is visible.
     pub here: bool,
-    /// What is said once, with the first plan.
+    /// A remark that is made once, with the first plan.
     pub remark: Option<String>,
 }
 
@@ -59,10 +59,11 @@ pub struct External {
 }
 
 impl External {
-    /// Starts the program, so that it is ready when it is first asked.
+    /// Starts the program, so that it is ready for the first question.
     #[must_use]
     pub fn start(program: &Program, options: &Options, costs: &Costs) -> Self {
-        // One that does not start is tried again when it is asked; its fault is told then.
+        // If the program does not start, it is started again when it is asked; its fault is
+        // reported then.
         let running = Running::start(program, costs.clone()).ok();
         let restarts = Restarts::at_most(options.restarts);
         let (program, options, costs) = (program.clone(), options.clone(), costs.clone());
@@ -88,7 +89,7 @@ impl External {
         Ok(Plan { policy: self.program.name().to_owned(), ..plan })
     }
 
-    /// What is wrong, with the program's last words.
+    /// What is wrong, with the program's last line on stderr.
     fn in_words(&mut self, fault: Fault) -> String {
         let (fault, last) = match self.running.take() {
             Some(running) if fault.ends_it() => running.end(fault),
@@ -138,7 +139,7 @@ impl Policy for External {
     }
 }
 
-/// The observation without a process.
+/// The observation without one process.
 fn without(seen: &Observation, pid: u32) -> Cow<'_, Observation> {
     let pid = Pid(pid);
     if seen.process(pid).is_none() {
@@ -149,7 +150,7 @@ fn without(seen: &Observation, pid: u32) -> Cow<'_, Observation> {
     Cow::Owned(seen)
 }
 
-/// A plan that can be carried out.
+/// Parses and checks an answer.
 fn understood(answer: &[u8], seen: &Observation) -> Result<Plan, Fault> {
     let text = String::from_utf8_lossy(answer);
     let begin = || text.chars().take(60).collect::<String>();

@@ -1,8 +1,8 @@
-//! What was typed after `exec:`, as a program and its arguments. It looks whether the program is
-//! there and starts nothing.
+//! Parses the text after `exec:` into a program and its arguments. It checks whether the program
+//! exists, and starts nothing.
 //!
 //! No shell reads the text: words are split and unquoted as a shell does it (`shlex`), and nothing
-//! is expanded. Who wants a shell writes `exec:sh -c '...'`.
+//! is expanded. To use a shell, write `exec:sh -c '...'`.
 
 use rustix::fs::{Access, access};
 use rustix::process;
@@ -10,7 +10,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the name of a policy begins with that is a program.
+/// The prefix of a policy's name that marks it as a program.
 pub const PREFIX: &str = "exec:";
 
 /// A program that decides.
@@ -21,10 +21,10 @@ pub struct Program {
     arguments: Vec<String>,
 }
 
-/// Why a program cannot be had.
+/// Why a program cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
-    /// nothing after `exec:`
+    /// no text after `exec:`
     #[error("{0}: no program: expected exec:PROGRAM, such as exec:./policy.py or exec:'python3 policy.py --limit 3'")]
     Empty(String),
     /// a quote that does not end
@@ -36,16 +36,16 @@ pub enum ProgramError {
     /// a file that cannot be run
     #[error("{0}: {1} cannot be run: `chmod +x {1}`, or name its interpreter, as in exec:'python3 {1}'")]
     NotExecutable(String, String),
-    /// isobar itself runs with more than what its user has
+    /// isobar runs with more rights than its user has
     #[error("{0}: isobar runs with the rights of another user (set-user-id), with which it starts no program")]
     AnothersRights(String),
 }
 
 impl Program {
-    /// The program of a policy's name, where it is one: `exec:CMD`.
+    /// The program of a policy's name, if the name has the form `exec:CMD`.
     ///
     /// # Errors
-    /// [`ProgramError`], one line that begins with the name.
+    /// [`ProgramError`]: one line that begins with the name.
     pub fn of_policy(name: &str) -> Option<Result<Self, ProgramError>> {
         name.strip_prefix(PREFIX).map(|command| Self::parse(name, command))
     }
@@ -59,7 +59,7 @@ impl Program {
             return Err(ProgramError::AnothersRights(name.to_owned()));
         }
         let file = found(name, first)?;
-        // A policy's name lives as long as the process; a command line names a few.
+        // The name of a policy must live as long as the process; a command line has only a few.
         let name = Box::leak(name.to_owned().into_boxed_str());
         Ok(Self { name, file, arguments: arguments.to_vec() })
     }
@@ -70,7 +70,7 @@ impl Program {
         self.name
     }
 
-    /// How it is started.
+    /// The command that starts it.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.file);
         command.args(&self.arguments);
@@ -78,7 +78,7 @@ impl Program {
     }
 }
 
-/// The file of a program: by its path where it has one, else by PATH.
+/// The file of a program: by its path if the name contains one, otherwise by PATH.
 fn found(name: &str, program: &str) -> Result<PathBuf, ProgramError> {
     let paths = if program.contains('/') { vec![PathBuf::from(program)] } else { in_path(program) };
     let files: Vec<_> = paths.into_iter().filter(|path| path.is_file()).collect();

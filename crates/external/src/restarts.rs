@@ -1,5 +1,5 @@
-//! When a program that died may start again. Counted in decisions, not in seconds, so that it fits
-//! any interval and needs no clock.
+//! When a program that died may start again. The rest is counted in decisions, not in seconds, so
+//! it fits any interval and needs no clock.
 //!
 //! ```text
 //! deaths so far   1  2  3  4  5        then: not again
@@ -8,10 +8,10 @@
 
 use crate::fault::Fault;
 
-/// Good plans in a row after which earlier deaths are forgotten.
+/// Number of consecutive good plans after which earlier deaths are forgotten.
 pub const GOOD: u32 = 10;
 
-/// How often a program died, and how long it rests.
+/// How often a program died, and for how many decisions it rests.
 #[derive(Clone, Copy, Debug)]
 pub struct Restarts {
     most: u32,
@@ -21,12 +21,12 @@ pub struct Restarts {
 }
 
 impl Restarts {
-    /// At most this number of restarts without [`GOOD`] plans between.
+    /// Allows this number of restarts, unless [`GOOD`] plans come in between.
     pub const fn at_most(most: u32) -> Self {
         Self { most, deaths: 0, rest: 0, good: 0 }
     }
 
-    /// Whether it may start at this decision.
+    /// Whether the program may start at this decision.
     ///
     /// # Errors
     /// [`Fault::Resting`], [`Fault::GivenUp`].
@@ -41,7 +41,7 @@ impl Restarts {
         Err(Fault::Resting(self.rest + 1))
     }
 
-    /// It died.
+    /// The program died.
     pub const fn died(&mut self) {
         self.deaths = self.deaths.saturating_add(1);
         self.good = 0;
@@ -49,7 +49,7 @@ impl Restarts {
         self.rest = (1 << doublings) - 1;
     }
 
-    /// It made a good plan.
+    /// The program made a good plan.
     pub const fn went_well(&mut self) {
         self.good = self.good.saturating_add(1);
         if self.good >= GOOD {

@@ -1,4 +1,5 @@
-//! A process that decides: asked line by line, and ended with everything that it started.
+//! A process that decides. It is asked line by line, and ended together with everything that it
+//! started.
 
 use crate::cost::{Begun, Costs, Meter};
 use crate::fault::Fault;
@@ -12,16 +13,17 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The version of the contract: of observations, plans and the line that a program may begin with.
+/// The version of the contract, which covers observations, plans, and the line that a program may
+/// begin with.
 pub const CONTRACT: u64 = 1;
 
-/// Decisions without an answer, after which a program is ended.
+/// Number of decisions without an answer after which a program is ended.
 const SILENCE: u32 = 10;
 
-/// How long a program that is asked to end may take.
+/// How long a program may take to end after it is asked to.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// The line that a program may begin with: `{"isobar": 1}`.
+/// The line that a program may write first: `{"isobar": 1}`.
 #[derive(Deserialize)]
 struct Hello {
     isobar: u64,
@@ -33,11 +35,11 @@ pub struct Running {
     child: Child,
     talk: Talk,
     meter: Meter,
-    /// Answers that are still to come.
+    /// Number of answers that are still to come.
     owed: u32,
-    /// Decisions in a row that it has not answered.
+    /// Number of consecutive decisions that it has not answered.
     silent: u32,
-    /// It has not written a line yet.
+    /// Whether it has not written a line yet.
     is_new: bool,
 }
 
@@ -67,7 +69,7 @@ impl Running {
         self.child.id()
     }
 
-    /// A decision was made.
+    /// Counts a decision that was made.
     pub fn decided(&mut self, begun: Begun) {
         self.meter.add(begun);
     }
@@ -75,7 +77,7 @@ impl Running {
     /// The answer to a line.
     ///
     /// # Errors
-    /// [`Fault`]: why there is none.
+    /// [`Fault`]: why there is no answer.
     pub fn ask(&mut self, line: &str, timeout: Duration) -> Result<Vec<u8>, Fault> {
         let begin = Instant::now();
         let until = begin + timeout;
@@ -92,7 +94,8 @@ impl Running {
         Ok(answer)
     }
 
-    /// Why it is of no more use, where that is only known when it has ended; and its last words.
+    /// Ends the process; returns why it is of no more use, as some reasons are known only now, and
+    /// its last line on stderr.
     pub fn end(mut self, fault: Fault) -> (Fault, Option<String>) {
         self.talk.close(Instant::now() + GRACE);
         let fault = match fault {
@@ -108,7 +111,7 @@ impl Running {
         self.talk.complaint()
     }
 
-    /// Takes late answers, which answer observations of earlier epochs.
+    /// Reads late answers, which belong to observations of earlier epochs.
     fn catch_up(&mut self, now: Instant) -> Result<(), Fault> {
         while self.next(now)?.is_some() {
             self.owed = self.owed.checked_sub(1).ok_or(Fault::Unasked)?;
@@ -120,7 +123,7 @@ impl Running {
         Err(if self.silent < SILENCE { Fault::Busy } else { Fault::Silent(self.silent) })
     }
 
-    /// The next line that is not the one that it may begin with.
+    /// The next line, without the line that the program may begin with.
     fn next(&mut self, until: Instant) -> Result<Option<Vec<u8>>, Fault> {
         let Some(line) = self.talk.line(until)? else { return Ok(None) };
         let hello = if self.is_new { serde_json::from_slice::<Hello>(&line).ok() } else { None };
@@ -132,7 +135,7 @@ impl Running {
         }
     }
 
-    /// Waits a little for its end, since its pipes close before it is gone.
+    /// Waits a little for the process to end, because its pipes close before it is gone.
     fn status_in_words(&mut self) -> String {
         let until = Instant::now() + GRACE;
         while !self.has_ended() && Instant::now() < until {
@@ -144,8 +147,7 @@ impl Running {
         self.child.try_wait().ok().flatten().map_or_else(|| "for unknown reasons".to_owned(), in_words)
     }
 
-    /// Whether the process has ended; it is left to be waited for, so that its group is still its
-    /// own.
+    /// Whether the process has ended. It is not reaped here, so its process group remains its own.
     fn has_ended(&self) -> bool {
         let Some(pid) = pid_of(&self.child) else { return true };
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
@@ -154,8 +156,8 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// Closes its standard input, waits a little, and ends what is left of it and of what it
-    /// started.
+    /// Closes its standard input, waits a little, and kills what is left of it and of the processes
+    /// that it started.
     fn drop(&mut self) {
         self.meter.end();
         let until = Instant::now() + GRACE;
@@ -168,7 +170,7 @@ impl Drop for Running {
     }
 }
 
-/// Ends the whole process group, which the program leads.
+/// Kills the whole process group, which the program leads.
 fn kill_all(child: &Child) {
     if let Some(pid) = pid_of(child) {
         let _ = kill_process_group(pid, Signal::KILL);

@@ -1,8 +1,8 @@
-//! Lines to a program and from it, with a deadline, by one thread. It knows pipes and nothing of
-//! what the lines mean.
+//! Sends lines to a program and receives lines from it, with a deadline, in one thread. This module
+//! handles pipes and does not know the meaning of the lines.
 //!
-//! All three pipes are watched at once and none blocks: a program that does not read, does not
-//! write or floods its stderr costs the time until the deadline and no memory.
+//! All three pipes are watched at once and none blocks. A program that does not read, does not
+//! write, or floods its stderr costs the time until the deadline, but no memory.
 
 use crate::fault::Fault;
 use crate::last_line::LastLine;
@@ -12,13 +12,13 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use std::time::{Duration, Instant};
 
-/// The longest line that is taken: a thousand threads moved at once need 200 KB.
+/// Maximum length of a line in bytes: moving a thousand threads at once takes 200 KB.
 pub const LONGEST: usize = 8 << 20;
 
-/// Read from a pipe at a time: what a pipe holds.
+/// Number of bytes read from a pipe at a time: the capacity of a pipe.
 const CHUNK: usize = 64 << 10;
 
-/// The pipes of a program, and what is under way in them.
+/// The pipes of a program, and the data in transit.
 #[derive(Debug)]
 pub struct Talk {
     stdin: Option<ChildStdin>,
@@ -27,7 +27,7 @@ pub struct Talk {
     outbox: Vec<u8>,
     sent: usize,
     inbox: Vec<u8>,
-    /// Of the inbox, what holds no end of a line.
+    /// How much of the inbox is known to contain no end of a line.
     searched: usize,
     complaint: LastLine,
 }
@@ -36,7 +36,7 @@ impl Talk {
     /// Takes the pipes of a program that has just been started.
     ///
     /// # Errors
-    /// Where they cannot be made not to block.
+    /// An error if the pipes cannot be made non-blocking.
     pub fn with(child: &mut Child) -> io::Result<Self> {
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         stdin.as_ref().map_or(Ok(()), |pipe| ioctl_fionbio(pipe, true))?;
@@ -46,7 +46,7 @@ impl Talk {
         Ok(Self { stdin, stdout, stderr, outbox, sent: 0, inbox, searched: 0, complaint })
     }
 
-    /// Puts a line on its way; [`Talk::line`] writes it.
+    /// Queues a line; [`Talk::line`] writes it.
     pub fn send(&mut self, line: &str) {
         self.outbox.drain(..self.sent);
         self.sent = 0;
@@ -54,16 +54,17 @@ impl Talk {
         self.outbox.push(b'\n');
     }
 
-    /// Whether all that was sent is written.
+    /// Whether everything that was sent has been written.
     pub const fn has_sent_all(&self) -> bool {
         self.sent == self.outbox.len()
     }
 
-    /// The next line, as soon as it has come; `None` where it has not come until then. A deadline
-    /// that has passed looks once.
+    /// The next line, as soon as it arrives; `None` if it has not arrived by the deadline. If the
+    /// deadline has passed already, the pipes are read once.
     ///
     /// # Errors
-    /// [`Fault::LongLine`]; [`Fault::Ended`], without its reason, where the program writes no more.
+    /// [`Fault::LongLine`]; [`Fault::Ended`], without its reason, if the program has closed its
+    /// output.
     pub fn line(&mut self, until: Instant) -> Result<Option<Vec<u8>>, Fault> {
         let mut looked = false;
         loop {
@@ -90,7 +91,7 @@ impl Talk {
         self.complaint.text()
     }
 
-    /// Says that no more will come, and reads what there is on stderr.
+    /// Closes the program's input, and reads the rest of its stderr.
     pub fn close(&mut self, until: Instant) {
         self.stdin = None;
         self.outbox.clear();
@@ -114,7 +115,7 @@ impl Talk {
         Some(line)
     }
 
-    /// Waits until a pipe is ready, and moves what can be moved.
+    /// Waits until a pipe is ready, and reads and writes what is possible.
     fn turn(&mut self, wait: Duration) {
         let mut pipes = Vec::with_capacity(3);
         if let Some(pipe) = self.stdin.as_ref().filter(|_| self.sent < self.outbox.len()) {
@@ -125,7 +126,7 @@ impl Talk {
         let limit = Timespec::try_from(wait).ok();
         match poll(&mut pipes, limit.as_ref()) {
             Ok(0) | Err(Errno::INTR) => {}
-            // Without memory for it there is nothing to wait for.
+            // The kernel has no memory for the call, so waiting is pointless.
             Err(_) => self.stdout = None,
             Ok(_) => self.move_all(),
         }
@@ -147,7 +148,7 @@ impl Talk {
         match pipe.write(&self.outbox[self.sent..]) {
             Ok(written) => self.sent += written,
             Err(error) if is_for_later(&error) => {}
-            // It reads no more; whether it still answers is seen on its stdout.
+            // The program does not read any more. Whether it still answers will show on its stdout.
             Err(_) => {
                 self.stdin = None;
                 self.sent = self.outbox.len();
@@ -156,7 +157,7 @@ impl Talk {
     }
 }
 
-/// What a pipe has; `None` where it has nothing now. A pipe at its end is taken away.
+/// Reads from a pipe; `None` if it has nothing now. A pipe at its end is removed.
 fn read<P: Read>(pipe: &mut Option<P>, bytes: &mut [u8]) -> Option<usize> {
     match pipe.as_mut()?.read(bytes) {
         Err(error) if is_for_later(&error) => None,

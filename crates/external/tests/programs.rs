@@ -1,4 +1,4 @@
-//! Programs that decide well, badly and not at all, each started for real.
+//! Programs that decide well, badly and not at all, each started as a real process.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -34,14 +34,15 @@ fn quoted(script: &str) -> String {
     format!("'{}'", script.replace('\'', r"'\''"))
 }
 
-/// Long enough for a busy machine; only what is silent takes it.
+/// Milliseconds that suffice even on a busy machine; only a program that does not answer takes that
+/// long.
 const AMPLE: u64 = 20_000;
 
 fn steady(script: &str) -> External {
     policy(script, &options(AMPLE, OnFault::GoOn))
 }
 
-/// What is wrong with the next plan, in the words of its note.
+/// The fault, in the words of the next plan's note.
 fn fault(policy: &mut External) -> String {
     let plan = policy.decide(&seen());
     assert!(plan.actions.is_empty(), "{plan:?}");
@@ -144,10 +145,10 @@ fn floods_are_bounded() {
     let mut endless = steady("exec cat /dev/zero");
     assert!(fault(&mut endless).contains("wrote a line of more than 8 MiB, and was ended"));
     let mut lines = steady("exec yes '{\"actions\":[]}'");
-    // Seen before the first question, where the program is quick, or before the second.
+    // The fault shows before the first question if the program is quick, or before the second.
     let notes = [lines.decide(&seen()).notes, lines.decide(&seen()).notes].concat();
     assert!(notes[0].contains("wrote a line that was not asked for"), "{notes:?}");
-    // A program that floods its stderr answers all the same.
+    // A program that floods its stderr still answers.
     let flood = format!("yes flood >&2 & while read -r l; do echo '{PLAN}'; done");
     let mut flood = steady(&flood);
     for _ in 0..3 {
@@ -181,14 +182,14 @@ fn its_own_process_is_not_among_those_that_it_sees() {
     let mut with = seen();
     with.processes.push(Process { pid: Pid(pid), ..Process::default() });
     assert!(policy.decide(&with).notes.is_empty());
-    // A plan about it is refused: it was not observed.
+    // A plan about its own process is refused, because that process was not observed.
     let own = format!(r#"{{"actions":[{{"kind":"set_allocation","pid":{pid},"node":0,"reason":"me"}}]}}"#);
     let mut selfish = steady(&format!("while read -r line; do echo '{own}' | sed s/{pid}/$$/; done"));
     assert!(fault(&mut selfish).contains("was not observed"));
 }
 
-/// In a simulation pids begin at 1000, and the program's own may be one of them by chance: that
-/// process is another, and is seen.
+/// In a simulation pids begin at 1000, and the program's own pid may be one of them by chance. The
+/// simulated process is a different one, and is visible.
 #[test]
 fn a_simulated_process_of_its_number_is_seen() {
     let folder = tempfile::tempdir().unwrap();
@@ -223,7 +224,8 @@ fn all_that_it_started_ends_with_it() {
     assert_eq!(moves(&policy.decide(&seen())), 1);
     drop(policy);
     for pid in fs::read_to_string(&pids).unwrap().split_whitespace() {
-        // A killed process that is nobody's child here is gone a moment after the signal was sent.
+        // A killed process that is not a child of this process is gone a moment after the signal
+        // was sent.
         let until = Instant::now() + Duration::from_secs(20);
         while is_alive(pid) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(2));

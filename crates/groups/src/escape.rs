@@ -1,7 +1,6 @@
 //! systemd's escapes in the names of units (systemd.unit(5), "String Escaping"): a byte as `\xHH`.
 
-/// The text with `\xHH` as the characters that they stand for; what stands for none is left as it
-/// is.
+/// Replaces each `\xHH` by the byte that it stands for. Invalid escapes are left as they are.
 pub fn unescape(text: &str) -> String {
     if !text.contains("\\x") {
         return text.to_owned();

@@ -1,8 +1,8 @@
-//! The groups that there are, and how they are written.
+//! The kinds of groups, and how they are written.
 
 use std::fmt;
 
-/// What runs a container.
+/// A container runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Runtime {
     /// Docker.
@@ -13,22 +13,22 @@ pub enum Runtime {
     Crio,
     /// podman.
     Podman,
-    /// LXC, also by libvirt and Proxmox.
+    /// LXC, also when started by libvirt or Proxmox.
     Lxc,
     /// systemd-nspawn.
     Nspawn,
-    /// Under Kubernetes, where the path does not say.
+    /// A container under Kubernetes whose path does not name the runtime.
     Unknown,
 }
 
-/// The class of service of a pod.
+/// The quality-of-service class of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Qos {
     /// Requests and limits are equal.
     Guaranteed,
-    /// Some are set.
+    /// Some requests or limits are set.
     Burstable,
-    /// None are set.
+    /// No requests and no limits are set.
     BestEffort,
 }
 
@@ -53,15 +53,15 @@ pub enum Group {
         /// its class of service
         qos: Qos,
     },
-    /// A virtual machine: libvirt's name of it, or Proxmox's number.
+    /// A virtual machine: its libvirt name, or its Proxmox number.
     Domain(String),
 }
 
-/// Digits of a container's id that are shown, as `docker ps` does.
+/// Number of digits of a container's id that are shown, as `docker ps` does.
 const SHOWN: usize = 12;
 
 impl Runtime {
-    /// As it is written.
+    /// The runtime as it is written.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -77,7 +77,7 @@ impl Runtime {
 }
 
 impl Qos {
-    /// As it is written.
+    /// The class as it is written.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -89,7 +89,8 @@ impl Qos {
 }
 
 impl Group {
-    /// How it is called by a name, where its path has an id only.
+    /// The kind that stands before the runtime's name of a container or pod; `None` for other
+    /// groups.
     pub(crate) const fn named_kind(&self) -> Option<&'static str> {
         match self {
             Self::Container { runtime, .. } => Some(runtime.name()),
@@ -100,7 +101,7 @@ impl Group {
 }
 
 /// `unit:nginx.service`, `pod:0f1e...`, `docker:3f2a51b0c9d4`, `domain:web`. Ids of 64 digits are
-/// cut.
+/// shortened.
 impl fmt::Display for Group {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -114,7 +115,7 @@ impl fmt::Display for Group {
     }
 }
 
-/// Whether a text is a container's id as OCI runtimes make them: 64 hexadecimal digits.
+/// Whether a text is a container id as OCI runtimes generate them: 64 hexadecimal digits.
 pub fn is_id(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

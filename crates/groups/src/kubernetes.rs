@@ -1,6 +1,7 @@
-//! Kubernetes's pods. The kubelet names a pod's cgroup `podUID` below that of its class of service,
-//! or with systemd's driver `kubepods-CLASS-podUID.slice`, where dashes of the UID are underscores
-//! (pkg/kubelet/cm: `pod_container_manager_linux.go`, `cgroup_manager_linux.go`).
+//! Recognises Kubernetes pods. The kubelet names a pod's cgroup `podUID` below the cgroup of its
+//! class of service. With systemd's driver the name is `kubepods-CLASS-podUID.slice`, and dashes in
+//! the UID become underscores (pkg/kubelet/cm: `pod_container_manager_linux.go`,
+//! `cgroup_manager_linux.go`).
 
 use crate::group::{Group, Qos};
 
@@ -12,7 +13,7 @@ pub fn pod(segment: &str, above: Option<&str>) -> Option<Group> {
     }
 }
 
-/// `kubepods-burstable-pod0f1e_...`, behind the names of slices above it, such as `kubelet-`.
+/// `kubepods-burstable-pod0f1e_...`, after the names of any slices above it, such as `kubelet-`.
 fn of_slice(slice: &str) -> Option<Group> {
     let (above, uid) = slice.rsplit_once("-pod")?;
     let (_, class) = above.split_once("kubepods").filter(|(before, _)| before.is_empty() || before.ends_with('-'))?;
@@ -36,7 +37,7 @@ fn class_of(text: &str) -> Option<Qos> {
     }
 }
 
-/// A UID: 32 hexadecimal digits, of pods that the API server knows with four dashes.
+/// A UID: 32 hexadecimal digits. UIDs of pods that the API server knows also have four dashes.
 fn uid_of(text: &str) -> Option<String> {
     let digits = text.bytes().filter(u8::is_ascii_hexdigit).count();
     let dashes = text.bytes().filter(|byte| *byte == b'-').count();

@@ -1,15 +1,18 @@
-//! What people call a group of processes, from its cgroup path: systemd's units and slices, the
-//! containers of Docker, containerd, CRI-O, podman and LXC, Kubernetes's pods, libvirt's domains.
+//! Names a group of processes, from its cgroup path, as people name it: systemd's units and slices,
+//! the containers of Docker, containerd, CRI-O, podman and LXC, Kubernetes's pods, libvirt's
+//! domains.
 //!
-//! It knows how each of them writes paths, on cgroup version 1 and 2, with systemd's driver and
-//! without; `tests/paths.txt` has captured ones with their sources. It refuses to guess: a
-//! container's name is known to its runtime alone, so that a container is called by its id, and a
-//! path of no known form has no groups. Any text is read without a panic.
+//! The crate knows how each of these programs writes paths, on cgroup version 1 and 2, with
+//! systemd's driver and without; `tests/paths.txt` holds captured paths with their sources. It
+//! refuses to guess: only the runtime knows a container's name, so a container is named by its id,
+//! and a path of unknown form has no groups. No input causes a panic.
 //!
-//! What only a runtime knows, the name of a container or pod, may be given beside the path.
+//! If a caller knows the runtime's name of a container or pod, it may pass the name beside the
+//! path.
 //!
-//! [`of_path`] gives all groups of a path, the outermost first; [`label`] the one that a person
-//! would call the processes by; [`Selector`] fits groups by what a person types.
+//! [`of_path`] returns all groups of a path, the outermost first. [`label`] returns the group by
+//! which a person would name the processes. [`Selector`] matches groups against what a person
+//! types.
 
 #![forbid(unsafe_code)]
 

@@ -1,11 +1,11 @@
-//! A whole path: its groups from the outside in, and the one that names it.
+//! Interprets a whole path: its groups from the outside in, and the one that names it.
 
 use crate::group::Group;
 use crate::{kubernetes, segment};
 
-/// The groups of a path, the outermost first. What is inside of a container or a virtual machine
-/// belongs to that, but for pods and containers in it (Kubernetes in containers): units there are
-/// those of another system.
+/// The groups of a path, the outermost first. Inside a container or a virtual machine only pods and
+/// containers count (Kubernetes in containers). Units there belong to another system and are left
+/// out.
 #[must_use]
 pub fn of_path(path: &str) -> Vec<Group> {
     let (mut found, mut above): (Vec<Group>, Option<&str>) = (Vec::new(), None);
@@ -26,19 +26,19 @@ fn of_segment(name: &str, above: Option<&str>, outer: &[Group]) -> Option<Group>
     segment::domain(name, above).or_else(|| segment::unit(name).filter(|_| !is_monitor(name)))
 }
 
-/// Whether what is inside is another system.
+/// Whether the inside of the group is another system.
 const fn is_sealed(group: &Group) -> bool {
     matches!(group, Group::Container { .. } | Group::Domain(_))
 }
 
-/// The process beside a container that watches it.
+/// Whether a unit is the monitor process beside a container.
 fn is_monitor(name: &str) -> bool {
     name.contains("-conmon-")
 }
 
-/// What a person calls the processes of a path: their pod, virtual machine or container, else their
-/// service. Programs that a user runs in a session have names of their own, and so have those of
-/// slices alone: `None`.
+/// The group by which a person would name the processes of a path: their pod, virtual machine or
+/// container, otherwise their service. `None` for programs that a user runs in a session and for
+/// programs that only a slice holds, because these programs have names of their own.
 #[must_use]
 pub fn label(path: &str) -> Option<Group> {
     let groups = of_path(path);
@@ -48,8 +48,8 @@ pub fn label(path: &str) -> Option<Group> {
     pod.or_else(sealed).or_else(service).cloned()
 }
 
-/// The same in words, with the name that its runtime has for it in place of an id, where that is
-/// known: `pod:default/web`, `docker:web`.
+/// The same as text. If the runtime's name is known, it replaces the id: `pod:default/web`,
+/// `docker:web`.
 #[must_use]
 pub fn label_named(path: &str, name: Option<&str>) -> Option<String> {
     let label = label(path)?;
@@ -59,7 +59,7 @@ pub fn label_named(path: &str, name: Option<&str>) -> Option<String> {
     })
 }
 
-/// Whether a unit is more than the frame of a user's programs.
+/// Whether a unit is a service and not just the session that holds a user's programs.
 fn is_service(name: &str) -> bool {
     let is_session = name.starts_with("session-") && name.ends_with(".scope");
     !(is_session || name == "init.scope" || name.starts_with("user@"))

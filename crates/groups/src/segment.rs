@@ -1,11 +1,11 @@
-//! What one folder of a path stands for, as each program that makes cgroups names them.
+//! What one folder of a path stands for, by the naming rules of each program that creates cgroups.
 
 use crate::escape::unescape;
 use crate::group::{Group, Runtime, is_id};
 
-/// How containers' scopes and folders begin, and what runs those. The monitors of containers
-/// (`crio-conmon-`, `libpod-conmon-`) are beside them and no part of them: they come first, and
-/// stand for nothing.
+/// How the names of containers' scopes and folders begin, and which runtime uses the prefix. The
+/// monitors of containers (`crio-conmon-`, `libpod-conmon-`) run beside the containers and are not
+/// part of them. Their prefixes come first in this list and stand for no group.
 const CONTAINERS: [(&str, Option<Runtime>); 8] = [
     ("crio-conmon-", None),
     ("libpod-conmon-", None),
@@ -17,7 +17,7 @@ const CONTAINERS: [(&str, Option<Runtime>); 8] = [
     ("podman-", Some(Runtime::Podman)),
 ];
 
-/// A container, by its scope or folder; `above` is the folder above it.
+/// A container, from its scope or folder; `above` is the folder above it.
 pub fn container(segment: &str, above: Option<&str>) -> Option<Group> {
     let bare = segment.strip_suffix(".scope").unwrap_or(segment);
     let known = CONTAINERS.iter().find_map(|(head, runtime)| Some((*runtime, bare.strip_prefix(head)?)));
@@ -28,12 +28,13 @@ pub fn container(segment: &str, above: Option<&str>) -> Option<Group> {
         Some("docker") => of_id(Runtime::Docker, segment),
         Some("libpod_parent") => of_id(Runtime::Podman, segment),
         Some("lxc") => Some(Group::Container { runtime: Runtime::Lxc, id: segment.to_owned() }),
-        // The form `SLICE:PREFIX:ID` of systemd's driver, where the runtime was not told to use it.
+        // The form `SLICE:PREFIX:ID` of systemd's driver, if the runtime was not configured to use
+        // it.
         _ => segment.split_once(":cri-containerd:").and_then(|(_, id)| of_id(Runtime::Containerd, id)),
     })
 }
 
-/// A container in a pod's folder, where only its id is there.
+/// A container in a pod's folder, whose name is only its id.
 pub fn in_pod(segment: &str) -> Option<Group> {
     of_id(Runtime::Unknown, segment)
 }
@@ -42,7 +43,7 @@ fn of_id(runtime: Runtime, id: &str) -> Option<Group> {
     is_id(id).then(|| Group::Container { runtime, id: id.to_ascii_lowercase() })
 }
 
-/// Containers that have names: LXC's payload, and machines of systemd-nspawn.
+/// Containers that have names: LXC payloads and machines of systemd-nspawn.
 fn named(segment: &str) -> Option<Group> {
     let named = |runtime, id: &str| Group::Container { runtime, id: unescape(id) };
     if let Some(name) = segment.strip_prefix("lxc.payload.") {
@@ -54,13 +55,13 @@ fn named(segment: &str) -> Option<Group> {
     let machine = unescape(segment.strip_prefix("machine-")?.strip_suffix(".scope")?);
     match machine.strip_prefix("lxc-").and_then(without_number) {
         Some(name) => Some(named(Runtime::Lxc, name)),
-        // libvirt's other drivers make virtual machines.
+        // The other drivers of libvirt make virtual machines.
         None if is_libvirt(&machine) => None,
         None => Some(Group::Container { runtime: Runtime::Nspawn, id: machine }),
     }
 }
 
-/// libvirt's drivers that register machines with systemd (src/util/virsystemd.c,
+/// Drivers of libvirt that register machines with systemd (src/util/virsystemd.c,
 /// `virSystemdMakeScopeName`: `machine-DRIVER-ID-NAME.scope`, escaped).
 const DRIVERS: [&str; 5] = ["qemu", "kvm", "xen", "ch", "bhyve"];
 
@@ -73,7 +74,7 @@ fn domain_of(machine: &str) -> Option<&str> {
     DRIVERS.contains(&driver).then(|| without_number(rest)).flatten()
 }
 
-/// `3-web` without its number, which changes at every start.
+/// Removes the number from `3-web`: it changes at every start.
 fn without_number(text: &str) -> Option<&str> {
     let (number, name) = text.split_once('-')?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -95,10 +96,10 @@ pub fn domain(segment: &str, above: Option<&str>) -> Option<Group> {
     Some(Group::Domain(domain_of(&name).map_or_else(|| name.clone(), str::to_owned)))
 }
 
-/// How units end that hold processes (systemd.unit(5)).
+/// Suffixes of units that hold processes (systemd.unit(5)).
 const UNITS: [&str; 6] = [".service", ".scope", ".socket", ".mount", ".swap", ".slice"];
 
-/// A unit or slice of systemd.
+/// A systemd unit or slice.
 pub fn unit(segment: &str) -> Option<Group> {
     let end = UNITS.iter().find(|end| segment.len() > end.len() && segment.ends_with(**end))?;
     let name = unescape(segment);

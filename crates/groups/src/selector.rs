@@ -1,10 +1,10 @@
-//! What a person types to choose groups: a kind, a colon, and a name or id, which may be a pattern.
+//! What a person types to choose groups: a kind, a colon, and a name, id or pattern.
 
 use crate::group::Group;
 use crate::path::{label, of_path};
 use std::fmt;
 
-/// What may stand before the colon, and what comes behind it.
+/// The words that may stand before the colon, and what follows each.
 pub const KINDS: [(&str, &str); 13] = [
     ("unit", "a systemd unit, such as unit:nginx.service; without a suffix a service"),
     ("slice", "a systemd slice, such as slice:batch.slice"),
@@ -21,10 +21,10 @@ pub const KINDS: [(&str, &str); 13] = [
     ("vm", "the same"),
 ];
 
-/// Digits of an id that are enough.
+/// Number of digits of an id that suffice.
 const ENOUGH: usize = 8;
 
-/// A kind and what was typed behind the colon.
+/// A kind, and the text that was typed after the colon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector {
     kind: &'static str,
@@ -32,7 +32,7 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// Reads `unit:nginx.service`; `None` where no kind stands before a colon.
+    /// Reads `unit:nginx.service`; `None` if no known kind stands before a colon.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (kind, name) = text.split_once(':')?;
@@ -40,12 +40,12 @@ impl Selector {
         Some(Self { kind, name: name.to_owned() })
     }
 
-    /// Whether a text makes sense where it may be a selector: one that has a word before its first
-    /// colon, and neither a space nor nothing behind that, and no kind that there is, is a typing
-    /// error rather than a name.
+    /// Checks a text that may be a selector or a plain name. A text is a typing error if a word
+    /// that is no known kind stands before its first colon, and the text after the colon is not
+    /// empty and begins with neither a space nor a colon.
     ///
     /// # Errors
-    /// One line with the kinds that there are.
+    /// One line with the known kinds, or the form `KIND:NAME` if the name is empty.
     pub fn check(text: &str) -> Result<(), String> {
         let Some((kind, name)) = text.split_once(':') else { return Ok(()) };
         let is_word = !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -63,13 +63,14 @@ impl Selector {
         ))
     }
 
-    /// What was typed behind the colon.
+    /// The text that was typed after the colon.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether it fits a group; `globs` says whether what was typed is a pattern for a text.
+    /// Whether the selector matches a group; `globs` says whether the typed text, as a pattern,
+    /// matches a text.
     #[must_use]
     pub fn fits(&self, group: &Group, globs: impl Fn(&str) -> bool) -> bool {
         let is = |text: &str| text == self.name || globs(text);
@@ -86,14 +87,14 @@ impl Selector {
         }
     }
 
-    /// Whether it fits any group of a cgroup path, the outermost to the innermost; `name` is what
-    /// its runtime calls the pod or container that the path is labelled by.
+    /// Whether the selector matches any group of a cgroup path. `name` is the runtime's name for
+    /// the pod or container by which the path is labelled.
     pub fn fits_path(&self, path: &str, name: Option<&str>, globs: impl Fn(&str) -> bool) -> bool {
         of_path(path).iter().any(|group| self.fits(group, &globs))
             || name.is_some_and(|name| label(path).is_some_and(|label| self.fits_name(&label, name, &globs)))
     }
 
-    /// `pod:default/web` or `pod:web`, `docker:web` or `container:web`.
+    /// Matches `pod:default/web` or `pod:web`, `docker:web` or `container:web`.
     fn fits_name(&self, label: &Group, name: &str, globs: impl Fn(&str) -> bool) -> bool {
         let own = label.named_kind();
         let is_kind = own == Some(self.kind) || (self.kind == "container" && own.is_some_and(|kind| kind != "pod"));

@@ -1,4 +1,4 @@
-//! Captured paths, and what must hold of any.
+//! Captured paths, and properties that must hold for any path.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -105,7 +105,7 @@ fn every_kind_is_explained() {
     assert!(KINDS.iter().all(|(kind, meaning)| Selector::parse(&format!("{kind}:x")).is_some() && meaning.len() > 7));
 }
 
-/// Paths of pieces that mean something, so that chance meets more than nothing.
+/// Paths built from meaningful pieces, so that random paths contain some groups.
 fn paths() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("kubepods.slice".to_owned()),
@@ -130,7 +130,7 @@ proptest! {
         prop_assert!(groups.len() <= path.split('/').count());
         if let Some(label) = label(&path) {
             prop_assert!(groups.contains(&label));
-            // What is shown can be typed.
+            // What is displayed can be typed as a selector.
             let text = label.to_string();
             let selector = Selector::parse(&text).unwrap();
             prop_assert!(selector.fits(&label, |_| false), "{}", text);

@@ -1,5 +1,5 @@
-//! The command line: what was typed becomes a verb of the registry, and what is said where
-//! something is mistyped. It reads no file, checks nothing against a machine and acts on nothing.
+//! Parses the command line into a verb of the registry, and reports mistyped input. It reads no
+//! file, checks nothing against a machine and changes nothing.
 
 use crate::failure;
 use crate::verbs::{Entry, VERBS, whole};
@@ -7,9 +7,8 @@ use clap::ArgMatches;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Reads the command line: the verb and what was typed after it. What clap has to say about it is
-/// already printed when this returns an exit code: help and version on stdout, a mistake in one
-/// line on stderr.
+/// Reads the command line: the verb and what was typed after it. If this returns an exit code,
+/// clap's message is already printed: help and version on stdout, a mistake in one line on stderr.
 pub fn parse() -> Result<(Entry, ArgMatches), ExitCode> {
     whole().try_get_matches().map(verb).map_err(|error| {
         if error.use_stderr() && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
@@ -28,15 +27,15 @@ fn verb(mut typed: ArgMatches) -> (Entry, ArgMatches) {
     (VERBS[position.unwrap_or_default()], rest)
 }
 
-/// clap reports a mistake in paragraphs (what, tips, usage, "try --help"): joined, without the
-/// usage.
+/// Joins clap's report of a mistake, which is several paragraphs (what is wrong, tips, usage, "try
+/// --help"), into one line without the usage.
 fn one_line(report: &str, verb: Option<&str>) -> String {
     let report = report.strip_prefix("error: ").unwrap_or(report);
     let wanted = |line: &&str| !line.is_empty() && !line.starts_with("Usage:") && !line.starts_with("For more");
     let lines = report.lines().map(str::trim).filter(wanted);
     let line = lines.fold(String::new(), |line, next| match line.as_str() {
         "" => next.to_owned(),
-        // What is missing follows a colon; a tip is a sentence of its own.
+        // What is missing follows a colon; a tip is a separate sentence.
         before if before.ends_with(':') => format!("{before} {next}"),
         before => format!("{before}; {next}"),
     });
@@ -44,7 +43,7 @@ fn one_line(report: &str, verb: Option<&str>) -> String {
     format!("{line} (see `{help}`)")
 }
 
-/// The verb that was typed, where there is such a one.
+/// The verb that was typed, if there is a verb of that name.
 fn verb_of(typed: Option<OsString>) -> Option<String> {
     typed.and_then(|word| word.into_string().ok()).filter(|word| whole().find_subcommand(word).is_some())
 }

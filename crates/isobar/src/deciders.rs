@@ -1,5 +1,6 @@
-//! Policies by the names that `--policy` takes: those that ship, and programs of the user
-//! (`exec:CMD`). It knows how programs are asked where; what they decide is theirs.
+//! Builds policies by the names that `--policy` takes: those that ship, and programs of the user
+//! (`exec:CMD`). It knows how programs are called in each situation, and nothing of how they
+//! decide.
 
 use crate::failure::{bad_input, tell};
 use isobar_external::{Costs, Each, External, OnFault, Options, Program};
@@ -10,21 +11,22 @@ use rustix::process::geteuid;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Where a policy decides, which says what a program's faults mean and how long it may take.
+/// Where a policy decides. This determines what a program's faults mean and how long a decision may
+/// take.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
-    /// On a machine at work.
+    /// On a machine that runs on while the policy decides.
     AtWork {
         /// Seconds between two decisions.
         interval: f64,
-        /// Whether it is this machine, and not a simulated one.
+        /// Whether it is this machine rather than a simulated one.
         here: bool,
     },
-    /// In a simulation or on what was recorded: time stands still meanwhile.
+    /// In a simulation or over a recording, whose time stands still during a decision.
     Apart,
 }
 
-/// Makes fresh policies of a name, and says at the end what programs cost.
+/// Makes new instances of a policy, and reports at the end what programs cost.
 pub struct Maker {
     make: Make,
     costs: Vec<(&'static str, Costs)>,
@@ -32,21 +34,21 @@ pub struct Maker {
 
 type Make = Box<dyn Fn() -> Box<dyn Policy> + Sync>;
 
-/// The longest decision where time stands still: only what hangs takes longer.
+/// The longest decision if time stands still, in seconds: only a program that hangs takes longer.
 const APART: f64 = 60.0;
 
-/// The part of an interval that a decision may take at work.
+/// The fraction of an interval that a decision may take on a machine at work.
 const PART: f64 = 0.5;
 
-/// A policy of a name, and those of groups beside it.
+/// The policy of this name, together with the policies of groups.
 ///
 /// # Errors
-/// Bad input: no such policy or program, a setting that it refuses.
+/// Bad input: no such policy or program, or a setting that it refuses.
 pub fn build(name: &str, config: &Config, read: Read<'_>, place: Place) -> anyhow::Result<Box<dyn Policy>> {
     Ok(maker(name, config, read, place)?.make())
 }
 
-/// As many fresh policies of a name as are wanted.
+/// A maker of any number of instances of a policy.
 ///
 /// # Errors
 /// As [`build`].
@@ -55,7 +57,7 @@ pub fn maker(name: &str, config: &Config, read: Read<'_>, place: Place) -> anyho
     if config.manage.group.is_empty() { Ok(main) } else { with_groups(name, main, config, read, place) }
 }
 
-/// The policy of a name, whatever groups there are.
+/// The policy of this name, without regard to groups.
 fn alone(name: &str, config: &Config, read: Read<'_>, place: Place) -> anyhow::Result<Maker> {
     let Some(program) = Program::of_policy(name) else {
         let make = policies::maker(name, config, read).map_err(bad_input)?;
@@ -68,7 +70,7 @@ fn alone(name: &str, config: &Config, read: Read<'_>, place: Place) -> anyhow::R
     Ok(Maker { make: Box::new(move || Box::new(External::start(&program, &options, &costs))), costs: costs_of })
 }
 
-/// Groups with policies of their own around a main one.
+/// A main policy, with the groups that have policies of their own.
 fn with_groups(name: &str, main: Maker, config: &Config, read: Read<'_>, place: Place) -> anyhow::Result<Maker> {
     let is_program = |name: &str| Program::of_policy(name).is_some();
     let groups = Groups::of(name, config, &is_program, read).map_err(bad_input)?;
@@ -84,7 +86,7 @@ fn with_groups(name: &str, main: Maker, config: &Config, read: Read<'_>, place: 
     Ok(Maker { make: Box::new(fresh), costs })
 }
 
-/// Whether there is a policy of a name; nothing is started.
+/// Checks that a policy can be built. Nothing is started.
 ///
 /// # Errors
 /// As [`build`].
@@ -93,12 +95,12 @@ pub fn check(name: &str, config: &Config, read: Read<'_>) -> anyhow::Result<()> 
 }
 
 impl Maker {
-    /// A fresh policy.
+    /// A new instance.
     pub fn make(&self) -> Box<dyn Policy> {
         (self.make)()
     }
 
-    /// Says on stderr what asking a program cost; nothing of a policy that ships.
+    /// Reports on stderr what calling programs cost. Policies that ship are not reported.
     pub fn tell_costs(&self) {
         for (name, cost) in self.costs.iter().map(|(name, costs)| (name, costs.sum())) {
             let Some(Each { elapsed, program, isobar }) = cost.each() else { continue };
@@ -110,7 +112,7 @@ impl Maker {
     }
 }
 
-/// The settings of policies that ship are checked in any case.
+/// Checks the settings of the policies that ship, whichever policy is used.
 fn checked(config: &Config, read: Read<'_>) -> anyhow::Result<()> {
     policies::build(isobar_lab::BASE, config, read).map(drop).map_err(bad_input)
 }

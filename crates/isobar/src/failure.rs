@@ -1,5 +1,5 @@
-//! How a run ends: the exit code, and one line on stderr. It knows two kinds of failure, bad input
-//! and everything else; a reader that went away (`isobar topo | head -1`) is neither.
+//! How a run ends: its exit code, and one line on stderr. It distinguishes bad input from all other
+//! failures. A reader that went away (`isobar topo | head -1`) is neither.
 
 use crate::{output, text};
 use isobar_runtime::in_full;
@@ -8,19 +8,19 @@ use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Marks an error as the user's input being wrong: exit code 2. Its text is the whole message, one
-/// line that names the file, line or key, what is wrong and what would be right.
+/// Marks an error as wrong input by the user: exit code 2. The text is the whole message, one line
+/// that names the file, line or key, what is wrong, and what would be right.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct BadInput(String);
 
-/// A command that we started has ended, and its exit code is ours: nothing is left to be said.
+/// A command that we started has ended and its exit code becomes ours: nothing more is printed.
 #[derive(Debug, thiserror::Error)]
 #[error("the command ended with exit code {0}")]
 pub struct Ended(u8);
 
 impl Ended {
-    /// With this exit code.
+    /// Ends with this exit code.
     pub const fn of(code: u8) -> Self {
         Self(code)
     }
@@ -31,7 +31,7 @@ pub fn bad_input(message: impl fmt::Display) -> anyhow::Error {
     anyhow::Error::new(BadInput(message.to_string()))
 }
 
-/// The exit code of a finished run, after printing its error in one line.
+/// The exit code of a finished run. An error is first printed in one line.
 pub fn exit_code(done: anyhow::Result<()>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -44,19 +44,19 @@ pub fn exit_code(done: anyhow::Result<()>) -> ExitCode {
     }
 }
 
-/// The longest that a message waits for its reader.
+/// The longest time that a message waits for its reader.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The same while something is still to be put back.
+/// The same limit while changes still have to be put back.
 const HASTE: Duration = Duration::from_millis(200);
 
-/// Writes one line to stderr; a stderr that is closed, or that no process reads, is no reason to
+/// Writes one line to stderr. A stderr that is closed, or that no process reads, is no reason to
 /// fail or to wait for long.
 pub fn tell(message: &str) {
     tell_within(message, PATIENCE);
 }
 
-/// Writes a line as it is to stderr, under the same rule.
+/// Writes a line to stderr unchanged, under the same rule.
 pub fn write_line(line: &str) {
     output::stderr_within(line.to_owned(), PATIENCE);
 }
@@ -65,8 +65,8 @@ fn tell_within(message: &str, limit: Duration) {
     output::stderr_within(format!("isobar: {}\n", text::plain(&text::brief(message))), limit);
 }
 
-/// A panic is a bug of ours: reported in one line with its place, for a report. The loop catches it
-/// and puts everything back, for which it must not wait here.
+/// Reports a panic, which is a bug of isobar, in one line with its location. The loop catches the
+/// panic and puts everything back, so the report must not wait here.
 pub fn silence_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));

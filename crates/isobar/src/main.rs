@@ -1,4 +1,5 @@
-//! The `isobar` command: what was typed becomes one verb, the verb becomes an exit code.
+//! The `isobar` command: parses the command line into one verb, runs it, and turns its result into
+//! an exit code.
 //!
 //! It knows how a run begins and ends (0 done, 1 failed while running, 2 wrong usage or bad input;
 //! one line on stderr). It decides nothing about placement: policies live in `isobar-policy`,

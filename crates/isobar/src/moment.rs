@@ -1,10 +1,10 @@
-//! An epoch of the loop, as the views of it take it.
+//! Converts an epoch of the loop to a moment, the form in which views take it.
 
 use isobar_model::ActionId;
 use isobar_runtime::Epoch;
 use isobar_view::Moment;
 
-/// Hands an epoch of the loop to `see`.
+/// Passes an epoch of the loop to `see` as a moment.
 pub fn seen_as_moment<R>(epoch: &Epoch<'_>, see: impl FnOnce(&Moment<'_>) -> R) -> R {
     let undone: Vec<ActionId> = epoch.undone.iter().map(|one| one.id).collect();
     see(&Moment {

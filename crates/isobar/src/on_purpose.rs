@@ -1,6 +1,6 @@
-//! Bugs on purpose, for tests that need one; documented in docs/security.md. With
-//! `ISOBAR_TEST_PANIC_AT_EPOCH=N` in the environment decision N panics, with
-//! `ISOBAR_TEST_HANG_AT_EPOCH=N` it never ends. The tests show with them that a bug in a policy
+//! Deliberate bugs for tests that need one; documented in docs/security.md. With
+//! `ISOBAR_TEST_PANIC_AT_EPOCH=N` in the environment, decision N panics; with
+//! `ISOBAR_TEST_HANG_AT_EPOCH=N`, it never ends. The tests use them to show that a bug in a policy
 //! leaves nothing changed behind.
 
 use isobar_model::{Action, GroupPolicy, Observation, Outcome, Plan, Policy, Sensor, WayCurves};
@@ -9,7 +9,7 @@ use std::time::Duration;
 const PANIC: &str = "ISOBAR_TEST_PANIC_AT_EPOCH";
 const HANG: &str = "ISOBAR_TEST_HANG_AT_EPOCH";
 
-/// The policy itself, or one with the bug that the environment asks for.
+/// The policy, wrapped with the bug that the environment asks for, if any.
 pub fn perhaps(policy: Box<dyn Policy>) -> Box<dyn Policy> {
     let decision = |variable: &str| std::env::var(variable).ok().and_then(|value| value.parse().ok());
     let bugs = [(PANIC, panic as fn()), (HANG, hang)];
@@ -32,7 +32,7 @@ fn hang() {
 
 struct Faulty {
     policy: Box<dyn Policy>,
-    /// Decisions until the bug shows, itself included.
+    /// Number of decisions until the bug occurs, including that one.
     left: u64,
     bug: fn(),
 }

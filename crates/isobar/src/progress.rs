@@ -1,13 +1,13 @@
-//! How far a long run is, for people: a line on stderr that is drawn only on a terminal and only
+//! Shows people how far a long run is: a line on stderr that appears only on a terminal and only
 //! after a while, so that neither pipes nor short runs see it.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
 
-/// A run that is over sooner needs no bar.
+/// A run that ends sooner than this shows no bar.
 const WHILE: Duration = Duration::from_secs(2);
 
-/// A bar that appears when it is worth it.
+/// A progress bar that appears once a run has taken a while.
 pub struct Progress {
     started: Instant,
     bar: ProgressBar,
@@ -15,20 +15,20 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Starts the clock; draws nothing. `noun`: what is counted, in the plural.
+    /// Starts the clock and draws nothing. `noun` names what is counted, in the plural.
     pub fn of(noun: &'static str) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         bar_style(&bar, noun);
         Self { started: Instant::now(), bar, noun }
     }
 
-    /// Reports how many runs are done, of how many; may be called from any thread.
+    /// Reports how many runs are done, of how many. May be called from any thread.
     pub fn tell(&self, done: usize, all: usize) {
         let (done, all) = (u64::try_from(done).unwrap_or(u64::MAX), u64::try_from(all).unwrap_or(u64::MAX));
         if self.bar.length().is_none() {
             bar_style(&self.bar, self.noun); // it may have been a spinner until now
         }
-        // Runs of another kind are counted from 0.
+        // Runs of another kind, which have another total, are counted from 0.
         let before = if self.bar.length() == Some(all) { self.bar.position() } else { 0 };
         self.bar.set_length(all);
         self.bar.set_position(before.max(done));
@@ -43,7 +43,7 @@ impl Progress {
         }
     }
 
-    /// How a search stands, beside the bar.
+    /// Shows the state of a search beside the bar.
     pub fn standing(&self, text: &str) {
         if self.started.elapsed() < WHILE {
             return;
@@ -53,13 +53,13 @@ impl Progress {
         self.appear();
     }
 
-    /// Does something that writes to the terminal, out of the way of the bar.
+    /// Does something that writes to the terminal while the bar is hidden.
     pub fn aside<R>(&self, write: impl FnOnce() -> R) -> R {
         self.bar.suspend(write)
     }
 
-    /// Something is under way that cannot say how far it is: its name and the time that it has
-    /// taken, until [`Self::tell`] knows more.
+    /// Shows the name of a task that cannot report progress, and how long it has taken, until
+    /// [`Self::tell`] is called.
     pub fn busy(&self, what: &str) {
         style(&self.bar, "{spinner} {msg}: {elapsed}");
         self.bar.set_message(crate::text::plain(what).into_owned());
@@ -67,7 +67,7 @@ impl Progress {
         self.bar.enable_steady_tick(Duration::from_secs(1));
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn end(&self) {
         self.bar.finish_and_clear();
     }

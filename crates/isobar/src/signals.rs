@@ -1,6 +1,6 @@
-//! Signals that ask to stop. They raise a flag and do nothing else; the loop looks at it, puts back
-//! what was changed and ends in order. How often a signal comes makes no difference: what cuts a
-//! put-back short is a bounded time, and nothing else.
+//! Handles signals that ask to stop. They raise a flag and do nothing else. The loop checks the
+//! flag, puts back what was changed, and ends in order. More signals change nothing: only a time
+//! limit can cut the put-back short.
 
 use crate::failure::tell;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a wait goes without a look at the flag.
+/// How often a wait checks the flag.
 const SLICE: Duration = Duration::from_millis(50);
 
 /// Whether a stop was requested.
@@ -21,27 +21,27 @@ const SLICE: Duration = Duration::from_millis(50);
 pub struct StopFlag(Arc<AtomicBool>);
 
 impl StopFlag {
-    /// For work that changes nothing outside: SIGINT, SIGTERM and SIGHUP raise the flag, and a
-    /// second one ends the process at once.
+    /// For work that changes nothing outside the process: SIGINT, SIGTERM and SIGHUP raise the
+    /// flag, and a second one ends the process at once.
     ///
     /// # Errors
-    /// Where the kernel refuses a handler.
+    /// If the kernel refuses a handler.
     pub fn install() -> io::Result<Self> {
         let raised = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // In this order: the first signal finds the flag down and only raises it.
+            // The order matters: the first signal finds the flag down and only raises it.
             flag::register_conditional_default(signal, Arc::clone(&raised))?;
             flag::register(signal, Arc::clone(&raised))?;
         }
         Ok(Self(raised))
     }
 
-    /// For work that must be undone: each of `signals` raises the flag, as often as it comes. Where
-    /// the process still lives `patience` after the first one, it says what `left` has to say
-    /// and ends with exit code 1.
+    /// For work that must be undone: each of `signals` raises the flag, however often it comes. If
+    /// the process still runs `patience` after the first signal, it prints what `left` returns and
+    /// ends with exit code 1.
     ///
     /// # Errors
-    /// Where the kernel refuses a handler, or a thread to wait in.
+    /// If the kernel refuses a handler or a thread.
     pub fn install_patient(
         signals: &[c_int],
         patience: Duration,
@@ -54,7 +54,7 @@ impl StopFlag {
             low_level::pipe::register(*signal, wake.try_clone()?)?;
         }
         thread::Builder::new().name("stop".into()).spawn(move || {
-            // The other end lives as long as the handlers do: this ends by a signal.
+            // The other end lives as long as the handlers do, so only a signal ends this read.
             if first.read(&mut [0]).is_ok_and(|bytes| bytes > 0) {
                 thread::sleep(patience);
                 tell(&format!("asked to stop {} s ago and not done: {}", patience.as_secs_f64(), left()));
@@ -64,7 +64,7 @@ impl StopFlag {
         Ok(Self(raised))
     }
 
-    /// Waits for some seconds, or until a signal comes; whether it waited to the end.
+    /// Waits for some seconds, or until a signal comes. Returns true if it waited to the end.
     pub fn pause(&self, seconds: f64) -> bool {
         let until = Instant::now() + Duration::from_secs_f64(seconds);
         while !self.is_raised() {

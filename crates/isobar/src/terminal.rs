@@ -1,23 +1,24 @@
-//! How wide the page is. It knows `COLUMNS` and the terminal of standard output; what is drawn is
-//! its caller's business.
+//! The width of the page: from `COLUMNS`, or from the terminal of standard output. What is drawn is
+//! up to the caller.
 
 use std::io;
 
-/// Columns where nothing says how many there are: a pipe, a file, a terminal that does not know its
-/// size.
+/// Columns if the number is not known: output to a pipe or a file, or a terminal that does not know
+/// its size.
 const UNKNOWN: usize = 80;
 
-/// Narrower than this, nothing is drawn; wider than that, lines are hard to read.
+/// The width is limited to this range: text cannot be drawn legibly below it, and longer lines are
+/// hard to read.
 const SENSIBLE: std::ops::RangeInclusive<usize> = 40..=1000;
 
-/// Columns to draw in: `COLUMNS` where it is set (as by `COLUMNS=120 isobar topo | less`), else
-/// those of the terminal, else 80; at least 40.
+/// Columns to draw in: `COLUMNS` if it is set (as by `COLUMNS=120 isobar topo | less`), otherwise
+/// those of the terminal, otherwise 80; at least 40.
 pub fn columns() -> usize {
     let asked = std::env::var("COLUMNS").ok();
     sensible(asked.as_deref(), || size().map(|(columns, _)| columns))
 }
 
-/// Columns and rows of the terminal, where standard output is one.
+/// Columns and rows of the terminal, if standard output is one.
 pub fn size() -> Option<(usize, usize)> {
     let (width, height) = terminal_size::terminal_size_of(io::stdout())?;
     Some((usize::from(width.0), usize::from(height.0)))

@@ -1,5 +1,5 @@
 //! Text for terminals and logs. It knows which characters can break a line, move a cursor or
-//! reorder what is read, and writes them as escapes; a process may call itself anything.
+//! reorder what is read, and writes them as escapes, because a process can give itself any name.
 
 pub use isobar_model::text::{plain, signed_percent};
 pub use isobar_tui::text::{short, width};
@@ -8,14 +8,15 @@ use isobar_model::text::is_dangerous;
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The text with spaces behind it, or in front of it, up to this number of columns.
+/// The text padded with spaces to a number of columns. With `to_the_left` the spaces follow the
+/// text, otherwise they precede it.
 pub fn padded(text: &str, columns: usize, to_the_left: bool) -> String {
     let spaces = " ".repeat(columns.saturating_sub(width(text)));
     if to_the_left { format!("{text}{spaces}") } else { format!("{spaces}{text}") }
 }
 
-/// Columns two spaces apart, each as wide as its widest cell; those of `left` begin at the left,
-/// the others end at the right.
+/// Columns separated by two spaces, each as wide as its widest cell. The columns in `left` are
+/// aligned at the left, the others at the right.
 pub fn aligned(rows: &[Vec<String>], left: &[usize]) -> Vec<String> {
     let widest = |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0);
     let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(widest).collect();
@@ -24,23 +25,23 @@ pub fn aligned(rows: &[Vec<String>], left: &[usize]) -> Vec<String> {
     rows.iter().map(|row| cells(row).join("  ").trim_end().to_owned()).collect()
 }
 
-/// The first `most` of some names, and how many more there are.
+/// The first `most` names, and how many more there are.
 pub fn some_of(names: &[String], most: usize) -> String {
     let (named, more) = names.split_at(names.len().min(most));
     let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
     named.join(", ") + &more
 }
 
-/// A word longer than this is no file's name (`NAME_MAX`), and nothing that a reader would want
-/// whole.
+/// A longer word is not the name of a file (`NAME_MAX`), and nothing that a reader would want to
+/// read whole.
 const LONG_WORD: usize = 255;
 
-/// A message longer than this quotes something that is not worth reading whole.
+/// A longer message quotes something that is not worth reading whole.
 const LONG_MESSAGE: usize = 2000;
 
-/// A message with what is too long in it shortened: words (parts of paths count as such) to their
-/// ends, then the message itself, to its head, which says where, and its tail, which says what
-/// would be right.
+/// Shortens the parts of a message that are too long. Words (which include the parts of paths) keep
+/// their ends. The message itself keeps its head, which says where the fault is, and its tail,
+/// which says what would be right.
 pub fn brief(message: &str) -> Cow<'_, str> {
     let between = |c: char| c.is_whitespace() || c == '/';
     if message.len() <= LONG_MESSAGE && message.split(between).all(|word| word.len() <= LONG_WORD) {
@@ -62,7 +63,7 @@ fn ends(text: &str, most: usize, kept: usize) -> Cow<'_, str> {
 }
 
 /// A JSON document as one line of text. serde leaves C1 controls and bidirectional characters as
-/// they are; inside a JSON string their `\u` escapes mean the same and do no harm.
+/// they are. Inside a JSON string, their `\u` escapes mean the same and do no harm.
 pub fn json_line(document: &serde_json::Value) -> String {
     let text = document.to_string();
     if !text.contains(is_dangerous) {

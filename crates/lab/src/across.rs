@@ -1,8 +1,8 @@
-//! Policies over several workloads: what each gains over the stock scheduler on each of them, as
-//! one matrix. It knows comparisons and makes no run.
+//! Compares policies over several workloads: the gain of each over the stock scheduler on each
+//! workload, as one matrix. It works on comparisons and makes no runs.
 //!
-//! A mean over programs can hide one that pays for the others, so that every cell has two figures:
-//! the mean gain of the workload's programs, and that of the program that fares worst.
+//! A mean over programs can hide a program that pays for the others, so every cell has two figures:
+//! the mean gain of the workload's programs, and the gain of the program that fares worst.
 
 use crate::compare::{Comparison, PolicyRow};
 use crate::stats::mean_or_zero;
@@ -10,58 +10,58 @@ use crate::text::short;
 use serde::Serialize;
 use std::fmt::Write;
 
-/// The policy that all others are measured against.
+/// The policy that all others are compared with.
 pub const BASE: &str = "linux";
 
-/// Policies over workloads.
+/// The matrix of policies and workloads.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Across {
     /// One row for each workload, in the order given.
     pub workloads: Vec<AcrossRow>,
-    /// Over all workloads, one for each policy but [`BASE`], in the order of the cells.
+    /// Totals over all workloads, one for each policy except [`BASE`], in the order of the cells.
     pub all: Vec<AcrossTotal>,
 }
 
-/// What the policies gain on one workload.
+/// The gains of the policies on one workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AcrossRow {
     /// The workload's name.
     pub workload: String,
-    /// Mean slowdown of its programs under [`BASE`] against each of them alone: how much there is
-    /// to gain.
+    /// Mean slowdown of its programs under [`BASE`] relative to each of them alone: the possible
+    /// gain.
     pub linux_antt: f64,
-    /// One for each policy but [`BASE`].
+    /// One for each policy except [`BASE`].
     pub cells: Vec<AcrossCell>,
 }
 
-/// What a policy gains on a workload.
+/// The gain of a policy on a workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AcrossCell {
     /// The policy.
     pub policy: String,
     /// Mean over the programs of how much shorter their runs are than under [`BASE`], in per cent.
     pub mean_percent: f64,
-    /// That of the program that fares worst.
+    /// The gain of the program that fares worst, in per cent.
     pub worst_percent: f64,
-    /// That program.
+    /// The program that fares worst.
     pub worst_app: String,
 }
 
-/// What a policy gains over all workloads.
+/// The gain of a policy over all workloads.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AcrossTotal {
     /// The policy.
     pub policy: String,
-    /// Mean of the workloads' means: each workload counts the same.
+    /// Mean of the workloads' means: each workload has equal weight.
     pub mean_percent: f64,
-    /// The program that fares worst of all.
+    /// The gain of the program that fares worst over all workloads, in per cent.
     pub worst_percent: f64,
-    /// Its workload.
+    /// The workload of that program.
     pub worst_workload: String,
 }
 
-/// The matrix of some comparisons, each of the same policies, with the names of their workloads;
-/// `None` where one lacks [`BASE`].
+/// The matrix for several comparisons, each of the same policies, with the names of their
+/// workloads; `None` if a comparison lacks [`BASE`].
 #[must_use]
 pub fn across(compared: &[(String, Comparison)]) -> Option<Across> {
     let workloads = compared.iter().map(|(name, one)| row(name, one)).collect::<Option<Vec<_>>>()?;
@@ -95,23 +95,23 @@ fn total(rows: &[AcrossRow], column: usize) -> Option<AcrossTotal> {
     })
 }
 
-/// The widest that the name of a workload is shown.
+/// Maximum width at which a workload's name is shown.
 const NAME: usize = 24;
-/// A cell: `+12.3 (-45.6)`, and two spaces before it.
+/// Width of a cell: `+12.3 (-45.6)`, and two spaces before it.
 const CELL: usize = 15;
-/// The column of [`BASE`].
+/// Width of the column of [`BASE`].
 const BASE_CELL: usize = 7;
 
-/// What the figures are.
+/// What the figures mean.
 const MEANING: [&str; 2] = [
     "Mean gain of the programs over linux in per cent, + is shorter; in brackets the program that fares worst.",
     "linux: mean slowdown of the programs against each of them alone.",
 ];
-/// Over the names.
+/// Heading of the names.
 const WORKLOAD: &str = "workload";
 
-/// The matrix as text: a row for each workload, a column for each policy, as many columns side by
-/// side as fit into `columns`, at least one.
+/// The matrix as text: a row for each workload and a column for each policy, with as many columns
+/// side by side as fit into `columns` characters, at least one.
 #[must_use]
 pub fn across_table(across: &Across, columns: usize) -> String {
     let names = across.workloads.iter().map(|row| row.workload.chars().count());
@@ -119,7 +119,7 @@ pub fn across_table(across: &Across, columns: usize) -> String {
     let width = names.max().unwrap_or(0).clamp(WORKLOAD.len(), most);
     let side_by_side = (columns.saturating_sub(width + BASE_CELL) / CELL).max(1);
     let mut text: String = MEANING.map(|sentence| wrapped(sentence, columns)).concat();
-    // The base alone is a block, too.
+    // If there is only the base, it still gets a block.
     for first in (0..across.all.len().max(1)).step_by(side_by_side) {
         let last = (first + side_by_side).min(across.all.len());
         block(&mut text, across, width, first..last);
@@ -127,7 +127,7 @@ pub fn across_table(across: &Across, columns: usize) -> String {
     text
 }
 
-/// Some of the columns.
+/// Writes some of the columns.
 fn block(text: &mut String, across: &Across, width: usize, columns: std::ops::Range<usize>) {
     let _ = write!(text, "\n{WORKLOAD:<width$}{BASE:>BASE_CELL$}");
     for total in &across.all[columns.clone()] {
@@ -149,7 +149,7 @@ fn gains(mean: f64, worst: f64) -> String {
     format!("{:>CELL$}", format!("{} ({})", percent(mean), percent(worst)))
 }
 
-/// Without a decimal where it would not fit and is not needed.
+/// Leaves out the decimal if it would not fit and is not needed.
 fn percent(value: f64) -> String {
     if value.abs() < 99.95 { format!("{value:+.1}") } else { format!("{value:+.0}") }
 }
@@ -166,7 +166,7 @@ mod tests {
     use isobar_policy::baseline::linux::Linux;
     use isobar_sim::Workload;
 
-    /// A comparison whose only figures that matter here are the gains of two programs.
+    /// A comparison in which only the gains of two programs matter.
     fn compared(gains: &[(&str, [f64; 2])]) -> Comparison {
         let text = "machine = \"node:2 core:2\"\n[run]\nruns = 1\ninstructions_factor = 0.01\n\
                     [[app]]\nprogram = \"milc\"\n[[app]]\nprogram = \"namd\"";

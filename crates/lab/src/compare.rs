@@ -1,9 +1,9 @@
-//! Policies compared: the same workload and the same starts for each, slowdowns against each
-//! program alone, means over the starts and the repeats.
+//! Compares policies: each runs the same workload from the same starts. Slowdowns are relative to
+//! each program alone, and figures are means over the starts and the repeats.
 //!
-//! The first repeat has the seed that was asked for, the next one that plus 1, and so on, so that
-//! all policies start from the same placements. Runs do not depend on each other: neither their
-//! order nor the number of threads that compute them can change a result.
+//! The first repeat uses the requested seed, the next one that seed plus 1, and so on, so that all
+//! policies start from the same placements. Runs do not depend on each other: neither their order
+//! nor the number of threads that compute them can change a result.
 
 mod rows;
 
@@ -21,30 +21,30 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What to compare on.
+/// What to compare.
 #[derive(Clone, Debug)]
 pub struct CompareSpec {
     /// The workload, with its machine.
     pub workload: Workload,
     /// Seed of the first repeat.
     pub seed: u64,
-    /// How many runs to make from each start, each with the next seed; at least 1.
+    /// Number of runs from each start, each with the next seed; at least 1.
     pub repeat: u32,
     /// Where threads start.
     pub starts: Starts,
-    /// Runs computed side by side; changes no result.
+    /// Number of runs computed side by side; changes no result.
     pub jobs: usize,
 }
 
 impl Comparison {
-    /// How a policy did, by its name.
+    /// The row of a policy, by its name.
     pub(crate) fn row(&self, policy: &str) -> Option<&PolicyRow> {
         self.policies.iter().find(|row| row.policy == policy)
     }
 }
 
 impl CompareSpec {
-    /// A comparison on a workload: seed 1, one repeat, every balanced schedule where they are few,
+    /// A comparison on a workload: seed 1, one repeat, every balanced schedule if there are few,
     /// one job.
     #[must_use]
     pub fn new(workload: Workload) -> Self {
@@ -52,33 +52,34 @@ impl CompareSpec {
     }
 }
 
-/// A policy by its canonical name, and how to make a fresh one.
+/// A policy: its canonical name, and a function that makes a new one.
 pub type NamedPolicy<'a> = (String, Box<dyn Fn() -> Box<dyn Policy> + Sync + 'a>);
 
-/// How the policies did.
+/// The results of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// Seed of the first repeat.
     pub seed: u64,
     /// Repeats of each policy.
     pub repeat: u32,
-    /// How many schedules each repeat is the mean over: all that a scheduler which balances CPU
-    /// load may choose, those that are the same by symmetry counted once. `None` where each repeat
-    /// draws one by its seed.
+    /// Number of schedules over which each repeat is a mean: all schedules that a scheduler which
+    /// balances CPU load may choose, counting those that are the same by symmetry once. `None` if
+    /// each repeat draws one schedule by its seed.
     pub schedules: Option<usize>,
-    /// One row for each policy, in the order asked for.
+    /// One row for each policy, in the requested order.
     pub policies: Vec<PolicyRow>,
 }
 
 /// Runs every policy on the workload, `repeat` times from each start.
 ///
 /// # Errors
-/// [`LabError`] where a program does not end in time or a policy's plan is not valid.
+/// [`LabError`] if a program does not end in time or a policy's plan is not valid.
 pub fn compare(spec: &CompareSpec, policies: &[NamedPolicy<'_>]) -> Result<Comparison, LabError> {
     compare_with(spec, policies, &|_, _| ())
 }
 
-/// As [`compare()`], and says after each run how many are done, of how many.
+/// Like [`compare()`], and calls `progress` after each run with the number of runs done and the
+/// total.
 ///
 /// # Errors
 /// As [`compare()`].
@@ -90,7 +91,7 @@ pub fn compare_with(
     compare_in_full(spec, policies, progress).map(|(comparison, _)| comparison)
 }
 
-/// As [`compare_with`], with every application of every run, before any mean.
+/// Like [`compare_with`], and also returns every application of every run, before any mean.
 ///
 /// # Errors
 /// As [`compare()`].
@@ -134,11 +135,11 @@ fn tasks(policies: usize, repeat: u32, starts: usize) -> Vec<Task> {
 }
 
 /// Completion time of each application alone on the machine, in seconds, in the order of the
-/// workload; `None` for one that does not end in time. Applications that are alike are simulated
-/// once.
+/// workload; `None` for an application that does not end in time. Identical applications are
+/// simulated once.
 ///
 /// # Errors
-/// [`LabError::Sim`] where the contention model has no answer.
+/// [`LabError::Sim`] if the contention model has no answer.
 pub fn alone_seconds(workload: &Workload) -> Result<Vec<Option<f64>>, LabError> {
     let mut known = BTreeMap::new();
     let mut alone = |app: &App| {
@@ -153,7 +154,7 @@ pub fn alone_seconds(workload: &Workload) -> Result<Vec<Option<f64>>, LabError> 
     workload.apps.iter().map(&mut alone).collect()
 }
 
-/// As [`alone_seconds`], where all must end.
+/// Like [`alone_seconds`], but every application must end.
 pub(crate) fn alone(workload: &Workload) -> Result<Vec<f64>, LabError> {
     let times = workload.apps.iter().zip(alone_seconds(workload)?);
     times.map(|(app, seconds)| seconds.ok_or_else(|| LabError::unfinished(workload, &app.name))).collect()

@@ -1,6 +1,7 @@
-//! The three measures of congestion of the CAMM paper (section VI), of any run: how long memory of
-//! the own node was farther away than the nearest other, how often the two crossed, and how far
-//! they were apart. They come from probed latencies alone, as an observer of the loop sees them.
+//! Measures congestion in any run, by the three measures of the CAMM paper (section VI): how long a
+//! node's own memory was farther away than the nearest other memory, how often the two crossed, and
+//! how far apart they were. The measures use only probed latencies, as an observer of the loop sees
+//! them.
 //!
 //! ```text
 //! local, remote      latency from a node of its own memory and of its neighbour's, the other node
@@ -31,24 +32,24 @@ pub struct Congestion {
     pub congestion_seconds: f64,
     /// Times that the two latencies crossed.
     pub oscillations: f64,
-    /// The same, counting only gaps that CAPM would act on.
+    /// The same, counting only gaps on which CAPM would act.
     pub wide_oscillations: f64,
-    /// Mean distance of the two, in CPU cycles.
+    /// Mean difference of the two latencies, in CPU cycles.
     pub mean_gap_cycles: f64,
 }
 
-/// What one epoch showed of a node.
+/// The latencies of a node in one epoch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Look {
     /// Seconds since the start, at the end of the epoch.
     pub time: f64,
     /// Cycles from the node to its own memory.
     pub local: f64,
-    /// Cycles to that of its neighbour.
+    /// Cycles from the node to its neighbour's memory.
     pub remote: f64,
 }
 
-/// Keeps the measures of every node that has CPUs, for a run.
+/// Collects the measures of every node that has CPUs, for one run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Meter {
     tracks: BTreeMap<NodeId, Track>,
@@ -69,13 +70,14 @@ struct Track {
 }
 
 impl Meter {
-    /// One that keeps every look.
+    /// A meter that keeps every look.
     pub fn keeping() -> Self {
         Self { keeps: true, ..Self::default() }
     }
 
-    /// Time and gap of the node that was congested longest, crossings of the one with the most, the
-    /// first among equals; `None` where latencies were not measured, or there is one node.
+    /// Time and gap of the node that was congested longest, and crossings of the node with the
+    /// most, the first node among equals. `None` if latencies were not measured, or there is only
+    /// one node.
     pub fn worst(&self) -> Option<Congestion> {
         let most = |read: fn(&Congestion) -> f64| {
             let all = self.tracks.values().map(Track::measures);
@@ -86,12 +88,12 @@ impl Meter {
         Some(Congestion { oscillations, wide_oscillations, ..longest })
     }
 
-    /// Every look at a node, where they are kept.
+    /// Every look at a node, if looks are kept.
     pub fn looks(&self, node: NodeId) -> &[Look] {
         self.tracks.get(&node).map_or(&[], |track| &track.looks)
     }
 
-    /// Takes in one epoch.
+    /// Adds one epoch.
     pub fn look(&mut self, seen: &Observation) {
         let Some(cycles) = &seen.latency_cycles else { return };
         for node in cycles.nodes().iter().filter(|node| has_cpus(seen, **node)) {
@@ -115,7 +117,7 @@ impl Track {
         self.seconds += if congested { interval } else { 0.0 };
         self.crossed += u32::from(congested != self.congested);
         self.congested = congested;
-        // CAPM's gap: from the mean of both to the greater one.
+        // CAPM's gap is measured from the mean of both latencies to the greater one.
         if (look.local - look.remote).abs() > THRESHOLD * (look.local + look.remote) {
             self.swung += u32::from(congested != self.far);
             self.far = congested;
@@ -141,7 +143,7 @@ fn has_cpus(seen: &Observation, node: NodeId) -> bool {
     seen.machine.cpus().iter().any(|cpu| cpu.node == Some(node))
 }
 
-/// The latency of the neighbour's memory.
+/// The latency of the nearest other memory.
 fn nearest(cycles: &NodeMatrix<f64>, node: NodeId) -> Option<f64> {
     let others = cycles.nodes().iter().filter(|other| **other != node);
     others.filter_map(|other| cycles.get(node, *other).copied()).min_by(f64::total_cmp)
@@ -151,9 +153,9 @@ fn nearest(cycles: &NodeMatrix<f64>, node: NodeId) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Two seconds an epoch: 229 and 319 cycles, 430 and 330, 340 and 330, 320 and 330: congested
-    /// for two epochs, crossed twice, once widely (the last gap is 5 of a mean of 325); gaps 90,
-    /// 100, 10 and 10.
+    /// Two seconds per epoch: 229 and 319 cycles, 430 and 330, 340 and 330, 320 and 330. The node
+    /// is congested for two epochs and crosses twice, once widely (the last gap is 5 of a mean of
+    /// 325). The gaps are 90, 100, 10 and 10.
     #[test]
     fn duration_oscillations_and_gap_are_counted_as_in_the_paper() {
         let mut track = Track::default();
@@ -170,7 +172,8 @@ mod tests {
         assert_eq!((track.looks.len(), Meter::default().worst()), (4, None));
     }
 
-    /// Node 0 is congested for four epochs and crosses once, node 1 for two and crosses four times.
+    /// Node 0 is congested for four epochs and crosses once. Node 1 is congested for two epochs and
+    /// crosses four times.
     #[test]
     fn crossings_are_those_of_the_node_with_the_most() {
         let mut meter = Meter::default();

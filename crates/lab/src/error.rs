@@ -1,5 +1,5 @@
-//! The one error of this crate: why an experiment could not be made. Each message is one line; what
-//! a crate below reported stays attached as the cause.
+//! The error type of this crate: why an experiment could not be made. Each message is one line; the
+//! error of the crate below stays attached as the cause.
 
 use isobar_runtime::RunError;
 use isobar_sim::Workload;

@@ -1,7 +1,7 @@
 //! Experiments: policies compared on equal terms.
 //!
 //! [`compare()`] runs every policy on the same simulated machine, workload and seeds, through the
-//! same seams as the live program; [`table`] and serde print what came out.
+//! same interfaces as the live program. [`table`] and serde print the results.
 
 #![forbid(unsafe_code)]
 

@@ -1,10 +1,10 @@
-//! The simulated optimum: every mapping of a workload's threads to last-level caches is run, those
-//! that are the same by symmetry once, and they are ranked by mean slowdown, the measure of the
-//! N-MASS paper (section 4.1, after Eyerman and Eeckhout).
+//! The simulated optimum: runs every mapping of a workload's threads to last-level caches, those
+//! that are the same by symmetry once, and ranks them by mean slowdown, the measure of the N-MASS
+//! paper (section 4.1, after Eyerman and Eeckhout).
 //!
-//! Threads stay where they are put for the whole run, and so do those of later runs of an
-//! application; memory is where the workload puts it, else where it is first touched. What moves in
-//! the course of a run can do better than any of these.
+//! Threads stay where they are put for the whole run, and so do the threads of later runs of an
+//! application. Memory is where the workload puts it, otherwise where it is first touched. A policy
+//! that moves threads or pages during a run can do better than any of these mappings.
 
 use crate::compare::alone;
 use crate::error::LabError;
@@ -17,15 +17,15 @@ use isobar_sim::Workload;
 use isobar_sim::schedules::{Schedule, mappings};
 use serde::Serialize;
 
-/// A few thousand runs of a minute each take seconds.
+/// Maximum number of mappings: a few thousand runs of a minute each take seconds.
 pub const MOST_MAPPINGS: usize = 5000;
 
-/// One mapping and how it did.
+/// One mapping and its results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mapping {
     /// The last-level cache of each thread, by application in the order of the workload.
     pub llcs: Vec<Vec<LlcId>>,
-    /// The part of all mappings that are this one by symmetry.
+    /// Fraction of all mappings that are the same as this one by symmetry.
     pub share: f64,
     /// The measures over its slowdowns.
     #[serde(flatten)]
@@ -34,11 +34,11 @@ pub struct Mapping {
     pub slowdowns: Vec<f64>,
 }
 
-/// Every mapping of a workload, the one with the least mean slowdown first; ties to the higher
+/// Every mapping of a workload, the one with the least mean slowdown first; ties go to the higher
 /// throughput, then by caches.
 ///
 /// # Errors
-/// [`LabError::TooMany`] where more than `most` differ, [`LabError::Unfinished`] where an
+/// [`LabError::TooMany`] if more than `most` mappings differ, [`LabError::Unfinished`] if an
 /// application does not end in time.
 pub fn optimum(workload: &Workload, most: usize, jobs: usize) -> Result<Vec<Mapping>, LabError> {
     let alone = alone(workload)?;
@@ -66,7 +66,7 @@ mod tests {
         Workload::from_toml("w.toml", &text).unwrap()
     }
 
-    /// Four clones, memory on node 0: zero to four of them there.
+    /// Four clones, memory on node 0: zero to four of them run there.
     #[test]
     fn every_distinct_mapping_is_ranked_and_jobs_change_nothing() {
         let clones = workload("[[app]]\nprogram = \"soplex\"\nmemory_node = 0\ncount = 4\n");

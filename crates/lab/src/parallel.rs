@@ -1,10 +1,11 @@
-//! Independent pieces of work side by side. Results come in the order of the work, whatever ends
-//! first.
+//! Runs independent pieces of work side by side. Results come in the order of the work, whichever
+//! piece ends first.
 
 use crate::error::LabError;
 use rayon::prelude::*;
 
-/// Does each piece of work, `jobs` at a time. Of several failures the first in order is returned.
+/// Does each piece of work, `jobs` at a time. If several fail, the first failure in order is
+/// returned.
 pub(crate) fn each<T: Sync, R: Send>(
     jobs: usize,
     work: &[T],

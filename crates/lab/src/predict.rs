@@ -1,7 +1,8 @@
-//! What a mapping of pages gains on a machine: a page profile and the contention model.
+//! Predicts what a mapping of pages gains on a machine, from a page profile and the contention
+//! model.
 //!
-//! The metrics of page usage say which programs gain, and not how much (Diener et al. 2016, 7.2.3).
-//! A profile holds every access, of which memory sees few. So:
+//! The metrics of page usage say which programs gain, but not how much (Diener et al. 2016, 7.2.3).
+//! A profile holds every access, of which few reach memory. So:
 //!
 //! ```text
 //! keep     of each LLC, the pages that its own threads access most, up to its size: no misses
@@ -10,13 +11,13 @@
 //! end      with the slowest thread
 //! ```
 //!
-//! Where the misses of each page were counted (numasim does), they take the place of the first two.
+//! If the misses of each page were counted (numasim does), they replace the first two steps.
 //!
-//! Nothing here is fitted to a result: [`Assumptions`] has a source for each of its numbers.
-//! It stands for what a mapping gains from the start of a run on, as first-touch does.
-//! **Not modelled**: prefetching, hits in private caches beyond what the LLC keeps, time in which a
-//! thread waits at barriers within the run, page tables, the copies that a mapping made at run time
-//! would cost, coherence traffic.
+//! Nothing here is fitted to a result: [`Assumptions`] has a source for each of its numbers. The
+//! prediction is for a mapping that applies from the start of a run, as first-touch does. **Not
+//! modelled**: prefetching, hits in private caches beyond what the LLC keeps, time in which a
+//! thread waits at barriers within the run, page tables, the cost of copies if a mapping were made
+//! at run time, coherence traffic.
 
 use crate::error::LabError;
 use isobar_model::num;
@@ -25,23 +26,24 @@ use isobar_sim::gang::{self, Gang, Seat, Traits, Work};
 use isobar_sim::{MachineSpec, SimError};
 use std::collections::BTreeMap;
 
-/// What a page profile does not say of a program.
+/// What a page profile does not say about a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Assumptions {
-    /// Instructions for each load or store: 3, as about a third of the instructions of ordinary
-    /// programs are one (Hennessy and Patterson).
+    /// Instructions per load or store: 3, because about a third of the instructions of ordinary
+    /// programs are loads or stores (Hennessy and Patterson).
     pub instructions_per_access: f64,
-    /// Accesses to a line for each time that it is brought in: 8, the words of a line of 64 bytes,
-    /// each used once. Scattered accesses miss more often, repeated ones less.
+    /// Accesses to a line each time it is brought in: 8, the words of a line of 64 bytes, each used
+    /// once. Scattered accesses miss more often, repeated accesses less often.
     pub accesses_per_miss: f64,
-    /// Cycles an instruction without misses: 1.
+    /// Cycles per instruction without misses: 1.
     pub cpi: f64,
-    /// Misses in flight together: 4, within the 2 to 8 of the simulator's programs.
+    /// Misses in flight at the same time: 4, within the 2 to 8 of the simulator's programs.
     pub mlp: f64,
-    /// Lines written back for each line read: 0.3, as that of the simulator's ordinary programs.
+    /// Lines written back per line read: 0.3, as for the simulator's ordinary programs.
     pub write_back: f64,
-    /// Bytes of the program that the profile stands for; `None` for those of the profile. A traced
-    /// run is often a small one, and one that fits into the caches gains nothing from any mapping.
+    /// Size in bytes of the program for which the profile stands; `None` for the size of the
+    /// profile. A traced run is often small, and a run that fits into the caches gains nothing from
+    /// any mapping.
     pub stands_for: Option<f64>,
 }
 
@@ -63,25 +65,25 @@ impl Default for Assumptions {
 pub struct Time {
     /// The mapping.
     pub mapping: Mapping,
-    /// Seconds of the run that was traced, by one question to the contention model.
+    /// Seconds of the traced run, by one call of the contention model.
     pub predicted: f64,
-    /// Seconds in simulated steps, threads ending one after the other.
+    /// Seconds in simulated steps, with threads ending one after the other.
     pub simulated: f64,
 }
 
-/// The time of a program under each mapping on a machine.
+/// The times of a program on a machine, one for each mapping.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Times(Vec<Time>);
 
 impl Times {
-    /// In the order of [`Mapping::ALL`].
+    /// All times, in the order of [`Mapping::ALL`].
     #[must_use]
     pub fn all(&self) -> &[Time] {
         &self.0
     }
 
-    /// By how much a program is faster than under first-touch, in per cent: predicted and
-    /// simulated. 0 where nothing runs.
+    /// How much faster a program is than under first-touch, in per cent: predicted and simulated. 0
+    /// if nothing runs.
     #[must_use]
     pub fn gain(&self, name: &str) -> Option<(f64, f64)> {
         let of = |name| self.0.iter().find(|time| time.mapping.name() == name);
@@ -94,7 +96,7 @@ fn gain(first: f64, then: f64) -> f64 {
     if then > 0.0 { 100.0 * (first / then - 1.0) } else { 0.0 }
 }
 
-/// Times of a program on a machine, its threads compact on the nodes, under every mapping.
+/// Times of a program on a machine under every mapping, with its threads compact on the nodes.
 ///
 /// # Errors
 /// [`LabError`]: no answer of the contention model.
@@ -107,11 +109,11 @@ pub fn predict(
     predict_from(profile, None, machine, min_excl, assumed)
 }
 
-/// The same, from counts of what memory had to answer, page by page, of the same run; pages that
-/// have none missed never.
+/// The same, from counts of the accesses that memory had to answer, page by page, in the same run.
+/// Pages without a count never missed.
 ///
 /// # Errors
-/// [`LabError`]: no answer of the contention model; misses of another number of threads.
+/// [`LabError`]: no answer of the contention model; misses that are not from the same run.
 pub fn predict_from(
     profile: &PageProfile,
     misses: Option<&PageProfile>,
@@ -141,7 +143,7 @@ pub fn predict_from(
 
 /// Which pages each last-level cache keeps.
 struct Kept {
-    /// Of each thread, its LLC.
+    /// The LLC of each thread.
     llc: Vec<usize>,
     /// By LLC and page.
     pages: Vec<Vec<bool>>,
@@ -158,8 +160,8 @@ impl Kept {
     }
 }
 
-/// The pages that the threads of an LLC access most, as many as fit; ties in the
-/// order of the usage.
+/// The pages that the threads of an LLC access most, up to the number that fits; ties in the order
+/// of the usage.
 fn most_accessed(usage: &Usage, llc: &[usize], one: usize, room: usize) -> Vec<bool> {
     let mine = |row: &[u64]| {
         let own = row.iter().zip(llc).filter(|(_, of)| **of == one);
@@ -173,11 +175,12 @@ fn most_accessed(usage: &Usage, llc: &[usize], one: usize, room: usize) -> Vec<b
     kept
 }
 
-/// Misses by page, in the order of the usage, and thread.
+/// Misses by page, in the order of the usage, and by thread.
 struct Missing(Vec<Vec<f64>>);
 
 impl Missing {
-    /// Each eighth access to what the cache of its thread does not keep.
+    /// Assumes a miss for every `accesses_per_miss`-th access to a page that the thread's cache
+    /// does not keep.
     fn guessed(usage: &Usage, kept: &Kept, assumed: &Assumptions) -> Self {
         let of = |(at, (_, row)): (usize, (_, &[u64]))| {
             let missed = row.iter().zip(&kept.llc).map(|(count, llc)| match kept.pages[*llc][at] {
@@ -189,7 +192,7 @@ impl Missing {
         Self(usage.rows().enumerate().map(of).collect())
     }
 
-    /// Those of another profile of the same run.
+    /// The misses of another profile of the same run.
     fn counted(usage: &Usage, misses: &Usage) -> Result<Self, LabError> {
         let differ = |what: &str, theirs: u64, ours: u64| Err(LabError::Misses(format!("{theirs} {what}, not {ours}")));
         if misses.threads() != usage.threads() {
@@ -251,14 +254,16 @@ mod tests {
         predict(profile, &isobar_sim::machine::find("xeon-4x8").unwrap(), MIN_EXCLUSIVITY, assumed).unwrap()
     }
 
-    /// Every thread has 64 pages of 1 MiB of its own, far above the caches; thread 0 touched all.
+    /// Every thread has 64 pages of 1 MiB of its own, far above the caches; thread 0 touched all of
+    /// them first.
     fn exclusive() -> PageProfile {
         let own = |page: usize| (0..8).map(|thread| if page / 64 == thread { 1_000_000 } else { 0 }).collect();
         profile(8, &(0..512).map(own).collect::<Vec<_>>())
     }
 
-    /// 120 ns on the own node against 180 ns on another: two more nanoseconds an instruction would
-    /// be the waits; all eight at one controller make the loss larger than latency alone.
+    /// 120 ns on the own node against 180 ns on another: the waits would add two nanoseconds per
+    /// instruction. With all eight threads at one controller, the loss is larger than latency alone
+    /// explains.
     #[test]
     fn exclusive_pages_gain_by_locality_and_nothing_without_misses() {
         let found = times(&exclusive(), &Assumptions::default());
@@ -266,7 +271,7 @@ mod tests {
         assert!(predicted > 10.0 && simulated > 10.0, "{predicted} {simulated}");
         assert_eq!(found.gain("first-touch"), Some((0.0, 0.0)));
         assert!(found.gain("remote").unwrap().1 < found.gain("interleave").unwrap().1);
-        // Scaled down to a megabyte everything is kept by the caches, and every mapping is alike.
+        // Scaled down to a megabyte, the caches keep everything, and all mappings are alike.
         let small = Assumptions { stands_for: Some(1e6), ..Assumptions::default() };
         let kept = times(&exclusive(), &small);
         assert!(kept.all().iter().all(|time| (time.simulated / kept.all()[0].simulated - 1.0).abs() < 1e-9));
@@ -293,8 +298,8 @@ mod tests {
         assert_eq!(work[2].instructions, 64.0 * 3e6);
     }
 
-    /// Thread 0 touched all; only the last page of each thread misses, so that only there a mapping
-    /// matters.
+    /// Thread 0 touched all pages; only the last page of each thread misses, so a mapping matters
+    /// only there.
     #[test]
     fn counted_misses_take_the_place_of_the_guess() {
         let of = exclusive();

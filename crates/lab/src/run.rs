@@ -1,5 +1,5 @@
-//! One run of a workload under a policy, through the loop of the program: threads are selected as
-//! `manage` selects them, from `[run] min_cpu_percent` of a CPU on.
+//! Runs a workload once under a policy, through the loop of the program. Threads are selected as
+//! `manage` selects them, by the threshold `[run] min_cpu_percent`.
 
 use crate::error::LabError;
 use isobar_model::Policy;
@@ -8,17 +8,17 @@ use isobar_runtime::selection::Rules;
 use isobar_runtime::{Limits, Loop, Observer, RunError};
 use isobar_sim::{AppReport, RunReport, SimMachine, Workload};
 
-/// Runs a workload under a policy to its end. A policy also runs where the machine lacks what it
-/// needs: a comparison shows what it makes of that.
+/// Runs a workload under a policy to its end. A policy also runs if the machine lacks what it
+/// needs, so that a comparison shows the consequences.
 ///
 /// # Errors
-/// [`RunError`] where the policy panics or makes a plan that cannot be carried out: a fault of the
-/// policy.
+/// [`RunError`] if the policy panics or makes a plan that cannot be carried out, which is a fault
+/// of the policy.
 pub fn run_policy(workload: &Workload, seed: u64, policy: &mut dyn Policy) -> Result<RunReport, RunError> {
     observed(workload, seed, policy, &mut ())
 }
 
-/// As [`run_policy`], shown to an observer.
+/// Like [`run_policy`], with an observer.
 pub(crate) fn observed(
     workload: &Workload,
     seed: u64,
@@ -33,7 +33,7 @@ pub(crate) fn observed(
     Ok(run.machine().report())
 }
 
-/// Completion times over those alone, by application, and their measures.
+/// Completion times divided by those alone, by application, and their measures.
 pub(crate) fn slowdowns(
     workload: &Workload,
     report: &RunReport,

@@ -1,10 +1,10 @@
-//! How far a measure varies: least and greatest run, and the 95 % confidence interval of the mean
-//! over repeats by Student's t.
+//! How much a measure varies: the least and the greatest run, and the 95 % confidence interval of
+//! the mean over repeats by Student's t.
 //!
-//! Repeats are independent (each has its own seed) and their mean is near normal for the few per
-//! cent by which runs differ; with fewer than two there is no interval. Where every schedule is
-//! evaluated the mean over schedules is exact, not sampled: what differs between repeats is then
-//! only what the seed still decides, often nothing.
+//! Repeats are independent (each has its own seed), and their mean is close to normal for the few
+//! per cent by which runs differ; with fewer than two repeats there is no interval. If every
+//! schedule is evaluated, the mean over schedules is exact, not sampled. Repeats then differ only
+//! in what the seed still decides, which is often nothing.
 
 use crate::stats::bounds;
 use isobar_model::num;
@@ -23,7 +23,8 @@ pub struct Spread {
     pub half_width_95: Option<f64>,
 }
 
-/// The spread over runs, and over the mean of each repeat. `None` for no run.
+/// The spread over runs, with the interval over the mean of each repeat. `None` if there are no
+/// runs.
 pub(crate) fn spread(runs: impl IntoIterator<Item = f64>, repeats: &[f64]) -> Option<Spread> {
     bounds(runs).map(|(min, max)| Spread { min, max, half_width_95: half_width_95(repeats) })
 }

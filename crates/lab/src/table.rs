@@ -1,4 +1,4 @@
-//! A comparison for people: plain text, at most 110 columns.
+//! A comparison as plain text for people, at most 110 columns.
 
 use crate::compare::{Comparison, PolicyRow};
 use crate::optimum::Mapping;
@@ -9,7 +9,7 @@ use isobar_model::metrics::Summary;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Policies side by side this many at a time, so that a line stays within 110 columns.
+/// Number of policies side by side, so that a line stays within 110 columns.
 const SIDE_BY_SIDE: usize = 4;
 
 /// The comparison as aligned text: one line for each policy, then the slowdown of each application
@@ -71,8 +71,8 @@ fn means_over(comparison: &Comparison) -> String {
     }
 }
 
-/// Least and greatest run, and how sure the means are. Left out for a single run, which has
-/// neither.
+/// The least and the greatest run, and the confidence intervals of the means. Left out for a single
+/// run, which has neither.
 fn spreads(text: &mut String, comparison: &Comparison) {
     if comparison.repeat == 1 && comparison.schedules.is_none_or(|all| all == 1) {
         return;

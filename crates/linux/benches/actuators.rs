@@ -1,8 +1,8 @@
-//! What acting costs: binding threads with the state file written first, and finding and moving
-//! DINO's K = 4096 pages.
+//! Measures the cost of acting: binding threads with the state file written first, and finding and
+//! moving DINO's K = 4096 pages.
 //!
-//! Processes of its own, bounded in time. On a machine of one node pages "move" to where they are,
-//! which costs the kernel's look at each page but not the copy.
+//! The benchmark starts processes of its own, which are bounded in time. On a machine of one node,
+//! pages "move" to where they are: that includes the kernel's look at each page, but not the copy.
 
 // A benchmark: a failed expectation ends it.
 #![allow(clippy::unwrap_used, missing_docs)]
@@ -32,7 +32,7 @@ fn main() {
     criterion.final_summary();
 }
 
-/// The second life of this program: fills 64 MiB and waits.
+/// The program in its second role, as a child: fills 64 MiB and waits.
 fn fill() {
     let memory = vec![1u8; 64 << 20];
     println!("{}", memory.as_ptr().addr());

@@ -1,8 +1,9 @@
-//! What a live sample costs: CPU time, not wall time, of `Sensors::sample` over a child process
-//! with 1,000 sleeping and 100 busy threads (goal: under 20 ms), and the parsers by criterion.
+//! Measures what a live sample costs: CPU time, not wall time, of `Sensors::sample` over a child
+//! process with 1,000 sleeping and 100 busy threads (goal: under 20 ms). The parsers are measured
+//! by criterion.
 
-// The criterion macros make items of their own, without documentation; a benchmark that cannot run
-// may say so by a panic.
+// The criterion macros generate items without documentation. A benchmark that cannot run may panic
+// to say so.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use criterion::{Criterion, criterion_group};
@@ -51,7 +52,8 @@ fn main() {
     Criterion::default().configure_from_args().final_summary();
 }
 
-/// CPU time of each node's probing thread in a round (goal: under 200 us for each node probed).
+/// Prints the CPU time of each node's probing thread in a round (goal: under 200 us for each node
+/// probed).
 fn probe() {
     let machine = topology::read(&Tree::live()).unwrap();
     let mut prober = Prober::start(&machine).unwrap();
@@ -72,8 +74,8 @@ fn probe() {
     }
 }
 
-/// What it costs to see which pages this process accesses of 256 MiB: CPU time of a step that reads
-/// and clears, by the engine that this machine has.
+/// Prints what it costs to see which of 256 MiB of pages this process accesses: the CPU time of a
+/// step that reads and clears, by the engine that this machine has.
 fn accessed() {
     const PAGES: usize = 1 << 16;
     let memory = vec![1u8; PAGES * 4096];
@@ -99,7 +101,7 @@ fn accessed() {
     );
 }
 
-/// Milliseconds of CPU time of each of some samples, half a second apart.
+/// Prints the CPU time, in milliseconds, of each of some samples, half a second apart.
 fn live(layout: &str, counters: CounterSource) {
     let children: Vec<_> = (0..if layout == "one process" { 1 } else { 100 }).map(|_| start(layout)).collect();
     let mut sensors = Sensors::open(SensorOptions { counters, ..SensorOptions::default() }, machine()).unwrap();
@@ -123,7 +125,7 @@ fn live(layout: &str, counters: CounterSource) {
     );
 }
 
-/// User and system time of this process.
+/// User and system time of this process, in seconds.
 fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     let count = |value: i64| isobar_model::num::float(u64::try_from(value).unwrap_or(0));

@@ -1,4 +1,4 @@
-//! Reading a captured server of 256 CPUs. The promise is 20 ms.
+//! Measures reading a captured server of 256 CPUs. The goal is 20 ms.
 
 #![allow(clippy::expect_used)]
 

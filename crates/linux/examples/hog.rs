@@ -1,6 +1,6 @@
-//! A memory-hungry program that stops by itself: chases pointers through a buffer in random order,
-//! so that nearly every step misses the caches once the buffer is larger than they are. For the
-//! demo and for tests on live machines.
+//! A memory-hungry program that stops by itself. It chases pointers through a buffer in random
+//! order, so that nearly every step misses the caches once the buffer is larger than they are. It
+//! is for the demo and for tests on live machines.
 //!
 //! `hog [--mib N] [--seconds S] [--threads T]`
 
@@ -42,7 +42,7 @@ impl Options {
     }
 }
 
-/// One cache line, so that each step touches another.
+/// One cache line, so that each step touches a different line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Line(usize);

@@ -1,5 +1,6 @@
-//! Whatever stands in the kernel's files, a parser reads it or refuses it. As in the fuzz targets,
-//! every parser is given every input: lines that look alike are in all of them.
+//! Checks that every parser reads or refuses any text that the kernel's files may hold. As in the
+//! fuzz targets, every parser is given every input, because similar lines occur in all of the
+//! files.
 
 use crate::actuators::pages::mappings::{pages_on, parse_maps};
 use crate::kernel::schemata::Schemata;
@@ -10,7 +11,7 @@ use crate::sensors::memory::records;
 use isobar_model::NodeId;
 use proptest::prelude::*;
 
-/// Any bytes, and text that is nearly right for one of the parsers.
+/// Any bytes, and text that is almost right for one of the parsers.
 fn input() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         prop::collection::vec(any::<u8>(), 0..300),

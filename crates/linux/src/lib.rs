@@ -1,8 +1,8 @@
 //! The Linux machine: sysfs topology, procfs and perf sensors, affinity and page-migration
 //! actuators.
 //!
-//! The only crate with unsafe code, and the only one that touches the kernel. It decides nothing:
-//! sensors read raw counters into a [`isobar_model::Sample`], actuators carry out a
+//! This is the only crate with unsafe code, and the only one that touches the kernel. It decides
+//! nothing: sensors read raw counters into a [`isobar_model::Sample`], actuators carry out a
 //! [`isobar_model::Plan`]. Deliberately absent: policies, rates, thresholds of contention.
 //!
 //! Modules import downwards only:

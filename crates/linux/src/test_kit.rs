@@ -1,4 +1,4 @@
-//! What tests of several modules set up: trees of small files, CPU sets, samples, clusters.
+//! Sets up what tests of several modules need: trees of small files, CPU sets, samples, clusters.
 
 use crate::resctrl::clusters::{Cluster, Clusters, Key};
 use isobar_model::topology::synthetic::synthetic;
@@ -17,14 +17,14 @@ pub fn write(root: &Path, files: &[(&str, &str)]) {
     }
 }
 
-/// A folder of such files.
+/// A folder of files, written by [`write`].
 pub fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), files);
     folder
 }
 
-/// CPUs by the kernel's list.
+/// The CPUs of a list in the kernel's format.
 pub fn cpus(list: &str) -> CpuSet {
     list.parse().unwrap()
 }

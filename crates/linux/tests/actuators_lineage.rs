@@ -1,7 +1,7 @@
-//! Tasks that inherit a mask of ours and tasks that their owner bound: live, with shells that fork,
-//! daemonise and call taskset.
+//! Tasks that inherit a mask of ours and tasks that their owner bound: live tests, with shells that
+//! fork, daemonise and call taskset.
 
-// A test program: a failed expectation is what it is for.
+// A test program: a failed expectation is its purpose.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod live;
@@ -32,20 +32,21 @@ fn parent(process: &Orphan) -> u32 {
     status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().parse().unwrap()
 }
 
-/// Waits until the process has ended its own preparations: it is `sleep` by then.
+/// Waits until the process has finished its own preparations: it is `sleep` by then.
 fn is_sleeping(process: &Orphan) {
     let name = || std::fs::read_to_string(format!("/proc/{}/comm", process.0)).unwrap_or_default();
     eventually("the process became sleep", || name() == "sleep\n");
 }
 
-/// The scene for one test at a time: by likeness the daemons of one test look like those of
-/// another.
+/// The scene for one test at a time: to the recognition by likeness, the daemons of one test look
+/// like those of another.
 fn alone() -> Option<(Scene, MutexGuard<'static, ()>)> {
     static ALONE: Mutex<()> = Mutex::new(());
     Some((Scene::set()?, ALONE.lock().unwrap_or_else(PoisonError::into_inner)))
 }
 
-/// With the kernel's events, if they can be had; else says that the test is skipped.
+/// Actuators with the kernel's events, if these are available; otherwise says that the test is
+/// skipped.
 fn with_events(scene: &Scene, which: fn(&KernelEvents) -> bool) -> Option<Actuators> {
     let events = KernelEvents::open(&affinity::get(Tid(std::process::id())).unwrap(), true);
     if !which(&events) {
@@ -97,8 +98,8 @@ fn what_may_have_been_missed_is_reported_and_left_alone() {
     let mut actuators = scene.actuators();
     let moved = sleeper();
     move_one(&mut actuators, moved.request(scene.second));
-    // Its parent made it, so it did not inherit from the one that was moved; without the kernel's
-    // word that is a guess.
+    // Its parent made it, so it did not inherit from the process that was moved. Without the
+    // kernel's events that is a guess.
     let stranger = sleeper();
     stranger.pin(scene.second);
     let report = actuators.restore().unwrap();
@@ -143,7 +144,7 @@ fn the_last_binding_counts_ours_or_the_owners() {
     let Some(mut actuators) = with_events(&scene, KernelEvents::pins_complete) else { return };
     let mut shell = Shell::start();
     let before = shell.process.mask();
-    // The owner lifts and sets what was there before we come.
+    // The owner lifts the mask and sets what was there, before isobar moves the shell.
     drop(shell.makes(&format!("taskset -pc {before} $$ >/dev/null; {CHILD}")));
     for cpu in [scene.first, scene.second] {
         move_one(&mut actuators, shell.process.request(cpu));
@@ -152,8 +153,8 @@ fn the_last_binding_counts_ours_or_the_owners() {
     assert_eq!((report.restored, shell.process.mask()), (1, before));
 }
 
-/// A shell below the one that is moved, which its owner had bound before; it makes a process when
-/// it gets a line.
+/// A shell below the moved one, which its owner had bound before. It makes a process when it gets a
+/// line.
 #[test]
 fn what_a_shell_that_was_bound_before_makes_is_its_owners() {
     let Some((scene, _alone)) = alone() else { return };
@@ -170,7 +171,7 @@ fn what_a_shell_that_was_bound_before_makes_is_its_owners() {
         shell.run(&format!("mkfifo {}", fifo.display()));
         let pinned = shell.makes(&format!("taskset -c {} sh -c '{inner}; wait' & echo $!", scene.second));
         eventually("the inner shell is bound", || pinned.mask() == only(scene.second));
-        // Start times count in ticks of 10 ms: it must be older than the first change.
+        // Start times count in ticks of 10 ms, so the shell must be older than the first change.
         std::thread::sleep(std::time::Duration::from_millis(50));
         move_one(&mut actuators, shell.process.request(scene.second));
         let child = shell.makes(&format!("echo now > {}", fifo.display()));
@@ -199,7 +200,7 @@ fn daemons_that_are_made_while_everything_is_put_back_are_freed() {
     assert_eq!(bound.filter(unnamed).collect::<Vec<_>>(), [], "{report}: {remarks}");
 }
 
-/// The processes that sleep for this odd time.
+/// The processes that sleep for this unusual time.
 fn sleepers(token: &str) -> Vec<Tid> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -210,7 +211,7 @@ fn sleepers(token: &str) -> Vec<Tid> {
     pids.filter(sleeps).map(Tid).collect()
 }
 
-/// A process whose scene.second thread takes it over when it gets a line.
+/// A process whose second thread takes it over when it gets a line.
 #[test]
 #[ignore = "a helper of the tests, not a test"]
 fn helper_executes_from_a_thread() {
@@ -245,7 +246,7 @@ fn a_thread_that_takes_over_its_process_is_put_back() {
 fn an_owner_who_was_faster_is_left_alone() {
     let Some((scene, _alone)) = alone() else { return };
     let mut actuators = scene.actuators();
-    // Observed as free; bound before we act.
+    // Observed as free, but bound before isobar acts.
     let late = scene.process.request(scene.second);
     scene.process.pin(scene.first);
     let outcome = try_move(&mut actuators, late).unwrap();
@@ -262,7 +263,7 @@ fn each_heir_is_counted_once() {
     for cpu in [scene.first, scene.second] {
         move_one(&mut actuators, ThreadMove { pinned: true, ..shell.process.request(cpu) });
     }
-    // What it inherits and what it gets back are one mask.
+    // The mask that it inherits and the mask that it gets back are the same.
     let _heir = shell.makes(CHILD);
     assert_eq!(actuators.restore().unwrap().inherited, 1);
     assert_eq!(restore(&scene.state).unwrap(), None);

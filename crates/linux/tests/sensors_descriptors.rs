@@ -70,8 +70,8 @@ fn ended_threads_give_their_descriptors_back() {
         let threads = sample.processes.iter().flat_map(|process| &process.threads);
         threads.filter(|thread| thread.counters.instructions.is_some()).count()
     };
-    // Other processes come and go meanwhile: what is open must be what is counted, four for each
-    // thread.
+    // Other processes come and go meanwhile, so the number of open descriptors must match what is
+    // counted: four for each thread.
     let gone = i64::try_from(before).unwrap() - i64::try_from(in_use()).unwrap();
     let fewer = i64::try_from(total(&open)).unwrap() - i64::try_from(total(&after)).unwrap();
     assert_eq!(gone, fewer * i64::try_from(PER_THREAD).unwrap());
@@ -85,7 +85,7 @@ fn an_injected_limit_is_divided_and_told() {
     next(&mut sensors);
     let mut sample = next(&mut sensors);
     let all = |sample: &Sample| -> usize { sample.processes.iter().map(|process| counted(sample, process.pid)).sum() };
-    // (28 - 16) / 4, fewer in a sample in which one of the three has just ended.
+    // (28 - 16) / 4 = 3, or fewer in a sample in which one of the three has just ended.
     for _ in 0..20 {
         assert!(all(&sample) <= 3, "the limit is kept");
         if all(&sample) == 3 {
@@ -112,7 +112,7 @@ fn the_real_limit_is_emfile_and_not_a_permission() {
     let remark = limit_remark(&sample).expect("EMFILE is reported");
     assert!(remark.starts_with(&format!("descriptor limit {soft} reached")), "{remark}");
     assert!(!remark.contains("permi") && !remark.contains("CAP_"), "{remark}");
-    // Nothing stays half open: the next sample, with descriptors, counts all of them.
+    // No half-open group remains: the next sample, with descriptors, counts all of them.
     next(&mut sensors);
     let recovered = next(&mut sensors);
     assert!(counted(&recovered, child.pid()) >= 12, "{:?}", recovered.capabilities.remarks);

@@ -1,5 +1,5 @@
-//! The sensors on the running kernel, over a process of our own. What this machine lacks is
-//! skipped, loudly.
+//! The sensors on the running kernel, over a process of the tests. Whatever this machine lacks is
+//! skipped with a message.
 
 // Helpers of tests fail by panicking, too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -113,14 +113,13 @@ fn counters_grow_with_the_work_and_become_an_observation() {
     let seen = Observation::between(&first, &second);
     for tid in faulting {
         let (_, thread) = seen.threads().find(|(_, thread)| thread.tid == tid).unwrap();
-        // 16 MiB in pages of 4 KiB fault 4096 times a round; with transparent huge pages at least 8
-        // times.
+        // 16 MiB in pages of 4 KiB fault 4096 times per round; with transparent huge pages at least
+        // 8 times.
         assert!(thread.llc_misses.unwrap() >= 8, "{thread:?}");
         let cpu = thread.instructions.unwrap();
         let interval = isobar_model::num::round(seen.interval.0 * 1.1e9);
         assert!(cpu > 1_000_000 && cpu < interval, "{cpu} ns of CPU time in {interval} ns");
-        // Minor faults are faults; a sample may fall between the counting of the one and of the
-        // other.
+        // Minor faults are also faults, but a sample may fall between the counting of the two.
         assert!(thread.llc_references.unwrap() <= thread.llc_misses.unwrap() + 2, "{thread:?}");
     }
     let count = thread_of(process(&second, child.pid()), seen.threads().next().unwrap().1.tid);
@@ -146,8 +145,8 @@ fn sampled_addresses_lie_where_the_thread_touched() {
     let user = maps.lines().filter_map(|line| u64::from_str_radix(line.split('-').next()?, 16).ok());
     let (lowest, highest) = (user.clone().min().unwrap(), user.max().unwrap());
     assert!(addresses.iter().all(|address| (lowest..=highest).contains(address)), "{addresses:x?}");
-    // Faults of one pass over an area come in ascending order, so most recent first means
-    // descending mostly.
+    // Faults of one pass over an area come in ascending order, so with the most recent first the
+    // addresses mostly descend.
     let descending = addresses.windows(2).filter(|pair| pair[0] > pair[1]).count();
     assert!(descending * 2 > addresses.len(), "{descending} of {}", addresses.len());
 }

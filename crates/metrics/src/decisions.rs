@@ -1,4 +1,4 @@
-//! What a policy decided and what came of it: counters over the run.
+//! Decisions of a policy and their outcomes, as counters over the run.
 
 use crate::errno;
 use crate::family::{Families, label, named};
@@ -6,7 +6,8 @@ use crate::histogram::Histogram;
 use isobar_model::{Action, ActionOutcome, Outcome, PageMove, Plan};
 use std::collections::BTreeMap;
 
-/// Bounds of histograms of speed after over speed before: 1 is as fast as before.
+/// Bounds of the histograms of the speed after a change divided by the speed before: 1 is as fast
+/// as before.
 const SPEEDUPS: &[f64] = &[0.5, 0.8, 0.9, 0.95, 0.98, 1.0, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0];
 
 /// Counts over a run.
@@ -39,8 +40,8 @@ impl Default for Decisions {
 }
 
 impl Decisions {
-    /// Counts a plan and what came of it; in a dry run its actions are only planned, and what it
-    /// measured says nothing.
+    /// Counts a plan and its outcome. In a dry run its actions count as planned only, and measured
+    /// effects are ignored.
     pub fn take(&mut self, plan: &Plan, outcome: Option<&Outcome>, page_moves: &[PageMove]) {
         plan.predictions.iter().for_each(|prediction| self.predicted.observe(speedup(prediction.gain)));
         page_moves.iter().filter(|flight| flight.ended).for_each(|flight| self.count_pages(&flight.outcome));
@@ -78,7 +79,7 @@ impl Decisions {
         self.pages_stayed += stayed.iter().map(|(_, pages)| pages.0).sum::<u64>();
     }
 
-    /// Adds their families.
+    /// Adds the families of these counters.
     pub fn families(&self, all: &mut Families) {
         let actions = self
             .actions
@@ -102,7 +103,7 @@ impl Decisions {
     }
 }
 
-/// Speeds are not below 0, so that the histogram's sum is a counter.
+/// Speeds are not negative, so the histogram's sum is a counter.
 fn speedup(gain: f64) -> f64 {
     (1.0 + gain).max(0.0)
 }

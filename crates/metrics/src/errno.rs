@@ -1,7 +1,7 @@
 //! Names of the kernel's error numbers, as errno(3) has them.
 
-/// The numbers of Linux that its calls on threads, pages and files return; those below 35 are the
-/// same on every architecture, the rest on all that isobar runs on.
+/// The error numbers that Linux returns from calls on threads, pages and files. Those below 35 are
+/// the same on every architecture, the others on all architectures that isobar runs on.
 const NAMES: [(i32, &str); 31] = [
     (1, "EPERM"),
     (2, "ENOENT"),
@@ -36,7 +36,8 @@ const NAMES: [(i32, &str); 31] = [
     (116, "ESTALE"),
 ];
 
-/// The name of a number; the number where it has none here; `none` where the kernel was not asked.
+/// The name of an error number; the number itself if it is not listed here; `none` if the kernel
+/// was not asked.
 pub fn name(errno: Option<i32>) -> String {
     let Some(number) = errno else { return "none".to_owned() };
     NAMES.iter().find(|(known, _)| *known == number).map_or_else(|| number.to_string(), |(_, name)| (*name).to_owned())

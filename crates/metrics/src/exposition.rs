@@ -10,10 +10,10 @@ use isobar_model::num::float_len;
 use isobar_model::{Observation, Outcome, Plan, Seconds, Sensor};
 use isobar_view::View;
 
-/// Bounds of the lengths of epochs, in seconds.
+/// Bounds of the histogram of epoch lengths, in seconds.
 const LENGTHS: &[f64] =
     &[0.01, 0.05, 0.1, 0.25, 0.5, 0.9, 1.0, 1.01, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0, 300.0];
-/// An epoch this many times longer than asked for is late.
+/// An epoch is late if it is this many times longer than intended.
 const LATE: f64 = 1.5;
 
 /// What is known before the first epoch.
@@ -23,27 +23,26 @@ pub struct About {
     pub version: String,
     /// The policy's name.
     pub policy: String,
-    /// `this machine`, or what stands for it.
+    /// `this machine`, or what takes its place.
     pub machine: String,
-    /// The interval that was asked for, in seconds; 0 where it is not known yet
-    /// ([`Exposition::every`]).
+    /// The intended interval in seconds; 0 if it is not known yet ([`Exposition::every`]).
     pub interval_seconds: f64,
-    /// Groups that have series of their own.
+    /// Maximum number of groups that have their own series.
     pub most_groups: usize,
 }
 
 /// One epoch.
 #[derive(Clone, Copy, Debug)]
 pub struct Taken<'a> {
-    /// What a person sees of it.
+    /// The view of it.
     pub view: &'a View,
-    /// All that was seen.
+    /// Everything that was seen.
     pub seen: &'a Observation,
     /// The part that the policy decided on.
     pub managed: &'a Observation,
     /// The decision.
     pub plan: &'a Plan,
-    /// What became of it; `None` in a dry run.
+    /// The outcome of the plan; `None` in a dry run.
     pub outcome: Option<&'a Outcome>,
     /// Sensors that are missing.
     pub missing: &'a [Sensor],
@@ -72,7 +71,7 @@ struct Last {
 }
 
 impl Exposition {
-    /// Before the first epoch.
+    /// The metrics before the first epoch.
     #[must_use]
     pub fn new(about: About) -> Self {
         let roster = Roster::new(about.most_groups);
@@ -80,19 +79,19 @@ impl Exposition {
         Self { about, roster, decisions, epochs: 0, late: 0, lengths, last: None }
     }
 
-    /// Says how often epochs are to come.
+    /// Sets the intended interval between epochs.
     pub const fn every(&mut self, interval: Seconds) {
         self.about.interval_seconds = interval.0;
     }
 
-    /// Says which policy decides, where another took its place.
+    /// Sets the policy that decides, if it was replaced.
     pub fn decided_by(&mut self, policy: &str) {
         if self.about.policy != policy {
             policy.clone_into(&mut self.about.policy);
         }
     }
 
-    /// Takes the next epoch.
+    /// Adds the next epoch.
     pub fn take(&mut self, taken: &Taken<'_>) {
         let Taken { view, seen, managed, plan, outcome, missing } = *taken;
         self.decisions.take(plan, outcome, &seen.page_moves);
@@ -111,7 +110,7 @@ impl Exposition {
         });
     }
 
-    /// The families as of the last epoch; before the first, what is known then.
+    /// The families as of the last epoch. Before the first epoch, those that are known by then.
     #[must_use]
     pub fn families(&self) -> Families {
         let mut all = Families::default();
@@ -155,7 +154,7 @@ impl Last {
     }
 }
 
-/// A view without what groups already hold.
+/// A view without the data that the groups already contain.
 fn without_programs(view: &View) -> View {
     let mut rest = View { programs: Vec::new(), ..View::default() };
     rest.nodes.clone_from(&view.nodes);

@@ -1,14 +1,14 @@
-//! Metric families as plain data. They know names, units, labels and values; how they are written
-//! is for [`crate::text`].
+//! Metric families as plain data: names, units, labels and values. Writing them as text is left to
+//! [`crate::text`].
 
 use crate::histogram::Histogram;
 use isobar_model::text::plain;
 use prometheus_client::registry::Unit;
 
-/// Characters of a label's value that are kept: longer ones are cut, with `...`.
+/// Maximum length in characters of a label's value; longer values are cut, with `...`.
 const LONGEST: usize = 120;
 
-/// What a family is.
+/// The kind of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Goes up and down.
@@ -53,12 +53,12 @@ pub struct Family {
     pub unit: Option<Unit>,
     /// What it is.
     pub kind: Kind,
-    /// At least one.
+    /// At least one sample.
     pub samples: Vec<Sample>,
 }
 
 impl Family {
-    /// The name with its unit, as descriptions have it.
+    /// The name with its unit, as used in descriptions.
     #[must_use]
     pub fn full_name(&self) -> String {
         let unit = self.unit.as_ref().map(|unit| format!("_{}", unit.as_str())).unwrap_or_default();
@@ -66,7 +66,7 @@ impl Family {
     }
 }
 
-/// What a family is called, and in which unit.
+/// The name, unit and help text of a family.
 #[derive(Clone, Copy)]
 pub struct Named {
     name: &'static str,
@@ -84,24 +84,24 @@ pub const fn named(name: &'static str, unit: &'static str, help: &'static str) -
 pub struct Families(Vec<Family>);
 
 impl Families {
-    /// All of them.
+    /// All families.
     #[must_use]
     pub fn all(&self) -> &[Family] {
         &self.0
     }
 
-    /// All of them, given away.
+    /// All families, by value.
     #[must_use]
     pub fn into_all(self) -> Vec<Family> {
         self.0
     }
 
-    /// Adds others behind these.
+    /// Appends other families.
     pub fn extend(&mut self, others: Self) {
         self.0.extend(others.0);
     }
 
-    /// Adds a gauge; what was not measured has no sample.
+    /// Adds a gauge; a value that was not measured gives no sample.
     pub(crate) fn gauge(&mut self, named: Named, samples: impl IntoIterator<Item = (Vec<Label>, Option<f64>)>) {
         let known =
             samples.into_iter().filter_map(|(labels, value)| Some((labels, value.filter(|it| it.is_finite())?)));
@@ -125,7 +125,7 @@ impl Families {
         self.add(named, Kind::Counter, known.map(|it| Sample { labels: Vec::new(), value: Value::Number(it) }));
     }
 
-    /// Adds a histogram; one that has counted nothing is shown, too.
+    /// Adds a histogram, even if it has counted nothing.
     pub(crate) fn histogram(&mut self, named: Named, histogram: &Histogram) {
         let value = Value::Histogram(histogram.clone());
         self.add(named, Kind::Histogram, [Sample { labels: Vec::new(), value }]);
@@ -148,8 +148,8 @@ fn unit_of(name: &str) -> Unit {
     }
 }
 
-/// A label. Its value may be anything that a process calls itself: what could steer a terminal is
-/// escaped, and what is long is cut.
+/// A label. Its value may be any name that a process gives itself: characters that could control a
+/// terminal are escaped, and long values are cut.
 pub fn label(name: &'static str, value: impl AsRef<str>) -> Label {
     let value = plain(value.as_ref());
     if value.chars().count() <= LONGEST {

@@ -1,5 +1,5 @@
-//! Families of groups of programs, by their service, container, pod or virtual machine, else by
-//! name: the busiest have series of their own, all others are one.
+//! Families of groups of programs, by their service, container, pod or virtual machine, or by name
+//! if they have none. The busiest groups have their own series, all others share one.
 
 use crate::family::{Families, Label, Named, label, named};
 use crate::roster::{OTHER, Roster};
@@ -9,11 +9,12 @@ use isobar_view::{Harm, NodeView, ProgramView, View, group};
 /// The groups of a view, each with its label.
 pub type Groups = Vec<(String, ProgramView)>;
 
-/// The groups that have series of their own, and the rest as one.
+/// The groups that have their own series, and the rest as one group.
 pub fn groups(view: &View, roster: &mut Roster) -> Groups {
-    // By the label and not by the name: two names may have one, and no series may be there twice.
+    // Grouped by the label and not by the name: two names may have the same label, and no series
+    // may appear twice.
     let all = group::by(view, |program| label("group", group::group_of(program)).1);
-    // A group that calls itself "other" is one of the others.
+    // A group that calls itself "other" is counted among the others.
     let ranked: Vec<(String, f64)> =
         all.iter().filter(|one| one.name != OTHER).map(|one| (one.name.clone(), one.cpus.unwrap_or(0.0))).collect();
     let chosen = roster.choose(view.time_seconds, &ranked);
@@ -32,7 +33,7 @@ pub fn groups(view: &View, roster: &mut Roster) -> Groups {
     shown
 }
 
-/// Adds their families.
+/// Adds the families of groups.
 pub fn families(groups: &Groups, nodes: &[NodeView], all: &mut Families) {
     sizes(groups, all);
     slowdowns(groups, all);

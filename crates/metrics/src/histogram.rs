@@ -9,13 +9,13 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// An empty one with ascending upper bounds.
+    /// An empty histogram with ascending upper bounds.
     #[must_use]
     pub fn new(bounds: &'static [f64]) -> Self {
         Self { bounds, counts: vec![0; bounds.len() + 1], sum: 0.0 }
     }
 
-    /// Counts a value; what is no number is passed over.
+    /// Counts a value; a value that is not finite is ignored.
     pub fn observe(&mut self, value: f64) {
         if !value.is_finite() {
             return;
@@ -27,19 +27,19 @@ impl Histogram {
         }
     }
 
-    /// How many were counted.
+    /// Number of values counted.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// Their sum.
+    /// Sum of the values.
     #[must_use]
     pub const fn sum(&self) -> f64 {
         self.sum
     }
 
-    /// Upper bounds, the last infinite, each with how many are in its bucket alone.
+    /// Upper bounds, the last one infinite, each with the number of values in this bucket alone.
     #[must_use]
     pub fn buckets(&self) -> Vec<(f64, u64)> {
         self.bounds.iter().copied().chain([f64::INFINITY]).zip(self.counts.iter().copied()).collect()

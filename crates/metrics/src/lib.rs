@@ -2,14 +2,14 @@
 //! that Prometheus reads. [`Exposition`] takes one epoch after the other and keeps what only grows
 //! (counters, histograms); everything else is of the last epoch.
 //!
-//! Properties: what was not measured is an absent sample, never 0 or NaN; the number of series is
-//! bounded by the machine and by [`Roster`], whatever processes are called and however often they
-//! change their names; names of processes are labels that no reader can mistake for syntax. Units
-//! are base units (seconds, bytes, ratios), and names end in them. docs/metrics.md lists every
-//! family; a test holds it against what is written here.
+//! Properties: what was not measured is an absent sample, never 0 or NaN. The number of series is
+//! bounded by the machine and by [`Roster`], whatever names processes have and however often they
+//! change them. Names of processes are labels that no reader can mistake for syntax. Units are base
+//! units (seconds, bytes, ratios), and names end in them. docs/metrics.md lists every family; a
+//! test compares that page with this code.
 //!
-//! Deliberately absent: clocks, sockets, and files. Who serves the text brings [`Own`], what the
-//! process itself takes.
+//! Deliberately absent: clocks, sockets, and files. The server of the text supplies [`Own`], the
+//! resource use of its process.
 
 #![forbid(unsafe_code)]
 

@@ -5,7 +5,8 @@ use crate::family::{Families, Label, Named, label, named};
 use isobar_model::num::{float, float_len};
 use isobar_view::{Answer, Cluster, LinkView, LlcView, NodeView, Pair, View};
 
-/// Nodes up to which the latency of every pair is shown: their number grows with the square.
+/// Maximum number of nodes up to which the latency of every pair is shown, because the number of
+/// pairs grows with the square.
 const MOST_NODES: usize = 16;
 
 /// The families of a view.

@@ -1,8 +1,8 @@
-//! What isobar itself takes, as the process that serves the metrics finds it.
+//! The resource use of isobar itself, as measured by the process that serves the metrics.
 
 use crate::family::{Families, named};
 
-/// What isobar itself takes. `None` where it cannot be known.
+/// The resource use of isobar itself. `None` for what cannot be known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Own {
     /// CPU time, user and system, since the start.
@@ -11,21 +11,21 @@ pub struct Own {
     pub resident_bytes: Option<u64>,
     /// Open file descriptors.
     pub open_descriptors: Option<u64>,
-    /// How many it may have open.
+    /// Maximum number of open file descriptors.
     pub max_descriptors: Option<u64>,
-    /// Its threads.
+    /// Number of its threads.
     pub threads: Option<u64>,
     /// When it started, in seconds since 1970.
     pub start_seconds: Option<f64>,
-    /// How long ago the last epoch ended.
+    /// Seconds since the last epoch ended.
     pub last_epoch_age_seconds: Option<f64>,
-    /// Lines of output that found no reader.
+    /// Lines of output that were dropped because no reader took them.
     pub dropped_lines: Option<u64>,
-    /// The size of the recording that is made.
+    /// Size of the recording that is being made.
     pub recording_bytes: Option<u64>,
-    /// Scrapes that were answered, this one included.
+    /// Number of scrapes answered, including this one.
     pub scrapes: u64,
-    /// Connections and requests that were turned away.
+    /// Number of connections and requests that were refused.
     pub turned_away: u64,
 }
 
@@ -34,7 +34,7 @@ fn float(count: Option<u64>) -> Option<f64> {
 }
 
 impl Own {
-    /// As families.
+    /// The values as families.
     #[must_use]
     pub fn families(&self) -> Families {
         let mut all = Families::default();

@@ -1,46 +1,49 @@
-//! Which groups have series of their own. A group is whatever processes are called, so that
-//! anybody can make up new ones; every new one costs a time-series database for weeks.
+//! Chooses the groups that have their own series. A group is named by its processes, so any user of
+//! the machine can make up new groups, and every new one costs space in a time-series database for
+//! weeks.
 //!
-//! Properties: at most `most` groups at once, and over a day at most `4 * most + 24 * most` that
-//! were never seen before. A group that has its own series keeps it until others are half again as
-//! busy, so that series do not come and go. What has none is counted under [`OTHER`].
+//! Properties: there are at most `most` groups at once, and over a day at most
+//! `4 * most + 24 * most` that were never seen before. A group that has its own series keeps it
+//! until others are half again as busy, so that series do not come and go. Groups without their own
+//! series are counted under [`OTHER`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The label of what has no series of its own.
+/// The label of all groups without their own series.
 pub const OTHER: &str = "other";
-/// How many times busier a newcomer must be than what it replaces.
+/// How many times busier a new group must be than the group that it replaces.
 const KEEPS: f64 = 1.5;
-/// New names that may come at once, in multiples of `most`; as many more come in [`REFILL`].
+/// Number of new names that may come at once, in multiples of `most`. [`REFILL`] says how fast more
+/// may follow.
 const BURST: f64 = 4.0;
-/// In which `most` more new names may come, in seconds.
+/// Time in which `most` more new names may come, in seconds.
 const REFILL: f64 = 3600.0;
-/// Names that are remembered, in multiples of `most`: what is known costs nothing new.
+/// Number of names that are remembered, in multiples of `most`: a known name costs nothing new.
 const REMEMBERED: usize = 16;
 
-/// Chooses, epoch by epoch.
+/// Chooses the groups, epoch by epoch.
 #[derive(Clone, Debug)]
 pub struct Roster {
     most: usize,
-    /// Those with series of their own.
+    /// Groups that have their own series.
     shown: BTreeSet<String>,
     /// When each known name was last shown.
     known: BTreeMap<String, f64>,
-    /// How many new names may come now.
+    /// Number of new names that may come now.
     credit: f64,
     time: f64,
 }
 
 impl Roster {
-    /// At most this number of groups.
+    /// A roster of at most this number of groups.
     #[must_use]
     pub fn new(most: usize) -> Self {
         let credit = BURST * isobar_model::num::float_len(most);
         Self { most, shown: BTreeSet::new(), known: BTreeMap::new(), credit, time: 0.0 }
     }
 
-    /// The groups that have series of their own in an epoch, from all of them with the CPUs that
-    /// each fills.
+    /// The groups that have their own series in an epoch. `groups` lists all groups, with the
+    /// number of CPUs that each fills.
     pub fn choose(&mut self, time: f64, groups: &[(String, f64)]) -> &BTreeSet<String> {
         let most = isobar_model::num::float_len(self.most);
         self.credit = (self.credit + most * (time - self.time).max(0.0) / REFILL).min(BURST * most);
@@ -100,7 +103,7 @@ mod tests {
         assert_eq!(chosen(&mut roster, 3.0, &[("a", 3.0), ("b", 1.0), ("c", 1.6)]), ["a", "c"]);
     }
 
-    /// A process that calls itself another name every second, for a day.
+    /// A process that gives itself another name every second, for a day.
     #[test]
     fn new_names_are_bounded_over_a_day() {
         let mut roster = Roster::new(2);

@@ -1,5 +1,6 @@
-//! Families as text: OpenMetrics by the library, and the older form that `promtool check metrics`
-//! and most tools read, in which a counter's description has the name of its samples.
+//! Writes families as text: OpenMetrics, by the library, and the older format that
+//! `promtool check metrics` and most tools read. In the older format the description of a counter
+//! has the name of the counter's samples.
 
 use crate::family::{Family, Kind, Label, Sample, Value};
 use prometheus_client::collector::Collector;
@@ -11,7 +12,7 @@ use prometheus_client::registry::Registry;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// A form of the text.
+/// A format of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// OpenMetrics 1.0.
@@ -21,14 +22,14 @@ pub enum Form {
 }
 
 impl Form {
-    /// The form that a client accepts, by its header `Accept`.
+    /// The format that a client accepts, according to its `Accept` header.
     #[must_use]
     pub fn accepted(accept: Option<&str>) -> Self {
         let wants = accept.is_some_and(|accept| accept.contains("application/openmetrics-text"));
         if wants { Self::OpenMetrics } else { Self::Classic }
     }
 
-    /// What the text is, for the header `Content-Type`.
+    /// The value of the `Content-Type` header.
     #[must_use]
     pub const fn content_type(self) -> &'static str {
         match self {
@@ -41,7 +42,7 @@ impl Form {
 /// Families as text.
 ///
 /// # Errors
-/// Never: writing into memory does not fail.
+/// Never: writing to memory does not fail.
 pub fn write(families: Vec<Family>, form: Form) -> Result<String, fmt::Error> {
     let counters = families.iter().filter(|family| family.kind == Kind::Counter).map(Family::full_name).collect();
     let mut registry = Registry::with_prefix("isobar");
@@ -51,7 +52,7 @@ pub fn write(families: Vec<Family>, form: Form) -> Result<String, fmt::Error> {
     Ok(if form == Form::Classic { classic(&text, &counters) } else { text })
 }
 
-/// The same lines as the older form has them.
+/// The same lines in the older format.
 fn classic(text: &str, counters: &BTreeSet<String>) -> String {
     let mut lines = String::with_capacity(text.len());
     for line in text.lines().filter(|line| !line.starts_with("# UNIT ") && *line != "# EOF") {

@@ -1,5 +1,5 @@
-//! The page of metrics has every family that there is, with its type, and no other; and what is
-//! shown holds to its promises whatever processes are called.
+//! The page on metrics lists every family with its type, and no other. The output keeps its
+//! promises whatever names processes have.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods)]
 
@@ -177,7 +177,8 @@ fn the_busiest_groups_have_series_and_the_rest_is_one() {
     assert!(other.starts_with("isobar_group_cpus{group=\"other\"} 0.3"), "{other}");
 }
 
-/// The first has the characters that the escape of the second has.
+/// The first name contains the characters of the escape sequence that replaces a character of the
+/// second name.
 #[test]
 fn two_names_that_look_alike_are_one_series() {
     let long = "x".repeat(300);
@@ -189,7 +190,7 @@ fn two_names_that_look_alike_are_one_series() {
     assert_eq!((unique.len(), series.count()), (3, 3), "{text}");
 }
 
-/// A sample of the text, taken apart: the name, and whether its labels are well formed.
+/// Checks a sample of the text: returns the name, and whether its labels are well formed.
 fn is_well_formed(line: &str) -> bool {
     let Some(open) = line.find('{') else { return line.split(' ').count() == 2 };
     let (mut quoted, mut escaped, mut quotes, mut end) = (false, false, 0, None);

@@ -1,25 +1,25 @@
-//! How the counts of an interval that are not a thread's own ([`crate::indirect`]) are shared out
-//! among threads, for live machines and replays alike. Pure.
+//! Shares out among threads the counts of an interval that are not a thread's own
+//! ([`crate::indirect`]), for live machines and replays alike. Pure.
 //!
-//! **CPUs.** Some machines count CPUs and not threads. A thread is taken to have run on the CPU
-//! that it was last seen on, for the CPU time that it used in the interval, and gets that part of
-//! what the CPU counted:
+//! **CPUs.** Some machines count events by CPU and not by thread. A thread is taken to have run on
+//! the CPU where it was last seen, for the CPU time that it used in the interval, and gets the
+//! corresponding part of what the CPU counted:
 //!
 //! ```text
 //! whole = max(busy time of the CPU, sum of the times of its threads)
 //! thread's count = floor(CPU's count * thread's time / whole)
 //! ```
 //!
-//! *Properties*: threads never get more than their CPU counted; the rest was the kernel's, isobar's
-//! own, or of threads that have ended or moved. *What is lost*: two threads that share a CPU in an
-//! interval look alike per unit of time, and a thread that moved has all its time counted where it
-//! is now.
+//! *Properties*: threads never get more than their CPU counted. The rest belongs to the kernel, to
+//! isobar itself, or to threads that have ended or moved. *What is lost*: two threads that share a
+//! CPU in an interval look alike per unit of time, and all the time of a thread that moved is
+//! counted where it is now.
 //!
-//! **Monitor groups** count bytes of several threads of a process. They are shared out by LLC
-//! misses, equally where those are not counted.
+//! **Monitor groups** count the bytes of several threads of a process. The bytes are shared out by
+//! LLC misses, or equally if misses are not counted.
 //!
-//! **Misses.** Where nothing counts bytes, an LLC miss moves a line. Write-backs and prefetches are
-//! left out.
+//! **Misses.** If nothing counts bytes, an LLC miss is taken to move one line. Write-backs and
+//! prefetches are then not included.
 
 use crate::count::Count;
 use crate::ids::CpuId;
@@ -30,12 +30,12 @@ use crate::sample::{ProcessSample, Sample, ThreadSample};
 use crate::units::{Bandwidth, Seconds};
 use std::collections::BTreeMap;
 
-/// The threads of a sample, in its order, as they were in the sample before; `None` for one that
-/// was not there.
+/// The threads of a sample, in its order, as they were in the sample before; `None` for a thread
+/// that was not there.
 type Before<'a> = [Option<&'a ThreadSample>];
 
 /// Fills in what threads did not count themselves. `processes` are those of `next`, derived from
-/// what threads counted.
+/// the counts of their threads.
 pub(crate) fn fill(processes: &mut [Process], before: &Before<'_>, prev: &Sample, next: &Sample, interval: Seconds) {
     by_cpu(processes, before, prev, next, interval);
     let mut rest = before;
@@ -78,22 +78,23 @@ fn by_cpu(processes: &mut [Process], before: &Before<'_>, prev: &Sample, next: &
     }
 }
 
-/// Where a thread ran in the interval, and how long.
+/// Where a thread ran in the interval, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ran {
     cpu: Option<CpuId>,
     time_ns: u64,
 }
 
-/// No thread ran for longer than the interval, whatever the granularity of its clock.
+/// The CPU and the time of a thread. No thread ran for longer than the interval, whatever the
+/// granularity of its clock.
 fn ran(now: &ThreadSample, old: Option<&ThreadSample>, interval: Seconds) -> Ran {
     let seconds = |thread: &ThreadSample| thread.cpu_time.map_or(0.0, |time| time.0);
     let time = (seconds(now) - old.map_or(0.0, seconds)).clamp(0.0, interval.0);
     Ran { cpu: now.cpu, time_ns: num::round(time * 1e9) }
 }
 
-/// What each thread did, by what CPUs counted; one on no CPU of them did nothing. `None` where its
-/// CPU was not measured.
+/// The share of each thread in what CPUs counted. A thread that was on none of these CPUs did
+/// nothing. `None` if a thread's CPU was not measured.
 fn share(counted: &[Option<CpuTotals>], threads: &[Ran]) -> Vec<Option<CpuTotals>> {
     let mut used = BTreeMap::<CpuId, u64>::new();
     for (cpu, ran) in threads.iter().filter_map(|ran| Some((ran.cpu?, ran))) {
@@ -110,7 +111,7 @@ fn share(counted: &[Option<CpuTotals>], threads: &[Ran]) -> Vec<Option<CpuTotals
     threads.iter().map(of).collect()
 }
 
-/// The part of each count that a time has in a whole; nothing of an empty whole.
+/// The fraction of each count that a time has in a whole; nothing if the whole is empty.
 fn part(counted: &CpuTotals, time: u64, whole: u64) -> Option<CpuTotals> {
     let part = |count: u64, _| {
         let part = (u128::from(count) * u128::from(time)).checked_div(u128::from(whole)).unwrap_or(0);
@@ -120,8 +121,9 @@ fn part(counted: &CpuTotals, time: u64, whole: u64) -> Option<CpuTotals> {
 }
 
 /// Shares the bytes of monitor groups out among the threads in them that do not count bytes
-/// themselves. Groups that were not in the sample before were made within the interval: only where
-/// misses are counted are bytes then measured, as they were before there were groups.
+/// themselves. Groups that were not in the sample before were made within the interval. Their bytes
+/// are then used only if misses are counted, because bytes were derived from misses before there
+/// were groups.
 fn by_monitor(
     process: &mut Process,
     before: &Before<'_>,
@@ -148,7 +150,7 @@ fn by_monitor(
     }
 }
 
-/// Shares of a whole by weights, without loss: what is over goes to the first.
+/// Shares of a whole by weights. Nothing is lost: the remainder goes to the first.
 fn split(whole: u64, weights: &[u64]) -> Vec<u64> {
     let sum: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
     if sum == 0 {

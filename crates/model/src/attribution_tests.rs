@@ -23,7 +23,7 @@ fn shared(cpus: &[CpuTotals], threads: &[Ran]) -> Vec<CpuTotals> {
 
 #[test]
 fn time_on_a_cpu_is_a_share_of_its_counts() {
-    // CPU 0 was busy for 1000 ns: 600 and 300 of two threads, 100 of the kernel. CPU 1 had one
+    // CPU 0 was busy for 1000 ns: 600 and 300 by two threads, 100 by the kernel. CPU 1 had one
     // thread all the time.
     let cpus = [counted(5000, 50, 1000), counted(7000, 10, 800)];
     let shares = shared(&cpus, &[ran(0, 600), ran(0, 300), ran(1, 800)]);
@@ -34,7 +34,7 @@ fn time_on_a_cpu_is_a_share_of_its_counts() {
 
 #[test]
 fn a_thread_that_came_from_another_cpu_takes_no_more_than_there_is() {
-    // 900 ns of which 500 were spent elsewhere: on this CPU there were 400 busy.
+    // 900 ns, of which 500 were spent elsewhere: this CPU was busy for 400.
     assert_eq!(shared(&[counted(1000, 10, 400)], &[ran(0, 900)])[0].instructions, 1000);
     let shares = shared(&[counted(1000, 10, 400)], &[ran(0, 900), ran(0, 100)]);
     assert_eq!((shares[0].instructions, shares[1].instructions), (900, 100));
@@ -48,7 +48,7 @@ fn no_time_or_no_cpu_is_no_share_and_an_unmeasured_cpu_is_not_measured() {
     assert_eq!(share(&[None], &[ran(0, 100)]), [None]);
 }
 
-/// A process with threads 1, 2, ... that have missed that often and used that much CPU time.
+/// A process with threads 1, 2, ... with these numbers of misses and this CPU time so far.
 fn sample(time: f64, threads: &[(Option<u64>, f64)], indirect: Indirect) -> Sample {
     let thread = |(tid, (misses, seconds)): (u32, &(Option<u64>, f64))| ThreadSample {
         tid: Tid(tid),
@@ -94,11 +94,11 @@ fn counters_of_cpus_are_differenced_once_and_only_where_they_were_published() {
     assert_eq!(counts[5], [None, None], "the counters were zeroed");
 }
 
-/// Misses of each thread, and what monitor groups had counted in all, in how many of how many
-/// seconds, where there are any.
+/// The misses of each thread, and, if there are monitor groups, their total count, the seconds in
+/// which they counted, and the seconds in which they were enabled.
 type Step = (Vec<Option<u64>>, Option<(u64, u64, u64)>);
 
-/// Bytes a second of each thread between consecutive samples.
+/// Bytes per second of each thread between consecutive samples.
 fn rates(steps: &[Step]) -> Vec<Vec<Option<f64>>> {
     let sample = |(time, (misses, monitored)): (u32, &Step)| {
         let threads: Vec<_> = misses.iter().map(|misses| (*misses, 0.0)).collect();
@@ -121,7 +121,7 @@ fn misses_times_a_line_then_the_monitor_and_no_jump_between() {
     let seen = rates(&[
         (two(0, 100), None),
         (two(10, 130), None),
-        // From here on the monitor: 9,000 bytes for 20 and 40 more misses.
+        // From here on monitor groups count: 9,000 bytes for 20 and 40 more misses.
         (two(30, 170), Some((9000, 1, 1))),
         (two(30, 170), Some((9005, 2, 2))),
         (two(40, 180), Some((9005, 2, 3))),

@@ -1,4 +1,4 @@
-//! The one function that takes differences of counters: two samples of a machine make the
+//! The one function that takes differences of counters. Two samples of a machine make the
 //! observation of the interval between them, live and in replay alike.
 
 use crate::attribution;
@@ -10,13 +10,14 @@ use crate::units::{Bandwidth, Seconds};
 use std::sync::Arc;
 
 impl Observation {
-    /// The interval between two samples of one machine.
+    /// The observation of the interval between two samples of one machine.
     ///
     /// A counter is differenced only within one object: same pid and start time, same tid and start
-    /// time. What is new in `next`, or whose counter ran backwards, is "not measured". An event
-    /// that had its hardware counter for a part of the time is scaled by enabled over running time;
-    /// one that was enabled and never ran is "not measured"; one whose thread never ran counts 0.
-    /// Threads and processes that ended are left out.
+    /// time. A count is "not measured" if its thread is new in `next` or if the counter ran
+    /// backwards. The count of an event that had its hardware counter for a part of the time is
+    /// scaled by enabled over running time. An event that was enabled and never ran is "not
+    /// measured"; an event whose thread never ran counts 0. Threads and processes that ended are
+    /// left out.
     #[must_use]
     pub fn between(prev: &Sample, next: &Sample) -> Self {
         let interval = Seconds((next.time.0 - prev.time.0).max(0.0));
@@ -39,8 +40,8 @@ impl Observation {
     }
 }
 
-/// For each thread of a sample the same thread in an earlier one, where it was there. Processes and
-/// threads ascend in both, so both are walked once.
+/// For each thread of a sample, the same thread in an earlier sample, if it was there. Processes
+/// and threads ascend in both, so both are walked once.
 fn earlier<'a>(prev: &'a Sample, next: &Sample) -> Vec<Option<&'a ThreadSample>> {
     let mut before = Vec::with_capacity(next.processes.iter().map(|process| process.threads.len()).sum());
     let mut processes = prev.processes.iter().peekable();
@@ -56,7 +57,8 @@ fn earlier<'a>(prev: &'a Sample, next: &Sample) -> Vec<Option<&'a ThreadSample>>
     before
 }
 
-/// `olds` are the threads in the sample before, from the first of this process on.
+/// Derives a process. `olds` are the threads in the sample before, from the first thread of this
+/// process on.
 fn derive_process<'a>(
     olds: &mut impl Iterator<Item = Option<&'a ThreadSample>>,
     new: &ProcessSample,

@@ -1,11 +1,11 @@
-//! What a machine can measure and do, and why it cannot do the rest. Found out by the machine,
-//! printed by the command, asked by nothing that decides.
+//! What a machine can measure and do, and why it cannot do the rest. The machine finds this out and
+//! the command prints it. Nothing that decides uses it.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Something that a machine may be able to measure or do, named for people.
+/// Something that a machine may be able to measure or do, with a name for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sensor {
@@ -25,7 +25,7 @@ pub enum Sensor {
     CacheWays,
     /// Pages accessed in an interval, by process.
     AccessedPages,
-    /// Where a process's new pages go can be set.
+    /// The nodes of a process's new pages can be set.
     Allocation,
 }
 
@@ -45,21 +45,21 @@ impl fmt::Display for Sensor {
     }
 }
 
-/// What a machine can measure: absent sensors with the reason that was found, all others present.
+/// What a machine can measure: the absent sensors, each with the reason that was found. All others
+/// are present.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capabilities {
     /// Sensors that are not there, and why, in one line with the remedy.
     pub missing: BTreeMap<Sensor, String>,
-    /// What else a person should know about this machine: privileges that are missing, competing
-    /// balancers.
+    /// What else a person should know about this machine: missing privileges, competing balancers.
     pub remarks: Vec<String>,
-    /// Whether the kernel's own NUMA balancing moves pages and threads, too; `None` where that is
-    /// not known.
+    /// Whether the kernel's own NUMA balancing moves pages and threads too; `None` if that is not
+    /// known.
     pub numa_balancing: Option<bool>,
 }
 
 impl Capabilities {
-    /// Of the sensors that are needed, those that are missing, with the reason.
+    /// Of the needed sensors, those that are missing, with the reason.
     #[must_use]
     pub fn lacking(&self, needs: &[Sensor]) -> Vec<(Sensor, &str)> {
         let reason = |sensor: &Sensor| self.missing.get(sensor).map(|why| (*sensor, why.as_str()));

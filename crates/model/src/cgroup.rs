@@ -1,5 +1,5 @@
-//! Where a process is among the machine's control groups: what services, containers, pods and
-//! virtual machines are told apart by. What a path means is `crates/groups`' business.
+//! Where a process is among the machine's control groups, which distinguish services, containers,
+//! pods and virtual machines. The meaning of a path is the subject of `crates/groups`.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 pub struct Cgroup {
     /// Its path below the root of its hierarchy, such as `/system.slice/redis.service`.
     pub path: String,
-    /// What its pod (`NAMESPACE/NAME`) or container is called by the program that runs it, where
-    /// that is known: the path has an id only.
+    /// The name that the program which runs the pod (`NAMESPACE/NAME`) or container gives it, if
+    /// that is known: the path has only an id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl Cgroup {
-    /// One of which only the path is known.
+    /// A control group of which only the path is known.
     #[must_use]
     pub fn at(path: &str) -> Self {
         Self { path: path.to_owned(), name: None }

@@ -1,6 +1,6 @@
 //! Changes that are predicted and judged: what a policy expects of actions that belong together,
-//! and what it measured of them later. A change has a number, so that both can be shown side by
-//! side, also from a recording.
+//! and what it measured of them later. A change has a number, so that prediction and effect can be
+//! shown side by side, also from a recording.
 
 use crate::ids::Pid;
 use serde::{Deserialize, Serialize};
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prediction {
-    /// Counts the changes of this policy, from 1.
+    /// Number of the change; the changes of a policy count from 1.
     pub change: u64,
-    /// The actions of the plan that make it, by index.
+    /// The actions of the plan that make up the change, by index.
     pub actions: Vec<usize>,
     /// Gain in speed summed over all programs, 1 = one program twice as fast.
     pub gain: f64,
@@ -19,7 +19,7 @@ pub struct Prediction {
     pub programs: Vec<Gain>,
 }
 
-/// The part by which a program gets faster (below 0: slower).
+/// The fraction by which a program becomes faster (below 0: slower).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gain {
@@ -29,22 +29,23 @@ pub struct Gain {
     pub gain: f64,
 }
 
-/// What came of a change, where its trial ended with this plan.
+/// The effect of a change whose trial ended with this plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Effect {
     /// The number of its [`Prediction`].
     pub change: u64,
-    /// What was predicted for the programs that could be compared.
+    /// The gain that was predicted, summed over the programs that could be compared.
     pub predicted: f64,
-    /// What was measured of them.
+    /// The gain that was measured for the same programs.
     pub measured: f64,
-    /// Standard error of that.
+    /// Standard error of the measured gain.
     pub error: f64,
-    /// Whether programs came, went or changed meanwhile, so that the two are not of the same.
+    /// Whether programs came, went or changed meanwhile, so that the two gains do not refer to the
+    /// same programs.
     pub disturbed: bool,
-    /// Whether it stays; else this plan takes it back.
+    /// Whether the change stays. If not, this plan takes it back.
     pub kept: bool,
-    /// By program that could be compared, ascending by pid.
+    /// The gain of each program that could be compared, ascending by pid.
     pub programs: Vec<Gain>,
 }

@@ -1,4 +1,4 @@
-//! Event counts as the kernel gives them: raw, cumulative, with the time that they cover.
+//! Event counts as the kernel gives them: raw and cumulative, with the time that they cover.
 
 use crate::num;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub struct Counters {
 }
 
 /// A raw event count with the time that it covers. An event that shares its hardware counter with
-/// others runs for a part of the time in which it is enabled (`perf_event_open(2)`,
+/// others runs for only a part of the time in which it is enabled (`perf_event_open(2)`,
 /// `PERF_FORMAT_TOTAL_TIME_*`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
@@ -39,8 +39,8 @@ impl Count {
     }
 
     /// Events since an earlier reading of the same counter, scaled up to the time in which it was
-    /// enabled. `None` where it ran backwards, or was enabled and never ran; one whose thread never
-    /// ran counts 0.
+    /// enabled. `None` if the counter ran backwards, or was enabled and never ran. A counter whose
+    /// thread never ran counts 0.
     #[must_use]
     pub fn since(self, old: Self) -> Option<u64> {
         let value = self.value.checked_sub(old.value)?;

@@ -42,7 +42,7 @@ impl CpuSet {
         Self { words: Vec::new() }
     }
 
-    /// Adds a CPU; true when it was absent. Numbers above [`MAX_CPU`] are the caller's error and
+    /// Adds a CPU; true if it was absent. Numbers above [`MAX_CPU`] are an error of the caller and
     /// are ignored.
     pub fn insert(&mut self, cpu: CpuId) -> bool {
         if cpu.0 > MAX_CPU {
@@ -57,7 +57,7 @@ impl CpuSet {
         fresh
     }
 
-    /// Removes a CPU; true when it was present.
+    /// Removes a CPU; true if it was present.
     pub fn remove(&mut self, cpu: CpuId) -> bool {
         let present = self.contains(cpu);
         if present {
@@ -81,7 +81,7 @@ impl CpuSet {
         self.words.iter().map(|w| num::index(w.count_ones())).sum()
     }
 
-    /// Whether there is no CPU.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
@@ -176,7 +176,7 @@ fn parse_range(piece: &str) -> Result<(u32, u32), CpuListError> {
 }
 
 impl fmt::Display for CpuSet {
-    /// The kernel's list format: ascending, neighbours joined to ranges.
+    /// The kernel's list format: ascending, with neighbours joined to ranges.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&ranges(self.iter().map(|cpu| cpu.0)))
     }

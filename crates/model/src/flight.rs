@@ -1,39 +1,41 @@
-//! Page migrations beside the loop. A machine takes pages on, copies them while the loop goes on,
-//! and shows in every sample what is under way and what has ended since the sample before. (DINO's
-//! migration daemon copies beside its scheduler, too: section 4.2.)
+//! Page migrations in parallel with the control loop. A machine takes pages on, copies them while
+//! the loop continues, and shows in every sample which pages are under way and which migrations
+//! have ended since the sample before. (DINO's migration daemon copies in parallel with its
+//! scheduler, too: section 4.2.)
 //!
-//! Pure: how much a machine takes on at a time is worked out here, once for all machines; the
-//! copying is theirs.
+//! Pure: how many pages a machine takes on at a time is computed here, once for all machines. The
+//! machines do the copying.
 
 use crate::ids::{NodeId, Pid};
 use crate::outcome::ActionOutcome;
 use crate::units::{Pages, Seconds};
 use serde::{Deserialize, Serialize};
 
-/// Pages copied between two looks at whether the rest is still wanted. Of each process and pair of
-/// nodes this many are taken on in any case, so that a full queue starves no process.
+/// Pages that are copied before the next check whether the rest is still wanted. For each process
+/// and pair of nodes this number of pages is taken on in any case, so that a full queue starves no
+/// process.
 ///
-/// On Linux also the pages of one system call. The kernel drains the LRU lists of every CPU in each
-/// call, and holds them disabled for its length: fewer calls cost less, shorter ones stall others
-/// less.
+/// On Linux this is also the number of pages in one system call. The kernel drains the LRU lists of
+/// every CPU in each call, and keeps them disabled for the length of the call. Fewer calls cost
+/// less; shorter calls stall others less.
 pub const BATCH: Pages = Pages(512);
 
-/// Pages under way at most, all processes together, where a machine has no limit of its own: 1 GiB
-/// in pages of 4 KiB, two to four seconds of copying. More would be a choice of pages that is old
-/// when its turn comes.
+/// Maximum number of pages under way, all processes together, if a machine has no limit of its own:
+/// 1 GiB in pages of 4 KiB, two to four seconds of copying. With more, the choice of pages would be
+/// outdated when their turn comes.
 pub const MOST_UNDER_WAY: Pages = Pages(262_144);
 
-/// Why pages stay that are not taken on: as many are under way as may be. No refusal: slots become
-/// free as pages arrive.
+/// Why pages stay that are not taken on: the maximum number of pages is under way. This is no
+/// refusal: slots become free as pages arrive.
 pub const QUEUE_FULL: &str = "enough pages are under way";
-/// Why pages stay whose migration a plan, or the end of the run, withdrew.
+/// Why pages stay if a plan, or the end of the run, withdrew their migration.
 pub const WITHDRAWN: &str = "withdrawn";
 
 /// A page migration that a machine has taken on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PageMove {
-    /// Counts the migrations of this machine; [`ActionOutcome::Queued`] names it.
+    /// Number of the migration on this machine; [`ActionOutcome::Queued`] gives it.
     pub number: u64,
     /// The process.
     pub pid: Pid,
@@ -45,16 +47,16 @@ pub struct PageMove {
     pub to: NodeId,
     /// Base pages that were taken on.
     pub pages: Pages,
-    /// What became of them so far, or in the end: [`ActionOutcome::Pages`], unless none moved
-    /// because the process was gone or the kernel refused.
+    /// The outcome so far, or in the end: [`ActionOutcome::Pages`], unless no page moved because
+    /// the process was gone or the kernel refused.
     pub outcome: ActionOutcome,
-    /// Since it was taken on.
+    /// Time since it was taken on.
     #[serde(rename = "age_seconds")]
     pub age: Seconds,
-    /// What it cost: time that went into finding and copying its pages.
+    /// The time that finding and copying its pages has cost.
     #[serde(rename = "copying_seconds")]
     pub copying: Seconds,
-    /// Whether it is over. Said once, in the first sample after its end.
+    /// Whether it is over. This is reported once, in the first sample after its end.
     pub ended: bool,
 }
 
@@ -81,8 +83,8 @@ impl PageMove {
     }
 }
 
-/// How many of the pages that are asked for a machine takes on: what `limit` leaves beside those
-/// `under_way`, and a [`BATCH`] of each process and pair of nodes in any case.
+/// How many of the requested pages a machine takes on: what `limit` leaves beside those
+/// `under_way`, and in any case a [`BATCH`] of each process and pair of nodes.
 #[must_use]
 pub const fn taken_on(asked: Pages, limit: Pages, under_way: Pages, on_this_route: Pages) -> Pages {
     let (room, least) = (limit.0.saturating_sub(under_way.0), BATCH.0.saturating_sub(on_this_route.0));

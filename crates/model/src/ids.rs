@@ -1,4 +1,4 @@
-//! Identifiers, each a type of its own, so that a CPU number cannot be used as a node number.
+//! Identifiers. Each is a separate type, so that a CPU number cannot be used as a node number.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -24,8 +24,8 @@ macro_rules! id {
     };
 }
 
-/// An action that was applied, counted from 1 since the run began. People name it to have it taken
-/// back.
+/// An action that was applied, counted from 1 since the run began. People use this number to have
+/// the action taken back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ActionId(pub u64);
@@ -42,8 +42,8 @@ id!(
     NodeId
 );
 id!(
-    /// A last-level cache and the CPUs that share it: the kernel's cache id where it has one, else
-    /// numbered by first CPU.
+    /// A last-level cache and the CPUs that share it: the kernel's cache id if it has one, or else
+    /// a number by first CPU.
     LlcId
 );
 id!(

@@ -1,6 +1,6 @@
 //! Counts that are not a thread's own: raw totals of what several threads share (a CPU, a monitor
-//! group), and what stands for a count where there is none. Sensors hand them over as they read
-//! them; [`crate::Observation::between`] alone takes differences and shares them out among threads.
+//! group), and the substitute for a count that is missing. Sensors hand them over as they read
+//! them. Only [`crate::Observation::between`] takes differences and shares them out among threads.
 
 use crate::count::Count;
 use crate::ids::{Pid, Tid};
@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The counts of a sample that are not a thread's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Indirect {
-    /// Counters of CPUs; `None` where threads are counted, or nothing could be read.
+    /// Counters of CPUs; `None` if threads are counted, or if nothing could be read.
     pub cpus: Option<CpuReading>,
     /// What monitor groups counted, by process.
     pub monitored: BTreeMap<Pid, Monitored>,
-    /// Bytes that an LLC miss stands for where bytes are not counted; `None`: then bandwidth is not
+    /// Bytes that an LLC miss stands for if bytes are not counted. `None`: bandwidth is then not
     /// measured.
     pub bytes_per_miss: Option<u64>,
 }
@@ -22,10 +22,10 @@ pub struct Indirect {
 /// The counters of all CPUs at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuReading {
-    /// Grows each time the counters are published: nothing is measured between two readings of one
-    /// number.
+    /// Grows each time the counters are published. Nothing is measured between two readings with
+    /// the same number.
     pub number: u64,
-    /// By CPU id, from 0.
+    /// The totals by CPU id, from 0.
     pub cpus: Vec<CpuTotals>,
 }
 
@@ -48,10 +48,10 @@ pub struct CpuTotals {
 
 /// What the monitor groups of a process have counted.
 ///
-/// A group that is changed or removed between two samples takes its count with it, so groups are
-/// read before each change and this is the running total of what was read: it never goes backwards
-/// while it is in consecutive samples, and begins at 0 when it appears. An interval in which a
-/// group could not be read adds to the time enabled and not to the time running.
+/// A group that is changed or removed between two samples takes its count with it. Groups are
+/// therefore read before each change, and this is the running total of what was read. It never goes
+/// backwards while it is in consecutive samples, and begins at 0 when it appears. An interval in
+/// which a group could not be read adds to the time enabled and not to the time running.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Monitored {
     /// Bytes to and from memory.
@@ -61,8 +61,8 @@ pub struct Monitored {
 }
 
 impl CpuReading {
-    /// What each CPU counted after an earlier reading; `None` for a CPU where a counter ran
-    /// backwards, and for all where nothing was published in between.
+    /// What each CPU counted after an earlier reading. `None` for a CPU of which a counter ran
+    /// backwards, and for all CPUs if nothing was published in between.
     #[must_use]
     pub fn since(&self, before: &Self) -> Option<Vec<Option<CpuTotals>>> {
         let pairs = self.cpus.iter().zip(&before.cpus);
@@ -75,7 +75,7 @@ impl CpuTotals {
         self.with(before, u64::checked_sub)
     }
 
-    /// Each count made of two; `None` where one cannot be.
+    /// Combines each count with that of `other`; `None` if one of them cannot be combined.
     pub(crate) fn with(&self, other: &Self, made: impl Fn(u64, u64) -> Option<u64>) -> Option<Self> {
         Some(Self {
             busy_ns: made(self.busy_ns, other.busy_ns)?,

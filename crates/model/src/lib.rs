@@ -1,6 +1,6 @@
-//! The nouns of isobar and its two seams.
+//! The nouns of isobar and its two seams, machine and policy.
 //!
-//! A machine is watched through [`Sample`]s (raw, cumulative counters), two samples make an
+//! A machine is watched through [`Sample`]s (raw, cumulative counters). Two samples make an
 //! [`Observation`] (rates and counts of one interval), a policy turns an observation into a
 //! [`Plan`], and the machine applies it:
 //!
@@ -11,7 +11,7 @@
 //! let outcome = machine.apply(&plan)?;
 //! ```
 //!
-//! Deliberately absent: I/O, clocks, randomness and hash order. Only constructors that check
+//! Deliberately absent are I/O, clocks, randomness and hash order. Only constructors that check
 //! outside input can fail.
 
 #![forbid(unsafe_code)]

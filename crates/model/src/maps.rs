@@ -1,4 +1,4 @@
-//! One value a node, and one value for each pair of nodes. Node ids may have gaps, so neither is
+//! One value per node, and one value for each pair of nodes. Node ids may have gaps, so neither is
 //! indexed by hand.
 
 use crate::ids::NodeId;
@@ -17,18 +17,18 @@ impl<T> Default for NodeMap<T> {
 }
 
 impl<T> NodeMap<T> {
-    /// The value of a node, where it has one.
+    /// The value of a node, if it has one.
     #[must_use]
     pub fn get(&self, node: NodeId) -> Option<&T> {
         self.0.get(&node)
     }
 
-    /// Sets the value of a node and returns the one that it had.
+    /// Sets the value of a node and returns its previous value.
     pub fn insert(&mut self, node: NodeId, value: T) -> Option<T> {
         self.0.insert(node, value)
     }
 
-    /// The value of a node, made by `default` where there is none.
+    /// The value of a node; if there is none, the default value is inserted.
     pub fn entry(&mut self, node: NodeId) -> &mut T
     where
         T: Default,
@@ -66,15 +66,15 @@ impl<T> FromIterator<(NodeId, T)> for NodeMap<T> {
 }
 
 /// One value for each ordered pair of nodes: row = the node of the CPU, column = the node of the
-/// memory. A pair without a value was not measured: a node without CPUs has an empty row, one
-/// without memory an empty column.
+/// memory. A pair without a value was not measured. A node without CPUs has an empty row, and a
+/// node without memory an empty column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeMatrix<T> {
     nodes: Vec<NodeId>,
     cells: Vec<Option<T>>,
 }
 
-/// Over no node.
+/// A matrix over no nodes.
 impl<T> Default for NodeMatrix<T> {
     fn default() -> Self {
         Self { nodes: Vec::new(), cells: Vec::new() }
@@ -82,14 +82,14 @@ impl<T> Default for NodeMatrix<T> {
 }
 
 impl<T> NodeMatrix<T> {
-    /// A matrix over `nodes` (ascending, distinct) from its rows; `None` unless there is a row, and
-    /// in it a column, for every node.
+    /// A matrix over `nodes` (ascending, distinct) from its rows; `None` unless there is a row for
+    /// every node, with a column for every node.
     #[must_use]
     pub fn from_rows(nodes: Vec<NodeId>, rows: Vec<Vec<T>>) -> Option<Self> {
         Self::from_cells(nodes, rows.into_iter().map(|row| row.into_iter().map(Some).collect()).collect())
     }
 
-    /// The same from rows in which a pair may have no value.
+    /// The same, from rows in which a pair may have no value.
     #[must_use]
     pub fn from_cells(nodes: Vec<NodeId>, rows: Vec<Vec<Option<T>>>) -> Option<Self> {
         let ascending = nodes.windows(2).all(|pair| pair[0] < pair[1]);
@@ -97,7 +97,7 @@ impl<T> NodeMatrix<T> {
         (ascending && square).then(|| Self { nodes, cells: rows.into_iter().flatten().collect() })
     }
 
-    /// The value from a node to a node; `None` where there is none.
+    /// The value from a node to a node; `None` if there is none.
     #[must_use]
     pub fn get(&self, from: NodeId, to: NodeId) -> Option<&T> {
         let row = self.nodes.binary_search(&from).ok()?;
@@ -105,19 +105,19 @@ impl<T> NodeMatrix<T> {
         self.cells.get(row * self.nodes.len() + column)?.as_ref()
     }
 
-    /// The matrix of what each value becomes; a value may be dropped.
+    /// The matrix with each value changed; a value may be dropped.
     #[must_use]
     pub fn filter_map<U>(&self, change: impl Fn(&T) -> Option<U>) -> NodeMatrix<U> {
         let cells = self.cells.iter().map(|cell| cell.as_ref().and_then(&change)).collect();
         NodeMatrix { nodes: self.nodes.clone(), cells }
     }
 
-    /// The values that there are, row by row.
+    /// The values that exist, row by row.
     pub fn values(&self) -> impl Iterator<Item = &T> {
         self.cells.iter().flatten()
     }
 
-    /// The nodes, ascending: the order of rows and columns.
+    /// The nodes, ascending, which is the order of rows and columns.
     #[must_use]
     pub fn nodes(&self) -> &[NodeId] {
         &self.nodes

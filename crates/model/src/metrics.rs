@@ -1,7 +1,7 @@
 //! The measures by which schedules are compared (Divide&Content, section 2).
 //!
 //! All take slowdowns: completion time shared over alone, which is IPC alone over IPC shared; 1 is
-//! undisturbed. `None` for an empty slice or one with a value that is not positive and finite.
+//! undisturbed. The result is `None` for an empty slice, or if a value is not positive and finite.
 
 use crate::num;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use serde::Serialize;
 /// Unfairness, STP, ANTT and unfairness CoV of one workload.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// Greatest over least slowdown; 1 is fair.
+    /// Largest over smallest slowdown; 1 is fair.
     pub unfairness: f64,
     /// System throughput: the sum of 1/slowdown; at most the number of applications.
     pub stp: f64,
@@ -39,7 +39,7 @@ pub fn summary(slowdowns: &[f64]) -> Option<Summary> {
 }
 
 /// Slowdown from two rates of progress: instructions per cycle (or second) alone over shared.
-/// `None` where either is not positive and finite.
+/// `None` if either is not positive and finite.
 #[must_use]
 pub fn slowdown(alone: f64, shared: f64) -> Option<f64> {
     let usable = |rate: f64| rate.is_finite() && rate > 0.0;

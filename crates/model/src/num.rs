@@ -1,5 +1,5 @@
-//! The only places where numbers change type with loss. Everything else in the workspace is denied
-//! lossy casts.
+//! The only places where numbers are converted with loss. Everywhere else in the workspace, lossy
+//! casts are denied.
 
 /// A count as a float. Counts above 2^53 lose their last bits; no rate needs them.
 #[must_use]
@@ -15,18 +15,21 @@ pub const fn float_len(length: usize) -> f64 {
     length as f64
 }
 
-/// The nearest count to a float: negative and NaN become 0, too large becomes `u64::MAX`.
+/// The count nearest to a float: negative values and NaN become 0, values that are too large become
+/// `u64::MAX`.
 #[must_use]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub fn round(value: f64) -> u64 {
     value.round() as u64
 }
 
-/// The greatest count not above a float: negative and NaN become 0, too large becomes `u64::MAX`.
+/// The largest count not above a float: negative values and NaN become 0, values that are too large
+/// become `u64::MAX`.
 #[must_use]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub fn floor(value: f64) -> u64 {
-    // What is cut off of a number that is not negative is what `floor` cuts off, without its call.
+    // For numbers that are not negative, the cast cuts off the same fraction as `floor`, without
+    // the call.
     value as u64
 }
 
@@ -36,13 +39,14 @@ pub fn narrow(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-/// An id as an index; every platform isobar runs on has at least 32-bit `usize`.
+/// An id as an index; `usize` has at least 32 bits on every platform that isobar runs on.
 #[must_use]
 pub const fn index(id: u32) -> usize {
     id as usize
 }
 
-/// A non-negative number as its whole and its fractional part; negative numbers and NaN become 0.
+/// Splits a non-negative number into its whole and its fractional part; negative numbers and NaN
+/// become 0.
 #[must_use]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
 pub fn split(value: f64) -> (usize, f64) {

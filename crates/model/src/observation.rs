@@ -1,6 +1,6 @@
-//! What a policy sees: the counts of one interval. Derived from two samples by one pure function,
-//! [`Observation::between`], whichever machine they come from. It holds only what a sensor can
-//! know; what was not measured is `None`.
+//! What a policy sees: the counts of one interval. One pure function, [`Observation::between`],
+//! derives them from two samples, whichever machine the samples come from. An observation holds
+//! only what a sensor can know; what was not measured is `None`.
 
 use crate::cgroup::Cgroup;
 use crate::cpuset::CpuSet;
@@ -19,23 +19,24 @@ use std::sync::Arc;
 pub struct Observation {
     /// The end of the interval.
     pub time: Seconds,
-    /// Its length.
+    /// Its length, in seconds.
     pub interval: Seconds,
-    /// The machine.
+    /// The machine on which it was made.
     pub machine: Arc<Topology>,
     /// Free memory by node.
     pub free: NodeMap<Bytes>,
     /// Memory latency as probed under the load of the interval; row = the CPU's node, column = the
     /// memory's node.
     pub latency: Option<NodeMatrix<Nanoseconds>>,
-    /// The same on the idle machine, as far as is known.
+    /// The same on the idle machine, as far as it is known.
     pub latency_idle: Option<NodeMatrix<Nanoseconds>>,
     /// `latency` in cycles.
     pub latency_cycles: Option<NodeMatrix<f64>>,
     /// The processes.
     pub processes: Vec<Process>,
     /// Page migrations under way at the end of the interval, and those that ended in it, ascending
-    /// by number. Of processes that are not managed, too: copies share the machine.
+    /// by number. Migrations of processes that are not managed are included, because copies share
+    /// the machine.
     pub page_moves: Vec<PageMove>,
 }
 
@@ -48,8 +49,8 @@ pub struct Process {
     pub name: Arc<str>,
     /// Its control group.
     pub cgroup: Option<Arc<Cgroup>>,
-    /// Whether another policy decides about it: it counts as load, and no action on it is valid.
-    /// Its threads are `pinned` then.
+    /// Whether another policy decides about it. Such a process counts as load, no action on it is
+    /// valid, and its threads are marked `pinned`.
     pub elsewhere: bool,
     /// Resident pages by node at the end of the interval.
     pub pages: Option<NodeMap<Pages>>,
@@ -75,19 +76,19 @@ impl Process {
     }
 }
 
-/// How a program answers to LLC ways (Divide&Content, section 2).
+/// How a program responds to LLC ways (Divide&Content, section 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheClass {
-    /// Neither hurts nor is hurt.
+    /// Neither harms others nor is harmed by them.
     LightSharing,
-    /// Misses much, whatever its ways.
+    /// Misses much, whatever its number of ways.
     Streaming,
-    /// Slows down when it has few ways.
+    /// Slows down if it has few ways.
     Sensitive,
 }
 
-/// A thread over an interval; counts are of the interval.
+/// A thread over an interval; its counts are those of the interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Thread {
@@ -95,13 +96,13 @@ pub struct Thread {
     pub tid: Tid,
     /// The CPU that it last ran on.
     pub cpu: Option<CpuId>,
-    /// The CPUs that it may run on; `None` = any.
+    /// The CPUs that it may run on; `None`: any.
     pub allowed_cpus: Option<CpuSet>,
-    /// Whether its owner narrowed its affinity: it is seen, and not moved.
+    /// Whether its owner narrowed its affinity: it is observed but not moved.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
-    /// Whether a plan bound it to the CPU that it is on, or to some around it; `Some(false)`: the
-    /// kernel's scheduler may move it any time.
+    /// Whether a plan bound it to the CPU that it is on, or to a set that contains this CPU.
+    /// `Some(false)`: the kernel's scheduler may move it at any time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<bool>,
     /// Whether it is a virtual CPU: it runs a guest of its process.
@@ -122,20 +123,19 @@ pub struct Thread {
     /// LLC misses.
     #[serde(default, deserialize_with = "serial::count")]
     pub llc_misses: Option<u64>,
-    /// Bytes a second to and from memory.
+    /// Bytes per second to and from memory.
     pub bandwidth: Option<Bandwidth>,
 }
 
 impl Thread {
-    /// A thread of which nothing but its id is known: not measured, not on any CPU, and free to run
+    /// A thread of which only the id is known: not measured, not on any CPU, and free to run
     /// anywhere.
     #[must_use]
     pub fn unmeasured(tid: Tid) -> Self {
         Self { tid, ..Self::default() }
     }
 
-    /// LLC misses per 1000 instructions; `None` where either was not measured or nothing was
-    /// executed.
+    /// LLC misses per 1000 instructions; `None` if either was not measured or nothing was executed.
     #[must_use]
     pub fn mpki(&self) -> Option<Mpki> {
         match (self.llc_misses, self.instructions) {

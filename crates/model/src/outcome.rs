@@ -1,17 +1,18 @@
-//! What became of a plan: one outcome for each action, in order.
+//! The outcome of a plan: one outcome for each action, in order.
 
 use crate::serial;
 use crate::units::Pages;
 use serde::{Deserialize, Serialize};
 
-/// How the reason begins of a thread that is left alone because the plan moves more threads than a
-/// machine moves in an epoch. No refusal: it can be asked for in the next epoch.
+/// Beginning of the reason given for a thread that is left alone because the plan moves more
+/// threads than a machine moves in an epoch. This is no refusal: the move can be asked for in the
+/// next epoch.
 pub const MOVES_USED_UP: &str = "the budget of moves an epoch is used up";
 
 /// Why an action is refused that a person had taken back.
 pub const UNDONE: &str = "taken back by hand";
 
-/// What became of the actions of a plan.
+/// The outcomes of the actions of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// One for each action of the plan, in order.
@@ -19,7 +20,7 @@ pub struct Outcome {
 }
 
 impl ActionOutcome {
-    /// Whether anything was changed; what is under way counts.
+    /// Whether anything was changed; pages under way count.
     #[must_use]
     pub const fn is_effective(&self) -> bool {
         match self {
@@ -30,7 +31,7 @@ impl ActionOutcome {
     }
 }
 
-/// What became of one action.
+/// The outcome of one action.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "result", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ActionOutcome {
@@ -47,7 +48,7 @@ pub enum ActionOutcome {
         #[serde(rename = "pages_stayed", with = "serial::reasons")]
         stayed: Vec<(String, Pages)>,
     },
-    /// Pages are under way; the samples that follow say what becomes of them
+    /// Pages are under way; the samples that follow report their outcome
     /// ([`crate::flight::PageMove`]).
     Queued {
         /// the number of the migration in samples
@@ -58,11 +59,11 @@ pub enum ActionOutcome {
         #[serde(rename = "pages_stayed", with = "serial::reasons")]
         stayed: Vec<(String, Pages)>,
     },
-    /// The thread, process or page was gone: ordinary.
+    /// The thread, process or page was gone, which is ordinary.
     Vanished,
     /// The kernel refused.
     Refused {
-        /// its error number, where it was the kernel
+        /// its error number, if it was the kernel
         errno: Option<i32>,
         /// what was refused and the remedy, in one line
         why: String,
@@ -75,7 +76,7 @@ pub enum ActionOutcome {
 }
 
 impl Outcome {
-    /// Pages that all actions moved before they came back; what is under way is not among them.
+    /// Pages that all actions moved before they came back; pages under way are not included.
     #[must_use]
     pub fn pages_moved(&self) -> Pages {
         let moved = self.actions.iter().map(|outcome| match outcome {
@@ -85,7 +86,7 @@ impl Outcome {
         Pages(moved.sum())
     }
 
-    /// How many actions had an effect; what is under way counts.
+    /// Number of actions that had an effect; pages under way count.
     #[must_use]
     pub fn effective(&self) -> usize {
         self.actions.iter().filter(|outcome| outcome.is_effective()).count()

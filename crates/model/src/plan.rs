@@ -12,23 +12,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Canonical name of the policy; who reads a plan that does not say it knows whom it asked.
+    /// Canonical name of the policy. It may be missing: whoever reads such a plan knows which
+    /// policy was asked.
     #[serde(default)]
     pub policy: String,
     /// What to do.
     pub actions: Vec<Action>,
-    /// Which of them other policies than `policy` decided, where groups of processes have policies
+    /// The actions that policies other than `policy` decided, if groups of processes have policies
     /// of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PlanPart>,
-    /// What the policy wants people to know beyond its actions: why it did nothing, what it left
-    /// alone.
+    /// What the policy reports beyond its actions: why it did nothing, what it left alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// What is expected of changes that begin with these actions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub predictions: Vec<Prediction>,
-    /// What came of earlier changes.
+    /// The effects of earlier changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<Effect>,
 }
@@ -52,13 +52,13 @@ impl Plan {
         Self { policy: policy.to_owned(), ..Self::default() }
     }
 
-    /// The plan of an epoch in which people had the decisions paused.
+    /// The plan of an epoch in which a person had paused decisions.
     #[must_use]
     pub fn paused(policy: &str) -> Self {
         Self { notes: vec![PAUSED.to_owned()], ..Self::nothing(policy) }
     }
 
-    /// Whether the policy was not asked since the decisions were paused.
+    /// Whether the policy was not asked because decisions were paused.
     #[must_use]
     pub fn is_paused(&self) -> bool {
         self.notes.first().is_some_and(|note| note == PAUSED) && self.actions.is_empty()
@@ -71,8 +71,8 @@ impl Plan {
         part.map_or(&self.policy, |part| &part.policy)
     }
 
-    /// Keeps the actions that `keep` admits. Predictions and parts go on naming theirs by index;
-    /// one that has lost all its actions goes, too.
+    /// Keeps the actions that `keep` admits. The indices in predictions and parts are adjusted; a
+    /// prediction or part that has lost all its actions is removed too.
     pub fn retain_actions(&mut self, keep: impl Fn(&Action) -> bool) {
         let kept: Vec<bool> = self.actions.iter().map(keep).collect();
         let is_kept = |index: &usize| kept.get(*index).copied().unwrap_or(false);
@@ -93,14 +93,14 @@ impl Plan {
     }
 }
 
-/// The note of an epoch in which nothing was decided, since a person asked for that.
+/// The note of an epoch in which nothing was decided because a person had paused decisions.
 const PAUSED: &str = "paused: nothing is decided until `isobar resume`";
 
 /// One change to the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Action {
-    /// Let a thread run on one CPU only, or on some among which the kernel may balance it.
+    /// Let a thread run on one CPU only, or on several among which the kernel may balance it.
     MoveThread {
         /// its process
         pid: Pid,
@@ -108,8 +108,8 @@ pub enum Action {
         tid: Tid,
         /// the CPU that it goes to
         cpu: CpuId,
-        /// the CPUs that it may run on from then on, `cpu` among them; `None`: `cpu` alone. One
-        /// that has been given these before stays on that of them where the kernel has put it
+        /// the CPUs that it may run on from then on, `cpu` among them; `None`: `cpu` alone. A
+        /// thread that was given these CPUs before stays on the one where the kernel has put it
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cpus: Option<CpuSet>,
         /// why, in words
@@ -130,14 +130,14 @@ pub enum Action {
         /// which pages
         #[serde(default, skip_serializing_if = "PageSelection::is_default")]
         select: PageSelection,
-        /// the thread whose accesses select the pages, where it is one
+        /// the thread whose accesses select the pages, if it is a single one
         #[serde(rename = "for_tid", skip_serializing_if = "Option::is_none")]
         for_thread: Option<Tid>,
         /// why, in words
         reason: String,
     },
-    /// Drop what is under way of page migrations of a process and not copied yet. What has moved
-    /// stays where it is; what the same plan asks for is not dropped.
+    /// Drop the pages of a process that are under way and not copied yet. Pages that have moved
+    /// stay where they are, and pages that the same plan asks for are not dropped.
     WithdrawPages {
         /// the process
         pid: Pid,
@@ -175,7 +175,7 @@ pub enum Action {
         /// the threads that run on this node; `None`: all of the process
         #[serde(rename = "for_node", skip_serializing_if = "Option::is_none")]
         for_node: Option<NodeId>,
-        /// the node; where pages are spread, the one that gets most
+        /// the node; if pages are spread, the one that gets most
         node: NodeId,
         /// how new pages are spread over nodes; empty: all on `node`
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -185,7 +185,8 @@ pub enum Action {
     },
 }
 
-/// How many new pages go to a node in each round, as the weights of weighted interleave are.
+/// The number of new pages that go to a node in each round, like the weights of weighted
+/// interleave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeWeight {
@@ -205,7 +206,7 @@ pub enum PageSelection {
     /// Pages accessed in the interval before (CAPM, section VI), those accessed most first (our
     /// order; the paper names none).
     Accessed,
-    /// Any resident page: the whole resident set when `pages` covers it.
+    /// Any resident page: the whole resident set if `pages` covers it.
     ResidentSet,
 }
 
@@ -228,7 +229,7 @@ impl Action {
         }
     }
 
-    /// The reason in words, to be put in other words.
+    /// The reason in words, for rewording.
     pub const fn reason_mut(&mut self) -> &mut String {
         match self {
             Self::MoveThread { reason, .. }
@@ -248,7 +249,7 @@ mod tests {
         Action::MoveThread { pid: Pid(1), tid: Tid(tid), cpu: CpuId(0), cpus: None, reason: "because".into() }
     }
 
-    /// Five actions, of which the second and the fourth go: `0 2 4` become `0 1 2`.
+    /// Five actions, of which the second and the fourth are removed: `0 2 4` become `0 1 2`.
     #[test]
     fn predictions_follow_the_actions_that_are_kept() {
         let prediction =

@@ -1,16 +1,17 @@
-//! A program as a table over ways 1 to W: how it behaves alone when it may fill 1, 2, ... ways of
-//! the LLC (PBBCache's input; docs/design/cache-ways.md). The one type for this: measured tables
-//! are read into it, policies save what they measured as it, static models and the simulator
-//! compute from it. Knows the interpolation rules, and refuses to know where the figures came from.
+//! A program as a table over ways 1 to W: how it behaves alone if it may fill 1, 2, ... ways of the
+//! LLC (PBBCache's input; docs/design/cache-ways.md). All code uses this one type: measured tables
+//! are read into it, policies save what they measured as it, and static models and the simulator
+//! compute from it. The file knows the interpolation rules, and does not know where the figures
+//! came from.
 
 use crate::num;
 use std::sync::Arc;
 
-/// A program alone with a given number of ways. Not every machine counts every event: what was not
-/// counted is 0 (PBBCache's convention, which its tables share).
+/// A program alone with a given number of ways. Not every machine counts every event: an event that
+/// was not counted is 0 (PBBCache's convention, which its tables share).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Row {
-    /// Instructions a cycle; above 0.
+    /// Instructions per cycle; above 0.
     pub ipc: f64,
     /// LLC misses per 1000 instructions.
     pub llcmpki: f64,
@@ -22,18 +23,18 @@ pub struct Row {
     pub bandwidth_mbps: f64,
     /// Memory bandwidth by LLC misses, in MB/s.
     pub llcm_bandwidth: f64,
-    /// The part of the cycles in which it stalls, for whatever reason.
+    /// The fraction of the cycles in which it stalls, for whatever reason.
     pub stalls_total: f64,
-    /// The part of the cycles that waits for LLC misses.
+    /// The fraction of the cycles in which it waits for LLC misses.
     pub stalls_l3_miss: f64,
-    /// The part of the cycles that waits for the store buffer.
+    /// The fraction of the cycles in which it waits for the store buffer.
     pub stalls_store_buf: f64,
 }
 
-/// What can be read of a profile at a fractional number of ways.
+/// The properties that can be read from a profile at a fractional number of ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Property {
-    /// Slowdown against the best way count: max IPC / IPC.
+    /// Slowdown relative to the best number of ways: max IPC / IPC.
     Slowdown,
     /// LLC misses per 1000 instructions.
     Llcmpki,
@@ -59,10 +60,10 @@ const PROPERTIES: [Property; 7] = [
     Property::StallsL3Miss,
     Property::StallsStoreBuffer,
 ];
-/// The least value at 0 ways, where the line through 1 and 2 ways would go below it.
+/// The lower bound of a value at 0 ways; the line through 1 and 2 ways may go below it.
 const LEAST: f64 = 1e-6;
 
-/// Why figures are no profile.
+/// Why figures do not make a profile.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProfileError {
     /// A program without rows.
@@ -97,8 +98,8 @@ impl Profile {
     /// and allowed.
     ///
     /// # Errors
-    /// [`ProfileError`] for no rows, an IPC that is not above 0, a rate that is negative, a value
-    /// that is not a number.
+    /// [`ProfileError`] if there are no rows, if an IPC is not above 0, if a rate is negative, or
+    /// if a value is not a number.
     pub fn new(name: &str, rows: Vec<Row>) -> Result<Self, ProfileError> {
         if rows.is_empty() {
             return Err(ProfileError::Empty(name.to_owned()));
@@ -115,7 +116,7 @@ impl Profile {
         &self.name
     }
 
-    /// The greatest way count of the table.
+    /// The largest number of ways in the table.
     #[must_use]
     pub fn ways(&self) -> usize {
         self.rows.len()
@@ -134,9 +135,9 @@ impl Profile {
         &self.columns[index]
     }
 
-    /// A property at a fractional number of ways (docs/design/cache-ways.md): linear between whole
-    /// ways, the last value beyond the table; below one way linear towards `v(1) + (v(1) - v(2))`,
-    /// at least 1e-6, at none.
+    /// A property at a fractional number of ways (docs/design/cache-ways.md). Between whole ways it
+    /// is linear, and beyond the table it is the last value. Below one way it is linear down to
+    /// none, where the value is `v(1) + (v(1) - v(2))`, at least 1e-6.
     #[must_use]
     pub fn at(&self, property: Property, ways: f64) -> f64 {
         at(self.column(property), ways)

@@ -1,6 +1,5 @@
 //! What the sensors read: raw, cumulative counters, as the kernel gives them. Nothing here is a
-//! rate; rates are derived from two samples by [`crate::Observation::between`], live and in replay
-//! alike.
+//! rate. [`crate::Observation::between`] derives rates from two samples, live and in replay alike.
 
 use crate::capabilities::Capabilities;
 use crate::cgroup::Cgroup;
@@ -23,10 +22,10 @@ pub struct Sample {
     pub topology: Arc<Topology>,
     /// Free memory by node.
     pub free: NodeMap<Bytes>,
-    /// Memory latency by node of CPU and node of memory, as probed since the last sample: under
-    /// whatever load there is.
+    /// Memory latency by node of CPU and node of memory, as probed since the last sample, under
+    /// whatever load there was.
     pub latency: Option<NodeMatrix<Nanoseconds>>,
-    /// The same on the idle machine, as far as is known.
+    /// The same on the idle machine, as far as it is known.
     pub latency_idle: Option<NodeMatrix<Nanoseconds>>,
     /// `latency` in cycles of the clock that the papers count in.
     pub latency_cycles: Option<NodeMatrix<f64>>,
@@ -68,11 +67,12 @@ pub struct ProcessSample {
     pub start: u64,
     /// Its name, as the kernel has it (any characters).
     pub name: Arc<str>,
-    /// Its control group, where a sensor knows; the same `Arc` as long as it stays in it.
+    /// Its control group, if a sensor reports it; the same `Arc` as long as the process stays in
+    /// it.
     pub cgroup: Option<Arc<Cgroup>>,
     /// Resident pages by node.
     pub pages: Option<NodeMap<Pages>>,
-    /// Pages accessed since the last sample, by node, where a sensor knows.
+    /// Pages accessed since the last sample, by node, if a sensor reports them.
     pub accessed_pages: Option<NodeMap<Pages>>,
     /// Threads, ascending by tid.
     pub threads: Vec<ThreadSample>,
@@ -87,12 +87,13 @@ pub struct ThreadSample {
     pub start: u64,
     /// The CPU that it last ran on.
     pub cpu: Option<CpuId>,
-    /// The CPUs that it may run on, before any change of ours: its owner's mask within its cpuset.
+    /// The CPUs that it may run on, before any change by isobar: its owner's mask within its
+    /// cpuset.
     pub allowed: Option<CpuSet>,
     /// Whether its owner narrowed its affinity within its cpuset.
     pub pinned: bool,
-    /// Whether the machine holds it on the CPU that it was moved to, or on some around it, so that
-    /// the kernel's scheduler cannot move it on; `None` where that is not known.
+    /// Whether the machine holds it on the CPU to which it was moved, or on a set that contains
+    /// this CPU, so that the kernel's scheduler cannot move it away; `None` if that is not known.
     pub bound: Option<bool>,
     /// Whether it is a virtual CPU: it runs a guest of its process.
     pub vcpu: bool,

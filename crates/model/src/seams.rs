@@ -1,6 +1,6 @@
-//! The two seams. `Machine` has three hosts (Linux, the simulator, a recording); `Policy` has as
-//! many as the field has ideas. Neither knows the other: the harness carries observations and
-//! outcomes one way and plans the other.
+//! The two seams, `Machine` and `Policy`. `Machine` has three implementations (Linux, the
+//! simulator, a recording); `Policy` has one for every policy. Neither knows the other: the harness
+//! carries observations and outcomes one way and plans the other.
 
 use crate::capabilities::Sensor;
 use crate::ids::Pid;
@@ -14,32 +14,31 @@ use std::collections::BTreeSet;
 
 /// A machine that can be watched and changed.
 pub trait Machine {
-    /// What can go wrong with the machine as a whole. What goes wrong with one action is an
-    /// [`Outcome`].
+    /// An error of the machine as a whole. A failure of one action is an [`Outcome`].
     type Error: std::error::Error + Send + Sync + 'static;
 
     /// Reads every sensor.
     ///
     /// # Errors
-    /// Where the machine cannot be read at all; a sensor that is missing is not an error.
+    /// If the machine cannot be read at all. A missing sensor is not an error.
     fn sample(&mut self) -> Result<Sample, Self::Error>;
 
-    /// Which processes decisions are about from now on. Sensors that change something in the kernel
-    /// to see (accessed pages) leave all others alone.
+    /// Sets the processes about which decisions are made from now on. Sensors that change something
+    /// in the kernel in order to measure (accessed pages) leave all other processes alone.
     fn managed(&mut self, _pids: &BTreeSet<Pid>) {}
 
     /// Carries out a plan, action by action.
     ///
     /// # Errors
-    /// Where nothing can be changed safely (the state file cannot be written); what the kernel
-    /// refuses is an outcome.
+    /// If nothing can be changed safely (the state file cannot be written). What the kernel refuses
+    /// is an outcome.
     fn apply(&mut self, plan: &Plan) -> Result<Outcome, Self::Error>;
 
-    /// Takes back one action that it carried out earlier, given what became of it then. A thread
-    /// gets back what it had before any change of ours, if it is still the same and still has what
-    /// we gave it; pages go back that are still where we put them and for which there is room;
-    /// ways and allocations are as if they had never been set. What cannot be taken back is
-    /// [`ActionOutcome::LeftAlone`], with the reason.
+    /// Takes back one action that it carried out earlier, given the action's outcome at that time.
+    /// A thread gets back what it had before any change by isobar, if it is still the same thread
+    /// and still has what isobar gave it. Pages go back if they are still where isobar put them and
+    /// if there is memory for them. Ways and allocations become as if they had never been set. What
+    /// cannot be taken back is [`ActionOutcome::LeftAlone`], with the reason.
     ///
     /// # Errors
     /// As [`Machine::apply`].
@@ -47,8 +46,8 @@ pub trait Machine {
         Ok(ActionOutcome::LeftAlone { why: "this machine takes no single action back".to_owned() })
     }
 
-    /// What has [`Machine::wait`] come back before its time, from any thread: the wait that goes
-    /// on, or else the next one. `None` where waits take no time.
+    /// A function that makes [`Machine::wait`] return early. It can be called from any thread, and
+    /// ends the present wait, or else the next one. `None` if waits take no time.
     fn caller(&self) -> Option<Box<dyn Fn() + Send + Sync>> {
         None
     }
@@ -62,16 +61,16 @@ pub trait Machine {
     /// Puts back everything that was changed. Doing so twice is harmless.
     ///
     /// # Errors
-    /// Where something could not be put back; the state file is kept then.
+    /// If something could not be put back. The state file is then kept.
     fn restore(&mut self) -> Result<Outcome, Self::Error>;
 }
 
-/// Why [`Machine::wait`] came back.
+/// Why [`Machine::wait`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     /// The interval is over.
     Elapsed,
-    /// Someone called ([`Machine::caller`]); the next wait goes on to the same end.
+    /// A function from [`Machine::caller`] was called; the next wait goes on to the same end.
     Called,
     /// The user or the system asked to stop.
     Interrupted,
@@ -80,16 +79,17 @@ pub enum Wake {
 }
 
 /// A contention-management policy: a pure function from an observation (and what it remembers of
-/// earlier ones, and of what became of its plans) to a plan.
+/// earlier ones, and of the outcomes of its plans) to a plan.
 pub trait Policy {
-    /// Its canonical name, as `--policy` takes it.
+    /// Its canonical name, as `--policy` accepts it.
     fn name(&self) -> &'static str;
 
     /// The sensors without which it cannot decide.
     fn needs(&self) -> &'static [Sensor];
 
-    /// Sensors that are switched on for it where they work, since they cost or change something in
-    /// the kernel; it decides without them, too. What it needs is switched on in any case.
+    /// Sensors that are switched on for it if they work, because they cost something or change
+    /// something in the kernel. The policy can also decide without them. The sensors that it needs
+    /// are switched on in any case.
     fn uses(&self) -> &'static [Sensor] {
         &[]
     }
@@ -98,20 +98,22 @@ pub trait Policy {
     /// machine.
     fn decide(&mut self, seen: &Observation) -> Plan;
 
-    /// Takes what became of the plan that it made last: `outcome` has one entry for each of its
-    /// actions, in order. It is not called where nothing was carried out (a dry run). A policy that
-    /// asks again for what was refused, or takes what it asked for as done, needs it.
+    /// Takes the outcome of the plan that it made last: `outcome` has one entry for each of its
+    /// actions, in order. It is not called if nothing was carried out (a dry run). It must be
+    /// implemented by policies that repeat refused requests, or that take what they asked for as
+    /// done.
     fn applied(&mut self, _plan: &Plan, _outcome: &Outcome) {}
 
-    /// Why it cannot go on, where it has failed for good: a policy that asks another program may.
-    /// The run ends in order then; the plan that came with it plans nothing.
+    /// Why it cannot go on, if it has failed for good, as a policy that asks another program may.
+    /// The run then ends in order, and the plan that was returned at that time plans nothing.
     fn failed(&self) -> Option<&str> {
         None
     }
 
-    /// A person had an action taken back that it had asked for. Whoever decides whether it may be
-    /// asked for again at once is not the policy: the loop holds it off; but a policy may have
-    /// reckoned with it. By default it is as if the machine had refused it now.
+    /// Records that a person had an action taken back that this policy had asked for. The policy
+    /// need not hold the action off: the loop decides whether it may be asked for again. But the
+    /// policy may have relied on the action. By default, the policy is told that the machine
+    /// refused the action now.
     fn undone(&mut self, action: &Action) {
         let plan = Plan { actions: vec![action.clone()], ..Plan::nothing(self.name()) };
         let refused = ActionOutcome::Refused { errno: None, why: UNDONE.to_owned() };
@@ -119,19 +121,19 @@ pub trait Policy {
     }
 
     /// The policies of groups of processes that decide beside it; none for a policy that decides
-    /// about all of them.
+    /// about all processes.
     fn groups(&self) -> Vec<GroupPolicy> {
         Vec::new()
     }
 
     /// What it has measured of programs by giving them more and fewer LLC ways (LFOC+); none for
-    /// policies that do not.
+    /// policies that do not measure that.
     fn learnt(&self) -> Vec<WayCurves> {
         Vec::new()
     }
 }
 
-/// A policy that is lent.
+/// A borrowed policy.
 impl<P: Policy + ?Sized> Policy for &mut P {
     fn name(&self) -> &'static str {
         (**self).name()

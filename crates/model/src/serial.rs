@@ -1,12 +1,12 @@
-//! Single values as the JSON contract writes them, where that is not as serde does by itself. It
-//! knows no document.
+//! Single values in the form of the JSON contract, for types that serde would write differently. It
+//! knows no documents.
 
 use crate::num;
 use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// What is expected of a count.
+/// Describes a valid count in errors.
 const COUNT: &str = "a count that is not negative, or null";
 
 /// A count: a non-negative number, whole or not (it is rounded), or `null`.

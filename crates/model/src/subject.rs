@@ -1,4 +1,4 @@
-//! What an action sets. Of two actions on one subject the later one holds, so that the earlier one
+//! What an action sets. Of two actions on one subject, the later one holds, so that the earlier one
 //! cannot be taken back alone.
 
 use crate::ids::{LlcId, NodeId, Pid, Tid};
@@ -7,18 +7,18 @@ use crate::plan::Action;
 /// What an action sets.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
-    /// Where a thread may run.
+    /// The CPUs on which a thread may run.
     Thread(Pid, Tid),
-    /// Where pages of a process are.
+    /// The nodes of a process's pages.
     Pages(Pid),
-    /// What a cluster of an LLC has.
+    /// The ways, bandwidth and threads of a cluster of an LLC.
     Cluster(LlcId, String),
-    /// Where new pages of a process go: those of threads on a node, or all.
+    /// The nodes of a process's new pages: those of threads on one node, or all.
     Allocation(Pid, Option<NodeId>),
 }
 
 impl Subject {
-    /// What an action sets; a withdrawal sets nothing.
+    /// The subject of an action; a withdrawal sets nothing.
     #[must_use]
     pub fn of(action: &Action) -> Option<Self> {
         match action {
@@ -30,14 +30,14 @@ impl Subject {
         }
     }
 
-    /// Whether an action on this subject replaces what an earlier one set. Migrations move each its
-    /// own pages.
+    /// Whether an action on this subject replaces what an earlier action set. Migrations do not:
+    /// each moves its own pages.
     #[must_use]
     pub const fn is_replaced(&self) -> bool {
         !matches!(self, Self::Pages(_))
     }
 
-    /// The process that it is about, where it is one.
+    /// The process that it concerns, if it is a single one.
     #[must_use]
     pub const fn pid(&self) -> Option<Pid> {
         match self {

@@ -1,5 +1,5 @@
-//! Text from outside, fit for one line of a message. It knows what a terminal would act on; it
-//! refuses to know what the text means.
+//! Makes text from outside fit for one line of a message. This file knows which characters a
+//! terminal would act on. It does not know what the text means.
 
 use crate::num;
 use std::borrow::Cow;
@@ -22,7 +22,7 @@ pub fn one_line(text: &str) -> String {
 /// The text with every character that could break a log line or a terminal written as an escape:
 /// control characters (C0, DEL, C1), line and paragraph separators, and the invisible and
 /// bidirectional format characters (Unicode technical report 36, section 3; "Trojan Source").
-/// Harmless text comes back as it is.
+/// Harmless text is returned unchanged.
 #[must_use]
 pub fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains(is_dangerous) {
@@ -41,7 +41,8 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Whether a character could break a log line or a terminal, or reorder what is read ([`plain`]).
+/// Whether a character could break a log line or a terminal, or change the order in which text is
+/// read ([`plain`]).
 #[must_use]
 pub fn is_dangerous(c: char) -> bool {
     c.is_control()
@@ -50,7 +51,7 @@ pub fn is_dangerous(c: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A gain as a part of a speed: `+12.3 %`.
+/// A gain as a fraction of a speed, in per cent: `+12.3 %`.
 #[must_use]
 pub fn signed_percent(part: f64) -> String {
     let tenths = num::round(part.abs() * 1000.0);
@@ -72,8 +73,8 @@ pub fn ranges(numbers: impl IntoIterator<Item = u32>) -> String {
     found.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
-/// Words behind a head, on as many lines of `width` columns as it takes, with `between` after each
-/// word but the last; continued lines begin below the first word.
+/// Words after a head, on as many lines of `width` columns as needed, with `between` after each
+/// word but the last. Continued lines begin below the first word.
 #[must_use]
 pub fn hanging(head: &str, words: &[&str], between: &str, width: usize) -> String {
     let (mut text, mut line) = (String::new(), head.to_owned());

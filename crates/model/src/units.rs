@@ -1,5 +1,6 @@
-//! Units as types. Each holds one number in one unit; constructors in this crate keep them finite,
-//! and what is read from a document is checked to be a measurement.
+//! Units as types. Each type holds one number in one unit. Constructors in this crate keep the
+//! numbers finite, and a number that is read from a document is checked to be a possible
+//! measurement.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

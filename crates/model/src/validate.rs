@@ -1,5 +1,5 @@
-//! Whether a plan can be carried out on the machine it was made for. Property tests check this of
-//! every policy, and the command checks it again before it acts.
+//! Checks whether a plan can be carried out on the machine for which it was made. Property tests
+//! check this for every policy, and the command checks it again before it acts.
 
 use crate::change::Prediction;
 use crate::cpuset::CpuSet;
@@ -84,7 +84,7 @@ impl Plan {
 }
 
 impl PlanPart {
-    /// Whether it names actions of the first `count` only.
+    /// Checks that it names only actions among the first `count`.
     fn names_only(&self, count: usize) -> Result<(), PlanFault> {
         let beyond = self.actions.iter().find(|index| **index >= count);
         beyond.map_or(Ok(()), |index| Err(PlanFault::NoSuchPart(self.group.clone(), *index)))
@@ -92,7 +92,7 @@ impl PlanPart {
 }
 
 impl Prediction {
-    /// Whether it names actions of the first `count` only.
+    /// Checks that it names only actions among the first `count`.
     fn names_only(&self, count: usize) -> Result<(), PlanFault> {
         let beyond = self.actions.iter().find(|index| **index >= count);
         beyond.map_or(Ok(()), |index| Err(PlanFault::NoSuchAction(self.change, *index)))
@@ -104,7 +104,7 @@ struct Check<'a> {
     moved: BTreeSet<Tid>,
     clustered: BTreeSet<Tid>,
     taken: BTreeMap<(Pid, NodeId), u64>,
-    /// The threads of which other policies decide, with their processes.
+    /// The threads that other policies manage, with their processes.
     elsewhere: BTreeMap<Tid, Pid>,
 }
 
@@ -170,7 +170,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// What is under way may be of a process that is not managed any more.
+    /// Pages under way may belong to a process that is not managed any more.
     fn withdrawal(&self, pid: Pid, from: Option<NodeId>, to: Option<NodeId>) -> Result<(), PlanFault> {
         if self.seen.process(pid).is_some() || !self.seen.page_moves.iter().any(|flight| flight.pid == pid) {
             self.process(pid)?;
@@ -205,7 +205,7 @@ impl<'a> Check<'a> {
         if process.elsewhere { Err(PlanFault::Elsewhere(pid)) } else { Ok(process) }
     }
 
-    /// Whether a thread is one of which this policy decides.
+    /// Checks that a thread is one that this policy manages.
     fn own(&self, tid: Tid) -> Result<(), PlanFault> {
         self.elsewhere.get(&tid).map_or(Ok(()), |pid| Err(PlanFault::Elsewhere(*pid)))
     }
@@ -246,7 +246,7 @@ mod tests {
         Action::MoveThread { pid: Pid(1), tid: Tid(tid), cpu: CpuId(cpu), cpus: None, reason: "because".into() }
     }
 
-    /// Thread 2 to CPU 1, and from then on among some.
+    /// Thread 2 to CPU 1, and from then on it may run on these CPUs.
     fn among(cpus: &str) -> Action {
         let cpus = Some(cpus.parse().unwrap());
         Action::MoveThread { pid: Pid(1), tid: Tid(2), cpu: CpuId(1), cpus, reason: "because".into() }

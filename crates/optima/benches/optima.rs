@@ -1,5 +1,5 @@
-//! How long exact optima take. Generated profiles (falling miss curves from a fixed sequence), and
-//! the measured tables where they are available.
+//! How long exact optima take, for generated profiles (falling miss curves from a fixed sequence)
+//! and for the measured tables if they are available.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -72,7 +72,7 @@ fn measured(criterion: &mut Benches<'_>) {
 
 fn all(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("optima");
-    // A search takes long: as many runs a sample, not more from sample to sample.
+    // A search takes long, so every sample has the same number of runs.
     group.sample_size(10).sampling_mode(SamplingMode::Flat);
     generated(&mut group);
     measured(&mut group);

@@ -1,5 +1,5 @@
 //! The demands of a possible cluster on memory, at every size. Many sets of programs contain the
-//! same cluster, so each is computed once, as far as memory allows.
+//! same cluster, so each cluster is computed once, as far as memory allows.
 
 use crate::count::subsets;
 use crate::problem::{Menu, Problem};
@@ -9,7 +9,7 @@ use isobar_model::num;
 use isobar_partition::model::{Demand, Separable};
 use rayon::prelude::*;
 
-/// The most demands that are kept: 256 MiB.
+/// Maximum number of demands that are kept: 256 MiB.
 const ROOM: u128 = 1 << 23;
 /// Far above rounding errors, below the tolerance of a tie.
 const WIDER: f64 = 1e-12;
@@ -27,7 +27,7 @@ pub(crate) struct Cell {
 impl Cell {
     pub fn new(separable: &dyn Separable, cluster: Set, ways: usize) -> Self {
         let sizes = separable.demands(&cluster.list(), ways);
-        // A factor never falls while the pressure grows.
+        // A factor never falls as the pressure grows.
         let at_least = |demand: &Demand| {
             let factor = separable.pressure().map_or(Some(1.0), |pressure| pressure.factor(demand, 0.0));
             demand.slowdown * factor.unwrap_or(0.0) * (1.0 - WIDER)
@@ -42,15 +42,15 @@ impl Cell {
     }
 }
 
-/// Clusters by set, where they are kept.
+/// The clusters that are kept, by set.
 pub(crate) struct Cells {
     sets: Vec<Set>,
     cells: Vec<Cell>,
 }
 
 impl Cells {
-    /// All clusters that groups of the problem can have; none where they exceed the memory limit,
-    /// where the menu leaves no choice, or where the search is stopped meanwhile: a model may take
+    /// All clusters that groups of the problem can have. Empty if they exceed the memory limit, if
+    /// the menu leaves no choice, or if the search is stopped in the meantime: a model may take
     /// seconds for all of them.
     pub fn new(problem: &Problem<'_>, watch: &Watch<'_>) -> Self {
         let none = Self { sets: Vec::new(), cells: Vec::new() };
@@ -72,7 +72,7 @@ impl Cells {
         cells.map_or(none, |cells| Self { sets, cells })
     }
 
-    /// A cluster; `None` where it is not kept.
+    /// A cluster; `None` if it is not kept.
     pub fn get(&self, set: Set) -> Option<&Cell> {
         self.sets.binary_search(&set).ok().map(|at| &self.cells[at])
     }

@@ -1,16 +1,16 @@
 //! How large the search spaces are (Divide&Content, table I): the number of solutions that a naive
 //! search would visit.
 //!
-//! Mappings are unordered groups of at most `cores` programs. Solutions are counted as the paper
-//! does: for every mapping, and every group of it *on its own*, each set partition of its programs
-//! and each composition of the ways into as many parts.
+//! Mappings are unordered groups of at most `cores` programs. Solutions are counted as in the
+//! paper: for every mapping, and for each of its groups *on its own*, each set partition of its
+//! programs and each composition of the ways into the same number of parts.
 
 /// The sizes of a search space, saturating at the largest number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// Ways to put programs into groups.
+    /// Number of ways to put programs into groups.
     pub mappings: u128,
-    /// Ways to partition the groups' caches, summed over groups and mappings.
+    /// Number of ways to partition the groups' caches, summed over groups and mappings.
     pub solutions: u128,
 }
 
@@ -21,8 +21,8 @@ pub fn count(programs: usize, groups: usize, cores: Option<usize>, ways: usize) 
     let cores = cores.unwrap_or(programs).min(programs);
     let of_set: Vec<u128> = (0..=programs).map(|size| clusterings(size, ways)).collect();
     let choose = pascal(programs);
-    // table[n] = (mappings, solutions) of n programs into the groups counted so far: the group of
-    // the first one has `size` programs.
+    // table[n] = (mappings, solutions) of n programs into the groups counted so far. The group of
+    // the first program has `size` programs.
     let mut table = vec![Count { mappings: 0, solutions: 0 }; programs + 1];
     table[0].mappings = 1;
     for _ in 0..groups.min(programs) {
@@ -43,7 +43,7 @@ pub fn count(programs: usize, groups: usize, cores: Option<usize>, ways: usize) 
 }
 
 /// Set partitions of `size` programs into k clusters, times compositions of `ways` into k parts,
-/// for every k.
+/// summed over every k.
 fn clusterings(size: usize, ways: usize) -> u128 {
     let mut partitions = vec![0_u128; size + 1];
     partitions[0] = 1;
@@ -59,13 +59,13 @@ fn clusterings(size: usize, ways: usize) -> u128 {
     (1..=size).fold(0, |sum: u128, k| sum.saturating_add(partitions[k].saturating_mul(compositions(k))))
 }
 
-/// How many sets of 1 to `most` programs there are among `programs`; saturating.
+/// The number of sets of 1 to `most` programs among `programs`; saturating.
 pub(crate) fn subsets(programs: usize, most: usize) -> u128 {
     let chosen = pascal(programs).pop().unwrap_or_default();
     chosen.into_iter().skip(1).take(most).fold(0, u128::saturating_add)
 }
 
-/// Row n, place k: how many sets of k there are among n.
+/// Row n, place k: the number of sets of k among n.
 fn pascal(last: usize) -> Vec<Vec<u128>> {
     let mut rows = vec![vec![1_u128]];
     for n in 1..=last {

@@ -1,8 +1,8 @@
-//! The groups that a set of programs can form on one LLC with a memory controller of its own, one
-//! by one, with their figures.
+//! Enumerates the groups that a set of programs can form on one LLC with a memory controller of its
+//! own, with their figures.
 //!
-//! Order of operations is that of `evaluate` (clusters in canonical order), so the slowdowns are
-//! the same to the bit.
+//! The order of operations is that of `evaluate` (clusters in canonical order), so the slowdowns
+//! are the same to the bit.
 
 use crate::cell::{Cell, Cells};
 use crate::options::OptimaError;
@@ -14,10 +14,11 @@ use isobar_partition::model::{Demand, Separable};
 use isobar_partition::{Cluster, Group};
 use std::borrow::Cow;
 
-/// Groups that are looked at between two checks whether to stop: each asks the model.
+/// Number of groups that are looked at between two checks whether to stop: each group calls the
+/// model.
 const OFTEN: u64 = 256;
 
-/// What a group means for the others: its slowest and fastest program, and its part of the
+/// What a group contributes to a solution: its slowest and fastest program, and its part of the
 /// throughput.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point {
@@ -30,7 +31,7 @@ pub(crate) struct Point {
 }
 
 impl Point {
-    /// `None` where a slowdown is not a positive number.
+    /// `None` if a slowdown is not a positive number.
     pub fn of(slowdowns: impl Iterator<Item = f64>) -> Option<Self> {
         let mut point = Self { least: f64::INFINITY, greatest: 0.0, stp: 0.0 };
         for slowdown in slowdowns {
@@ -59,10 +60,10 @@ impl Point {
 /// The empty group.
 pub(crate) const EMPTY: Point = Point { least: f64::INFINITY, greatest: 0.0, stp: 0.0 };
 
-/// A group as it is searched: programs and ways of each cluster.
+/// A group during the search: programs and ways of each cluster.
 pub(crate) type Picked = [(Set, usize)];
 
-/// The group as the solution type.
+/// The group in the form that solutions have.
 pub(crate) fn spelled(picked: &Picked) -> Group {
     picked.iter().map(|(programs, ways)| Cluster { programs: programs.list(), ways: *ways }).collect()
 }
@@ -75,7 +76,7 @@ pub(crate) struct Groups<'a> {
 }
 
 impl<'a> Groups<'a> {
-    /// Prepares what all sets share.
+    /// Prepares the data that all sets share.
     pub fn new(problem: &'a Problem<'a>, watch: &'a Watch<'a>) -> Self {
         Self { problem, watch, cells: Cells::new(problem, watch) }
     }
@@ -126,7 +127,7 @@ struct Walk<'a> {
     most: usize,
     ceiling: f64,
     members: Vec<usize>,
-    /// By cluster; bits are places in `members`.
+    /// By cluster; bits are positions in `members`.
     cells: Vec<Cow<'a, Cell>>,
     stack: Vec<Demand>,
     factors: Vec<f64>,
@@ -157,7 +158,7 @@ impl<'a> Walk<'a> {
     }
 
     fn run(mut self, visit: &mut dyn FnMut(Point, &Picked) -> bool) {
-        // Clusters are incomplete where the search was stopped.
+        // The kept clusters are incomplete if the search was stopped.
         if !self.watch.stopped() {
             self.cluster(Set::all(self.members.len()), self.ways, visit);
         }
@@ -204,7 +205,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// A set of few places as an index.
+/// A set of few members as an index.
 pub(crate) fn place(set: Set) -> usize {
     usize::try_from(set.0).unwrap_or(usize::MAX)
 }

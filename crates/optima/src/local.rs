@@ -1,10 +1,10 @@
-//! Local search: from a simple solution, it applies small changes as long as one of them helps. It
-//! proves nothing; the searches start from its result, and it is the result where they run out of
-//! time or memory.
+//! Local search: starts from a simple solution and applies small changes as long as one of them
+//! helps. It proves nothing. The exact searches start from its result, and return that result if
+//! they run out of time or memory.
 //!
-//! The changes: a program goes to another cluster (or to one of its own, with a way of another
-//! cluster; the ways of a cluster that it leaves empty go to another one), two programs change
-//! places, a way changes clusters.
+//! The changes: a program goes to another cluster, or to a new cluster of its own with a way of
+//! another cluster; two programs change places; a way changes clusters. If a program leaves a
+//! cluster empty, the ways of that cluster go to another one.
 
 use crate::options::{Objective, OptimaError};
 use crate::problem::{Menu, Problem, solution};
@@ -15,12 +15,12 @@ use isobar_partition::evaluate::evaluate;
 use isobar_partition::{Cluster, Group};
 use std::cmp::Ordering;
 
-/// A group as clusters with their ways; where the menu has one group a set, one cluster stands for
+/// A group as clusters with their ways. If the menu has one group per set, one cluster stands for
 /// the whole set.
 type Part = Vec<(Set, usize)>;
 
-/// The best solution that small changes lead to, from some plain ones; `None` where none of those
-/// met has a meaning.
+/// The best solution that small changes lead to, from a few simple starting points; `None` if no
+/// solution met on the way has a meaning.
 pub(crate) fn search(problem: &Problem<'_>, all: usize, watch: &Watch<'_>) -> Result<Option<Found>, OptimaError> {
     let climb = Climb { problem, all, watch };
     let mut best: Option<Found> = None;
@@ -42,7 +42,8 @@ struct Climb<'a> {
 }
 
 impl Climb<'_> {
-    /// All together, and each apart as far as ways go; programs dealt to the groups in turn.
+    /// The starting points: programs are dealt to the groups in turn, and share all ways of their
+    /// group or have a cluster each, as far as the ways suffice.
     fn starts(&self) -> Vec<Vec<Part>> {
         let ways = self.problem.model.ways();
         let sets = self.problem.mapping.clone().unwrap_or_else(|| self.dealt());
@@ -86,7 +87,8 @@ impl Climb<'_> {
         }
     }
 
-    /// Without tolerance: "better by more than a tie" may go round in a circle, this may not.
+    /// Compares without tolerance: "better by more than a tie" could go round in a circle, this
+    /// comparison cannot.
     fn better(&self, new: &Found, old: &Found) -> bool {
         let figures = |found: &Found| (found.evaluation.summary.unfairness, -found.evaluation.summary.stp);
         let ((fair, fast), (old_fair, old_fast)) = (figures(new), figures(old));
@@ -135,8 +137,7 @@ impl Climb<'_> {
         found.into_iter()
     }
 
-    /// Whether there is but one group for each set, so that clusters and ways are not ours to
-    /// choose.
+    /// Whether there is only one group for each set, so that clusters and ways are not chosen here.
     fn given(&self) -> bool {
         matches!(self.problem.menu, Menu::Whole | Menu::Given(_))
     }
@@ -176,8 +177,8 @@ impl Climb<'_> {
         }
     }
 
-    /// Programs of a cluster get one of their own in a group, with a way of each of the group's
-    /// clusters in turn.
+    /// Moves programs of a cluster, one at a time, to a cluster of their own in a group, with a way
+    /// of each of the group's clusters in turn.
     fn splits(&self, parts: &[Part], here: (usize, usize), group: usize, found: &mut Vec<Vec<Part>>) {
         let moves = group != here.0;
         if moves && (self.problem.mapping.is_some() || members(&parts[group]).len() >= self.problem.cores) {
@@ -201,7 +202,7 @@ impl Climb<'_> {
         }
     }
 
-    /// Takes a program out of the cluster where it was; the ways of an empty one go to each of the
+    /// Takes a program out of its cluster. If the cluster is then empty, its ways go to each of the
     /// others in turn.
     fn leave(
         &self,
@@ -232,8 +233,8 @@ fn members(part: &Part) -> Set {
     part.iter().fold(Set(0), |all, (set, _)| all.with(*set))
 }
 
-/// A cluster for each program, ways as even as can be; where there are too few ways, the last
-/// programs share one.
+/// A cluster for each program, with ways as even as possible. If there are too few ways, the last
+/// programs share a cluster.
 fn apart(set: Set, ways: usize) -> Part {
     let clusters = set.len().min(ways);
     let mut part: Part = vec![(Set(0), 0); clusters];

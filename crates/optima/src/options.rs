@@ -4,19 +4,19 @@ use isobar_partition::Solution;
 use isobar_partition::evaluate::Evaluation;
 use isobar_partition::model::Meaningless;
 
-/// What is to be best. Figures within [`crate::TIE`] of each other count as equal; then the other
-/// figure decides; then the solution that is first in the order of [`Solution`] (in canonical form,
-/// groups ordered by their first program, groups without programs last).
+/// What to optimise. Figures within [`crate::TIE`] of each other count as equal; then the other
+/// figure decides, then the order of [`Solution`], the first winning (in canonical form, groups
+/// ordered by their first program, groups without programs last).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Objective {
-    /// Least greatest-over-least slowdown; among equals the higher throughput.
+    /// Lowest ratio of greatest to least slowdown; among equals the higher throughput.
     Unfairness,
     /// Greatest throughput (STP); among equals the lower unfairness.
     Throughput,
 }
 
 impl Objective {
-    /// Both.
+    /// Both objectives.
     pub const ALL: [Self; 2] = [Self::Unfairness, Self::Throughput];
 
     /// Its name in options and documents.
@@ -25,7 +25,7 @@ impl Objective {
         self.of("unfairness", "stp")
     }
 
-    /// The one of two figures that it is about.
+    /// Of two figures, the one that the objective optimises.
     #[must_use]
     pub const fn of<T: Copy>(self, unfairness: T, stp: T) -> T {
         match self {
@@ -35,67 +35,67 @@ impl Objective {
     }
 }
 
-/// How a search is to run.
+/// How to run a search.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
-    /// What is to be best.
+    /// What to optimise.
     pub objective: Objective,
-    /// Groups (LLCs) of the machine, each with all the model's ways. `opt_part` and `opt_cluster`
-    /// have one, whatever stands here.
+    /// Number of groups (LLCs) of the machine, each with all the model's ways. `opt_part` and
+    /// `opt_cluster` always use one group.
     pub groups: usize,
-    /// The most programs that a group can run; `None` = no limit. A group may run fewer, or none.
+    /// Maximum number of programs in a group; `None` = no limit. A group may run fewer, or none.
     pub cores: Option<usize>,
-    /// Called now and then: `true` ends the search with the best so far.
+    /// Called from time to time: `true` ends the search with the best solution so far.
     pub stop: &'a (dyn Fn() -> bool + Sync),
-    /// Called now and then, from any thread.
+    /// Called from time to time, from any thread.
     pub progress: &'a (dyn Fn(Progress) + Sync),
 }
 
 impl Options<'_> {
-    /// One group without a limit of cores; never stops early, reports nothing.
+    /// One group without a limit of cores; never stops early and reports nothing.
     #[must_use]
     pub fn new(objective: Objective) -> Self {
         Self { objective, groups: 1, cores: None, stop: &|| false, progress: &|_| () }
     }
 }
 
-/// How far a search is. Both figures are those of the objective: unfairness, or throughput.
+/// The progress of a search. Both figures are those of the objective: unfairness, or throughput.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// The best so far.
+    /// The figure of the best solution so far.
     pub best: f64,
-    /// No solution can be better than this.
+    /// A bound: no solution can be better than this.
     pub bound: f64,
-    /// Nodes explored so far.
+    /// Number of nodes explored so far.
     pub nodes: u64,
 }
 
 impl Progress {
-    /// By what part of the best so far the bound is better: 0 = proved.
+    /// How much better the bound is than the best so far, as a fraction of the best: 0 = proved.
     #[must_use]
     pub fn gap(&self) -> f64 {
         ((self.best - self.bound) / self.best).abs()
     }
 }
 
-/// The answer.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Optimum {
     /// The solution, in canonical form.
     pub solution: Solution,
-    /// What [`isobar_partition::evaluate::evaluate`] says of it, to the bit.
+    /// The result of [`isobar_partition::evaluate::evaluate`] for it, to the bit.
     pub evaluation: Evaluation,
-    /// Whether the search ended by itself. If not, the solution is the best so far.
+    /// Whether the search ran to its end. If not, the solution is the best so far.
     pub proved_optimal: bool,
-    /// No solution has a better objective than this (up to [`crate::TIE`]): a lower bound of
-    /// unfairness, an upper one of throughput.
+    /// A bound: no solution has a better objective than this (up to [`crate::TIE`]). A lower bound
+    /// of unfairness, an upper bound of throughput.
     pub bound: f64,
-    /// Partial and whole solutions looked at. Varies a little from run to run where several threads
-    /// search.
+    /// Number of partial and whole solutions looked at. Varies a little from run to run if several
+    /// threads search.
     pub nodes_explored: u64,
 }
 
-/// Why there is no answer.
+/// Why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptimaError {
     /// An empty workload.
@@ -114,7 +114,7 @@ pub enum OptimaError {
         /// cores of each
         cores: usize,
     },
-    /// One partition a program needs a way each.
+    /// With one partition per program, each program needs at least one way.
     #[error("{programs} programs need at least a way each and the cache has {ways}; use opt-cluster")]
     TooFewWays {
         /// programs of the workload
@@ -122,7 +122,7 @@ pub enum OptimaError {
         /// ways of the cache
         ways: usize,
     },
-    /// A heuristic's group that is no answer to its question.
+    /// A heuristic returned a group that is not for the given programs.
     #[error("the partitioning heuristic gave an answer that cannot be for programs {programs:?}: {why}")]
     Heuristic {
         /// the programs of the request
@@ -130,7 +130,7 @@ pub enum OptimaError {
         /// what is wrong
         why: String,
     },
-    /// No solution has a meaning under the model; one of the reasons.
+    /// No solution has a meaning under the model; this is one of the reasons.
     #[error("no solution has a meaning: {0}")]
     NoMeaning(#[source] Meaningless),
     /// Stopped before anything was found.

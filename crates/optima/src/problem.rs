@@ -1,43 +1,43 @@
-//! The input of a search: the possible groups, and how each may be partitioned. Checked before the
-//! search.
+//! The input of a search: the possible groups, and how each may be partitioned. It is checked
+//! before the search.
 
 use crate::options::{Objective, OptimaError, Options};
 use crate::set::Set;
 use isobar_partition::model::StaticModel;
 use isobar_partition::{Cluster, Group, Solution};
 
-/// A heuristic that partitions one group, given its programs, ascending.
+/// A heuristic that partitions one group, given the group's programs in ascending order.
 pub(crate) type Heuristic<'a> = &'a (dyn Fn(&[usize]) -> Group + Sync);
 
 /// How a group may be partitioned.
 #[derive(Clone, Copy)]
 pub(crate) enum Menu<'a> {
-    /// One partition a program.
+    /// Each program has a partition of its own.
     Alone,
     /// Any clustering.
     Any,
-    /// All share all ways.
+    /// All programs share all ways.
     Whole,
-    /// As this one says.
+    /// The group that this heuristic returns.
     Given(Heuristic<'a>),
 }
 
-/// The question.
+/// The problem to solve.
 #[derive(Clone)]
 pub(crate) struct Problem<'a> {
     pub model: &'a dyn StaticModel,
     pub menu: Menu<'a>,
     pub objective: Objective,
-    /// The most groups with programs.
+    /// Maximum number of groups with programs.
     pub groups: usize,
-    /// The most programs of a group.
+    /// Maximum number of programs in a group.
     pub cores: usize,
-    /// Where the mapping is given: its groups.
+    /// The groups of the mapping, if the mapping is given.
     pub mapping: Option<Vec<Set>>,
 }
 
 impl<'a> Problem<'a> {
-    /// Checks that there is an answer in principle.
+    /// Checks that a solution is possible in principle.
     pub fn new(model: &'a dyn StaticModel, menu: Menu<'a>, options: &Options<'_>) -> Result<Self, OptimaError> {
         let programs = model.programs().len();
         let cores = options.cores.unwrap_or(programs).min(programs);
@@ -62,18 +62,18 @@ impl<'a> Problem<'a> {
         Set::all(self.model.programs().len())
     }
 
-    /// The most programs that a cluster can have.
+    /// Maximum number of programs in a cluster.
     pub fn cluster_size(&self) -> usize {
         if matches!(self.menu, Menu::Alone) { 1 } else { usize::MAX }
     }
 
-    /// Whether these programs may be the group of the first of them.
+    /// Whether these programs may form a group.
     pub fn may_group(&self, set: Set) -> bool {
         set.len() <= self.cores && self.mapping.as_ref().is_none_or(|groups| groups.contains(&set))
     }
 
-    /// What no solution beats, whatever the search knows: nothing is fairer than fair, and no
-    /// program faster than it can be.
+    /// A bound that needs no search: nothing is fairer than equal slowdowns, and no program is
+    /// faster than it can be.
     pub fn easy_bound(&self) -> f64 {
         let model = self.model;
         let fastest = |program| 1.0 / model.least_slowdown(program, model.ways());
@@ -83,7 +83,7 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// The one group that the menu has for these programs; `None` where there is a choice.
+    /// The one group that the menu has for these programs; `None` if there is a choice.
     pub fn only(&self, set: Set) -> Option<Result<Group, OptimaError>> {
         match self.menu {
             Menu::Whole => Some(Ok(vec![Cluster { programs: set.list(), ways: self.model.ways() }])),
@@ -115,7 +115,7 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// A whole answer from its groups: canonical, ordered by first program, filled up with groups
+/// A whole solution from its groups: canonical, ordered by first program, padded with groups
 /// without programs.
 pub(crate) fn solution(mut groups: Vec<Group>, all: usize) -> Solution {
     groups.retain(|group| !group.is_empty());

@@ -1,12 +1,12 @@
-//! Which of two solutions is better: the objective, then the other figure, then the order of
-//! solutions.
+//! Decides which of two solutions is better: by the objective, then by the other figure, then by
+//! the order of solutions.
 //!
 //! **Equal figures.** Slowdowns are sums and quotients of floats, so two arrangements that are
 //! equal on paper (two copies of a program changing places) differ in their last bits. Figures
-//! within one part in 10^10 ([`TIE`]) of each other are therefore equal; measured tables have 6 to
+//! within one part in 10^10 ([`TIE`]) of each other are therefore equal. Measured tables have 6 to
 //! 8 digits, so no measured difference is lost. A search stops looking for improvements smaller
-//! than [`STEP`], a small part of that: it is far above rounding errors and far below any relevant
-//! difference.
+//! than [`STEP`], a small fraction of that: it is far above rounding errors and far below any
+//! relevant difference.
 
 use crate::options::Objective;
 use isobar_model::metrics::Summary;
@@ -14,12 +14,12 @@ use isobar_partition::Solution;
 use isobar_partition::evaluate::Evaluation;
 use std::cmp::Ordering;
 
-/// Figures within this part of each other are equal.
+/// Figures whose relative difference is at most this are equal.
 pub const TIE: f64 = 1e-10;
-/// Improvements by less than this part are not looked for.
+/// Relative improvements below this are not looked for.
 pub(crate) const STEP: f64 = TIE / 16.0;
 
-/// Which figures are better: `Less`.
+/// Compares figures: `Less` is better.
 fn compare(one: &Summary, other: &Summary, objective: Objective) -> Ordering {
     let fairer = close(one.unfairness, other.unfairness);
     let faster = close(other.stp, one.stp);
@@ -41,13 +41,13 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// `Less` is better; equal only where the solutions are.
+    /// Compares solutions: `Less` is better; equal only if the solutions are the same.
     pub fn compare(&self, other: &Self, objective: Objective) -> Ordering {
         let figures = compare(&self.evaluation.summary, &other.evaluation.summary, objective);
         figures.then_with(|| self.solution.cmp(&other.solution))
     }
 
-    /// The figure that the objective is about.
+    /// The figure that the objective optimises.
     pub fn figure(&self, objective: Objective) -> f64 {
         objective.of(self.evaluation.summary.unfairness, self.evaluation.summary.stp)
     }

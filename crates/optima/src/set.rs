@@ -1,5 +1,5 @@
-//! Sets of programs as bits, and the order in which searches take them: that of their ascending
-//! lists, which is the order of [`isobar_partition::Solution`].
+//! Sets of programs as bits, and the order in which searches take them: the order of their
+//! ascending lists, which is the order of [`isobar_partition::Solution`].
 
 /// A set of at most 64 programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,12 +27,12 @@ impl Set {
         self.0.count_ones() as usize
     }
 
-    /// The lowest program; 64 where there is none.
+    /// The lowest program; 64 if the set is empty.
     pub const fn first(self) -> usize {
         self.0.trailing_zeros() as usize
     }
 
-    /// The highest program; of a set that is not empty.
+    /// The highest program; the set must not be empty.
     pub const fn last(self) -> usize {
         63 - self.0.leading_zeros() as usize
     }
@@ -49,12 +49,12 @@ impl Set {
         self.0 & !other.0 == 0
     }
 
-    /// Its programs above `program`.
+    /// The programs of the set above `program`.
     pub const fn above(self, program: usize) -> Self {
         if program >= 63 { Self(0) } else { Self(self.0 & (u64::MAX << (program + 1))) }
     }
 
-    /// Ascending.
+    /// The programs, ascending.
     pub fn iter(self) -> impl Iterator<Item = usize> {
         let mut left = self;
         std::iter::from_fn(move || {
@@ -70,14 +70,15 @@ impl Set {
         self.iter().collect()
     }
 
-    /// Its place in a table whose length is a power of two; others may have the same.
+    /// The position of the set in a table whose length is a power of two; other sets may have the
+    /// same.
     pub fn slot(self, length: usize) -> usize {
         let spread = self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         usize::try_from(spread).unwrap_or(0) & (length - 1)
     }
 
-    /// All subsets of at most `most` programs that hold the first one, in the order of their lists:
-    /// `[0], [0, 1], [0, 1, 2], [0, 2]`.
+    /// All subsets of at most `most` programs that contain the first one, in the order of their
+    /// lists: `[0], [0, 1], [0, 1, 2], [0, 2]`.
     pub fn firsts(self, most: usize) -> Firsts {
         let next = (!self.is_empty() && most > 0).then(|| Self::one(self.first()));
         Firsts { of: self, most, next }

@@ -1,4 +1,4 @@
-//! The six problems, by name.
+//! The six problems, by name, and the choice of a search for each.
 
 use crate::coupled::{self, Coupling};
 use crate::independent::{self, Settled};
@@ -15,7 +15,7 @@ use isobar_partition::model::StaticModel;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// The most answers of a heuristic that are kept.
+/// Maximum number of heuristic answers that are kept.
 const KEPT: usize = 1 << 20;
 
 /// The best way to give every program a partition of its own, on one LLC. All ways are used.
@@ -34,8 +34,8 @@ pub fn opt_cluster(model: &dyn StaticModel, options: &Options<'_>) -> Result<Opt
     one_llc(model, Menu::Any, options)
 }
 
-/// The best mapping of programs to groups where no cache is partitioned: all programs of a group
-/// share all its ways.
+/// The best mapping of programs to groups if no cache is partitioned: all programs of a group share
+/// all its ways.
 ///
 /// # Errors
 /// [`OptimaError`].
@@ -43,8 +43,8 @@ pub fn opt_map(model: &dyn StaticModel, options: &Options<'_>) -> Result<Optimum
     run(&Problem::new(model, Menu::Whole, options)?, options)
 }
 
-/// [`opt_map`]'s mapping, and the best clusterings of its groups, jointly, for that mapping. Nodes
-/// of both searches; where the first one was stopped, nothing is proved.
+/// [`opt_map`]'s mapping, and the best clusterings of its groups, found jointly, for that mapping.
+/// Nodes are those of both searches. If the first search was stopped, nothing is proved.
 ///
 /// # Errors
 /// [`OptimaError`].
@@ -60,8 +60,9 @@ pub fn opt_map_then_part(model: &dyn StaticModel, options: &Options<'_>) -> Resu
     })
 }
 
-/// The best mapping where every group is partitioned as `partition` says. It is called once per set
-/// of programs (ascending), from several threads; what it says is kept for the first million sets.
+/// The best mapping if every group is partitioned by `partition`. `partition` is called once per
+/// set of programs (ascending), from several threads; its answers are kept for the first million
+/// sets.
 ///
 /// # Errors
 /// [`OptimaError`].
@@ -113,7 +114,7 @@ fn run(problem: &Problem<'_>, options: &Options<'_>) -> Result<Optimum, OptimaEr
     }
 }
 
-/// Chooses the search by what couples the groups, and by size.
+/// Chooses the search by how the groups are coupled, and by size.
 fn search(
     problem: &Problem<'_>,
     options: &Options<'_>,
@@ -151,7 +152,7 @@ fn judged(problem: &Problem<'_>, groups: Vec<Group>, all: usize) -> Result<Found
     Ok(Found { solution, evaluation })
 }
 
-/// A reason why nothing has a meaning: that of the first solution.
+/// A reason why no solution has a meaning: that of the first solution.
 fn no_meaning(problem: &Problem<'_>, all: usize) -> OptimaError {
     let stop = || true;
     let options = Options { stop: &stop, ..Options::new(problem.objective) };

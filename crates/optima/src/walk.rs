@@ -1,6 +1,7 @@
-//! Every solution of a problem, one by one: for models that give nothing but a solution's figures.
+//! Enumerates every solution of a problem: for models that give nothing but the figures of a whole
+//! solution.
 //!
-//! Nothing is discarded: a black box bounds how fast a program can be, but its fastest program may
+//! Nothing is discarded. A black box bounds how fast a program can be, but its fastest program may
 //! be arbitrarily slow, so no part of a solution bounds how fair the whole can be.
 
 use crate::options::OptimaError;
@@ -12,8 +13,8 @@ use isobar_partition::evaluate::evaluate;
 use isobar_partition::model::Meaningless;
 use isobar_partition::{Cluster, Group};
 
-/// Calls `visit` with every clustering of `set` that uses all `ways`, in order; stops where it says
-/// `false`.
+/// Calls `visit` with every clustering of `set` that uses all `ways`, in order, until `visit`
+/// returns `false`.
 pub(crate) fn clusterings(set: Set, ways: usize, most: usize, visit: &mut dyn FnMut(&Group) -> bool) -> bool {
     let mut group = Group::new();
     cluster(set, ways, most, &mut group, visit)
@@ -38,7 +39,8 @@ fn cluster(left: Set, ways: usize, most: usize, group: &mut Group, visit: &mut d
     true
 }
 
-/// The groups that a menu has for a set of programs, in order; stops where `visit` says `false`.
+/// Visits the groups that a menu has for a set of programs, in order, until `visit` returns
+/// `false`.
 fn groups(problem: &Problem<'_>, set: Set, visit: &mut dyn FnMut(&Group) -> bool) -> Result<bool, OptimaError> {
     if let Some(group) = problem.only(set) {
         return group.map(|group| visit(&group));
@@ -46,13 +48,13 @@ fn groups(problem: &Problem<'_>, set: Set, visit: &mut dyn FnMut(&Group) -> bool
     Ok(clusterings(set, problem.model.ways(), problem.cluster_size(), visit))
 }
 
-/// What a walk found: the best, and a reason why something had no meaning.
+/// The result of a walk: the best solution, and a reason why some solution had no meaning.
 pub(crate) struct Walked {
     pub best: Option<Found>,
     pub meaningless: Option<Meaningless>,
 }
 
-/// Looks at every solution, with one that is already there.
+/// Looks at every solution, starting from a known one, if any.
 pub(crate) fn walk(
     problem: &Problem<'_>,
     all_groups: usize,

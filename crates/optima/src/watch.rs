@@ -1,9 +1,10 @@
-//! A search under way: whether it was stopped, how much it has done, what it reports.
+//! The state of a running search: whether it was stopped, how much work it has done, and its
+//! reports.
 
 use crate::options::{Options, Progress};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// How many nodes a search counts by itself before it asks here.
+/// Number of nodes that a search counts by itself before it calls `Watch::count`.
 pub(crate) const STRIDE: u64 = 4096;
 
 pub(crate) struct Watch<'a> {
@@ -17,7 +18,7 @@ impl<'a> Watch<'a> {
         Self { options, stopped: AtomicBool::new(false), nodes: AtomicU64::new(0) }
     }
 
-    /// Counts nodes and asks the caller; `true` = stop.
+    /// Adds nodes and asks the caller whether to stop; `true` = stop.
     pub fn count(&self, nodes: u64) -> bool {
         self.nodes.fetch_add(nodes, Ordering::Relaxed);
         if (self.options.stop)() {
@@ -26,12 +27,12 @@ impl<'a> Watch<'a> {
         self.stopped()
     }
 
-    /// Whether the search was stopped. Once true it stays so.
+    /// Whether the search was stopped. Once true, it stays true.
     pub fn stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Ends a search whose budget is too small to prove anything.
+    /// Stops a search that is too large to prove anything.
     pub fn give_up(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }

@@ -1,5 +1,5 @@
-//! How fast profiles are read: rows of a trace (a row is a thread's accesses to a page in a slice),
-//! and bytes of a page profile in CSV with 64 threads. Times are those of the CPU.
+//! How fast profiles are read: rows of a trace (a row holds a thread's accesses to a page in a
+//! slice), and bytes of a page profile in CSV with 64 threads. Times are CPU times.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,11 +13,12 @@ use isobar_pages::trace::{Header, Row, Slice, Writer};
 use std::fmt::Write;
 use std::hint::black_box;
 
-/// A second of a program.
+/// Slices in one second of the program's run.
 const SLICES: u64 = 100;
 const ROWS: u64 = 100_000;
 
-/// Slices whose pages have this many threads each; they lie in runs, as pages of arrays do.
+/// Slices in which each page is accessed by this many threads. The pages lie in runs, as pages of
+/// arrays do.
 fn trace(threads: u32) -> Vec<u8> {
     let header = Header { engine: "bench".into(), sampled: None, page_bytes: 4096, slice_ns: 1, command: vec![] };
     let mut writer = Writer::new(Vec::new(), &header).unwrap();

@@ -1,5 +1,5 @@
-//! What an access of a synthetic trace costs: a sweep, chased pointers, and four zones of a program
-//! of four threads.
+//! The cost of an access of a synthetic trace: a sweep, chased pointers, and four zones of a
+//! program with four threads.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use isobar_pages::synthetic::{Pattern, Recipe, RecipeError, Trace, Zone};

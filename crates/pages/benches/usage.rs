@@ -1,6 +1,6 @@
-//! Metrics and all eight mappings of a million pages and 64 threads, on one core. Ten million take
-//! ten times as long, and 6 GB; `ISOBAR_BENCH_PAGES` sets another number. Times are those of the
-//! CPU; behind them stands the most memory that the process had.
+//! Metrics and all eight mappings of a million pages and 64 threads, on one core. Ten million pages
+//! take ten times as long, and 6 GB; `ISOBAR_BENCH_PAGES` sets another number. Times are CPU times,
+//! followed by the peak memory of the process.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_macros)]
 
@@ -19,15 +19,15 @@ fn usage(pages: u64) -> Usage {
     let mut usage = Usage::new(THREADS, 4096).unwrap();
     let mut row = [0_u64; THREADS];
     let mut state = 1_u64;
-    // Sixteen arrays that are touched side by side, as loops do: the order of first touches is not
-    // that of addresses.
+    // Sixteen arrays that are touched side by side, as loops do: the order of first touches differs
+    // from the order of addresses.
     for at in 0..pages {
         let number = at % 16 * (1 << 28) + at / 16;
         for count in &mut row {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             *count = state >> 52;
         }
-        // Three pages of four are mostly one thread's.
+        // Three pages of four are accessed mostly by one thread.
         let owner = usize::try_from(at / 16 % 64).unwrap_or(0);
         row[owner] += if at % 4 == 0 { 0 } else { 1 << 20 };
         usage.push(Page { number, first: 0 }, &row).unwrap();
@@ -51,7 +51,7 @@ fn profile(usage: Usage) -> PageProfile {
     }
 }
 
-/// The most memory that this process had, as the kernel says it.
+/// Peak memory of this process, as the kernel reports it.
 fn peak() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("VmHWM: not known").to_owned()

@@ -8,23 +8,24 @@ use std::collections::BTreeMap;
 /// A time slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slice {
-    /// Pages whose node with the most accesses is another than in the last slice in which they were
-    /// accessed (equation 6; the paper leaves open what a slice without accesses to a page means).
+    /// Pages whose node with the most accesses differs from the one in the last slice in which they
+    /// were accessed (equation 6; the paper leaves open what a slice without accesses to a page
+    /// means).
     pub migrations: u64,
-    /// Exclusivity of the accesses of this slice; `None` without any.
+    /// Exclusivity of the accesses of this slice; `None` if there are none.
     pub exclusivity: Option<f64>,
 }
 
 /// Follows pages from slice to slice.
 #[derive(Clone, Debug, Default)]
 pub struct Dynamics {
-    /// The best node of each page when it was accessed last.
+    /// The best node of each page in the last slice in which it was accessed.
     best: BTreeMap<u64, u16>,
     migrations: u64,
 }
 
 impl Dynamics {
-    /// Adds the next slice: the usage of it alone.
+    /// Adds the next slice, given the usage of that slice alone.
     pub fn add(&mut self, seen: &Seen<'_>) -> Slice {
         let mut migrations = 0;
         for (page, seen) in seen.usage().pages().iter().zip(seen.pages()).filter(|(_, seen)| seen.accesses > 0) {
@@ -35,7 +36,7 @@ impl Dynamics {
         Slice { migrations, exclusivity: metrics::exclusivity(seen) }
     }
 
-    /// Migrations in a second of the program's time (equation 7); `None` where no time passed.
+    /// Migrations per second of the program's time (equation 7); `None` if no time passed.
     #[must_use]
     pub fn dynamicity(&self, ran: Seconds) -> Option<f64> {
         (ran.0 > 0.0).then(|| isobar_model::num::float(self.migrations) / ran.0)
@@ -59,7 +60,8 @@ mod tests {
             (found.migrations, found.exclusivity)
         };
         assert_eq!(slice(&[(1, [9, 1]), (2, [5, 5])]), (0, Some(0.7)));
-        // Page 1 goes to node 1; page 2 is not accessed, and comes back to where it was.
+        // Page 1 moves to node 1. Page 2 is not accessed, and later returns to the node where it
+        // was.
         assert_eq!(slice(&[(1, [0, 4]), (2, [0, 0])]), (1, Some(1.0)));
         assert_eq!(slice(&[(1, [0, 4]), (2, [3, 1])]), (0, Some(0.875)));
         assert_eq!(slice(&[]), (0, None));

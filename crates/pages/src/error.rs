@@ -1,9 +1,9 @@
-//! What keeps a usage from being one.
+//! Why a page usage, or a map of threads to nodes, is invalid.
 
-/// Why a usage, or a map of threads to nodes, cannot be.
+/// Why a usage, or a map of threads to nodes, is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PagesError {
-    /// A row has other columns than there are threads.
+    /// A row does not have one column per thread.
     #[error("page {page:#x} has {found} counts, and there are {threads} threads")]
     Columns {
         /// its number
@@ -13,7 +13,7 @@ pub enum PagesError {
         /// threads of the usage
         threads: usize,
     },
-    /// The thread that is said to have touched a page first does not exist.
+    /// The thread that is given as the first to touch a page does not exist.
     #[error("page {page:#x} was first touched by thread {thread}, and there are {threads}, from 0")]
     FirstTouch {
         /// its number
@@ -23,7 +23,7 @@ pub enum PagesError {
         /// threads of the usage
         threads: usize,
     },
-    /// No threads, or no nodes, or more nodes than fit.
+    /// No threads, or no nodes, or more nodes than are supported.
     #[error("{0}: expected a number from 1 to 65535")]
     Count(&'static str),
     /// A thread has no node, or one that does not exist.
@@ -33,10 +33,10 @@ pub enum PagesError {
         thread: usize,
         /// its node
         node: usize,
-        /// nodes there are
+        /// number of nodes
         nodes: usize,
     },
-    /// Nodes for another number of threads.
+    /// The number of threads that have a node is not the number of threads of the usage.
     #[error("{found} threads have a node, and the usage has {threads}")]
     Threads {
         /// threads that have a node
@@ -47,7 +47,7 @@ pub enum PagesError {
     /// Page sizes that do not divide each other.
     #[error("a page of {to} bytes is no whole number of pages of {from} bytes; expected a power of two from {from} on")]
     PageSize {
-        /// the size that there is
+        /// the present size
         from: u64,
         /// the size that was asked for
         to: u64,

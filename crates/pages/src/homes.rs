@@ -2,7 +2,7 @@
 
 use crate::error::PagesError;
 
-/// Sums of as many counts below this as there can be threads do not overflow.
+/// If all counts are below this, their sum over all threads does not overflow.
 const SMALL: u64 = 1 << 48;
 
 /// The node of each thread. Nodes are numbered from 0.
@@ -10,15 +10,16 @@ const SMALL: u64 = 1 << 48;
 pub struct Homes {
     nodes: usize,
     of_thread: Vec<u16>,
-    /// Neighbours on the same node: how many, and which. Most maps have few of these.
+    /// Runs of neighbouring threads on the same node: how many threads, and the node. Most maps
+    /// have few runs.
     runs: Vec<(usize, u16)>,
 }
 
 impl Homes {
-    /// A node for each thread, by its number.
+    /// From the node of each thread, by thread number.
     ///
     /// # Errors
-    /// A node that does not exist; none, or too many.
+    /// A node that does not exist; no nodes, or too many.
     pub fn new(nodes: usize, of_thread: &[usize]) -> Result<Self, PagesError> {
         if !(1..=usize::from(u16::MAX)).contains(&nodes) {
             return Err(PagesError::Count("nodes"));
@@ -31,8 +32,8 @@ impl Homes {
         Ok(Self { nodes, of_thread, runs })
     }
 
-    /// Neighbouring threads on the same node, as many on each as on any other (the paper's compact
-    /// mapping). With more nodes than threads some nodes have none.
+    /// Neighbouring threads on the same node, and the same number of threads on each node (the
+    /// paper's compact mapping). If there are more nodes than threads, some nodes have no thread.
     ///
     /// # Errors
     /// No nodes, or too many.
@@ -42,13 +43,13 @@ impl Homes {
         Self::new(nodes, &of_thread)
     }
 
-    /// How many nodes.
+    /// The number of nodes.
     #[must_use]
     pub const fn nodes(&self) -> usize {
         self.nodes
     }
 
-    /// How many threads.
+    /// The number of threads.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.of_thread.len()
@@ -60,7 +61,7 @@ impl Homes {
         &self.of_thread
     }
 
-    /// Sums the accesses of threads by their nodes.
+    /// Sums the accesses of the threads by their nodes.
     pub(crate) fn sum(&self, by_thread: &[u64], by_node: &mut [u64]) {
         by_node.fill(0);
         let bits = by_thread.iter().fold(0, |bits, count| bits | count);

@@ -1,4 +1,4 @@
-//! Page usage: how often each thread of a program accesses each page, what that says about mapping
+//! Page usage: how often each thread of a program accesses each page, what this implies for mapping
 //! pages to nodes, and the mappings. After Diener et al., Modeling Memory Access Behavior for Data
 //! Mapping (2016), "the paper" below.
 //!
@@ -18,7 +18,7 @@
 //! transfer   a placement of a traced run, for a live one with other addresses
 //! ```
 //!
-//! Pure. Counts saturate; sums of them do not overflow.
+//! Pure. Counts saturate; sums of counts do not overflow.
 
 #![forbid(unsafe_code)]
 

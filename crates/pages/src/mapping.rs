@@ -6,38 +6,38 @@ use isobar_model::num;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// The least exclusivity of a page that `mixed` places by locality, where none is set.
+/// Default of the least exclusivity of a page that `mixed` places by locality.
 pub const MIN_EXCLUSIVITY: f64 = 0.90;
 
-/// A rule that gives every page a node.
+/// A rule that assigns every page a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mapping {
-    /// Where it was touched first: what Linux does by itself.
+    /// The node that touched the page first: what Linux does by itself.
     FirstTouch,
-    /// Anywhere; the same seed gives the same nodes.
+    /// A random node; the same seed gives the same nodes.
     Random {
         /// of the random numbers
         seed: u64,
     },
-    /// In turn, in the order of the first accesses.
+    /// The nodes in turn, in the order of the first accesses.
     RoundRobin,
-    /// By the number of the page.
+    /// By page number.
     Interleave,
-    /// Where most accesses come from.
+    /// The node with the most accesses to the page.
     Locality,
-    /// Where the fewest come from: the worst case.
+    /// The node with the fewest accesses to the page: the worst case.
     Remote,
-    /// Where most accesses come from among the nodes whose load is below their share.
+    /// The node with the most accesses to the page among the nodes whose load is below their share.
     Balanced,
     /// Exclusive pages as `Locality`, all others as `Interleave` (equation 10).
     Mixed {
-        /// a page above this exclusivity is exclusive
+        /// a page with more exclusivity than this is exclusive
         min_excl: f64,
     },
 }
 
 impl Mapping {
-    /// All of them, with what is usual where something can be set.
+    /// All mappings, with defaults for what can be set.
     pub const ALL: [Self; 8] = [
         Self::FirstTouch,
         Self::Random { seed: 1 },
@@ -49,7 +49,7 @@ impl Mapping {
         Self::Mixed { min_excl: MIN_EXCLUSIVITY },
     ];
 
-    /// Its name on command lines and in JSON.
+    /// The mapping's name on command lines and in JSON.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -95,7 +95,7 @@ impl Mapping {
 pub struct Placement(Vec<u16>);
 
 impl Placement {
-    /// One that was observed, in the order of the usage.
+    /// An observed placement, in the order of the usage.
     #[must_use]
     pub const fn observed(nodes: Vec<u16>) -> Self {
         Self(nodes)
@@ -108,15 +108,15 @@ impl Placement {
     }
 }
 
-/// A number of a node, which fits: there are at most 65,535.
+/// Converts a node number, which always fits: there are at most 65,535 nodes.
 #[expect(clippy::cast_possible_truncation, reason = "there are at most 65,535 nodes")]
 const fn node(number: u64) -> u16 {
     number as u16
 }
 
-/// Pages by accesses, descending, ties in the order of their numbers; each goes to the node with
-/// the most accesses to it among those whose load is below total/N, ties to the less loaded, then
-/// to the lower number.
+/// Takes pages by accesses, descending; ties in the order of their numbers. Each page goes to the
+/// node with the most accesses to it among those whose load is below total/N; ties go to the less
+/// loaded node, then to the lower number.
 fn balanced(seen: &Seen<'_>) -> Vec<u16> {
     let pages = seen.pages();
     let (count, mut loads) = (seen.nodes() as u128, vec![0_u128; seen.nodes()]);
@@ -124,8 +124,8 @@ fn balanced(seen: &Seen<'_>) -> Vec<u16> {
     let below = |load: u128| load * count < seen.accesses();
     for at in by_accesses(seen).into_iter().map(num::index) {
         let page = &pages[at];
-        // Mostly the best node has free pages, and the row need not be read again. Of a page with
-        // several best nodes the lowest is known, and another may be less loaded.
+        // Usually the best node is below its share, and the row need not be read again. If a page
+        // has several best nodes, only the lowest is known, and another may be less loaded.
         let alone = u128::from(page.most) * 2 > u128::from(page.accesses);
         placed[at] = if alone && below(loads[usize::from(page.best)]) {
             page.best
@@ -134,7 +134,7 @@ fn balanced(seen: &Seen<'_>) -> Vec<u16> {
             let room = (0..).zip(&loads).zip(&by_node).filter(|((_, load), _)| below(**load));
             let chosen =
                 room.max_by_key(|((node, load), count)| (**count, std::cmp::Reverse(**load), std::cmp::Reverse(*node)));
-            // Without accesses no node is below its share.
+            // If there are no accesses, no node is below its share.
             chosen.map_or(page.best, |((node, _), _)| node)
         };
         loads[usize::from(placed[at])] += u128::from(page.accesses);
@@ -156,8 +156,8 @@ mod tests {
         usage
     }
 
-    /// Table 2 and figure 3 of the paper. Page 3 has exclusivity 1000 / 1050 = 0.952, so figure 3's
-    /// `mixed` needs a threshold above that, not the 0.95 that its text states.
+    /// Table 2 and figure 3 of the paper. Page 3 has exclusivity 1000 / 1050 = 0.952, so `mixed` as
+    /// in figure 3 needs a threshold above 0.952, not the 0.95 stated in the paper's text.
     #[test]
     fn the_example_of_table_2() {
         let usage = usage(0, &[[1, 0, 1000, 0], [1, 1000, 0, 0], [1000, 0, 0, 0], [1000, 0, 0, 50]]);
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn of_equal_nodes_balanced_takes_the_less_loaded() {
-        // Page 0 makes node 0 heavier; page 1 is used by nodes 0 and 1 alike.
+        // Page 0 makes node 0 heavier; nodes 0 and 1 use page 1 equally.
         let usage = usage(0, &[[8, 0, 0, 0], [3, 3, 0, 0], [0, 0, 9, 9]]);
         let homes = Homes::compact(4, 4).unwrap();
         let seen = Seen::new(&usage, &homes).unwrap();
@@ -216,7 +216,7 @@ mod tests {
             }
         }
 
-        /// A threshold of 1 leaves nothing exclusive, one below 0 everything that is accessed: so
+        /// With a threshold of 1 no page is exclusive; below 0, every page that is accessed is. So
         /// the paper's text below equation 10 has the two limits the wrong way round.
         #[test]
         fn mixed_lies_between_interleave_and_locality(usage in usages(), nodes in 1usize..9) {
@@ -229,7 +229,8 @@ mod tests {
             prop_assert!(pairs.filter(|(_, page)| page.accesses > 0).all(|((mixed, local), _)| mixed == local));
         }
 
-        /// Below its share before the heaviest page came, so at most that page above it.
+        /// The node was below its share before its last page came, so it is above its share by at
+        /// most the heaviest page.
         #[test]
         fn balanced_overloads_no_node_by_more_than_a_page(usage in usages(), nodes in 1usize..9) {
             let homes = Homes::compact(nodes, 6).unwrap();

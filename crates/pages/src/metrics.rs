@@ -1,54 +1,55 @@
 //! Metrics of the paper's section 4: how exclusive a usage is, and how balanced and local a
-//! placement of its pages. Percentages are percentages.
+//! placement of its pages. Percentages range from 0 to 100, not from 0 to 1.
 
 use crate::mapping::Placement;
 use crate::seen::Seen;
 use isobar_model::num;
 
-/// How exclusive all accesses are (equation 2): the part that comes from the node with the most
+/// Exclusivity of all accesses (equation 2): the fraction that comes from the node with the most
 /// accesses to the page. Between 1/N and 1; `None` without accesses.
 #[must_use]
 pub fn exclusivity(seen: &Seen<'_>) -> Option<f64> {
-    // Equation 1 times the accesses of the page is its most accesses from one node.
+    // Equation 1 times the accesses of a page is the number of accesses from the page's best node.
     let most: u128 = seen.pages().iter().map(|page| u128::from(page.most)).sum();
     (seen.accesses() > 0).then(|| float(most) / float(seen.accesses()))
 }
 
-/// By how much the fullest is above the mean, in per cent (equations 3 and 5): 0 where all are
-/// alike, (N - 1) x 100 where one has everything. `None` where there is nothing.
+/// How far the largest load is above the mean, in per cent (equations 3 and 5): 0 if all are equal,
+/// (N - 1) x 100 if one node has everything. `None` if there is no load.
 #[must_use]
 pub fn imbalance(loads: &[u128]) -> Option<f64> {
     let (most, sum) = (loads.iter().max()?, loads.iter().sum::<u128>());
     (sum > 0).then(|| (float(*most) * num::float_len(loads.len()) / float(sum) - 1.0) * 100.0)
 }
 
-/// What a placement of pages does.
+/// The balance and locality of a placement of pages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metrics {
     /// Pages on each node (`NodePages`).
     pub node_pages: Vec<u128>,
-    /// Accesses that each node serves: those of all threads to the pages on it. (Equation 4 as
-    /// printed sums accesses *from* a node; the paper's text and figures need this.)
+    /// Accesses that each node serves: those of all threads to the pages on the node. (Equation 4
+    /// as printed sums accesses *from* a node; the paper's text and figures need the accesses
+    /// served.)
     pub node_accesses: Vec<u128>,
     /// Balance of pages (equation 3).
     pub b_pages: Option<f64>,
     /// Balance of accesses (equation 5).
     pub b_acc: Option<f64>,
-    /// Pages that are on the node with the most accesses to them, in per cent of all (equation 8).
+    /// Pages on the node with the most accesses to them, in per cent of all pages (equation 8).
     pub loc_pages: Option<f64>,
-    /// The same, each page with the weight of its accesses (equation 9).
+    /// The same, with each page weighted by its accesses (equation 9).
     pub loc_app: Option<f64>,
 }
 
 impl Metrics {
-    /// Of a placement. Pages without accesses count as pages and have no accesses; they are
-    /// local where they were first touched.
+    /// The metrics of a placement. Pages without accesses count as pages and add no accesses; they
+    /// are local on the node that touched them first.
     #[must_use]
     pub fn of(seen: &Seen<'_>, placement: &Placement) -> Self {
         Self::of_some(seen, placement.nodes().iter().copied().map(Some))
     }
 
-    /// The same of those pages whose node is known.
+    /// The metrics over only those pages whose node is known.
     pub(crate) fn of_some(seen: &Seen<'_>, nodes: impl Iterator<Item = Option<u16>>) -> Self {
         let (mut node_pages, mut node_accesses) = (vec![0; seen.nodes()], vec![0; seen.nodes()]);
         let (mut local, mut local_accesses) = (0_u128, 0_u128);
@@ -74,12 +75,12 @@ impl Metrics {
     }
 }
 
-/// A part in per cent of a whole; `None` of nothing.
+/// A part in per cent of a whole; `None` if the whole is 0.
 pub(crate) fn percent(part: u128, whole: u128) -> Option<f64> {
     (whole > 0).then(|| float(part) / float(whole) * 100.0)
 }
 
-/// Rounded to 53 bits, as a percentage needs no more.
+/// Rounded to 53 bits; a percentage needs no more.
 #[expect(clippy::cast_precision_loss, reason = "a percentage of it is wanted")]
 pub(crate) const fn float(sum: u128) -> f64 {
     sum as f64
@@ -99,8 +100,8 @@ mod tests {
         assert_eq!(imbalance(&[u128::from(u64::MAX); 2]), Some(0.0));
     }
 
-    /// Table 1 of the paper: four threads, a node each. Of page 1557 81.9 % of the accesses are
-    /// thread 1's ("more than 80 %"), of page 1537 39.3 % thread 0's.
+    /// Table 1 of the paper: four threads, one per node. Thread 1 makes 81.9 % of the accesses to
+    /// page 1557 ("more than 80 %"), thread 0 makes 39.3 % of those to page 1537.
     #[test]
     fn the_matrix_product_of_table_1() {
         let rows = [
@@ -128,9 +129,9 @@ mod tests {
         assert!((page(0) - 17_222.0 / 43_796.0).abs() < 1e-12);
         let best: Vec<u16> = seen.pages().iter().map(|page| page.best).collect();
         assert_eq!(best, [0, 0, 1, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3]);
-        // The most of each row, added up, over all accesses.
+        // The largest count of each row, summed, over all accesses.
         assert!((exclusivity(&seen).unwrap() - 10_695_519.0 / 14_176_584.0).abs() < 1e-12);
-        // First-touch leaves everything to node 0.
+        // First-touch leaves everything on node 0.
         let first = Metrics::of(&seen, &Mapping::FirstTouch.place(&seen));
         assert_eq!((first.b_pages, first.b_acc), (Some(300.0), Some(300.0)));
         let local = Metrics::of(&seen, &Mapping::Locality.place(&seen));

@@ -1,26 +1,26 @@
-//! Pages by their accesses, many millions of them: sorted by digits (radix sort), which reads and
-//! writes them in a few passes and compares nothing.
+//! Sorts pages by their accesses, for many millions of pages: by digits (radix sort), which reads
+//! and writes the pages in a few passes and makes no comparisons.
 
 use crate::seen::Seen;
 use isobar_model::num;
 
-/// Bits of a digit: what counts its values fits into the first-level cache.
+/// Bits of a digit. The counters of its values fit into the first-level cache.
 const DIGIT: u32 = 11;
 const VALUES: usize = 1 << DIGIT;
 
-/// Positions of pages by accesses, descending, ties in the order of their numbers.
+/// Positions of pages by accesses, descending; ties in the order of their numbers.
 pub fn by_accesses(seen: &Seen<'_>) -> Vec<u32> {
     let (pages, numbers) = (seen.pages(), seen.usage().pages());
     let mut sorted = Sorted::new(numbers.len());
     if !numbers.is_sorted_by_key(|page| page.number) {
         sorted.by(|at| numbers[num::index(at)].number);
     }
-    // What was in the order of numbers stays so among pages of equal accesses.
+    // The sort is stable, so pages with equal accesses stay in the order of their numbers.
     sorted.by(|at| !pages[num::index(at)].accesses);
     sorted.positions
 }
 
-/// Positions in an order, and space for the next.
+/// Positions in an order, and space for the next pass.
 struct Sorted {
     positions: Vec<u32>,
     keys: Vec<u64>,
@@ -46,7 +46,7 @@ impl Sorted {
         }
     }
 
-    /// Sorts by a digit.
+    /// Sorts by one digit.
     fn pass(&mut self, shift: u32) {
         let mut next = [0_usize; VALUES];
         self.keys.iter().for_each(|key| next[digit(*key, shift)] += 1);
@@ -78,7 +78,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Numbers and accesses of few and of many digits, and many that are equal.
+        /// Page numbers and access counts of few and of many digits, many of them equal.
         #[test]
         fn digits_sort_as_comparisons_do(rows in prop::collection::btree_map(any::<u64>(), (0..3_u64, any::<u64>(), 0..64_u32), 0..200), mixed in any::<bool>()) {
             let mut rows: Vec<(u64, u64)> = rows.into_iter().map(|(number, (few, many, shift))| (number, (many >> shift).wrapping_mul(few))).collect();

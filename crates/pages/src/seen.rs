@@ -1,27 +1,27 @@
-//! Usage as nodes see it: what every metric and mapping needs of a page, found in one pass.
+//! Usage by node: what every metric and mapping needs to know about a page, computed in one pass.
 
 use crate::error::PagesError;
 use crate::homes::Homes;
 use crate::usage::Usage;
 use isobar_model::num;
 
-/// A page as nodes see it.
+/// A page and its accesses by node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageSeen {
     /// All accesses to it.
     pub accesses: u64,
-    /// Those of the node with the most.
+    /// Accesses from the node with the most accesses.
     pub most: u64,
-    /// The node with the most accesses, the lowest of equals; of a page without accesses the one of
-    /// its first touch.
+    /// The node with the most accesses; the lowest of several equal ones. For a page without
+    /// accesses, the node of its first touch.
     pub best: u16,
-    /// The node with the fewest, the lowest of equals.
+    /// The node with the fewest accesses; the lowest of several equal ones.
     pub worst: u16,
     /// The node of its first touch.
     pub first: u16,
 }
 
-/// A usage with its threads on nodes.
+/// A usage whose threads are assigned to nodes.
 #[derive(Clone, Debug)]
 pub struct Seen<'a> {
     usage: &'a Usage,
@@ -31,10 +31,10 @@ pub struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    /// Looks at each page once.
+    /// Reads each page once.
     ///
     /// # Errors
-    /// Homes of another number of threads.
+    /// Homes for another number of threads.
     pub fn new(usage: &'a Usage, homes: &'a Homes) -> Result<Self, PagesError> {
         if usage.threads() != homes.threads() {
             return Err(PagesError::Threads { found: homes.threads(), threads: usage.threads() });
@@ -58,7 +58,7 @@ impl<'a> Seen<'a> {
         self.usage
     }
 
-    /// How many nodes.
+    /// The number of nodes.
     #[must_use]
     pub const fn nodes(&self) -> usize {
         self.homes.nodes()
@@ -76,13 +76,13 @@ impl<'a> Seen<'a> {
         self.accesses
     }
 
-    /// Accesses by node to the page at a position (`MemAcc[p]` of the paper).
+    /// Accesses by node to the page at this position (`MemAcc[p]` of the paper).
     pub fn by_node(&self, at: usize, into: &mut [u64]) {
         self.homes.sum(self.usage.row(at), into);
     }
 }
 
-/// What a row of accesses by node says.
+/// Evaluates a row of accesses by node.
 pub(crate) fn seen(by_node: &[u64], first: u16) -> PageSeen {
     let (mut accesses, mut best, mut worst) = (0_u64, (0, 0_u16), (u64::MAX, 0_u16));
     for (node, count) in (0..).zip(by_node) {

@@ -1,4 +1,5 @@
-//! Accesses by page and thread, in the order in which pages were first touched where that is known.
+//! Accesses by page and thread, in the order in which pages were first touched, if that order is
+//! known.
 
 use crate::error::PagesError;
 use isobar_model::num;
@@ -13,14 +14,14 @@ pub struct Page {
     pub first: u32,
 }
 
-/// How often each thread accessed each page. Rows stand in the order of the first accesses, or in
-/// any other where that is not known (round-robin follows it).
+/// How often each thread accessed each page. Rows are in the order of the first accesses, or in any
+/// other order if that is not known (round-robin follows the order of the rows).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Usage {
     threads: usize,
     page_bytes: u64,
     pages: Vec<Page>,
-    /// Row by row, a count for each thread.
+    /// Row by row, one count per thread.
     counts: Vec<u64>,
 }
 
@@ -28,7 +29,7 @@ impl Usage {
     /// A usage without pages.
     ///
     /// # Errors
-    /// No threads, or more than 65,535; a page size that is no power of two.
+    /// No threads, or more than 65,535; a page size that is not a power of two.
     pub fn new(threads: usize, page_bytes: u64) -> Result<Self, PagesError> {
         if !(1..=usize::from(u16::MAX)).contains(&threads) {
             return Err(PagesError::Count("threads"));
@@ -39,15 +40,16 @@ impl Usage {
         Ok(Self { threads, page_bytes, pages: Vec::new(), counts: Vec::new() })
     }
 
-    /// One with these rows, which fit.
+    /// A usage with these rows, whose number must fit.
     pub(crate) fn of(threads: usize, page_bytes: u64, pages: Vec<Page>, counts: Vec<u64>) -> Result<Self, PagesError> {
         Ok(Self { pages, counts, ..Self::new(threads, page_bytes)? })
     }
 
-    /// Adds a page behind the others.
+    /// Appends a page.
     ///
     /// # Errors
-    /// Another number of counts than threads; a first touch by no thread.
+    /// A number of counts that differs from the number of threads; a first touch by a thread that
+    /// does not exist.
     pub fn push(&mut self, page: Page, counts: &[u64]) -> Result<(), PagesError> {
         if counts.len() != self.threads {
             return Err(PagesError::Columns { page: page.number, found: counts.len(), threads: self.threads });
@@ -60,7 +62,7 @@ impl Usage {
         Ok(())
     }
 
-    /// Threads; they are numbered from 0.
+    /// Number of threads, which are numbered from 0.
     #[must_use]
     pub const fn threads(&self) -> usize {
         self.threads
@@ -90,11 +92,11 @@ impl Usage {
         self.counts.get(from..from + self.threads).unwrap_or_default()
     }
 
-    /// The same accesses at a larger page size (figure 4 of the paper: 4 KiB, 2 MiB, 64 MiB). A
-    /// large page was first touched when the first of its small ones was.
+    /// The same accesses at a larger page size (figure 4 of the paper: 4 KiB, 2 MiB, 64 MiB). The
+    /// first touch of a large page is that of the first of its small pages to be touched.
     ///
     /// # Errors
-    /// A size that is not a multiple of the one there is, by a power of two.
+    /// A size that is not the present one times a power of two.
     pub fn with_pages_of(&self, bytes: u64) -> Result<Self, PagesError> {
         let wrong = PagesError::PageSize { from: self.page_bytes, to: bytes };
         if !bytes.is_power_of_two() || bytes < self.page_bytes {

@@ -1,5 +1,5 @@
-//! One LFOC+ decision for 22 applications; the target is under 13 us (Divide&Content, section VI),
-//! as for its mixes with the most programs.
+//! Times one LFOC+ decision for 22 applications, as in the mixes of Divide&Content with the most
+//! programs. The target is under 13 us (Divide&Content, section VI).
 
 #![allow(missing_docs)]
 
@@ -8,7 +8,7 @@ use isobar_model::CacheClass::{LightSharing, Sensitive, Streaming};
 use isobar_partition::heuristics::lfoc_plus::{App, Settings, partition};
 use std::hint::black_box;
 
-/// Slowdowns and misses at 1 to 11 ways that fall to a knee, another one for each program.
+/// Slowdowns and misses at 1 to 11 ways that fall to a knee, at a different place for each program.
 fn curves(program: u32) -> (Vec<f64>, Vec<f64>) {
     let (knee, height) = (f64::from(2 + program * 5 % 9), f64::from(3 + program * 7 % 11) / 10.0);
     let above = |ways: u32| (1.0 - f64::from(ways) / knee).max(0.0);

@@ -19,8 +19,8 @@ pub struct ClassLimits {
     pub streaming_llcmpkc: f64,
     /// ... and no way count with this slowdown or more.
     pub streaming_never: f64,
-    /// A sensitive program has a count of at least 2 ways with this slowdown or more; the critical
-    /// point is the first below it.
+    /// A sensitive program has a count of at least 2 ways with this slowdown or more. The critical
+    /// point is the first way count below it.
     pub sensitive_slowdown: f64,
 }
 
@@ -30,7 +30,7 @@ impl Default for ClassLimits {
     }
 }
 
-/// The class of a program from its curves at 1, 2, ... ways (slices of one length; shorter where
+/// The class of a program from its curves at 1, 2, ... ways (slices of equal length; shorter if
 /// sampling stopped early).
 #[must_use]
 pub fn classify(slowdown: &[f64], llcmpkc: &[f64], limits: ClassLimits) -> CacheClass {
@@ -46,8 +46,8 @@ pub fn classify(slowdown: &[f64], llcmpkc: &[f64], limits: ClassLimits) -> Cache
     }
 }
 
-/// The fewest ways with a slowdown below the sensitive limit; the whole curve's length where there
-/// is none.
+/// The fewest ways with a slowdown below the sensitive limit, or the length of the whole curve if
+/// there is no such way count.
 #[must_use]
 pub fn critical_ways(slowdown: &[f64], limits: ClassLimits) -> usize {
     slowdown.iter().position(|slow| *slow < limits.sensitive_slowdown).map_or(slowdown.len(), |index| index + 1)

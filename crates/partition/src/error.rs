@@ -1,6 +1,6 @@
-//! What can be wrong with a workload or a solution, in one line that names the remedy.
+//! Errors in a workload or a solution, as one line that names the remedy.
 
-/// Why there is no solution, or something is not one.
+/// Why there is no solution, or why something is not a valid solution.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartitionError {
     /// A workload that a heuristic cannot take.

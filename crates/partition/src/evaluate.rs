@@ -1,11 +1,11 @@
-//! A solution's figures under a model: each program's effect, and the four measures over all
+//! Evaluates a solution under a model: each program's effect, and the four measures over all
 //! slowdowns.
 
 use crate::model::{Effect, Meaningless, StaticModel};
 use crate::solution::Solution;
 use isobar_model::metrics::{self, Summary};
 
-/// What a model says of a whole solution.
+/// A model's results for a whole solution.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
     /// By program.
@@ -17,7 +17,7 @@ pub struct Evaluation {
 /// Evaluates a valid solution (see [`Solution::validate`]).
 ///
 /// # Errors
-/// [`Meaningless`], also where a slowdown is not positive.
+/// [`Meaningless`], also if a slowdown is not positive.
 pub fn evaluate(model: &dyn StaticModel, solution: &Solution) -> Result<Evaluation, Meaningless> {
     let order: Vec<usize> = solution.clusters().flat_map(|(_, cluster)| cluster.programs.iter().copied()).collect();
     let found = model.effects(&solution.groups)?;

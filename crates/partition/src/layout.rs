@@ -1,9 +1,9 @@
 //! The order in which Distributed Intensity deals sorted threads to places: from alternating ends
 //! (DINO, sections 3.1 and 3.3.3; docs/design/dino.md). Knows nothing of domains, cores or load.
 
-/// Gives every place of each pass to one of `dealt`, which stand in falling intensity: the first
-/// pass takes them from the front, the second from the back, and so on, until all are dealt. A
-/// place that takes several stands there several times.
+/// Gives every place of each pass to one of `dealt`, which are in order of falling intensity: the
+/// first pass takes them from the front, the second from the back, and so on, until all are dealt.
+/// A place that takes several is listed several times.
 pub fn deal<P>(dealt: &mut [P], passes: impl IntoIterator<Item = impl IntoIterator<Item = P>>) {
     let (mut front, mut back) = (0, dealt.len());
     let mut from_front = true;

@@ -1,8 +1,8 @@
-//! Who shares which ways of which LLC, as a static question: programs are tables over way counts
-//! ([`isobar_model::Profile`]), a solution says which program goes to which group (LLC) and which
-//! programs share which ways there, and a model says how much each program slows down. Heuristics
-//! of the field answer the question; the online policies use the same code. Pure: no clock, no
-//! files, no machine.
+//! The static partitioning question: which programs share which ways of which LLC. Programs are
+//! tables over way counts ([`isobar_model::Profile`]). A solution says which program goes to which
+//! group (LLC) and which programs share which ways there, and a model says how much each program
+//! slows down. Published heuristics answer the question, and the online policies use the same code.
+//! Pure: no clock, no files, no machine.
 
 #![forbid(unsafe_code)]
 

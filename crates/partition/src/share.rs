@@ -1,4 +1,4 @@
-//! What each program of a cluster gets of the ways that they share: the recursion that PBBCache's
+//! How the programs of a cluster divide the ways that they share: the recursion that PBBCache's
 //! models use (docs/design/cache-ways.md).
 //!
 //! ```text
@@ -6,16 +6,16 @@
 //! for n in 1..=k:  r_i = misses of i at index x_i;  x_i += r_i / sum r;  share_i = x_i * n / sum x
 //! ```
 //!
-//! Index 0 is the 1-way value. The scaled shares are the result for `n` ways; the recursion goes on
-//! from the unscaled ones.
+//! Index 0 is the 1-way value. The scaled shares are the result for `n` ways; the recursion
+//! continues from the unscaled shares.
 
 use isobar_model::num;
 
 /// Effective, fractional ways of each program of a cluster, for every cluster size from 1 to
 /// `ways`: `result[k - 1][i]`. `misses[i]` is the program's LLCMPKC (or MPKI: `whirlpool`) at 1, 2,
-/// ... ways. A program alone gets all.
+/// ... ways. A program that is alone gets all ways.
 ///
-/// Where no program misses at all, all get the same.
+/// If no program misses at all, all get the same share.
 #[must_use]
 pub fn shares(misses: &[&[f64]], ways: usize) -> Vec<Vec<f64>> {
     if misses.len() == 1 {
@@ -37,7 +37,7 @@ pub fn shares(misses: &[&[f64]], ways: usize) -> Vec<Vec<f64>> {
 }
 
 /// [`shares`] of two programs at one size of at least 1, without the sizes before it and without
-/// allocating: their raw shares always add up to the ways reached, so that nothing is scaled.
+/// allocating: their raw shares always add up to the ways reached, so nothing is scaled.
 #[must_use]
 pub fn shares_of_two(misses: [&[f64]; 2], ways: usize) -> [f64; 2] {
     let part = |of_a: f64, of_b: f64| if of_a + of_b > 0.0 { of_a / (of_a + of_b) } else { 0.5 };
@@ -51,7 +51,7 @@ pub fn shares_of_two(misses: [&[f64]; 2], ways: usize) -> [f64; 2] {
     [a, b]
 }
 
-/// A column read at a fractional index (0 = one way); the last value beyond its end.
+/// Reads a column at a fractional index (0 = one way); the last value beyond its end.
 fn at_index(column: &[f64], index: f64) -> f64 {
     let (whole, part) = num::split(index);
     match column.get(whole..) {

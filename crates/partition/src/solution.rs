@@ -13,7 +13,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// The cluster with the programs that stand at its positions in a list.
+    /// Replaces the positions in the cluster by the programs at these positions of a list.
     #[must_use]
     pub(crate) fn named(mut self, programs: &[usize]) -> Self {
         self.programs.iter_mut().for_each(|program| *program = programs[*program]);
@@ -21,11 +21,11 @@ impl Cluster {
     }
 }
 
-/// The clusters of one LLC; their ways add up to at most the LLC's. Empty where no program runs on
-/// it.
+/// The clusters of one LLC; their ways add up to at most the LLC's ways. Empty if no program runs
+/// on it.
 pub type Group = Vec<Cluster>;
 
-/// A whole answer: one entry per group.
+/// A whole solution: one entry per group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Solution {
     /// By LLC.
@@ -33,7 +33,7 @@ pub struct Solution {
 }
 
 impl Solution {
-    /// Everyone shares all ways of their group; `llc[i]` is the group of program `i`.
+    /// All programs share all ways of their group; `llc[i]` is the group of program `i`.
     #[must_use]
     pub fn unpartitioned(llc: &[usize], groups: usize, ways: usize) -> Self {
         let members = |group| (0..llc.len()).filter(move |program| llc[*program] == group).collect::<Vec<_>>();
@@ -41,7 +41,7 @@ impl Solution {
         Self { groups: (0..groups).map(|group| whole(members(group))).collect() }
     }
 
-    /// The group of each of `programs` programs; `None` for one that the solution lacks.
+    /// The group of each of `programs` programs; `None` for a program that is not in the solution.
     #[must_use]
     pub fn llcs(&self, programs: usize) -> Vec<Option<usize>> {
         let mut llc = vec![None; programs];
@@ -63,8 +63,8 @@ impl Solution {
             .flat_map(|(group, clusters)| clusters.iter().map(move |cluster| (group, cluster)))
     }
 
-    /// Sorts programs within clusters and clusters within groups (by their first program), so that
-    /// equal answers are equal values.
+    /// Sorts programs within clusters, and clusters within groups (by their first program), so that
+    /// equal solutions are equal values.
     #[must_use]
     pub fn canonical(mut self) -> Self {
         for group in &mut self.groups {
@@ -74,7 +74,7 @@ impl Solution {
         self
     }
 
-    /// Way masks of a group's clusters, contiguous, from way 0 up, in their order.
+    /// Way masks of a group's clusters, in order: contiguous, from way 0 up.
     #[must_use]
     pub fn way_masks(group: &Group) -> Vec<u64> {
         let mut next = 0;
@@ -87,8 +87,8 @@ impl Solution {
         group.iter().map(mask).collect()
     }
 
-    /// Checks that every one of `programs` programs is there once, no cluster is empty, and ways
-    /// suffice.
+    /// Checks that each of `programs` programs occurs exactly once, no cluster is empty, and there
+    /// are enough ways.
     ///
     /// # Errors
     /// [`PartitionError::Solution`], naming the program or group and what would be right.

@@ -1,11 +1,12 @@
-//! Grouped bars: one group a category, in each group one bar a series.
+//! Grouped bars: one group per category, and in each group one bar per series.
 
 use crate::categories::{Categories, Chart, FILLED};
 use crate::frame::{Area, Fault, colour, figure, position, range};
 use plotters::prelude::{BLACK, Color, PathElement, Rectangle};
 
-/// Grouped bars as an SVG document. Each series has one value a category, in the same order; `None`
-/// (not measured) leaves a gap. The axis always shows 0, since the length of a bar is its meaning.
+/// Grouped bars as an SVG document. Each series has one value per category, in the same order;
+/// `None` (not measured) leaves a gap. The axis always includes 0, because the length of a bar is
+/// its meaning.
 #[must_use]
 pub fn bars(title: &str, categories: &[String], series: &[(String, Vec<Option<f64>>)], y_label: &str) -> String {
     figure(title, series, |area| plot(area, categories, series, y_label))

@@ -1,5 +1,5 @@
-//! Box plots: one group a category, in each group one box a series: median, middle half, least and
-//! greatest.
+//! Box plots: one group per category, and in each group one box per series: median, middle half,
+//! least and greatest.
 
 use crate::categories::{Categories, Chart, FILLED};
 use crate::frame::{Area, Fault, colour, figure, position, range};
@@ -9,11 +9,12 @@ use plotters::prelude::{Color, PathElement, Rectangle, ShapeStyle};
 /// A series of boxes: its name, and the values of each category.
 pub type Boxes = (String, Vec<Vec<f64>>);
 
-/// Part of its place that a box fills.
+/// Fraction of its place that a box fills.
 const BOX: f64 = 0.8;
 
-/// Box plots as an SVG document. Each series has a list of values a category, in the same order; an
-/// empty list leaves a gap. Boxes span the middle half of the values, whiskers all of them.
+/// Box plots as an SVG document. Each series has one list of values per category, in the same
+/// order; an empty list leaves a gap. Boxes span the middle half of the values, whiskers all of
+/// them.
 #[must_use]
 pub fn boxes(title: &str, categories: &[String], series: &[Boxes], y_label: &str) -> String {
     figure(title, series, |area| plot(area, categories, series, y_label))
@@ -52,8 +53,8 @@ impl Place {
     }
 }
 
-/// Least, lower quartile, median, upper quartile, greatest of the finite values; quartiles linear
-/// between neighbours. `None` of none.
+/// Least value, lower quartile, median, upper quartile and greatest value of the finite values.
+/// Quartiles are interpolated linearly between neighbours. `None` if there are no finite values.
 pub(super) fn summary(values: &[f64]) -> Option<[f64; 5]> {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Names below the groups of a figure: flat where they fit, upright where not.
+//! Category names below a figure: horizontal if they fit, otherwise vertical.
 
 use crate::frame::{Area, FONT, Fault, LEFT, clean, position, tick};
 use plotters::chart::{ChartBuilder, ChartContext};
@@ -10,15 +10,15 @@ use std::ops::Range;
 
 pub(super) type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
-/// Part of the width of a group that is filled.
+/// Fraction of a group's width that is filled.
 pub(super) const FILLED: f64 = 0.8;
-/// Below this many pixels a character, names stand upright.
+/// If there are fewer pixels than this per character, names are written vertically.
 const CHARACTER: usize = 7;
 const PLOT_WIDTH: usize = 700;
-/// Longest name, in characters.
+/// Maximum length of a name, in characters.
 const LONGEST: usize = 22;
 
-/// Names of groups, ready to be drawn.
+/// Category names, ready to be drawn.
 pub(super) struct Categories {
     names: Vec<String>,
     upright: bool,
@@ -32,13 +32,13 @@ impl Categories {
         Self { names, upright }
     }
 
-    /// The height in pixels that they need below the plot.
+    /// The height in pixels that the names need below the plot.
     fn room(&self) -> u32 {
         let longest = self.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
         if self.upright { 20 + u32::try_from(longest * CHARACTER).unwrap_or(0) } else { 30 }
     }
 
-    /// The axis: a group around each whole number.
+    /// The x axis: each group is centred on a whole number.
     pub fn across(&self) -> Range<f64> {
         -0.5..position(self.names.len().max(1)) - 0.5
     }
@@ -56,7 +56,7 @@ impl Categories {
         Ok(chart)
     }
 
-    /// Writes them below their groups.
+    /// Writes the names below their groups.
     pub fn label(&self, area: &Area<'_>, chart: &Chart<'_, '_>) -> Result<(), Fault> {
         let bottom = chart.plotting_area().get_pixel_range().1.end;
         let (left, top) = area.get_base_pixel();

@@ -1,5 +1,5 @@
-//! Curves: lines through points, one a series, with a marker at each point so that they can be
-//! distinguished without colour.
+//! Curves: one line per series, with a marker at each point so that series can be distinguished
+//! without colour.
 
 use crate::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, range, tick};
 use plotters::chart::{ChartBuilder, ChartContext};
@@ -9,8 +9,8 @@ use plotters::prelude::{
     BLACK, Cartesian2d, Circle, Color, Cross, IntoLogRange, LineSeries, SVGBackend, TriangleMarker,
 };
 
-/// Curves as an SVG document. Points that are not finite are left out, and with `log_x` those whose
-/// x is not above 0.
+/// Curves as an SVG document. Points that are not finite are left out, and with `log_x` also points
+/// whose x is not above 0.
 #[must_use]
 pub fn curves(title: &str, series: &[(String, Vec<(f64, f64)>)], x_label: &str, y_label: &str, log_x: bool) -> String {
     let shown = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite() && (!log_x || *x > 0.0);
@@ -25,7 +25,8 @@ fn linear(area: &Area<'_>, lines: &[Vec<(f64, f64)>], labels: (&str, &str)) -> R
     plot(area, lines, across, labels)
 }
 
-/// A tenth of a power of two of margin on both sides keeps markers off the frame.
+/// Draws with a logarithmic x axis. A margin of a tenth of a power of two on both sides keeps
+/// markers off the frame.
 fn logarithmic(area: &Area<'_>, lines: &[Vec<(f64, f64)>], labels: (&str, &str)) -> Result<(), Fault> {
     let values = || lines.iter().flatten().map(|(x, _)| *x);
     let (low, high) = values().fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));

@@ -1,5 +1,5 @@
-//! What bars and curves share: size, colours, title, legend, ranges. Two stacked parts: a head with
-//! title and legend, so that a legend never covers data, and the plot below it.
+//! What all figures share: size, colours, title, legend, ranges. A figure has two stacked parts: a
+//! head with title and legend, so that a legend never covers data, and the plot below it.
 
 use isobar_model::num;
 use plotters::coord::Shift;
@@ -17,7 +17,7 @@ pub(super) type Fault = DrawingAreaErrorKind<std::io::Error>;
 
 /// Width and height in pixels.
 pub(super) const SIZE: (u32, u32) = (800, 500);
-/// The family that every viewer replaces by what it has.
+/// A generic font family, which every viewer replaces by one that it has.
 pub(super) const FONT: &str = "sans-serif";
 /// Pixels from the left edge to the axis.
 pub(super) const LEFT: u32 = 70;
@@ -25,8 +25,8 @@ const LEGEND_LINE: i32 = 18;
 /// Width of an average character of the legend, in pixels.
 const CHARACTER: usize = 7;
 
-/// Colours that colour-blind readers can distinguish (Okabe and Ito, 2008), without the yellow that
-/// white paper hides.
+/// Colours that colour-blind readers can distinguish (Okabe and Ito, 2008), without the yellow,
+/// which is hard to see on white paper.
 const PALETTE: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -37,7 +37,8 @@ const PALETTE: [RGBColor; 7] = [
     RGBColor(80, 80, 80),
 ];
 
-/// The colour of the series at `index`; the second seven are the first, paler, and so on in turn.
+/// The colour of the series at `index`. The second seven colours are the first seven, paler, and so
+/// on.
 pub(super) fn colour(index: usize) -> RGBColor {
     let RGBColor(red, green, blue) = PALETTE[index % PALETTE.len()];
     let pale = |part: u8| part / 2 + 127;
@@ -48,7 +49,7 @@ pub(super) fn colour(index: usize) -> RGBColor {
     }
 }
 
-/// A figure with its title and the legend of its series; `plot` draws the rest.
+/// A figure with its title and the legend of its series; `plot` draws everything else.
 pub(super) fn figure<T>(
     title: &str,
     series: &[(String, T)],
@@ -58,8 +59,8 @@ pub(super) fn figure<T>(
     let names: Vec<&str> = series.iter().map(|(name, _)| name.as_str()).collect();
     match draw(&mut text, title, &names, plot) {
         Ok(()) => text,
-        // Writing to a string does not fail; if plotters ever reports an error, the figure shows
-        // it.
+        // Writing to a string does not fail. If plotters ever reports an error, the figure shows
+        // the error.
         Err(fault) => fallback(&format!("{title}: {fault}")),
     }
 }
@@ -97,7 +98,7 @@ impl Entry {
     }
 }
 
-/// The legend in as many lines as it needs; a single series without a name needs none.
+/// The legend in as many rows as it needs; a single series without a name needs none.
 fn legend_rows(names: &[&str]) -> Vec<Vec<Entry>> {
     let mut rows: Vec<Vec<Entry>> = Vec::new();
     let (mut x, mut y) = (10_i32, 32);
@@ -117,8 +118,8 @@ fn legend_rows(names: &[&str]) -> Vec<Vec<Entry>> {
     rows
 }
 
-/// The range of finite values, widened by a twentieth; from 0 where all are on one side of it and
-/// `zero` is set.
+/// The range of finite values, widened by a twentieth. With `zero`, the range starts or ends at 0
+/// if all values are on one side of 0.
 pub(super) fn range(values: impl Iterator<Item = f64>, zero: bool) -> Range<f64> {
     let seen = values.filter(|value| value.is_finite());
     let (low, high) = seen.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
@@ -131,7 +132,7 @@ pub(super) fn range(values: impl Iterator<Item = f64>, zero: bool) -> Range<f64>
     (if open(low) { low - pad } else { low })..(if open(high) || high <= low { high + pad } else { high })
 }
 
-/// A number on an axis: no more digits than needed, powers of ten where zeros would be many.
+/// A number on an axis: no more digits than needed, and powers of ten instead of many zeros.
 pub(super) fn tick(value: f64) -> String {
     let size = value.abs();
     if size != 0.0 && size < 1e-3 {
@@ -162,7 +163,7 @@ fn fallback(message: &str) -> String {
     text
 }
 
-/// A position among others as a number on an axis.
+/// An index as a number on an axis.
 pub(super) fn position(index: usize) -> f64 {
     num::float_len(index)
 }

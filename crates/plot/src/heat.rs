@@ -1,4 +1,5 @@
-//! Heat maps: a grid of cells, darker where more is, on a logarithmic scale with its key beside it.
+//! Heat maps: a grid of cells, darker for higher counts, on a logarithmic scale with a key beside
+//! it.
 
 use crate::frame::{Area, FONT, Fault, LEFT, clean, figure, position, tick};
 use plotters::chart::{ChartBuilder, ChartContext};
@@ -7,7 +8,7 @@ use plotters::prelude::{BLACK, Cartesian2d, Color, RGBColor, Rectangle, SVGBacke
 
 /// Shades from least to most.
 const SHADES: usize = 12;
-/// Pixels to the right of the plot for the key.
+/// Width in pixels of the key, to the right of the plot.
 const KEY: u32 = 110;
 /// The palest and the darkest shade.
 const ENDS: [RGBColor; 2] = [RGBColor(222, 235, 247), RGBColor(8, 29, 88)];
@@ -17,13 +18,13 @@ const ENDS: [RGBColor; 2] = [RGBColor(222, 235, 247), RGBColor(8, 29, 88)];
 pub struct Grid {
     /// Columns from left to right, each from the bottom up.
     pub columns: Vec<Vec<u64>>,
-    /// What x is at the right end; it begins at 0.
+    /// The value of x at the right end; x begins at 0.
     pub x_end: f64,
-    /// What stands at the x axis.
+    /// Label of the x axis.
     pub x_label: String,
-    /// What stands at the y axis.
+    /// Label of the y axis.
     pub y_label: String,
-    /// Labels of the y axis: the row and its text.
+    /// Tick labels of the y axis: the row and its text.
     pub rows: Vec<(usize, String)>,
     /// What a cell counts.
     pub key: String,
@@ -61,10 +62,10 @@ fn plot(area: &Area<'_>, grid: &Grid) -> Result<(), Fault> {
     legend(&key, &grid.key, most)
 }
 
-/// A run of rows of one shade: from, behind, shade.
+/// A run of rows of one shade: first row, row after the last, shade.
 type Run = (usize, usize, usize);
 
-/// The runs of equal shade of a column, without those that count 0.
+/// The runs of equal shade in a column, without cells that count 0.
 fn runs(column: &[u64], most: u64) -> impl Iterator<Item = Run> {
     let mut runs: Vec<Run> = Vec::new();
     for (row, shade) in column.iter().map(|count| shade(*count, most)).enumerate() {
@@ -82,7 +83,7 @@ fn cell(chart: &mut Chart<'_, '_>, (left, right): (f64, f64), (from, to, shade):
     chart.draw_series([Rectangle::new(corners, colour(shade).filled())]).map(|_| ())
 }
 
-/// The shade of a count, by its logarithm; none of 0.
+/// The shade of a count, by its logarithm; `None` for 0.
 fn shade(count: u64, most: u64) -> Option<usize> {
     let log = |count: u64| isobar_model::num::float(count).ln();
     let part = if most > 1 { log(count.max(1)) / log(most) } else { 1.0 };

@@ -1,8 +1,8 @@
-//! Figures as SVG: grouped [`bars`], bars in [`parts`] and [`boxes`], [`curves`] and [`scatter`]
-//! plots, [`panels`] over time and [`heat`] maps, 800 by 500, the same bytes for the same numbers.
-//! It knows how a figure is laid out; only its callers know what the numbers mean. Text is escaped
-//! and control characters are shown as `?`, so that a program's name cannot break a figure; values
-//! that are not finite are left out.
+//! Figures as SVG: grouped [`bars`], stacked bars in [`parts`] and [`boxes`], [`curves`] and
+//! [`scatter`] plots, [`panels`] over time and [`heat`] maps. A figure is 800 by 500 pixels, and
+//! the same numbers give the same bytes. The crate knows how a figure is laid out; only its callers
+//! know what the numbers mean. Text is escaped and control characters are shown as `?`, so that a
+//! program's name cannot break a figure. Values that are not finite are left out.
 
 #![forbid(unsafe_code)]
 

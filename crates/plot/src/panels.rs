@@ -1,24 +1,24 @@
-//! Panels below each other over one axis: figures of several units that belong together.
+//! Panels below each other over one x axis: related figures with different units.
 
 use crate::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, position, range, tick};
 use plotters::chart::ChartBuilder;
 use plotters::prelude::{BLACK, Color, LineSeries, PathElement};
 use std::ops::Range;
 
-/// A panel: figures of one unit.
+/// A panel: values of one unit.
 #[derive(Clone, Debug)]
 pub struct Panel {
-    /// What stands at its axis, with the unit.
+    /// Label of its y axis, with the unit.
     pub y_label: String,
-    /// The range of its axis; `None` from 0 to the greatest.
+    /// Range of its y axis; `None` for 0 to the greatest value.
     pub y_range: Option<Range<f64>>,
-    /// Points, ascending by x; one that is not finite leaves a gap.
+    /// Points, ascending by x; a point that is not finite leaves a gap.
     pub points: Vec<(f64, f64)>,
-    /// Whether each point is a column from 0 up and not part of a line.
+    /// Whether points are drawn as columns from 0 up instead of a line.
     pub columns: bool,
 }
 
-/// Panels as an SVG document; each has the same height, and the last carries the x axis.
+/// Panels as an SVG document. All have the same height, and the last carries the x axis.
 #[must_use]
 pub fn panels(title: &str, panels: &[Panel], x_label: &str) -> String {
     let unnamed: [(String, ()); 0] = [];
@@ -59,7 +59,7 @@ fn one(area: &Area<'_>, panel: &Panel, index: usize, across: Range<f64>, x_label
         let column = |(x, y): &(f64, f64)| PathElement::new([(*x, 0.0), (*x, *y)], style);
         return chart.draw_series(panel.points.iter().filter(|at| finite(at)).map(column)).map(|_| ());
     }
-    // Gaps stay gaps; a point between two gaps shows as a short line.
+    // Gaps stay gaps. A point between two gaps is drawn as a short line.
     for run in panel.points.split(|at| !finite(at)).filter(|run| !run.is_empty()) {
         chart.draw_series(LineSeries::new(run.iter().copied(), style))?;
         if let [(x, y)] = run {

@@ -1,11 +1,12 @@
-//! Bars in parts: one bar a category, in each bar one part a series, the first at the bottom.
+//! Stacked bars: one bar per category, and in each bar one part per series, the first at the
+//! bottom.
 
 use crate::categories::{Categories, Chart, FILLED};
 use crate::frame::{Area, Fault, colour, figure, position, range};
 use plotters::prelude::{BLACK, Color, Rectangle, WHITE};
 
-/// Bars whose parts add up, as an SVG document. Each series has one value a category, in the same
-/// order; values that are not above 0 take no room.
+/// Stacked bars as an SVG document. Each series has one value per category, in the same order.
+/// Values that are not above 0 take no room.
 #[must_use]
 pub fn parts(title: &str, categories: &[String], series: &[(String, Vec<f64>)], y_label: &str) -> String {
     figure(title, series, |area| plot(area, categories, series, y_label))

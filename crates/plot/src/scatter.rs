@@ -1,5 +1,5 @@
-//! Scatter plots: small pale markers for the points of a series, a large one for their mean; each
-//! series has its own marker.
+//! Scatter plots: small pale markers for the points of a series, and a large marker for their mean.
+//! Each series has its own marker.
 
 use crate::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, position, range, tick};
 use plotters::chart::{ChartBuilder, ChartContext};

@@ -64,8 +64,8 @@ fn curves_on_a_logarithmic_axis_leave_out_what_it_cannot_show() {
     assert_eq!(count(&curves("SRA", &[("forward".into(), points)], "K", "SRA", false), "circle"), 3);
 }
 
-/// Five values: quartiles are the second, third and fourth; two: a quarter and three quarters of
-/// the way.
+/// With five values, the quartiles are the second, third and fourth. With two values, they are at a
+/// quarter and at three quarters of the way.
 #[test]
 fn boxes_span_the_middle_half_and_whiskers_all() {
     assert_eq!(boxes::summary(&[5.0, 1.0, 2.0, 4.0, 3.0]), Some([1.0, 2.0, 3.0, 4.0, 5.0]));
@@ -95,7 +95,7 @@ fn a_wide_series_has_a_tall_box() {
 fn a_scatter_plot_shows_every_finite_point_and_the_mean() {
     let points = |list: Vec<(f64, f64)>| scatter("t", &[("none".into(), list)], "unfairness", "STP");
     let shown = |list| count(&points(list), "circle");
-    // Three points and a mean in two circles, one above the other.
+    // Three points are drawn as three circles, and the mean as two circles, one above the other.
     assert_eq!(shown(vec![(1.0, 1.0), (0.9, 1.1), (0.8, 1.0)]), 5);
     assert_eq!(shown(vec![(1.0, 1.0), (f64::NAN, 1.1), (0.8, f64::INFINITY)]), 3);
     assert_eq!(shown(vec![]), 0);
@@ -147,7 +147,7 @@ proptest! {
 #[test]
 fn parts_add_up_and_nothing_takes_no_room() {
     let rects = |values: Vec<f64>| count(&parts("t", &names(&["a"]), &[("n0".into(), values)], "y"), "rect");
-    // A part is filled and framed.
+    // Each part is a filled rectangle with a frame.
     assert_eq!(rects(vec![3.0]), rects(vec![0.0]) + 2);
     assert_eq!(rects(vec![f64::NAN]), rects(vec![-1.0]));
     let svg = parts("Pages", &names(&["mixed"]), &[("node 0".into(), vec![1.0]), ("node 1".into(), vec![3.0])], "%");

@@ -1,9 +1,9 @@
-//! Decisions of every policy. Targets: DINO under 15 us for 40 threads and under 10 ms for 10,000,
-//! on one core; one decision of Divide&Content for 22 applications and 40 threads under 11 us, one
-//! of LFOC+ under 13 us (the paper's own figures, section VI-C).
+//! Measures the decisions of every policy. Targets: DINO under 15 us for 40 threads and under 10 ms
+//! for 10,000, on one core; one decision of Divide&Content for 22 applications and 40 threads under
+//! 11 us, one of LFOC+ under 13 us (the paper's own figures, section VI-C).
 //!
-//! `first` is a decision on a crowded machine, in which almost every thread moves; `steady` the
-//! next ones, after it was carried out.
+//! `first` is a decision on a crowded machine, in which almost every thread moves. `steady` are the
+//! decisions after it was carried out.
 
 #![allow(missing_docs, clippy::expect_used, clippy::cast_precision_loss)]
 
@@ -25,8 +25,8 @@ fn home(machine: &Topology, number: u32) -> NodeMap<Pages> {
     machine.nodes().iter().map(|node| (node.id, Pages(if node.id == home { 80_000 } else { 0 }))).collect()
 }
 
-/// `programs` of `threads` threads; miss rates from all three classes, threads scattered over the
-/// CPUs.
+/// `programs` programs of `threads` threads each; miss rates come from all three classes, and
+/// threads are scattered over the CPUs.
 fn observation(machine: &str, programs: u32, threads: u32) -> Observation {
     let machine = Arc::new(synthetic(machine).expect("a machine"));
     let cpus = u32::try_from(machine.cpus().len()).expect("few CPUs");
@@ -87,7 +87,7 @@ fn decide(c: &mut Criterion) {
 }
 
 /// The composition of the paper's first ten workloads: twenty programs of one thread and two of
-/// ten, on 2 x 20 cores; classes are known.
+/// ten, on 2 x 20 cores. Classes are known.
 fn mixed() -> Observation {
     let mut seen = observation("node:2 core:20", 22, 10);
     let mut cpus = (0..40).map(|cpu| CpuId(cpu * 17 % 40));
@@ -118,8 +118,8 @@ fn lopsided() -> Observation {
     seen
 }
 
-/// One decision with all work: `lfoc+` clusters both LLCs anew since a class changed,
-/// `divide-content` evens out two groups; then such in which nothing changed.
+/// First a decision with all of its work: `lfoc+` clusters both LLCs anew because a class changed,
+/// `divide-content` evens out two groups. Then decisions in which nothing changed.
 fn ways(c: &mut Criterion) {
     let of = "40 threads, 22 programs, 40 cores";
     let (one, mut other) = (mixed(), mixed());
@@ -137,7 +137,7 @@ fn ways(c: &mut Criterion) {
     });
     c.bench_function(&format!("lfoc+/steady/{of}"), |b| b.iter(|| policy.decide(black_box(&one))));
     let uneven = lopsided();
-    // No plan is carried out: every fourth decision finds the groups uneven anew and no thread
+    // No plan is carried out, so every fourth decision again finds the groups uneven and no thread
     // under way.
     let primed = || {
         let mut policy = build("divide-content", &impatient()).expect("a policy");
@@ -155,7 +155,7 @@ fn ways(c: &mut Criterion) {
     c.bench_function(&format!("divide-content/steady/{of}"), |b| b.iter(|| policy.decide(black_box(&settled))));
 }
 
-/// `divide-content` that balances whenever it can.
+/// A `divide-content` policy that balances whenever it can.
 fn impatient() -> Settings {
     let mut settings = Settings::default();
     for key in ["uneven_epochs", "group_rest_seconds", "min_migration_seconds", "balance_seconds"] {
@@ -164,7 +164,7 @@ fn impatient() -> Settings {
     settings
 }
 
-/// Decisions on latency for 40 threads, and for 160 processes: node 0 is congested.
+/// Decisions on latency for 40 threads and for 160 processes; node 0 is congested.
 fn latency(c: &mut Criterion) {
     let cases = [
         ("40 threads, 20 programs, 40 cores", observation("node:2 core:20", 20, 2)),
@@ -189,8 +189,8 @@ fn latency(c: &mut Criterion) {
     }
 }
 
-/// Decisions of `isobar` that look for changes: none is carried out, so that each looks anew.
-/// Targets: 40 threads under 1 ms, 1,000 under 20 ms.
+/// Decisions of `isobar` that look for changes. None is carried out, so that each decision looks
+/// anew. Targets: 40 threads under 1 ms, 1,000 under 20 ms.
 fn predicted(c: &mut Criterion) {
     let cases = [
         ("40 threads, 20 programs, 40 cores", observation("node:2 core:20", 20, 2)),

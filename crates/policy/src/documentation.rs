@@ -1,17 +1,17 @@
-//! What there is to say about policies and their settings, made from their entries: help, the
-//! example configuration, and the page `docs/policies.md`. Knows how each is laid out; what a
-//! setting means is said where it is declared.
+//! Prints the documentation of policies and their settings, made from their entries: the help text,
+//! the example configuration, and the page `docs/policies.md`. This file knows how each is laid
+//! out. What a setting means is said where it is declared.
 
 use crate::entry::{Entry, Moves};
 use crate::registry::entries;
 use crate::settings::Setting;
 
-/// Width of what is written to files.
+/// Width of text that is written to files, in characters.
 const FILE: usize = 100;
-/// Width of what is written to terminals.
+/// Width of text that is written to terminals, in characters.
 const TERMINAL: usize = 80;
 
-/// A setting, and the policy before that has the same one, where there is one.
+/// A setting, and the earlier policy that has the same setting, if there is one.
 type Row = (Setting, Option<&'static str>);
 
 /// Every policy with its settings.
@@ -28,7 +28,7 @@ fn rows() -> Vec<(&'static Entry, Vec<Row>)> {
     entries().iter().map(all).collect()
 }
 
-/// Every policy with what it decides, a line each.
+/// Every policy with what it decides, one per line.
 #[must_use]
 pub fn names() -> String {
     let width = entries().iter().map(|entry| entry.name.len()).max().unwrap_or(0);
@@ -50,7 +50,7 @@ pub fn help() -> String {
     rows().into_iter().map(policy).collect::<Vec<_>>().join("\n")
 }
 
-/// The sections of all policies in the example configuration: every key with its meaning and
+/// The sections of all policies for the example configuration: every key with its meaning and
 /// default.
 #[must_use]
 pub fn example() -> String {
@@ -93,7 +93,7 @@ fn chapter(entry: &Entry, rows: &[Row]) -> String {
     text += &item(&format!("Paper: {}.", entry.paper));
     text += &item(&format!("Moves {moves}; needs {needs}."));
     text += if rows.is_empty() { "\nIt has no settings.\n" } else { "\nSettings with their defaults:\n\n" };
-    // Keys in a row that an earlier policy has explained are one item.
+    // Consecutive keys that the same earlier policy has explained are one item.
     for together in rows.chunk_by(|(_, a), (_, b)| a.is_some() && a == b) {
         let keys: Vec<_> = together.iter().map(|(it, _)| format!("`{} = {}`", it.key, it.default)).collect();
         let meaning = match together {
@@ -106,13 +106,13 @@ fn chapter(entry: &Entry, rows: &[Row]) -> String {
     text
 }
 
-/// A phrase as a sentence.
+/// Turns a phrase into a sentence.
 fn sentence(phrase: &str) -> String {
     let mut letters = phrase.chars();
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect::<String>() + "."
 }
 
-/// A text in lines of at most `width` characters, where words allow it.
+/// Breaks a text into lines of at most `width` characters; a longer word gets a line of its own.
 fn wrapped(first: &str, others: &str, text: &str, width: usize) -> String {
     let mut lines = String::new();
     let mut line = first.to_owned();

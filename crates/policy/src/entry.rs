@@ -1,10 +1,10 @@
-//! What a policy says of itself, for the registry: its name, its paper, what it decides, what it
-//! needs, and how it is made from its settings. Knows no policy.
+//! What the registry knows of a policy: its name, its paper, what it decides, what it needs, and
+//! how it is made from its settings. This file knows no policy.
 
 use crate::settings::{ConfigError, PolicyConfig, Setting};
 use isobar_model::{Policy, Sensor};
 
-/// One policy that `--policy` takes.
+/// One policy that `--policy` accepts.
 #[derive(Clone, Copy)]
 pub struct Entry {
     /// Canonical name; also the name of its section in the configuration.
@@ -21,8 +21,8 @@ pub struct Entry {
     pub make: &'static dyn Make,
 }
 
-/// What a policy moves: whatever else moves the same (NUMA balancing, say) works against it or for
-/// it.
+/// What a policy moves. Anything else that moves the same (NUMA balancing, for example) works
+/// against it or for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moves {
     /// Nothing.
@@ -33,7 +33,7 @@ pub enum Moves {
     ThreadsAndPages,
     /// Pages; threads stay.
     Pages,
-    /// Where new pages go; threads and pages stay.
+    /// The nodes of new pages; threads and existing pages stay.
     NewPages,
 }
 
@@ -47,13 +47,13 @@ impl Entry {
     /// Makes the policy from the section of its settings.
     ///
     /// # Errors
-    /// [`ConfigError::Value`] that names the key.
+    /// [`ConfigError::Value`], which names the key.
     pub fn build(&self, section: toml::Table) -> Result<Box<dyn Policy>, ConfigError> {
         self.make.build(self.name, section)
     }
 }
 
-/// In the implementation of a policy: its name and needs are those of its file's `ENTRY`.
+/// For the implementation of a policy: its name and needs are those of its file's `ENTRY`.
 macro_rules! as_registered {
     () => {
         fn name(&self) -> &'static str {
@@ -67,23 +67,23 @@ macro_rules! as_registered {
 }
 pub(crate) use as_registered;
 
-/// What [`Of`] does, whatever the types of settings and policy.
+/// What [`Of`] can do, whatever the types of settings and policy.
 pub trait Make: Sync {
     /// The settings with their defaults.
     fn settings(&self) -> Vec<Setting>;
 
-    /// The policy from the section of a name.
+    /// Makes the policy from the section of that name.
     ///
     /// # Errors
-    /// [`ConfigError::Value`] that names the key.
+    /// [`ConfigError::Value`], which names the key.
     fn build(&self, name: &str, section: toml::Table) -> Result<Box<dyn Policy>, ConfigError>;
 }
 
-/// A policy is made of its default settings and a function of the settings.
+/// How a policy is made: from its default settings, and by a function of the settings.
 pub struct Of<C, P> {
-    /// The settings where nothing is set.
+    /// The default settings.
     pub defaults: fn() -> C,
-    /// The policy, from checked settings.
+    /// Makes the policy from checked settings.
     pub new: fn(C) -> P,
 }
 

@@ -1,10 +1,10 @@
-//! The contention-management policies of isobar: one folder a paper, one file a policy.
+//! The contention-management policies of isobar: one folder per paper, one file per policy.
 //!
 //! A policy is a pure function from an observation (and what it remembers of earlier ones) to a
-//! plan. Deliberately absent: clocks, I/O, randomness, hash order, and any knowledge of which
+//! plan. Deliberately absent are clocks, I/O, randomness, hash order, and any knowledge of which
 //! machine it runs on. To add a policy, write one file that exports its [`entry::Entry`], and name
-//! it in its folder's `mod.rs`; help, the example configuration and `docs/policies.md` follow from
-//! that.
+//! the file in its folder's `mod.rs`. Help, the example configuration and `docs/policies.md` follow
+//! from that.
 
 #![forbid(unsafe_code)]
 

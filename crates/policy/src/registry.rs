@@ -1,5 +1,5 @@
 //! Every policy by its canonical name. A paper's folder lists its policies; this file lists the
-//! folders. It alone knows which names there are.
+//! folders. No other file knows which names there are.
 
 use crate::entry::Entry;
 use crate::settings::{self, ConfigError, Settings};
@@ -19,7 +19,7 @@ static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     folders.concat()
 });
 
-/// Why there is no such policy.
+/// Why a policy cannot be found or made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
     /// no policy of this name
@@ -49,36 +49,36 @@ pub fn names() -> Vec<&'static str> {
     entries().iter().map(|entry| entry.name).collect()
 }
 
-/// A policy by name, or by a name that is short for a policy with a setting (`static-60`).
+/// A policy by its name, or by a short name that stands for a policy with a setting (`static-60`).
 ///
 /// # Errors
-/// [`RegistryError::UnknownPolicy`] with the known names and the nearest one.
+/// [`RegistryError::UnknownPolicy`], with the known names and the nearest one.
 pub fn find(name: &str) -> Result<&'static Entry, RegistryError> {
     let canonical = if camm::static_p::shorthand(name).is_some() { camm::static_p::NAME } else { name };
     section(canonical)
 }
 
-/// The policy whose settings a section holds: by its canonical name only, so that no setting is
-/// written where it has no effect.
+/// The policy whose settings a section holds. Only the canonical name counts, so that no setting is
+/// written where it would have no effect.
 fn section(name: &str) -> Result<&'static Entry, RegistryError> {
     entries().iter().find(|entry| entry.name == name).ok_or_else(|| unknown(name))
 }
 
-/// Sets one key of a policy that there is, as `--set dino.class_window=1` does.
+/// Sets one key of a known policy, as `--set dino.class_window=1` does.
 ///
 /// # Errors
-/// [`RegistryError`] where the key is not POLICY.KEY or names no policy.
+/// [`RegistryError`] if the key is not POLICY.KEY or names no policy.
 pub fn set(settings: &mut Settings, key: &str, value: &str) -> Result<(), RegistryError> {
     let (policy, _) = settings::split(key)?;
     section(policy)?;
     Ok(settings.set(key, value)?)
 }
 
-/// Makes a policy. The sections of all policies in `settings` are checked, also of those that are
-/// not asked for. The setting in a short name goes before that of its section.
+/// Makes a policy. The sections of all policies in `settings` are checked, including those of other
+/// policies. The setting in a short name takes precedence over that of its section.
 ///
 /// # Errors
-/// [`RegistryError`], one line that names the policy or the key.
+/// [`RegistryError`]: one line that names the policy or the key.
 pub fn build(name: &str, settings: &Settings) -> Result<Box<dyn Policy>, RegistryError> {
     let wanted = find(name)?;
     for (name, table) in settings.sections() {
@@ -95,10 +95,11 @@ fn unknown(name: &str) -> RegistryError {
     RegistryError::UnknownPolicy { name: name.escape_default().to_string(), known: names.join(", "), hint }
 }
 
-/// Nothing longer than this is near to any known name, and comparing it would take time and memory.
+/// Longest input that is compared with the known names. Nothing longer is near to any of them, and
+/// comparing it would take time and memory.
 const LONGEST_TYPED: usize = 100;
 
-/// The known name that is nearest to what was typed, if any is near.
+/// The known name nearest to what was typed, if any is near.
 fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     if typed.len() > LONGEST_TYPED {
         return None;

@@ -1,10 +1,10 @@
 //! The settings of policies: one section per policy, from a configuration file and from
 //! `--set POLICY.KEY=VALUE`. Every error is one line that names the key and what would be right.
 //!
-//! `settings!` declares a section: each key with its type, its default and, as its doc comment,
-//! what it means. Help, the example configuration and the documentation are made from that. This
-//! file knows how a section is read; it refuses to know which policies there are: that is
-//! [`crate::registry`]'s.
+//! `settings!` declares a section: each key with its type, its default and, as its doc comment, its
+//! meaning. Help, the example configuration and the documentation are made from that. This file
+//! knows how a section is read. It does not know which policies there are: [`crate::registry`]
+//! does.
 
 use isobar_model::text::one_line;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-/// Settings by policy; what is not set keeps its default.
+/// Settings by policy; a key that is not set keeps its default.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     sections: BTreeMap<String, toml::Table>,
@@ -38,18 +38,18 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// An error of one key.
+    /// An error about one key.
     pub(crate) fn of(section: &str, key: impl Display, message: String) -> Self {
         Self::Value { key: format!("{section}.{key}"), message }
     }
 }
 
 impl Settings {
-    /// Settings from the tables of a configuration file, one per policy. Names and keys are checked
-    /// by [`crate::registry::build`].
+    /// Takes settings from the tables of a configuration file, one per policy. Names and keys are
+    /// checked by [`crate::registry::build`].
     ///
     /// # Errors
-    /// [`ConfigError::NotASection`] for a section that is no table.
+    /// [`ConfigError::NotASection`] for a section that is not a table.
     pub fn from_tables(tables: toml::Table) -> Result<Self, ConfigError> {
         let section = |(name, value)| match value {
             toml::Value::Table(table) => Ok((name, table)),
@@ -58,10 +58,11 @@ impl Settings {
         Ok(Self { sections: tables.into_iter().map(section).collect::<Result<_, _>>()? })
     }
 
-    /// Sets one key, as `--set dino.class_window=1` does; what is no TOML value is taken as text.
+    /// Sets one key, as `--set dino.class_window=1` does. A value that is not valid TOML is taken
+    /// as text.
     ///
     /// # Errors
-    /// [`ConfigError::NotASetting`] where the key is not POLICY.KEY.
+    /// [`ConfigError::NotASetting`] if the key is not POLICY.KEY.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
         let (section, name) = split(key)?;
         let parsed = format!("value = {value}").parse::<toml::Table>().ok().and_then(|mut table| table.remove("value"));
@@ -70,14 +71,14 @@ impl Settings {
         Ok(())
     }
 
-    /// Settings over these, key by key.
+    /// Replaces these settings by others, key by key.
     pub fn lay_over(&mut self, others: Self) {
         for (name, table) in others.sections {
             self.sections.entry(name).or_default().extend(table);
         }
     }
 
-    /// What is set for a key of a policy, if anything is.
+    /// The value set for a key of a policy, if any is.
     #[must_use]
     pub fn value(&self, policy: &str, key: &str) -> Option<&toml::Value> {
         self.sections.get(policy)?.get(key)
@@ -88,7 +89,7 @@ impl Settings {
         self.sections.iter()
     }
 
-    /// The section of a policy, empty where nothing is set.
+    /// The section of a policy; empty if nothing is set.
     pub(crate) fn section(&self, name: &str) -> toml::Table {
         self.sections.get(name).cloned().unwrap_or_default()
     }
@@ -100,7 +101,7 @@ pub(crate) fn split(key: &str) -> Result<(&str, &str), ConfigError> {
     parts.ok_or_else(|| ConfigError::NotASetting(one_line(key)))
 }
 
-/// Refuses a value that is not possible, with what would be right.
+/// Refuses a value that is not possible, and says what would be right.
 pub(crate) fn check(
     possible: bool,
     section: &str,
@@ -132,30 +133,30 @@ pub(crate) fn between(section: &str, key: &str, value: f64, least: f64, most: f6
 pub struct Setting {
     /// Its name.
     pub key: &'static str,
-    /// What it means, its unit, and the section of the paper that it is from.
+    /// Its meaning, its unit, and the section of the paper that it comes from.
     pub meaning: &'static str,
-    /// Its value where nothing is set.
+    /// Its default value.
     pub default: toml::Value,
 }
 
-/// The settings of one policy, with the defaults of that policy as values.
+/// The settings of one policy; as a value, its defaults.
 pub trait PolicyConfig: Sized {
     /// The keys that a section may have, in the order of the documentation.
     fn settings(&self) -> Vec<Setting>;
 
-    /// Whether a key is one of these settings'.
+    /// Whether a key belongs to these settings.
     fn has(key: &str) -> bool;
 
     /// Reads and checks a section that has every key.
     ///
     /// # Errors
-    /// [`ConfigError::Value`] that names the key.
+    /// [`ConfigError::Value`], which names the key.
     fn parse(section: &str, table: toml::Table) -> Result<Self, ConfigError>;
 
-    /// These settings with those of a section in their place.
+    /// These settings, with the keys of a section replaced.
     ///
     /// # Errors
-    /// [`ConfigError::Value`] that names the key.
+    /// [`ConfigError::Value`], which names the key.
     fn with(self, section: &str, table: toml::Table) -> Result<Self, ConfigError> {
         let own = self.settings().into_iter().map(|setting| (setting.key.to_owned(), setting.default));
         let mut all: toml::Table = own.collect();
@@ -169,13 +170,15 @@ pub trait PolicyConfig: Sized {
     }
 }
 
-/// The keys of a section with what they mean, in order: what `settings!` makes of doc comments.
+/// The keys of a section with their meanings, in order. `settings!` implements it from the doc
+/// comments.
 pub trait Documented {
     /// Key and doc comment.
     const KEYS: &'static [(&'static str, &'static str)];
 }
 
-/// A section that `settings!` declared. A key whose default is `None` is not one of the policy's.
+/// A section that `settings!` declared. A key whose default is `None` is not a setting of the
+/// policy.
 pub trait Section: Documented + Serialize + DeserializeOwned {
     /// Checks the values against each other.
     ///
@@ -223,7 +226,7 @@ impl<A: PolicyConfig, B: PolicyConfig> PolicyConfig for (A, B) {
     }
 }
 
-/// Declares the settings of a policy: a struct whose fields have their defaults beside them, and
+/// Declares the settings of a policy: a struct whose fields are written with their defaults, and
 /// whose doc comments are kept for help and documentation.
 macro_rules! settings {
     ($(#[$meta:meta])* pub struct $name:ident {

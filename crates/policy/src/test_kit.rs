@@ -1,4 +1,4 @@
-//! Machines, processes and carried out plans for the tests of policies, in one line each.
+//! Makes machines, processes and carried-out plans for the tests of policies, in one line each.
 
 use crate::entry::Entry;
 use isobar_model::topology::synthetic::synthetic;
@@ -9,17 +9,17 @@ use isobar_model::{
 };
 use std::sync::Arc;
 
-/// A policy with the settings of a section in TOML.
+/// Makes a policy with the settings of a section in TOML.
 pub fn policy(entry: &Entry, section: &str) -> Box<dyn Policy> {
     entry.build(section.parse().unwrap()).unwrap()
 }
 
-/// Why a policy refuses a section.
+/// The error with which a policy refuses a section.
 pub fn refused(entry: &Entry, section: &str) -> String {
     entry.build(section.parse().unwrap()).err().unwrap().to_string()
 }
 
-/// The first second of a synthetic machine.
+/// The first second on a synthetic machine.
 pub fn observation(machine: &str, processes: Vec<Process>) -> Observation {
     Observation::bare(Arc::new(synthetic(machine).unwrap()), processes)
 }
@@ -47,7 +47,8 @@ pub fn with_pages(seen: &mut Observation, pid: u32, pages: &[u64]) {
     seen.processes.iter_mut().find(|process| process.pid == Pid(pid)).unwrap().pages = Some(by_node);
 }
 
-/// Pages of a process are under way from a node to another, and this many are left.
+/// Adds pages of a process that are under way from one node to another, of which this many are
+/// left.
 pub fn in_flight(seen: &mut Observation, pid: u32, (from, to): (u32, u32), left: u64) {
     let outcome = ActionOutcome::Pages { moved: Pages(3), stayed: vec![("busy".into(), Pages(2))] };
     seen.page_moves.push(PageMove {

@@ -1,5 +1,5 @@
-//! The example configuration and the page of policies say what the code says. Where they do not,
-//! `ISOBAR_BLESS=1 cargo test -p isobar-policy --test documentation` writes them anew.
+//! Checks that the example configuration and the page of policies agree with the code. If they do
+//! not, `ISOBAR_BLESS=1 cargo test -p isobar-policy --test documentation` writes them anew.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods)]
 
@@ -15,7 +15,7 @@ fn path(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file)
 }
 
-/// Compares a file from the end of `keep` on with what it should be, or writes it.
+/// Compares the part of a file after `keep` with the expected text, or writes it.
 fn check(file: &str, keep: &str, expected: &str) {
     let old = std::fs::read_to_string(path(file)).unwrap_or_default();
     let head = old.find(keep).map_or(keep, |at| &old[..at + keep.len()]);

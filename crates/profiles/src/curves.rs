@@ -1,5 +1,5 @@
-//! Our own form of profiles, in TOML or JSON: an array over ways for each figure, the first value
-//! with one way.
+//! Reads profiles in isobar's own form, TOML or JSON: one array per figure, indexed by ways, the
+//! first value with one way.
 //!
 //! ```toml
 //! [[program]]
@@ -14,9 +14,10 @@
 //! llcm_bandwidth = [2000, 1700, 1500]
 //! ```
 //!
-//! This is also how curves measured on a running machine are saved: `ipc` (or `slowdown`) and
-//! `llcmpkc` by ways are what sampling finds; where it stopped early, arrays are shorter, and the
-//! last value stands for all beyond. Without `bandwidth_mbps`, `llcm_bandwidth` is taken for it.
+//! Curves measured on a running machine are saved in the same form: sampling yields `ipc` (or
+//! `slowdown`) and `llcmpkc` by ways. If sampling stopped early, arrays are shorter, and the last
+//! value stands for all larger way counts. Without `bandwidth_mbps`, `llcm_bandwidth` is used
+//! instead.
 
 use crate::error::ReadError;
 use crate::profiles::Profiles;
@@ -25,7 +26,7 @@ use isobar_model::profile::{Profile, Row};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
-/// More ways than any cache has.
+/// An upper bound on ways: more than any cache has.
 const MOST_WAYS: usize = 1024;
 
 #[derive(Deserialize)]
@@ -35,7 +36,7 @@ struct File {
     program: Vec<Curves>,
 }
 
-/// One program as written.
+/// One program as the file has it.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Curves {
@@ -64,7 +65,7 @@ pub(super) fn read(file: &str, text: &str, json: bool) -> Result<Profiles, ReadE
     collect(file, &parsed.program)
 }
 
-/// Makes profiles of curves, each name once.
+/// Turns curves into profiles. A name may occur only once.
 pub(super) fn collect(file: &str, all: &[Curves]) -> Result<Profiles, ReadError> {
     let mut names = BTreeSet::new();
     let mut profiles = Vec::with_capacity(all.len());
@@ -90,7 +91,7 @@ pub(super) fn collect(file: &str, all: &[Curves]) -> Result<Profiles, ReadError>
     Ok(Profiles::new(file, profiles).with_relative(relative).with_notes(notes.into_iter().flatten()))
 }
 
-/// The first names of a list.
+/// The first few names of a list.
 fn listed(names: &[&str]) -> String {
     let first = names.iter().take(3).copied().collect::<Vec<_>>().join(", ");
     if names.len() > 3 { format!("{first} and {} more", names.len() - 3) } else { first }
@@ -119,7 +120,7 @@ impl Curves {
         self.llcmpki.is_none() && self.llcmpkc.is_none()
     }
 
-    /// How many ways there are: all arrays have the same length.
+    /// The number of ways. All arrays must have the same length.
     fn length(&self, file: &str) -> Result<usize, ReadError> {
         let wrong = |problem: String| Err(ReadError::file(file, format!("program `{}`: {problem}", self.name)));
         let (key, first) = match (&self.ipc, &self.slowdown) {

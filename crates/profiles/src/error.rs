@@ -1,5 +1,5 @@
-//! What can be wrong with a file of programs, in one line that names the file, the place in it and
-//! what would be right.
+//! Errors in a file of programs: one line that names the file, the place in it, and what would be
+//! right.
 
 use isobar_model::profile::ProfileError;
 use isobar_model::text::one_line;
@@ -17,7 +17,7 @@ pub enum ReadError {
         /// key or column, what is wrong with it, and what would be right
         problem: String,
     },
-    /// something that is on no one line
+    /// something that concerns no single line
     #[error("{file}: {problem}")]
     File {
         /// the file, as the caller names it

@@ -1,7 +1,7 @@
-//! Programs over ways, as files have them: measured tables in CSV ([`table`]), curves in TOML or
-//! JSON, observations of a running machine in JSON lines. All become [`isobar_model::Profile`]s,
-//! which the simulator, static models and studies share; that is why the readers stand below all of
-//! them. Takes text, and refuses to know what is asked about the programs. Pure.
+//! Reads programs over ways from files: measured tables in CSV ([`table`]), curves in TOML or JSON,
+//! and observations of a running machine in JSON lines. All become [`isobar_model::Profile`]s. The
+//! simulator, static models and studies share them, so the readers are a layer below all of these.
+//! The crate takes text and does not know which questions are asked about the programs. It is pure.
 
 #![forbid(unsafe_code)]
 
@@ -15,8 +15,9 @@ pub mod table;
 pub use error::ReadError;
 pub use profiles::Profiles;
 
-/// Reads a file by the end of its name: `.csv` a measured table, `.jsonl` observations, one a line,
-/// else curves in TOML (`.json`: the same in JSON). `file` is only named in messages.
+/// Reads a file in the format that its name's ending says: `.csv` a measured table, `.jsonl`
+/// observations, one per line, otherwise curves in TOML (`.json`: the same in JSON). `file` is only
+/// used in messages.
 ///
 /// # Errors
 /// [`ReadError`], one line that names the file, the place and what would be right.

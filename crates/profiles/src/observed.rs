@@ -1,8 +1,8 @@
-//! Curves measured on a running machine, as observations carry them (`slowdown_by_ways`;
-//! `isobar manage --json` prints observations): one JSON document a line. The last that is known of
-//! a process name counts. Misses by ways are not part of an observation: those of the interval
-//! stand for every way count, which is right for the order in which programs fill a shared
-//! partition and no more.
+//! Reads curves measured on a running machine from observations (`slowdown_by_ways`;
+//! `isobar manage --json` prints observations), one JSON document per line. For each process name
+//! the last known curve counts. Observations have no misses by ways, so the misses of the interval
+//! stand for every way count. This is good enough to get the order in which programs fill a shared
+//! partition, and for nothing else.
 
 use crate::curves::{Curves, collect};
 use crate::error::ReadError;

@@ -1,9 +1,9 @@
-//! What is odd about tables and yet used as it stands: measurements are not monotone, and tables
-//! end.
+//! Remarks on tables that are odd but are used as they are: measurements are not monotone, and
+//! tables end.
 
 use isobar_model::profile::{Profile, Property};
 
-/// A rise below this part of a slowdown is not reported.
+/// Rises in slowdown by less than this fraction are not reported.
 const FELT: f64 = 1e-3;
 
 /// One line for each kind of oddity.
@@ -11,7 +11,7 @@ pub(super) fn all(profiles: &[&Profile], ways: usize) -> Vec<String> {
     [rising(profiles), ending(profiles, ways)].into_iter().flatten().collect()
 }
 
-/// Programs that are slower with one way more somewhere.
+/// Programs that are slower with one more way, at some way count.
 fn rising(profiles: &[&Profile]) -> Option<String> {
     let worst = |profile: &&Profile| {
         let pairs = profile.column(Property::Slowdown).windows(2).enumerate();
@@ -30,7 +30,7 @@ fn rising(profiles: &[&Profile]) -> Option<String> {
     ))
 }
 
-/// Programs whose tables are shorter than what is asked of them.
+/// Programs whose tables have fewer ways than requested.
 fn ending(profiles: &[&Profile], ways: usize) -> Option<String> {
     let short: Vec<_> = profiles.iter().filter(|profile| profile.ways() < ways).collect();
     let first = short.first()?;

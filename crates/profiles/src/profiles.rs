@@ -1,5 +1,4 @@
-//! The programs of one file, and what is worth saying about them. Refuses to know how the file was
-//! written.
+//! The programs of one file, with remarks on them. Does not know how the file was written.
 
 use crate::oddities;
 use isobar_model::Profile;
@@ -10,14 +9,15 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Profiles {
     file: String,
     programs: BTreeMap<String, Profile>,
-    /// Programs of which only slowdowns are known: no instructions a cycle, or no misses.
+    /// Programs of which only slowdowns are known: instructions per cycle or misses are missing.
     relative: BTreeSet<String>,
     /// Remarks on the whole file.
     notes: Vec<String>,
 }
 
 impl Profiles {
-    /// Programs by what the caller calls their file; of several with one name, the last.
+    /// Programs of a file, by the caller's name for the file. If several have the same name, the
+    /// last counts.
     #[must_use]
     pub fn new(file: &str, programs: impl IntoIterator<Item = Profile>) -> Self {
         let programs = programs.into_iter().map(|profile| (profile.name().to_owned(), profile)).collect();
@@ -33,7 +33,7 @@ impl Profiles {
         self
     }
 
-    /// What the caller calls the file.
+    /// The caller's name for the file.
     #[must_use]
     pub fn file(&self) -> &str {
         &self.file
@@ -57,14 +57,14 @@ impl Profiles {
         self.relative.contains(name)
     }
 
-    /// The greatest way count of any program.
+    /// The largest way count of any program.
     #[must_use]
     pub fn ways(&self) -> usize {
         self.programs.values().map(Profile::ways).max().unwrap_or_default()
     }
 
-    /// What is odd about the tables of the given programs, where `ways` ways are asked of them; one
-    /// line each.
+    /// Remarks on what is odd about the tables of the given programs, if `ways` ways are requested;
+    /// one line each.
     #[must_use]
     pub fn remarks(&self, names: &[&str], ways: usize) -> Vec<String> {
         let own = self.notes.iter().cloned();

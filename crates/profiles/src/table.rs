@@ -1,7 +1,7 @@
-//! Measured tables: how programs behave alone with 1 to W ways of an LLC, as comma-separated text
-//! in the form that PBBCache and its users publish. Read strictly: what is missing, negative, not a
-//! number or there twice is reported with its line and column. It takes text and refuses to know
-//! where it came from.
+//! Reads measured tables: how programs behave alone with 1 to W ways of an LLC, as comma-separated
+//! text in the form that PBBCache and its users publish. Reading is strict: a value that is
+//! missing, negative, duplicated or not a number is reported with its line and column. The module
+//! takes text and does not know where the text came from.
 
 use crate::error::ReadError;
 use crate::profiles::Profiles;
@@ -25,23 +25,23 @@ pub const COLUMNS: [&str; 14] = [
     "stalls_total",
     "stalls_store_buf",
 ];
-/// More ways than any cache has.
+/// An upper bound on ways: more than any cache has.
 const MOST_WAYS: usize = 1024;
-/// No measured rate is above this.
+/// An upper bound on measured rates.
 const MOST: f64 = 1e12;
 
-/// One line, and which it is.
+/// One row of the table, and its line number.
 struct Line {
     number: u64,
     ways: usize,
     row: Row,
 }
 
-/// Reads a table, each program as it was measured; `file` is only named in errors.
+/// Reads a table, with each program as it was measured; `file` is only used in errors.
 ///
 /// # Errors
-/// [`ReadError::Line`] with file, line and column: a column that is missing or there twice, a value
-/// that is no number, negative or out of range, a way count that is missing or there twice.
+/// [`ReadError::Line`] with file, line and column: a column that is missing or duplicated, a value
+/// that is not a number, negative or out of range, a way count that is missing or duplicated.
 pub fn read(file: &str, text: &str) -> Result<BTreeMap<String, Profile>, ReadError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
@@ -65,8 +65,8 @@ pub fn read(file: &str, text: &str) -> Result<BTreeMap<String, Profile>, ReadErr
     programs.into_iter().map(profile).collect()
 }
 
-/// The programs of a table for static models. Where no bandwidth monitor counted, bandwidth is what
-/// the misses make of it, and a remark says so.
+/// The programs of a table, for static models. If the table has no values of a bandwidth monitor,
+/// the bandwidth that the misses cause is used, and a remark says so.
 ///
 /// # Errors
 /// As [`read`].
@@ -90,7 +90,7 @@ pub fn profiles(file: &str, text: &str) -> Result<Profiles, ReadError> {
     Ok(Profiles::new(file, programs).with_notes([note.to_owned()]))
 }
 
-/// Where each of [`COLUMNS`] is.
+/// The position of each of [`COLUMNS`] in the header.
 fn columns(file: &str, headers: &csv::StringRecord) -> Result<[usize; COLUMNS.len()], ReadError> {
     let mut found = [0; COLUMNS.len()];
     for (place, wanted) in found.iter_mut().zip(COLUMNS) {
@@ -157,7 +157,7 @@ fn ways(file: &str, line: u64, text: &str) -> Result<usize, ReadError> {
     ways.ok_or_else(wrong)
 }
 
-/// Keeps the lines of a program ascending by ways.
+/// Inserts a row so that the rows of a program stay ascending by ways.
 fn insert(file: &str, lines: &mut Vec<Line>, name: &str, line: Line) -> Result<(), ReadError> {
     match lines.binary_search_by_key(&line.ways, |other| other.ways) {
         Ok(at) => {
@@ -172,7 +172,7 @@ fn insert(file: &str, lines: &mut Vec<Line>, name: &str, line: Line) -> Result<(
     }
 }
 
-/// Every program has a line for every way count up to the greatest in the table.
+/// Checks that every program has a row for every way count up to the largest in the table.
 fn complete(file: &str, programs: &BTreeMap<String, Vec<Line>>) -> Result<(), ReadError> {
     let most = programs.values().flatten().map(|line| line.ways).max().unwrap_or_default();
     for (name, lines) in programs {

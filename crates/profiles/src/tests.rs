@@ -46,7 +46,7 @@ fn curves_may_leave_out_what_follows_from_others() {
         "[[program]]\nname = \"a\"\nipc = [0.5, 1.0]\nllcmpki = [30, 10]\nbandwidth_mbps = [900, 500]\n",
     );
     let a = profiles.profile("a").unwrap();
-    // 30 misses per 1000 instructions at half an instruction a cycle.
+    // 30 misses per 1000 instructions at half an instruction per cycle.
     assert_eq!(a.column(Property::Llcmpkc), [15.0, 10.0]);
     let by_cycles = read("p.toml", "[[program]]\nname = \"a\"\nipc = [0.5, 1.0]\nllcmpkc = [15, 10]\n");
     assert_eq!(by_cycles.profile("a").unwrap().column(Property::Llcmpki), [30.0, 10.0]);

@@ -1,4 +1,4 @@
-//! What can go wrong with a recording, in one line that names the file.
+//! The errors of a recording, each in one line that names the file.
 
 use crate::frame::FrameError;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 /// Why a recording cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// the file is there already
+    /// the file exists already
     #[error("{0} is there already: name another file, or remove it first")]
     Exists(PathBuf),
-    /// the file cannot be made or opened
+    /// the file cannot be created or opened
     #[error("{path}: {error}")]
     File {
         /// the file
@@ -17,33 +17,33 @@ pub enum RecordingError {
         /// why
         error: std::io::Error,
     },
-    /// some other file
+    /// the file is not a recording
     #[error("{0} is no recording of isobar: expected a file that `isobar record` or `manage --record` wrote")]
     NoRecording(PathBuf),
-    /// of a later version
+    /// the file has a later version
     #[error("{path} is a recording of format {found}: this isobar reads format {known}; use a newer one")]
     Version {
         /// the file
         path: PathBuf,
         /// the file's format
         found: i64,
-        /// ours
+        /// the format of this program
         known: i64,
     },
-    /// nothing in it
+    /// the recording is empty
     #[error("{0} holds no reading: its recorder ended before the first")]
     Empty(PathBuf),
-    /// a frame of it is damaged
+    /// a frame in the recording is damaged
     #[error("{path}: epoch {epoch} {error}")]
     Frame {
         /// the file
         path: PathBuf,
         /// the epoch
         epoch: u64,
-        /// how
+        /// what is wrong
         error: FrameError,
     },
-    /// a plan or an outcome in it is damaged
+    /// a plan or an outcome in the recording is damaged
     #[error("{path}: epoch {epoch}: {what}")]
     Decision {
         /// the file
@@ -53,15 +53,15 @@ pub enum RecordingError {
         /// what is wrong
         what: String,
     },
-    /// SQLite's word: a full disk, a damaged file, no permission
+    /// an error of SQLite: a full disk, a damaged file, no permission
     #[error("{path}: {error}")]
     Sqlite {
         /// the file
         path: PathBuf,
-        /// its word
+        /// its message
         error: rusqlite::Error,
     },
-    /// the thread that writes has ended
+    /// the thread that writes the recording has ended
     #[error("{0}: what records has ended unexpectedly")]
     Ended(PathBuf),
 }

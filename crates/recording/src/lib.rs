@@ -1,12 +1,12 @@
-//! Recordings: what a machine was, what was decided and what came of it, in one SQLite file.
+//! Recordings: the state of a machine, what was decided, and what came of it, in one SQLite file.
 //!
-//! A recording holds every raw reading to the bit, so that a replay sees what the policy saw and
-//! decides as it did; and rows for the busiest processes and threads, actions, predictions and
-//! effects, for any SQL client (`schema.sql`, explained in `docs/recordings.md`). It knows nothing
-//! of policies and of the machine that was recorded.
+//! A recording contains every raw reading bit for bit, so a replay sees what the policy saw and
+//! decides as it did. It also contains rows for the busiest processes and threads, actions,
+//! predictions and effects, for any SQL client (`schema.sql`, explained in `docs/recordings.md`).
+//! This crate knows nothing of policies or of the machine that was recorded.
 //!
-//! Each epoch is one transaction. Whatever ends the writer (kill -9, a full disk) leaves a file
-//! that opens, with the epochs until then.
+//! Each epoch is one transaction. Whatever ends the writer (kill -9, a full disk), the file still
+//! opens and contains the epochs up to that point.
 
 #![forbid(unsafe_code)]
 
@@ -30,19 +30,19 @@ pub use reader::Recording;
 pub use recorder::Recorder;
 pub use writer::{About, Bounds, Writer};
 
-/// Names of the facts about a recording.
+/// Names of the facts that are stored about a recording.
 pub mod about {
     /// The version of isobar that wrote it.
     pub const ISOBAR: &str = "isobar";
     /// The policy that decided.
     pub const POLICY: &str = "policy";
-    /// The settings file, as it was named.
+    /// The path of the settings file, as it was given.
     pub const CONFIG: &str = "config";
     /// `--set` as typed, a JSON list.
     pub const SETS: &str = "sets";
-    /// Whether nothing was changed: `true` or `false`.
+    /// `true` if nothing was changed, otherwise `false`.
     pub const DRY_RUN: &str = "dry_run";
-    /// Seconds from decision to decision.
+    /// Seconds between decisions.
     pub const INTERVAL: &str = "interval_seconds";
     /// `this machine`, or the workload that was simulated.
     pub const MACHINE: &str = "machine";
@@ -50,6 +50,6 @@ pub mod about {
     pub const HOST: &str = "host";
     /// Version of the kernel.
     pub const KERNEL: &str = "kernel";
-    /// Whether it was ended in order: `true`.
+    /// `true` if the recording was ended in order.
     pub const COMPLETE: &str = "complete";
 }

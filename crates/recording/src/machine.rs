@@ -1,4 +1,5 @@
-//! The third machine: a recording. It reads what was read, and nothing can be changed in it.
+//! The third machine: a recording. It returns the readings that were recorded, and nothing can be
+//! changed on it.
 
 use crate::error::RecordingError;
 use crate::moment::Moment;
@@ -10,34 +11,34 @@ use std::rc::Rc;
 /// Why nothing is done on this machine.
 const PAST: &str = "a recording cannot be changed";
 
-/// A recording as a machine: each wait goes on by one epoch, however long it was to be.
+/// A recording as a machine. Each wait advances by one epoch, whatever its length was to be.
 pub struct RecordedMachine {
     recording: Recording,
     now: Now,
-    /// Epochs that are missing between those that were read.
+    /// Number of epochs that are missing between those that were read.
     missing: u64,
 }
 
-/// The moment that the machine is at, for whoever follows it.
+/// The moment that the machine is at, shared with its observers.
 pub type Now = Rc<RefCell<Moment>>;
 
 impl RecordedMachine {
     /// The machine at the beginning of a recording.
     ///
     /// # Errors
-    /// Where its first epoch cannot be read.
+    /// An error if its first epoch cannot be read.
     pub fn new(mut recording: Recording) -> Result<Self, RecordingError> {
         let first = recording.next_moment()?.ok_or_else(|| RecordingError::Empty(recording.path().to_owned()))?;
         Ok(Self { recording, now: Rc::new(RefCell::new(first)), missing: 0 })
     }
 
-    /// The moment that it is at, now and later.
+    /// The moment that the machine is at, which stays up to date.
     #[must_use]
     pub fn now(&self) -> Now {
         Rc::clone(&self.now)
     }
 
-    /// Epochs that were left out while it was recorded.
+    /// Number of epochs that were left out while it was recorded.
     #[must_use]
     pub const fn missing(&self) -> u64 {
         self.missing

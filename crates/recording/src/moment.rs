@@ -1,9 +1,9 @@
-//! What a recording holds of one epoch.
+//! The content of a recording for one epoch.
 
 use crate::frame::Managed;
 use isobar_model::{Action, ActionId, ActionOutcome, Outcome, Plan, Sample, Seconds};
 
-/// One epoch: what was read at its end, and what was decided.
+/// One epoch: the reading at its end, and what was decided.
 #[derive(Clone, Debug)]
 pub struct Moment {
     /// 1, 2, ...; 0 is the reading before the first.
@@ -12,7 +12,7 @@ pub struct Moment {
     pub wall_time: Option<f64>,
     /// The reading.
     pub sample: Sample,
-    /// The threads that the policy decided on.
+    /// The threads that the policy managed.
     pub managed: Managed,
     /// The decision; `None` for the first reading.
     pub decision: Option<Decision>,
@@ -23,13 +23,13 @@ pub struct Moment {
 pub struct Decision {
     /// The plan.
     pub plan: Plan,
-    /// What became of it; `None` in a dry run.
+    /// The outcome of the plan; `None` in a dry run.
     pub outcome: Option<Outcome>,
-    /// CPU time that isobar itself took in the epoch.
+    /// CPU time that isobar itself used in the epoch.
     pub own_cpu: Option<Seconds>,
-    /// The number of the plan's first action, the others follow; `None` in a dry run.
+    /// The number of the plan's first action; the others follow. `None` in a dry run.
     pub first_id: Option<ActionId>,
-    /// What was taken back by hand since the epoch before.
+    /// Actions that were taken back by hand since the epoch before.
     pub undone: Vec<TakenBack>,
 }
 
@@ -40,6 +40,6 @@ pub struct TakenBack {
     pub id: ActionId,
     /// The action.
     pub action: Action,
-    /// What became of it.
+    /// The outcome of taking it back.
     pub outcome: ActionOutcome,
 }

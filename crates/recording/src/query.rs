@@ -1,15 +1,16 @@
-//! A recording asked in SQL: what any SQL client could ask, without one. It only reads.
+//! SQL queries on a recording: what any SQL client could ask, without needing one. Queries only
+//! read.
 
 use crate::error::RecordingError;
 use crate::reader::Recording;
 use rusqlite::types::ValueRef;
 
-/// What a query answered, row by row.
+/// The answer to a query, row by row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// The names of the columns.
     pub columns: Vec<String>,
-    /// A value for each column.
+    /// Each row has a value for each column.
     pub rows: Vec<Vec<Cell>>,
 }
 
@@ -22,17 +23,18 @@ pub enum Cell {
     Integer(i64),
     /// A measure.
     Real(f64),
-    /// Words, JSON; bytes that are no UTF-8 are replaced.
+    /// Text or JSON; bytes that are not UTF-8 are replaced.
     Text(String),
     /// A frame.
     Bytes(Vec<u8>),
 }
 
 impl Recording {
-    /// Asks in SQL (`schema.sql` has the tables). What would change the file is refused.
+    /// Runs a query in SQL (`schema.sql` has the tables). A query that would change the file is
+    /// refused.
     ///
     /// # Errors
-    /// SQLite's word: a query that it does not understand, a damaged file.
+    /// An error of SQLite: a query that it does not understand, a damaged file.
     pub fn query(&self, query: &str) -> Result<Table, RecordingError> {
         let read = || -> rusqlite::Result<Table> {
             let connection = self.connection();
@@ -46,10 +48,10 @@ impl Recording {
         read().map_err(RecordingError::sqlite(self.path()))
     }
 
-    /// The tables and views that [`Recording::query`] can ask, by name.
+    /// The names of the tables and views that [`Recording::query`] can read.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// An error if the file cannot be read.
     pub fn tables(&self) -> Result<Vec<String>, RecordingError> {
         let found = self.query("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")?;
         let name = |row: Vec<Cell>| match row.into_iter().next() {

@@ -1,4 +1,4 @@
-//! Reads a recording, moment by moment; also one that is still being written.
+//! Reads a recording, moment by moment, even while it is still being written.
 
 use crate::error::RecordingError;
 use crate::frame::{self, State};
@@ -11,18 +11,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A recording that is read.
+/// A recording that is open for reading.
 pub struct Recording {
     path: PathBuf,
     connection: Connection,
     state: State,
-    /// The epoch that the state is after.
+    /// The epoch of the last frame that the state has gone through.
     at: Option<u64>,
-    /// Whether it knows of actions by number; files of earlier versions do not.
+    /// Whether actions have numbers; they do not in files of earlier versions.
     has_ids: bool,
 }
 
-/// One row, not yet understood.
+/// One row, not decoded yet.
 struct Raw {
     number: u64,
     wall_time: Option<f64>,
@@ -37,7 +37,7 @@ impl Recording {
     /// Opens a recording.
     ///
     /// # Errors
-    /// Where it is none, of a later version, empty, or cannot be read.
+    /// A file that is not a recording, has a later version, is empty, or cannot be read.
     pub fn open(path: &Path) -> Result<Self, RecordingError> {
         std::fs::metadata(path).map_err(|error| RecordingError::File { path: path.to_owned(), error })?;
         let connection = connection(path).map_err(RecordingError::sqlite(path))?;
@@ -77,7 +77,7 @@ impl Recording {
         &self.path
     }
 
-    /// For whoever asks in SQL.
+    /// The connection, for SQL queries.
     pub(crate) const fn connection(&self) -> &Connection {
         &self.connection
     }
@@ -85,15 +85,15 @@ impl Recording {
     /// The facts about it, by name.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// An error if the file cannot be read.
     pub fn facts(&self) -> Result<BTreeMap<String, String>, RecordingError> {
         self.pairs("SELECT key, value FROM about")
     }
 
-    /// The files that its settings came from, by path.
+    /// The settings files, by path.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// An error if the file cannot be read.
     pub fn inputs(&self) -> Result<BTreeMap<String, String>, RecordingError> {
         self.pairs("SELECT path, content FROM input")
     }
@@ -105,21 +105,21 @@ impl Recording {
         read().map_err(RecordingError::sqlite(&self.path))
     }
 
-    /// The first and the last epoch that it holds; `None` where there is none.
+    /// The first and the last epoch in the recording; `None` if it has none.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// An error if the file cannot be read.
     pub fn ends(&self) -> Result<Option<(u64, u64)>, RecordingError> {
         let query = "SELECT min(epoch), max(epoch) FROM frame";
         let read = |row: &Row<'_>| Ok(row.get::<_, Option<u64>>(0)?.zip(row.get(1)?));
         self.connection.query_row(query, [], read).map_err(RecordingError::sqlite(&self.path))
     }
 
-    /// The next moment after the one that was read last, or the first; `None` at the end, where a
-    /// recording that is still written may have one later.
+    /// The next moment after the last one that was read, or the first. `None` at the end; a
+    /// recording that is still being written may have one later.
     ///
     /// # Errors
-    /// Where it is damaged.
+    /// An error if the recording is damaged.
     pub fn next_moment(&mut self) -> Result<Option<Moment>, RecordingError> {
         let raw = match self.at {
             Some(at) => self.raw("WHERE frame.epoch > ? ORDER BY frame.epoch LIMIT 1", at)?,
@@ -128,10 +128,10 @@ impl Recording {
         raw.map(|raw| self.understood(&raw)).transpose()
     }
 
-    /// The moment of an epoch, or the last one before it; reading goes on from there.
+    /// The moment of an epoch, or the last one before it. Reading continues from there.
     ///
     /// # Errors
-    /// Where it is damaged.
+    /// An error if the recording is damaged.
     pub fn moment_at(&mut self, epoch: u64) -> Result<Option<Moment>, RecordingError> {
         let sqlite = RecordingError::sqlite(&self.path);
         let latest = |query: &str, epoch: u64| -> Result<Option<u64>, rusqlite::Error> {
@@ -183,7 +183,7 @@ impl Recording {
         Ok(Decision { plan, outcome, own_cpu: raw.own_cpu.map(Seconds), first_id, undone })
     }
 
-    /// The number of an epoch's first action, and what was taken back before it.
+    /// The number of an epoch's first action, and what was taken back before the epoch.
     fn numbered(&self, epoch: u64) -> Result<(Option<ActionId>, Vec<TakenBack>), RecordingError> {
         let read = || -> rusqlite::Result<_> {
             let mut first = self.connection.prepare_cached("SELECT min(id) FROM action WHERE epoch = ?")?;
@@ -222,8 +222,9 @@ impl Raw {
     }
 }
 
-/// For reading only. A writer that was killed may have left what only a writer can tidy up; where
-/// the folder may not be written, the file is read as one that does not change.
+/// Opens the file for reading only. A writer that was killed may have left data that only a
+/// connection with write access can clean up, so that access is tried next. If the folder is not
+/// writable, the file is read as one that does not change.
 fn connection(path: &Path) -> rusqlite::Result<Connection> {
     const READ: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
     const TIDY: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
@@ -238,7 +239,7 @@ fn connection(path: &Path) -> rusqlite::Result<Connection> {
     })
 }
 
-/// A connection that has been able to read: opening alone touches nothing.
+/// Checks a connection by reading from it, because opening alone does not touch the file.
 fn opened(connection: rusqlite::Result<Connection>) -> rusqlite::Result<Connection> {
     let connection = connection?;
     connection.busy_timeout(PATIENCE)?;
@@ -247,5 +248,5 @@ fn opened(connection: rusqlite::Result<Connection>) -> rusqlite::Result<Connecti
     Ok(connection)
 }
 
-/// How long a reader waits for a writer that is about to change the file as a whole.
+/// How long a reader waits for a writer that is about to change the whole file.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,6 +1,7 @@
-//! Records beside the loop: moments go through a short queue to a thread that writes them, so that
-//! a slow disk delays no decision. Where the queue is full an epoch is left out, and counted; where
-//! nothing can be written any more, recording ends and says why, and the loop goes on.
+//! Records in parallel to the loop: moments pass through a short queue to a thread that writes
+//! them, so that a slow disk delays no decision. If the queue is full, the epoch is left out and
+//! counted. If nothing can be written any more, recording ends and reports why, and the loop
+//! continues.
 
 use crate::error::RecordingError;
 use crate::moment::Moment;
@@ -10,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
-/// Epochs that wait to be written at most.
+/// Maximum number of epochs that wait to be written.
 const WAITING: usize = 16;
 
-/// The end of the queue that the loop holds.
+/// The loop's end of the queue.
 pub struct Recorder {
     path: PathBuf,
     queue: SyncSender<Box<Moment>>,
-    /// `None` once it has ended early.
+    /// `None` once the thread has ended early.
     thread: Option<JoinHandle<Result<Writer, RecordingError>>>,
     may_wait: bool,
     left_out: u64,
@@ -25,11 +26,11 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts the thread. With `may_wait` the loop waits for the disk rather than leave out an
-    /// epoch: for machines that stand still meanwhile.
+    /// Starts the thread. With `may_wait`, the loop waits for the disk instead of leaving out an
+    /// epoch; this is for machines that stand still meanwhile.
     ///
     /// # Errors
-    /// Where no thread can be started.
+    /// An error if the thread cannot be started.
     pub fn start(path: &Path, writer: Writer, may_wait: bool) -> Result<Self, RecordingError> {
         let (queue, moments) = sync_channel(WAITING);
         let thread = std::thread::Builder::new().name("isobar-record".to_owned());
@@ -39,7 +40,8 @@ impl Recorder {
         Ok(Self { path: path.to_owned(), queue, thread: Some(thread), may_wait, left_out: 0, ended: None })
     }
 
-    /// Hands a moment over; [`Recorder::why_ended`] says when nothing can be written any more.
+    /// Passes a moment to the thread. [`Recorder::why_ended`] says whether nothing can be written
+    /// any more.
     pub fn record(&mut self, moment: Moment) {
         let moment = Box::new(moment);
         let sent = if self.may_wait {
@@ -51,7 +53,7 @@ impl Recorder {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => self.left_out += 1,
             Err(TrySendError::Disconnected(_)) => {
-                // The thread has dropped its end of the queue: it is at its own.
+                // The thread has dropped its end of the queue, so it has ended or is about to.
                 let result = self.thread.take().map(JoinHandle::join);
                 self.ended = match result {
                     Some(Ok(Err(error))) => Some(error),
@@ -62,17 +64,17 @@ impl Recorder {
         }
     }
 
-    /// Why recording ended early, where it did.
+    /// Why recording ended early, if it did.
     #[must_use]
     pub const fn why_ended(&self) -> Option<&RecordingError> {
         self.ended.as_ref()
     }
 
-    /// Waits until everything is written. How many epochs were left out, since the disk did not
-    /// keep up.
+    /// Waits until everything is written. Returns how many epochs were left out because the disk
+    /// did not keep up.
     ///
     /// # Errors
-    /// Why recording ended early, where it did.
+    /// Why recording ended early, if it did.
     pub fn finish(self, mut facts: BTreeMap<String, String>) -> Result<u64, RecordingError> {
         drop(self.queue);
         if let Some(error) = self.ended {

@@ -1,4 +1,4 @@
-//! Recordings written and read back, bounded, cut short and damaged.
+//! Recordings that are written and read back, bounded, cut short and damaged.
 
 use super::*;
 use isobar_model::num;
@@ -154,7 +154,8 @@ fn a_bounded_recording_drops_what_is_oldest_and_can_still_be_read() {
     let old = Bounds { age: Some(Seconds(100.0)), ..Bounds::default() };
     drop(folder.write(old, 400));
     let mut recording = Recording::open(&folder.file()).unwrap();
-    // Key frames are at 0, 60, ...: at 360 what is older than 260 goes, from 300 on it is kept.
+    // Key frames are at 0, 60, ... At 360, epochs before 260 may go, but only up to a key frame:
+    // the file begins with the one at 240, because dropping up to 300 would be too much.
     assert_eq!(recording.ends().unwrap(), Some((240, 400)));
     let first = recording.next_moment().unwrap().unwrap();
     assert_eq!(text(&first), text(&moment(&machine(), 240)));
@@ -247,7 +248,7 @@ fn the_queue_hands_everything_over_and_the_reason_of_a_failure_comes_back() {
 
     let folder = Folder::new();
     let mut recorder = Recorder::start(&folder.file(), folder.writer(Bounds::default()), true).unwrap();
-    // The same epoch twice cannot be written.
+    // The same epoch cannot be written twice.
     (0..40).for_each(|_| recorder.record(moment(&machine, 1)));
     assert!(recorder.why_ended().unwrap().to_string().contains("UNIQUE constraint"));
     assert!(recorder.finish([].into()).unwrap_err().to_string().contains("UNIQUE constraint"));

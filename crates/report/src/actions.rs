@@ -8,12 +8,13 @@ use isobar_model::{Gain, Pid};
 use isobar_view::{Moment, View};
 use std::collections::BTreeMap;
 
-/// Actions, and notes, that a page lists at most.
+/// Maximum number of actions, and of notes, that a page lists.
 const MOST: usize = 4000;
-/// Different notes at most.
+/// Maximum number of different notes.
 const NOTES: usize = 200;
 
-/// A change with predicted and measured gains of its processes, and which programs these are.
+/// A change, the predicted and measured gains of its processes, and the programs of these
+/// processes.
 type Judged = (Change, BTreeMap<Pid, (Option<f64>, Option<f64>)>, Vec<Key>);
 
 /// What was decided.
@@ -22,14 +23,14 @@ pub struct Decided {
     actions: Vec<(Action, Vec<Key>)>,
     changes: BTreeMap<u64, Judged>,
     notes: BTreeMap<String, (u64, u64)>,
-    /// Actions that were not kept.
+    /// Number of actions that were not kept.
     pub left_out: u64,
-    /// Actions in all.
+    /// Number of all actions.
     pub count: u64,
 }
 
 impl Decided {
-    /// Takes an epoch.
+    /// Adds an epoch.
     pub fn take(&mut self, moment: &Moment<'_>, view: &View) {
         let key = |pid: &Pid| view.programs.iter().find(|one| one.pid == *pid).map(crate::programs::key);
         for action in &view.actions {
@@ -63,7 +64,7 @@ impl Decided {
         }
     }
 
-    /// Everything by position of its programs.
+    /// The result, in which programs are referred to by their positions.
     pub fn finish(self, positions: &BTreeMap<Key, usize>) -> (Vec<Action>, Vec<Change>, Vec<Note>) {
         let found = |keys: &[Key]| keys.iter().filter_map(|key| positions.get(key).copied()).collect::<Vec<_>>();
         let actions = self.actions.into_iter().map(|(action, keys)| Action { programs: found(&keys), ..action });

@@ -1,4 +1,4 @@
-//! From the epochs of a run to a report.
+//! Turns the epochs of a run into a report.
 
 use crate::actions::Decided;
 use crate::data::{Division, Head, Latency, Llc, Node, Report};
@@ -11,7 +11,7 @@ use isobar_model::{LlcId, NodeId, num};
 use isobar_view::{Cluster, LlcView, Moment, View};
 use std::collections::BTreeMap;
 
-/// Takes epochs.
+/// Collects epochs.
 #[derive(Debug)]
 pub struct Collector {
     spans: Spans,
@@ -27,7 +27,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// For a run whose first and last epochs are known.
+    /// A collector for a run whose first and last epochs are known.
     #[must_use]
     pub fn new(first: u64, last: u64) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl Collector {
         }
     }
 
-    /// Takes an epoch, with the view of it.
+    /// Adds an epoch, with the view of it.
     pub fn take(&mut self, moment: &Moment<'_>, view: View) {
         let span = self.spans.of(moment.number);
         if self.times.len() <= span {
@@ -93,7 +93,7 @@ impl Collector {
         }
     }
 
-    /// The report of what was taken.
+    /// The report on the epochs collected.
     #[must_use]
     pub fn finish(self, head: Head) -> Report {
         let (programs, positions, harms, others) = self.programs.finish();
@@ -123,7 +123,7 @@ impl Collector {
     }
 }
 
-/// Changes of a cache's division that are kept at most.
+/// Maximum number of changes of a cache's division that are kept.
 const DIVISIONS: usize = 500;
 
 fn clusters(llc: &LlcView, view: &View) -> Vec<(String, u32, u32, Vec<String>)> {

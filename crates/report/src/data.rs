@@ -1,52 +1,52 @@
-//! What a report holds. It is in the page as JSON; keys follow the contract: bytes, bytes a second,
-//! seconds, nanoseconds, parts of 1.
+//! The contents of a report. The page contains them as JSON. Keys follow the contract: bytes, bytes
+//! per second, seconds, nanoseconds, fractions of 1.
 
 use crate::page::{RUN, page};
 use crate::series::Series;
 use isobar_model::{LlcId, NodeId, Pid, Tid};
 use serde::Serialize;
 
-/// What is known of a run beside its epochs.
+/// What is known of a run besides its epochs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Head {
     /// What was run or recorded.
     pub title: String,
     /// Facts, each with its name, in the order in which they are shown.
     pub facts: Vec<(String, String)>,
-    /// What a reader should know before the figures: gaps, an end that was not in order.
+    /// What a reader should know before the figures: gaps, or that the run did not end in order.
     pub remarks: Vec<String>,
 }
 
 /// A run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
-    /// What it is about.
+    /// What the report is about.
     pub head: Head,
-    /// In words.
+    /// The summary, in words.
     pub summary: Vec<String>,
     /// The end of each span, in seconds of the run.
     pub times: Vec<f64>,
-    /// By node.
+    /// Figures by node.
     pub nodes: Vec<Node>,
-    /// By pair of nodes.
+    /// Latencies by pair of nodes.
     pub latency: Vec<Latency>,
-    /// By LLC.
+    /// Figures by LLC.
     pub llcs: Vec<Llc>,
     /// The busiest programs.
     pub programs: Vec<Program>,
     /// Where the busiest threads ran.
     pub lanes: Vec<Lane>,
-    /// Who harms whom: positions of programs.
+    /// Which program slows down which, by positions of programs.
     pub harms: Vec<Harm>,
     /// What was done, or would have been.
     pub actions: Vec<Action>,
-    /// What was predicted and measured.
+    /// The changes, with what was predicted and measured.
     pub changes: Vec<Change>,
-    /// What policies had to say.
+    /// The notes of policies.
     pub notes: Vec<Note>,
     /// What was not measured, and why.
     pub gaps: Vec<(String, String)>,
-    /// What did not fit: `12 more programs`.
+    /// What did not fit, for example `12 more programs`.
     pub left_out: Vec<String>,
 }
 
@@ -55,17 +55,17 @@ pub struct Report {
 pub struct Node {
     /// Its number.
     pub id: NodeId,
-    /// Its CPUs.
+    /// Number of its CPUs.
     pub cpus: usize,
     /// Its memory.
     pub memory_bytes: Option<u64>,
-    /// The part of its CPUs' time that was used.
+    /// The fraction of its CPUs' time that was used.
     pub busy: Series,
-    /// The part of its controller's bandwidth.
+    /// The fraction of its controller's bandwidth that was used.
     pub load: Series,
     /// Latency of its memory from its own CPUs.
     pub latency_ns: Series,
-    /// Resident pages of all programs that are watched.
+    /// Resident pages of all watched programs.
     pub pages: Series,
 }
 
@@ -76,9 +76,9 @@ pub struct Latency {
     pub from: NodeId,
     /// The memory's node.
     pub to: NodeId,
-    /// On the idle machine.
+    /// As measured on the idle machine.
     pub idle_ns: Option<f64>,
-    /// As probed.
+    /// As probed during the run.
     pub values: Series,
 }
 
@@ -89,20 +89,20 @@ pub struct Llc {
     pub id: LlcId,
     /// Nodes of its CPUs.
     pub nodes: Vec<NodeId>,
-    /// Its ways.
+    /// Number of its ways.
     pub ways: Option<u32>,
     /// Summed MPKI.
     pub pressure: Series,
-    /// How its ways were divided, from a time on until the next.
+    /// How its ways were divided; each division holds until the next.
     pub divisions: Vec<Division>,
 }
 
-/// Ways from a time on.
+/// A division of the ways, from a time on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Division {
-    /// From then on.
+    /// The time from which it holds.
     pub seconds: f64,
-    /// Name, first way, number of ways and programs of each cluster.
+    /// For each cluster: name, first way, number of ways, and programs.
     pub clusters: Vec<(String, u32, u32, Vec<String>)>,
 }
 
@@ -111,19 +111,19 @@ pub struct Division {
 pub struct Program {
     /// Its process.
     pub pid: Pid,
-    /// Its name, fit to be shown.
+    /// Its name, made safe to display.
     pub name: String,
-    /// CPUs that it used.
+    /// Number of CPUs that it used.
     pub cpus: Series,
-    /// Slowdown by contention and distance, estimated.
+    /// Estimated slowdown by contention and distance.
     pub slowdown: Series,
-    /// Misses for 1000 instructions.
+    /// Misses per 1000 instructions.
     pub mpki: Series,
-    /// Instructions a cycle.
+    /// Instructions per cycle.
     pub ipc: Series,
-    /// Bytes a second.
+    /// Bytes per second.
     pub bandwidth: Series,
-    /// The part of its pages on nodes where it does not run.
+    /// The fraction of its pages on nodes where it does not run.
     pub remote: Series,
     /// Resident pages by node.
     pub pages: Vec<Series>,
@@ -136,22 +136,23 @@ pub struct Lane {
     pub program: usize,
     /// The thread.
     pub tid: Tid,
-    /// From when on it was on which LLC (or node, where none is known); `null` ends a stay.
+    /// Since when the thread was on which LLC (or node, if no LLC is known); `null` ends a stay.
     pub stays: Vec<(f64, Option<u32>)>,
 }
 
-/// Who harms whom.
+/// A program that slows down another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Harm {
-    /// Position of the program that suffers.
+    /// Position of the program that is slowed down.
     pub of: usize,
-    /// Position of the one that harms.
+    /// Position of the program that causes it.
     pub by: usize,
-    /// What the first would gain without the second, as a part of its speed: mean over the run.
+    /// What the first program would gain without the second, as a fraction of its speed; the mean
+    /// over the run.
     pub gain: f64,
 }
 
-/// An action, or several alike.
+/// An action, or several similar ones.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Action {
     /// When.
@@ -160,13 +161,13 @@ pub struct Action {
     pub words: String,
     /// Why.
     pub reason: String,
-    /// What became of it; empty in a dry run.
+    /// The outcome; empty in a dry run.
     pub became: String,
-    /// Positions of programs that it is about.
+    /// Positions of the programs concerned.
     pub programs: Vec<usize>,
 }
 
-/// What was predicted of a change, and what was measured.
+/// What was predicted for a change, and what was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Change {
     /// Its number.
@@ -177,26 +178,26 @@ pub struct Change {
     pub judged_seconds: Option<f64>,
     /// Predicted gain, summed over programs.
     pub predicted: Option<f64>,
-    /// Measured gain of those that could be compared.
+    /// Measured gain, over the programs that could be compared.
     pub measured: Option<f64>,
     /// Its standard error.
     pub error: Option<f64>,
-    /// Whether it stayed.
+    /// Whether it was kept.
     pub kept: Option<bool>,
-    /// Whether programs came or went meanwhile.
+    /// Whether programs started or ended meanwhile.
     pub disturbed: Option<bool>,
-    /// By program: position, predicted and measured gain.
+    /// For each program: its position, the predicted gain and the measured gain.
     pub programs: Vec<(usize, Option<f64>, Option<f64>)>,
 }
 
-/// What a policy had to say.
+/// A note of a policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Note {
-    /// When first.
+    /// When it first appeared.
     pub epoch: u64,
-    /// How often.
+    /// How often it appeared.
     pub times: u64,
-    /// What.
+    /// The text.
     pub text: String,
 }
 

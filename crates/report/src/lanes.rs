@@ -1,12 +1,12 @@
-//! Where threads ran: from stay to stay.
+//! Where threads ran, as a sequence of stays.
 
 use crate::data::Lane;
 use isobar_model::{Observation, Pid, Thread, Tid};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Threads that are shown at most, those with the most CPU time.
+/// Maximum number of threads shown: those with the most CPU time.
 const THREADS: usize = 200;
-/// Stays of a thread that are kept at most: a thread that moves every second is a bar of colours.
+/// Maximum number of stays kept per thread. A thread that moves every second is a bar of colours.
 const STAYS: usize = 400;
 
 /// Threads by where they ran.
@@ -21,7 +21,7 @@ struct Stays {
 }
 
 impl Lanes {
-    /// Takes an epoch: threads that ran, and those that have ended.
+    /// Adds an epoch: threads that ran, and threads that have ended.
     pub fn take(&mut self, seen: &Observation) {
         let begin = seen.time.0 - seen.interval.0;
         let mut there = BTreeSet::new();
@@ -37,7 +37,8 @@ impl Lanes {
         self.0.iter_mut().filter(|(id, _)| !there.contains(id)).for_each(|(_, stays)| stays.to(begin, None));
     }
 
-    /// The busiest threads of the programs that have a position, and how many others there were.
+    /// The busiest threads of the programs that have a position, and how many other threads there
+    /// were.
     pub fn busiest(self, position: impl Fn(Pid) -> Option<usize>) -> (Vec<Lane>, usize) {
         let mut all: Vec<((Pid, Tid), Stays)> = self.0.into_iter().collect();
         all.sort_by(|a, b| b.1.cpu_seconds.total_cmp(&a.1.cpu_seconds).then(a.0.cmp(&b.0)));
@@ -63,7 +64,7 @@ impl Stays {
     }
 }
 
-/// The LLC of a thread, else its node.
+/// The LLC of a thread, or its node if no LLC is known.
 fn place(thread: &Thread, seen: &Observation) -> Option<u32> {
     let cpu = seen.machine.cpu(thread.cpu?)?;
     cpu.llc.map(|llc| llc.0).or(cpu.node.map(|node| node.0))

@@ -1,6 +1,6 @@
-//! One HTML file of a run, a comparison, a study, a reproduction or a page trace. It needs no
-//! network and no server: figures, script and style are in the file, the figures as JSON for
-//! whoever wants them.
+//! One HTML file for a run, a comparison, a study, a reproduction or a page trace. The page needs
+//! no network and no server: figures, script and style are in the file. The figures are JSON, so
+//! that other tools can read them.
 //!
 //! ```text
 //! collect        the epochs of a run as a report, with programs, actions, lanes and series
@@ -12,8 +12,8 @@
 //! ```
 //!
 //! [`Collector`] takes the epochs of a run as views ([`isobar_view::View`]) and keeps what a page
-//! can show of them: means over at most [`BUCKETS`] spans of time, the busiest programs and
-//! threads. Nothing here reads a file or knows a clock.
+//! can show: means over at most [`BUCKETS`] spans of time, and the busiest programs and threads.
+//! Nothing in this crate reads a file or a clock.
 
 #![forbid(unsafe_code)]
 

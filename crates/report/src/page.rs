@@ -1,12 +1,12 @@
-//! The page: style, script and figures in one file. The script makes all that is seen from the
-//! figures; without it the words are still there.
+//! The page: style, script and figures in one file. The script draws everything from the figures;
+//! without the script the words are still shown.
 
 use serde::Serialize;
 use std::fmt::Write;
 
 const SKELETON: &str = include_str!("assets/page.html");
 const STYLE: &str = include_str!("assets/style.css");
-/// What every page needs, in this order, before what it is about.
+/// What every page needs, in this order, before its own script.
 const SHARED: [&str; 5] = [
     include_str!("assets/base.js"),
     include_str!("assets/page.js"),
@@ -14,12 +14,12 @@ const SHARED: [&str; 5] = [
     include_str!("assets/tables.js"),
     include_str!("assets/heat.js"),
 ];
-/// What shows a run over time.
+/// Scripts that show a run over time.
 pub const RUN: [&str; 2] = [include_str!("assets/lanes.js"), include_str!("assets/run.js")];
-/// Figures side by side.
+/// The script that shows figures side by side.
 pub const DOTS: &str = include_str!("assets/dots.js");
 
-/// Figures with what they are of, as they stand in the page.
+/// The figures and their kind, as they are stored in the page.
 #[derive(Serialize)]
 struct Document<'a, T> {
     kind: &'a str,
@@ -27,11 +27,12 @@ struct Document<'a, T> {
     data: &'a T,
 }
 
-/// A page as one file of HTML: what it is of, its title, what it says in words, the script that
-/// shows its figures, and these. It asks no network for anything, and says so to the browser.
+/// A page as one file of HTML: its kind, its title, its summary in words, the script that shows its
+/// figures, and the figures. The page requests nothing from a network, and tells the browser to
+/// forbid it.
 pub fn page(kind: &str, title: &str, words: &[String], script: &[&str], data: &impl Serialize) -> String {
     let words = words.iter().fold(String::new(), |mut words, line| {
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(words, "<li>{}</li>", coded(&escaped(line)));
         words
     });
@@ -40,7 +41,7 @@ pub fn page(kind: &str, title: &str, words: &[String], script: &[&str], data: &i
         ("{{style}}", STYLE.to_owned()),
         ("{{words}}", words),
         ("{{script}}", SHARED.concat() + &script.concat()),
-        // The last, since names in it may look like the others.
+        // The figures come last, because names in them may look like the other placeholders.
         ("{{data}}", embedded(&Document { kind, data })),
     ];
     let mut page = SKELETON.to_owned();
@@ -50,7 +51,7 @@ pub fn page(kind: &str, title: &str, words: &[String], script: &[&str], data: &i
     page
 }
 
-/// Words between backquotes as what is typed.
+/// Marks words between backquotes as code.
 fn coded(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     if parts.len().is_multiple_of(2) {
@@ -61,13 +62,13 @@ fn coded(text: &str) -> String {
     parts.iter().enumerate().map(part).collect()
 }
 
-/// Figures as JSON that no browser takes for the end of its script.
+/// Figures as JSON that no browser mistakes for the end of its script.
 fn embedded(document: &impl Serialize) -> String {
     let text = serde_json::to_string(document).unwrap_or_else(|_| "{}".to_owned());
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
-/// Text that may stand between tags and in attributes.
+/// Text that is safe between tags and in attributes.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -109,7 +110,7 @@ mod tests {
     fn nothing_is_asked_of_a_network() {
         let page = page("recording", "", &[], &RUN, &json!({}));
         assert!(page.contains("default-src 'none'"));
-        // Namespaces of SVG are names, not addresses that are fetched.
+        // Namespaces of SVG are names, not addresses that a browser fetches.
         let addresses = page.matches("http://").count() + page.matches("https://").count();
         assert_eq!(addresses, page.matches("http://www.w3.org/2000/svg").count());
     }

@@ -1,5 +1,5 @@
-//! A page trace: which thread or node accesses which address when, beside what `isobar pages
-//! --json` says of it.
+//! The report on a page trace: which thread or node accesses which address when, together with the
+//! output of `isobar pages --json`.
 
 use crate::data::Head;
 use crate::page::page;
@@ -9,17 +9,17 @@ use serde_json::Value;
 /// How a program uses its pages.
 #[derive(Clone, Debug, Serialize)]
 pub struct PageUse {
-    /// What it is about.
+    /// What the report is about.
     pub head: Head,
-    /// In words.
+    /// The summary, in words.
     pub summary: Vec<String>,
     /// The document of `isobar pages --json`.
     pub usage: Value,
-    /// End of each point in time, in seconds; empty where the file has no time.
+    /// End of each point in time, in seconds; empty if the file has no time.
     pub times: Vec<f64>,
-    /// Accesses until then, since the point before.
+    /// Accesses since the point before.
     pub accesses: Vec<f64>,
-    /// Exclusivity of them.
+    /// Exclusivity of these accesses.
     pub exclusivity: Vec<Option<f64>>,
     /// Pages whose best node changed.
     pub migrations: Vec<u64>,
@@ -30,49 +30,49 @@ pub struct PageUse {
 /// Accesses by address and time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Heat {
-    /// Seconds of a column.
+    /// Seconds per column.
     pub column_seconds: f64,
     /// Names of structures.
     pub structures: Vec<String>,
     /// Rows, by ascending address.
     pub bands: Vec<Band>,
-    /// By what cells can be coloured.
+    /// What cells can be coloured by.
     pub layers: Vec<Layer>,
-    /// By column, the cells that have accesses: row and accesses, then for each layer who made most
-    /// of them, and how many of 100.
+    /// By column, the cells that have accesses. Each cell has its row and accesses, then for each
+    /// layer the accessor with the most of them and its share in per cent.
     pub cells: Vec<Vec<Vec<u64>>>,
 }
 
-/// A row: pages that follow each other.
+/// A row: consecutive pages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Band {
-    /// Address of the first, as text, since JSON's readers round large numbers.
+    /// Address of the first page, as text, because JSON readers round large numbers.
     pub address: String,
-    /// How many.
+    /// Number of pages.
     pub pages: usize,
     /// Position of their structure.
     pub structure: usize,
-    /// For each layer, who touched most of them first.
+    /// For each layer, the accessor that touched most of them first.
     pub first: Vec<usize>,
     /// When the first of them was touched.
     pub first_seconds: Option<f64>,
 }
 
-/// Who accesses: nodes or threads.
+/// A kind of accessor: nodes or threads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Layer {
-    /// `node`, `thread`.
+    /// `node` or `thread`.
     pub name: String,
-    /// Their names.
+    /// The accessors' names.
     pub names: Vec<String>,
-    /// Of each accessor that was counted, its position in `names`.
+    /// For each accessor that was counted, its position in `names`.
     #[serde(skip)]
     pub of: Vec<usize>,
 }
 
 impl Layer {
-    /// Who has most of these counts, one for each accessor, and how many of 100; the lowest of
-    /// equals.
+    /// The accessor with the most of these counts (one per accessor), and its share in per cent;
+    /// the lowest of several equal ones.
     #[must_use]
     pub fn most(&self, counts: &[u64]) -> (usize, u64) {
         let mut sums = vec![0_u128; self.names.len()];
@@ -93,7 +93,7 @@ impl Layer {
 }
 
 impl Heat {
-    /// Takes the accesses of the next column: for each row the counts of all accessors.
+    /// Adds the accesses of the next column: for each row, the counts of all accessors.
     pub fn column<'a>(&mut self, rows: impl Iterator<Item = &'a [u64]>) {
         let layers = &self.layers;
         let cell = |(row, counts): (usize, &[u64])| {
@@ -123,7 +123,7 @@ mod tests {
         let threads =
             Layer { name: "thread".into(), names: vec!["a".into(), "b".into(), "c".into()], of: vec![0, 1, 2] };
         let nodes = Layer { name: "node".into(), names: vec!["node 0".into(), "node 1".into()], of: vec![0, 1, 1] };
-        // The first thread has most, its node has not.
+        // Of the threads the first has most; of the nodes, its node has not.
         assert_eq!((threads.most(&[4, 3, 3]), nodes.most(&[4, 3, 3])), ((0, 40), (1, 60)));
         let mut heat = Heat { layers: vec![nodes, threads], ..Heat::default() };
         heat.column([&[4, 3, 3][..], &[0, 0, 0], &[0, 0, 9]].into_iter());

@@ -1,4 +1,4 @@
-//! Programs over time, and who harms whom.
+//! Programs over time, and which program slows down which.
 
 use crate::data::{Harm, Program};
 use crate::series::{Series, brief};
@@ -8,15 +8,15 @@ use isobar_model::text::plain;
 use isobar_view::{ProgramView, View};
 use std::collections::BTreeMap;
 
-/// Programs that are shown at most, those with the most CPU time.
+/// Maximum number of programs shown: those with the most CPU time.
 const PROGRAMS: usize = 120;
-/// Programs whose pages are shown over time.
+/// Number of programs whose pages are shown over time.
 const WITH_PAGES: usize = 20;
-/// A program is forgotten where this number of others are busier: memory stays bounded on a
-/// machine that starts a thousand programs a minute.
+/// A program is forgotten if this number of others are busier. So memory stays bounded on a machine
+/// that starts a thousand programs a minute.
 const REMEMBERED: usize = 4000;
 
-/// A program that was seen: its process, since numbers are used again, and its name.
+/// A program: its process and its name, because process ids are reused.
 pub type Key = (Pid, String);
 
 /// All programs.
@@ -29,7 +29,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Takes an epoch.
+    /// Adds an epoch.
     pub fn take(&mut self, span: usize, view: &View) {
         self.epochs += 1;
         for program in &view.programs {
@@ -55,8 +55,8 @@ impl Programs {
         self.harms.retain(|(of, by), _| self.seen.contains_key(of) && self.seen.contains_key(by));
     }
 
-    /// The busiest, the busiest first; the position of each; who harms whom; and how many others
-    /// there were.
+    /// The busiest programs, the busiest first; the position of each; which of them slows down
+    /// which; and how many other programs there were.
     pub fn finish(self) -> (Vec<Program>, BTreeMap<Key, usize>, Vec<Harm>, usize) {
         let count = self.seen.len() + self.forgotten;
         let mut all: Vec<(Key, Program)> = self.seen.into_iter().collect();
@@ -75,7 +75,7 @@ impl Programs {
     }
 }
 
-/// A harm below this part of a program's speed is not shown.
+/// Least harm that is shown, as a fraction of a program's speed.
 const LEAST: f64 = 0.002;
 
 /// The key of a program.
@@ -101,7 +101,7 @@ fn add(one: &mut Program, span: usize, program: &ProgramView) {
     one.pages.iter_mut().zip(pages).for_each(|(series, pages)| series.add(span, Some(num::float(*pages))));
 }
 
-/// How much of the machine a program had: CPU time, with a little for memory that rests.
+/// How much of the machine a program used: its CPU time.
 fn weight(one: &Program) -> f64 {
     one.cpus.sum()
 }

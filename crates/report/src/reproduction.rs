@@ -1,4 +1,5 @@
-//! Papers' claims, as `isobar reproduce --json` prints them, with the figures that were drawn.
+//! The claims of papers, as `isobar reproduce --json` prints them, with the figures that were
+//! drawn.
 
 use crate::data::Head;
 use crate::page::page;
@@ -6,18 +7,18 @@ use isobar_model::text::plain;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What became of papers' claims.
+/// The results for the claims of papers.
 #[derive(Clone, Debug, Serialize)]
 pub struct Reproduction {
-    /// What it is about.
+    /// What the report is about.
     pub head: Head,
-    /// In words.
+    /// The summary, in words.
     pub summary: Vec<String>,
     /// Paper by paper.
     pub papers: Vec<Paper>,
 }
 
-/// A document.
+/// A document of `isobar reproduce --json`.
 #[derive(Deserialize)]
 struct Document {
     seed: u64,
@@ -45,16 +46,16 @@ pub struct Claim {
     pub id: String,
     /// What the paper says.
     pub claim: String,
-    /// The paper's figure.
+    /// The value in the paper.
     #[serde(rename(deserialize = "paper", serialize = "paper_figure"))]
     pub paper: String,
-    /// Ours.
+    /// Our value.
     pub ours: String,
     /// Whether the direction agrees.
     pub sign: Verdict,
     /// Whether the size does.
     pub size: Verdict,
-    /// Within which band, and why.
+    /// The band in which values agree, and the reason for it.
     pub band: String,
 }
 
@@ -77,7 +78,7 @@ pub struct Figure {
     pub file: String,
     /// What it shows.
     pub title: String,
-    /// The picture, where it is there.
+    /// The picture, if it exists.
     #[serde(default)]
     pub svg: Option<String>,
 }
@@ -89,10 +90,10 @@ impl Reproduction {
         document.get("papers").is_some_and(Value::is_array)
     }
 
-    /// From such a document; `picture` finds a figure by the name of its file.
+    /// Reads such a document; `picture` finds a figure by its file name.
     ///
     /// # Errors
-    /// What does not suit it.
+    /// Why the document is not suitable.
     pub fn read(
         document: Value,
         mut head: Head,

@@ -1,16 +1,16 @@
-//! Figures over time, as means over spans of equal length: a chart has no more columns than a
-//! screen.
+//! Figures over time, as means over spans of equal length, because a chart has no more columns than
+//! a screen.
 
 use serde::{Serialize, Serializer};
 
-/// Spans at most.
+/// Maximum number of spans.
 pub const BUCKETS: u64 = 300;
 
-/// Which span an epoch falls into.
+/// Maps epochs to spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spans {
     first: u64,
-    /// Epochs a span.
+    /// Epochs per span.
     each: u64,
 }
 
@@ -27,7 +27,7 @@ impl Spans {
     }
 }
 
-/// Means by span; a span without a figure has none.
+/// Means by span; a span without figures has no mean.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series(Vec<(f64, u32)>);
 
@@ -43,7 +43,7 @@ impl Series {
         *count += 1;
     }
 
-    /// The mean over all figures, each of equal weight.
+    /// The mean over all figures, with equal weights.
     pub fn mean(&self) -> Option<f64> {
         let (sum, count) = self.0.iter().fold((0.0, 0), |(sum, count), (s, c)| (sum + s, count + c));
         (count > 0).then(|| sum / f64::from(count))
@@ -54,7 +54,7 @@ impl Series {
         self.0.iter().map(|(sum, _)| sum).sum()
     }
 
-    /// The greatest mean of a span.
+    /// The largest mean of a span.
     pub fn greatest(&self) -> Option<f64> {
         self.means().flatten().max_by(f64::total_cmp)
     }
@@ -64,7 +64,7 @@ impl Series {
     }
 }
 
-/// A figure with the four digits that a chart shows.
+/// A figure rounded to the four digits that a chart shows.
 pub fn brief(figure: f64) -> f64 {
     // The shortest decimal text with four digits, read back.
     format!("{figure:.3e}").parse().unwrap_or(figure)

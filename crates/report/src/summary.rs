@@ -1,9 +1,9 @@
-//! The run in words.
+//! The summary of a run in words.
 
 use crate::data::{Change, Program, Report};
 use isobar_view::View;
 
-/// What a reader should take away, the most important first.
+/// The main results for a reader, the most important first.
 pub fn of(report: &Report, last: Option<&View>, acts: bool, actions: u64) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(hottest(report));
@@ -49,7 +49,7 @@ fn suffering(programs: &[Program]) -> Option<String> {
     ))
 }
 
-/// A slowdown worth a word.
+/// The least slowdown that is mentioned.
 const WORTH: f64 = 1.05;
 
 fn remote(programs: &[Program]) -> Option<String> {

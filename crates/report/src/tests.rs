@@ -1,4 +1,4 @@
-//! From epochs to a page, with worked figures.
+//! From epochs to a page, with worked numbers.
 
 use crate::{BUCKETS, Collector, Head, Report};
 use isobar_model::topology::synthetic::synthetic;
@@ -9,7 +9,8 @@ use isobar_model::{
 use isobar_view::{Moment, Watch};
 use std::sync::Arc;
 
-/// A stream that runs on node 0 until `moved`, then on node 1; a quarter of its pages are there.
+/// A streaming program that runs on node 0 until `moved`, then on node 1, where a quarter of its
+/// pages are.
 fn seen(machine: &Arc<isobar_model::Topology>, second: u64, moved: u64) -> Observation {
     let thread = Thread {
         cpu: Some(CpuId(if second > moved { 2 } else { 0 })),
@@ -80,12 +81,12 @@ fn report(epochs: u64) -> Report {
 #[test]
 fn a_move_is_a_new_stay_and_pages_stay_where_they_are() {
     let report = report(20);
-    // Stays begin with the interval in which the thread was first seen there.
+    // A stay begins with the interval in which the thread was first seen there.
     assert_eq!(report.lanes[0].stays, [(0.0, Some(0)), (10.0, Some(1))]);
     let document = serde_json::to_value(&report).unwrap();
     assert_eq!(document["nodes"][0]["pages"][19], 300.0);
     assert_eq!(document["programs"][0]["pages"][1][0], 100.0);
-    // A quarter of its pages are remote at first, three quarters after the move.
+    // A quarter of its pages are remote at first, and three quarters after the move.
     assert_eq!(document["programs"][0]["remote"][0], 0.25);
     assert_eq!(document["programs"][0]["remote"][19], 0.75);
     assert_eq!(document["programs"][0]["mpki"][0], 20.0);

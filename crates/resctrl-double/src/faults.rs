@@ -1,6 +1,7 @@
-//! Planted faults and the journal: what the actuator must survive (a refusal at the worst moment,
-//! another tool that takes the last CLOSID, a task that dies while it is moved, a mount that
-//! vanishes), and what it wrote. Neither belongs to the kernel's behaviour.
+//! Planned faults and the journal. Faults are what the actuator must survive: a refusal at the
+//! worst moment, another tool that takes the last CLOSID, a task that dies while it is moved, a
+//! mount that vanishes. The journal records what it wrote. Neither is part of the kernel's
+//! behaviour.
 
 use rustix::io::Errno;
 
@@ -11,37 +12,39 @@ pub enum Operation {
     Write,
     /// Making a group.
     Mkdir,
-    /// Removing one.
+    /// Removing a group.
     Rmdir,
 }
 
 /// What happens when a fault is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mishap {
-    /// The operation changes nothing and fails with this; `last_cmd_status` says nothing of it.
+    /// The operation changes nothing and fails with this errno; `last_cmd_status` says nothing of
+    /// it.
     Refuse(Errno),
-    /// Just before, another tool makes control groups (`other-tool-N`) until no CLOSID is left.
+    /// Just before the operation, another tool makes control groups (`other-tool-N`) until no
+    /// CLOSID is left.
     TakeClosids,
-    /// The tasks named in the text are dead from now on, though `/proc` may still show them.
+    /// The tasks named in the text are dead from now on, although `/proc` may still show them.
     TasksDie,
-    /// Just after, the mount is gone (as `umount -l`): open files go on, paths lead to the empty
-    /// folder below.
+    /// Just after the operation, the mount is gone (as after `umount -l`): open files still work,
+    /// paths lead to the empty folder below.
     Unmount,
 }
 
-/// A fault, which happens once: at the next operation of this kind on a path like this one.
+/// A fault, which happens once: at the next operation of this kind on a path that matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The kind of operation.
     pub operation: Operation,
     /// The path from the mount's root, without a leading slash; `*` stands for any characters.
     pub path: String,
-    /// What happens then.
+    /// What happens in that case.
     pub mishap: Mishap,
 }
 
 impl Fault {
-    /// At the next operation of this kind on a path like this one, this happens.
+    /// A fault that happens at the next operation of this kind on a path that matches.
     #[must_use]
     pub fn at(operation: Operation, path: &str, mishap: Mishap) -> Self {
         Self { operation, path: path.to_owned(), mishap }
@@ -63,7 +66,7 @@ impl Faults {
         self.planned.push(fault);
     }
 
-    /// What happens now: of those that are due, the one that was planned first.
+    /// What happens now: among the faults that are due, the one that was planned first.
     pub(crate) fn due(&mut self, operation: Operation, path: &str) -> Option<Mishap> {
         let due = self.planned.iter().position(|fault| fault.is_due(operation, path))?;
         Some(self.planned.remove(due).mishap)
@@ -80,18 +83,18 @@ pub(crate) fn matches(pattern: &str, path: &str) -> bool {
     }
 }
 
-/// What one operation did.
+/// One operation and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Its kind.
     pub operation: Operation,
-    /// From the mount's root, without a leading slash.
+    /// The path from the mount's root, without a leading slash.
     pub path: String,
-    /// What was written; else empty.
+    /// The text that was written; otherwise empty.
     pub text: String,
     /// How it ended.
     pub result: Result<(), Errno>,
-    /// What `last_cmd_status` would say then, without the last line break.
+    /// What `last_cmd_status` says afterwards, without the last line break.
     pub status: String,
 }
 

@@ -1,8 +1,7 @@
-//! The FUSE face: turns the kernel's requests into operations on [`Resctrl`]. Knows inodes and open
-//! files, and what kernfs does where resctrl has no rule (fs/kernfs: a read-only file cannot be
-//! opened for writing even by root, nothing but groups can be made). Nothing is cached by
-//! the kernel, and locks are left to it (`flock` works between processes as on any local file
-//! system).
+//! The FUSE interface: turns the kernel's requests into operations on [`Resctrl`]. It knows inodes
+//! and open files, and what kernfs does if resctrl has no rule (fs/kernfs: a read-only file cannot
+//! be opened for writing even by root, nothing but groups can be made). The kernel caches nothing,
+//! and locks are left to it (`flock` works between processes as on any local file system).
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -19,28 +18,30 @@ use rustix::io::Errno;
 use crate::refusal::Answer;
 use crate::resctrl::{Node, Resctrl};
 
-/// How long the kernel may cache an answer: not at all.
+/// How long the kernel may cache an answer.
 const NOT_KEPT: Duration = Duration::ZERO;
 
-/// Bytes that every file claims to have. kernfs says 0 and gives what there is to sendfile(2), by
-/// which busybox's `cat` reads; of a FUSE file sendfile gives no more than this.
+/// Size in bytes that every file reports. kernfs reports 0 and gives sendfile(2), with which
+/// busybox's `cat` reads, the whole content. For a FUSE file, sendfile gives no more than this
+/// size.
 const SHOWN_SIZE: u64 = 4096;
 
-/// What both the mount and the tests hold.
+/// The state, shared by the mount and the tests.
 pub(crate) type Shared = Arc<Mutex<Resctrl>>;
 
-/// The state, also after a thread that held it panicked: a test that fails must not hang the mount.
+/// Locks the state, even after a thread that held it panicked: a test that fails must not hang the
+/// mount.
 pub(crate) fn locked(shared: &Shared) -> MutexGuard<'_, Resctrl> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Inodes by node and back, and what open files have read.
+/// Inodes by node and back, and the text that open files have read.
 #[derive(Debug, Default)]
 struct Table {
     nodes: Vec<Node>,
     numbers: BTreeMap<Node, u64>,
     next_handle: u64,
-    /// What each open file showed at its first read: a file is read from one state, however many
+    /// The text of each open file at its first read: a file is read from one state, however many
     /// reads that takes (seq_file).
     texts: BTreeMap<u64, String>,
 }
@@ -73,7 +74,7 @@ impl Table {
 pub(crate) struct Face {
     shared: Shared,
     table: Mutex<Table>,
-    /// Takes the mount away.
+    /// Unmounts the file system.
     detach: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -90,7 +91,7 @@ impl Face {
         self.table().node(inode)
     }
 
-    /// An operation on the state; afterwards the mount goes where a fault says so.
+    /// Runs an operation on the state, and unmounts afterwards if a fault says so.
     fn on<T>(&self, operation: impl FnOnce(&mut Resctrl) -> Answer<T>) -> Answer<T> {
         let (outcome, unmount) = {
             let mut state = locked(&self.shared);
@@ -133,8 +134,8 @@ impl Face {
         if !locked(&self.shared).exists(node) {
             return Err(Errno::NODEV);
         }
-        // KERNFS_ROOT_EXTRA_OPEN_PERM_CHECK: what has no such bit for anyone is refused even to
-        // root.
+        // KERNFS_ROOT_EXTRA_OPEN_PERM_CHECK: a file without such a bit for anyone is refused even
+        // to root.
         if flags.acc_mode() != OpenAccMode::O_RDONLY && node.mode() & 0o222 == 0 {
             return Err(Errno::ACCESS);
         }
@@ -163,7 +164,7 @@ impl Face {
     }
 }
 
-/// The errno as fuser wants it.
+/// The errno as fuser's type.
 fn code(errno: Errno) -> fuser::Errno {
     fuser::Errno::from_i32(errno.raw_os_error())
 }
@@ -195,7 +196,7 @@ impl Filesystem for Face {
         }
     }
 
-    /// Taken and forgotten: a shell's `>` truncates, and kernfs has no size to change.
+    /// Accepted and ignored: a shell's `>` truncates, and kernfs has no size to change.
     fn setattr(
         &self,
         request: &Request,
@@ -230,7 +231,7 @@ impl Filesystem for Face {
         done(reply, outcome.and_then(|(folder, name)| self.on(|state| state.rmdir(folder, name))));
     }
 
-    /// There is no way to make a file: VFS answers `EACCES` where a file system has no `create`.
+    /// No file can be made: VFS answers `EACCES` if a file system has no `create`.
     fn create(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, _: u32, _: i32, reply: ReplyCreate) {
         reply.error(code(Errno::ACCESS));
     }
@@ -241,7 +242,7 @@ impl Filesystem for Face {
 
     fn open(&self, _: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         match self.open_file(ino, flags) {
-            // Every read and write comes here as it was made; a close does not (see `flush`).
+            // Every read and write arrives here as it was made; a close does not (see `flush`).
             Ok(handle) => {
                 reply.opened(FileHandle(handle), FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_NOFLUSH);
             }
@@ -286,9 +287,9 @@ impl Filesystem for Face {
     }
 
     /// A close must wait for nothing here. A process that starts another program closes its files
-    /// while the kernel blocks all readers of its `/proc/PID/stat`; if the answer to that close
+    /// while the kernel blocks all readers of its `/proc/PID/stat`. If the answer to that close
     /// waited for a look at all tasks, each would wait for the other, and every `ps` of the system
-    /// with them. So the kernel learns not to send closes (from 5.16 at once; before, after this
+    /// with them. So the kernel is told not to send closes (from 5.16 at once; before, after this
     /// answer), and a second thread answers meanwhile.
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
         reply.error(code(Errno::NOSYS));

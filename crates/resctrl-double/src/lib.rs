@@ -1,14 +1,15 @@
-//! A resctrl file system for tests. Hardware that partitions caches is rare, so this crate pretends
-//! it: [`Resctrl`] is the kernel's logic without I/O, [`Mounted`] puts it behind a FUSE mount, so
-//! that a program which drives resctrl can be tested unchanged, through real file operations, and
-//! meets the same refusals, with the same errno and the same words in `info/last_cmd_status`.
+//! A resctrl file system for tests. Hardware that partitions caches is rare, so this crate
+//! simulates it. [`Resctrl`] is the kernel's logic without I/O. [`Mounted`] puts it behind a FUSE
+//! mount, so that a program which drives resctrl can be tested unchanged, through real file
+//! operations, and gets the same refusals, with the same errno and the same text in
+//! `info/last_cmd_status`.
 //!
-//! It is an independent witness: it imports nothing of isobar. Its rules come from
+//! The crate is independent: it imports nothing of isobar. Its rules come from
 //! `Documentation/filesystems/resctrl.rst` and from what fs/resctrl of Linux does; every rule names
-//! the function that it repeats. Where it differs:
+//! the function that it repeats. Differences from the kernel:
 //!
 //! - It has no `size` and `bit_usage`, `max_threshold_occupancy` is only read, and `cpus` and
-//!   `cpus_list` are there where the machine names its CPUs.
+//!   `cpus_list` exist if the machine names its CPUs.
 //! - A monitor group cannot be renamed or moved. There is no pseudo-locking, as on a kernel without
 //!   `CONFIG_RESCTRL_FS_PSEUDO_LOCK`.
 //! - The RMID of a removed group is clean at once.

@@ -1,37 +1,37 @@
-//! The machine that the double pretends to be: L3 domains whose ways can be allocated, perhaps
-//! memory-bandwidth allocation, and monitoring, on Linux 6.12. It knows what hardware differs in
-//! (`Documentation/filesystems/resctrl.rst`, "Info directory") and nothing of groups, tasks or
-//! files.
+//! The machine that the double simulates: L3 domains whose ways can be allocated, optionally
+//! memory-bandwidth allocation, and monitoring, on Linux 6.12. This file knows the properties in
+//! which hardware differs (`Documentation/filesystems/resctrl.rst`, "Info directory") and nothing
+//! of groups, tasks or files.
 
 use std::collections::BTreeSet;
 
-/// The least share of the memory bandwidth in per cent, and its step (`min_bandwidth`,
+/// The minimum share of the memory bandwidth in per cent, and its step (`min_bandwidth`,
 /// `bandwidth_gran`).
 pub const BANDWIDTH_STEP: u32 = 10;
 
-/// CLOSIDs of memory-bandwidth allocation.
+/// Number of CLOSIDs of memory-bandwidth allocation.
 pub const BANDWIDTH_CLOSIDS: u32 = 8;
 
-/// What machines differ in.
+/// The properties in which machines differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
     /// Ids of the domains; they may have gaps.
     pub domains: BTreeSet<u32>,
-    /// Ways of each domain, from 1 to 32.
+    /// Number of ways of each domain, from 1 to 32.
     pub ways: u32,
-    /// CPUs that are online and that groups can have (`cpus`, `cpus_list`); without any there are
-    /// no such files.
+    /// CPUs that are online and that groups can have (`cpus`, `cpus_list`). If there are none,
+    /// these files do not exist.
     pub cpus: BTreeSet<u32>,
-    /// CLOSIDs of the caches; `cdp` halves them.
+    /// Number of CLOSIDs of the caches; `cdp` halves them.
     pub closids: u32,
     /// Whether code and data have masks of their own (mount option `cdp`): `L3CODE` and `L3DATA`
     /// instead of `L3`.
     pub cdp: bool,
     /// Whether memory bandwidth can be allocated (MBA), in per cent.
     pub bandwidth: bool,
-    /// RMIDs, the default group's included (`num_rmids`).
+    /// Number of RMIDs, including the default group's (`num_rmids`).
     pub rmids: u32,
-    /// What is counted for each RMID (`mon_features`).
+    /// The events counted for each RMID (`mon_features`).
     pub events: BTreeSet<Event>,
 }
 
@@ -42,7 +42,7 @@ pub enum Event {
     Occupancy,
     /// Bytes that came from memory.
     TotalBytes,
-    /// Those of them that came from memory of the domain's own node.
+    /// Bytes among these that came from memory of the domain's own node.
     LocalBytes,
 }
 
@@ -87,8 +87,8 @@ impl Machine {
         if self.cdp { self.closids / 2 } else { self.closids }
     }
 
-    /// CLOSIDs that can be allocated, the default group's included: the fewest of all resources
-    /// (`closid_init`).
+    /// Number of CLOSIDs that can be allocated, including the default group's: the fewest of all
+    /// resources (`closid_init`).
     #[must_use]
     pub fn usable_closids(&self) -> u32 {
         self.cache_closids().min(if self.bandwidth { BANDWIDTH_CLOSIDS } else { u32::MAX })

@@ -83,7 +83,7 @@ fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Appends what was done since; how many lines that were.
+/// Appends the operations since the last call, and returns the number of lines.
 fn write_journal(mounted: &Mounted, journal: Option<&mut File>, written: usize) -> std::io::Result<usize> {
     let Some(journal) = journal else { return Ok(0) };
     let new = mounted.journal().split_off(written);

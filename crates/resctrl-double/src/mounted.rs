@@ -1,5 +1,5 @@
-//! A mount for as long as a value lives. Mounts with the mount system call (root, and `/dev/fuse`),
-//! so that no libfuse and no fusermount is needed; unmounts when dropped, lazily where files are
+//! A mount that lasts as long as a value. It uses the mount system call (root, and `/dev/fuse`), so
+//! that neither libfuse nor fusermount is needed, and unmounts when dropped, lazily if files are
 //! still open.
 
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub fn can_mount() -> bool {
     rustix::process::geteuid().is_root() && Path::new("/dev/fuse").exists()
 }
 
-/// Why there is no mount.
+/// Why the mount failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: cannot mount: {error}; this needs an existing folder, root and /dev/fuse (modprobe fuse)", .folder.display())]
 pub struct MountError {
@@ -34,16 +34,16 @@ pub struct Mounted {
     place: Place,
     shared: Shared,
     session: Option<BackgroundSession>,
-    /// The folder, where it is our own: removed after the unmount.
+    /// The folder, if it is our own: removed after the unmount.
     own: Option<TempDir>,
 }
 
 impl Mounted {
-    /// Mounts on this folder, for the tasks of this system; every user may go in, as with resctrl,
+    /// Mounts on this folder, for the tasks of this system. As with resctrl, every user may enter,
     /// and the kernel checks the permission bits.
     ///
     /// # Errors
-    /// Where the folder is missing, or the kernel does not let us.
+    /// If the folder is missing, or the kernel refuses.
     pub fn on(folder: &Path, machine: Machine) -> Result<Self, MountError> {
         let refused = |error| MountError { folder: folder.to_owned(), error };
         let folder = folder.canonicalize().map_err(refused)?;
@@ -60,8 +60,8 @@ impl Mounted {
             MountOption::NoExec,
         ];
         config.acl = SessionACL::All;
-        // One may look at all tasks while the other answers what a task waits for (see
-        // `Face::flush`).
+        // One thread may look at all tasks while the other answers a request that a task waits for
+        // (see `Face::flush`).
         config.n_threads = Some(2);
         let session = fuser::spawn_mount(face, &folder, &config).map_err(refused)?;
         place.remember();
@@ -71,7 +71,7 @@ impl Mounted {
     /// Mounts on a temporary folder of its own.
     ///
     /// # Errors
-    /// Where there is no such folder, or the kernel does not let us.
+    /// If there is no such folder, or the kernel refuses.
     pub fn temporary(machine: Machine) -> Result<Self, MountError> {
         let own = tempfile::tempdir().map_err(|error| MountError { folder: std::env::temp_dir(), error })?;
         let mut mounted = Self::on(own.path(), machine)?;
@@ -79,14 +79,14 @@ impl Mounted {
         Ok(mounted)
     }
 
-    /// Where it is.
+    /// The folder on which it is mounted.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.place.folder
     }
 
-    /// Looks at the state or changes it, between two operations on the files. Every other user of
-    /// the mount waits meanwhile, so `look` must not use it.
+    /// Reads or changes the state between two operations on the files. Every other user of the
+    /// mount waits meanwhile, so `look` must not use it.
     pub fn with<T>(&self, look: impl FnOnce(&mut Resctrl) -> T) -> T {
         look(&mut locked(&self.shared))
     }
@@ -96,7 +96,7 @@ impl Mounted {
         self.with(|state| state.plan(fault));
     }
 
-    /// What was done so far.
+    /// The operations so far.
     #[must_use]
     pub fn journal(&self) -> Vec<Entry> {
         self.with(|state| state.journal().to_vec())
@@ -117,15 +117,15 @@ impl Drop for Mounted {
         while !session.guard.is_finished() && start.elapsed() < LONGEST_WAIT {
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
-        // With files still open it goes on serving them until they are closed; to drop it would
-        // unmount what is on the folder by then.
+        // If files are still open, the session goes on serving them until they are closed. Dropping
+        // it would unmount whatever is on the folder by then.
         if !session.guard.is_finished() {
             std::mem::forget(session);
         }
     }
 }
 
-/// How long an unmount may take before we take it that files are still open.
+/// How long an unmount may take before files are assumed to be still open.
 const LONGEST_WAIT: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// The mount point, and the device number that distinguishes this mount from another one on the
@@ -137,7 +137,7 @@ struct Place {
 }
 
 impl Place {
-    /// What is mounted there just now is ours.
+    /// Remembers the present mount there as ours.
     fn remember(&self) {
         if let Some(device) = self.topmost() {
             // Set once, right after the mount.
@@ -149,10 +149,10 @@ impl Place {
         self.topmost().is_some_and(|device| self.device.get() == Some(&device))
     }
 
-    /// Unmounts lazily, and only what is ours.
+    /// Unmounts lazily, and only our own mount.
     fn detach(&self) {
         if self.is_ours() {
-            // Gone meanwhile is as good.
+            // It does not matter if the mount is gone already.
             let _ = unmount(&self.folder, UnmountFlags::DETACH);
         }
     }

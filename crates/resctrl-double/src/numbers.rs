@@ -1,5 +1,5 @@
-//! Numbers as the kernel reads them: `kstrtoul` and `kstrtoint` (lib/kstrtox.c). Text in, values
-//! out; nothing of resctrl.
+//! Parses numbers as the kernel does: `kstrtoul` and `kstrtoint` (lib/kstrtox.c). It knows nothing
+//! of resctrl.
 
 /// A whole number as `kstrtoul` takes it: an optional `+`, digits of the base (`0x` before
 /// hexadecimal), one line break at the end. Base 0 recognises 16, 8 and 10 by their prefix.
@@ -14,7 +14,7 @@ pub fn unsigned(text: &str, base: u32) -> Option<u64> {
         (0, None) => (text, 10),
         (base, _) => (text, base),
     };
-    // The standard library would take a sign here, the kernel takes only one.
+    // The standard library would accept a further sign here; the kernel accepts only one.
     let plain = !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(base));
     plain.then(|| u64::from_str_radix(digits, base).ok()).flatten()
 }

@@ -2,32 +2,33 @@
 
 use rustix::io::Errno;
 
-/// What an operation on the file system gives: a value, or the kernel's errno.
+/// The result of an operation on the file system: a value, or the kernel's errno.
 pub type Answer<T> = Result<T, Errno>;
 
-/// A refusal inside an operation, before its text has been put where `last_cmd_status` finds it.
+/// A refusal inside an operation, before its text is put where `last_cmd_status` finds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// What the caller gets.
+    /// The caller's errno.
     pub errno: Errno,
-    /// What is appended to the status, line break included; empty where the kernel says nothing.
+    /// Text that is appended to the status, including the line break; empty if the kernel says
+    /// nothing.
     pub status: String,
 }
 
 impl Refusal {
-    /// With words.
+    /// A refusal with a text.
     pub fn new(errno: Errno, status: impl Into<String>) -> Self {
         Self { errno, status: format!("{}\n", status.into()) }
     }
 
-    /// Without: the status then reads "ok", though the operation failed.
+    /// A refusal without a text: the status then reads "ok", although the operation failed.
     #[must_use]
     pub fn silent(errno: Errno) -> Self {
         Self { errno, status: String::new() }
     }
 }
 
-/// `EINVAL` with words, by far the most frequent one.
+/// `EINVAL` with a text, by far the most frequent refusal.
 pub fn invalid<T>(status: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal::new(Errno::INVAL, status))
 }

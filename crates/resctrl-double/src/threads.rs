@@ -1,5 +1,5 @@
-//! The tasks of the system. The double keeps groups of this system's real tasks; which tasks exist
-//! and who their parents are comes through a [`Threads`] function, so that the state machine does
+//! The tasks of the system. The double keeps groups of this system's real tasks. A [`Threads`]
+//! function supplies which tasks exist and what their parents are, so that the state machine does
 //! no I/O and tests can invent tasks.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ pub struct Task {
     pub leader: u32,
     /// The leader of the parent process.
     pub parent: u32,
-    /// When it started, in the kernel's ticks: a reused id has another.
+    /// When it started, in the kernel's ticks: a task that reuses an id has a different start.
     pub started: u64,
 }
 

@@ -1,6 +1,6 @@
-//! The mount itself, spoken to as any program would: std::fs, two processes and one lock, a process
-//! that forks in a group, a mount that vanishes. Needs root and /dev/fuse; prints so and passes
-//! where they are missing.
+//! The mount itself, used as any program would use it: std::fs, two processes and one lock, a
+//! process that forks in a group, a mount that vanishes. It needs root and /dev/fuse. If these are
+//! missing, it says so and passes.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use isobar_resctrl_double::{Errno, Fault, Machine, Mishap, Mounted, Operation, can_mount};
 
-/// A machine of two domains, the second with another number than the kernel would give it first.
+/// A machine of two domains, whose second id is not the next number.
 fn machine() -> Machine {
     Machine { bandwidth: true, ..Machine::with_domains([0, 3]) }
 }
@@ -41,7 +41,7 @@ fn ids(path: &Path) -> BTreeSet<u32> {
     fs::read_to_string(path).unwrap().lines().map(|line| line.parse().unwrap()).collect()
 }
 
-/// A process of its own, killed when dropped.
+/// A child process, killed when dropped.
 struct Own(Child);
 
 impl Own {
@@ -156,7 +156,7 @@ fn the_root_can_be_locked_between_processes() {
     let root = mounted.folder();
     let held = File::open(root).unwrap();
     rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
-    // util-linux: -n fails at once with 1 where the lock is taken.
+    // util-linux: with -n it fails at once with 1 if the lock is taken.
     let other = || Command::new("flock").args(["-n"]).arg(root).args(["-c", "true"]).status();
     match other() {
         Err(error) if error.kind() == ErrorKind::NotFound => eprintln!("SKIPPED: no flock(1) here"),
@@ -185,7 +185,7 @@ fn a_mount_can_vanish_in_mid_run_and_is_gone_when_dropped() {
     assert_eq!(write(&root.join("a/schemata"), "L3:0=1\n"), Err(Errno::NOENT));
     open.write_all(b"L3:0=2\n").unwrap();
     drop(mounted);
-    // With the file still open the old one goes on below; a new one on the same folder is not
+    // While the file is open, the old mount goes on below; a new one on the same folder is not
     // disturbed.
     let next = Mounted::on(&root, machine()).unwrap();
     drop(open);

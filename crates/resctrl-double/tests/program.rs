@@ -1,5 +1,5 @@
-//! The program: mounts, ends at SIGTERM and after its time, keeps a journal, refuses bad input in
-//! one line.
+//! The program: it mounts, ends at SIGTERM and after its time, keeps a journal, and refuses bad
+//! input in one line.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_isobar-resctrl-double");
 
-/// Starts it and waits until the mount is there.
+/// Starts the program and waits until the mount is there.
 fn start(folder: &Path, arguments: &[&str]) -> Option<Child> {
     if !isobar_resctrl_double::can_mount() {
         eprintln!("SKIPPED: a mount needs root and /dev/fuse; the program was not tested");

@@ -1,12 +1,12 @@
-//! Why a run ended before its limits did. It knows the loop's failures; how they end a program
-//! (exit codes) is the caller's decision.
+//! Why a run ended before its limits did. This module describes the loop's failures; how they end a
+//! program (exit codes) is the caller's decision.
 
 use crate::policies::Refusal;
 use isobar_model::Seconds;
 use isobar_model::validate::PlanFault;
 use std::error::Error;
 
-/// An error of a machine or an observer, whatever its type.
+/// An error of a machine or an observer, of any type.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Why a run ended early.
@@ -15,14 +15,14 @@ pub enum RunError {
     /// The machine as a whole could not be read or changed.
     #[error("{0}")]
     Machine(#[source] BoxError),
-    /// The observer could not take what it was shown.
+    /// The observer failed on what it was shown.
     #[error("{0}")]
     Observer(#[source] BoxError),
-    /// The machine lacks what the policy needs; nothing was changed.
+    /// The machine lacks a sensor or actuator that the policy needs; nothing was changed.
     #[error(transparent)]
     Refused(Refusal),
-    /// A policy made a plan that breaks the rules of plans: a fault of the policy. Nothing of it
-    /// was done.
+    /// A policy made a plan that breaks the rules for plans, which is a bug of the policy. Nothing
+    /// of the plan was carried out.
     #[error("internal error: policy {policy} made a plan at {} s that cannot be carried out", time.0)]
     Plan {
         /// The policy.
@@ -33,7 +33,8 @@ pub enum RunError {
         #[source]
         fault: PlanFault,
     },
-    /// The policy cannot go on: a program that it asks failed. Nothing of its plan was done.
+    /// The policy cannot continue: a program that it asks failed. Nothing of its plan was carried
+    /// out.
     #[error("policy {policy}: {why}")]
     Failed {
         /// The policy.
@@ -41,27 +42,28 @@ pub enum RunError {
         /// What happened, in words.
         why: String,
     },
-    /// The policy, the machine or the observer panicked: a fault in one of them.
+    /// The policy, the machine or the observer panicked, which is a bug in one of them.
     #[error("internal error in policy {policy} or its surroundings")]
     Panic {
         /// The policy.
         policy: &'static str,
     },
-    /// Something that was changed is still changed.
+    /// A change could not be put back.
     #[error("what was changed could not be put back whole; `isobar restore` tries again")]
     Restore(#[source] BoxError),
-    /// Something that was changed is still changed, after a run that had failed already.
+    /// A change could not be put back, after a run that had already failed.
     #[error("{} (the run had ended with: {})", in_full(restore.as_ref()), in_full(run.as_ref()))]
     RestoreAfter {
-        /// What could not be put back. Not a source: the text has it.
+        /// What could not be put back. Not a source, because the text contains it.
         restore: Box<RunError>,
-        /// How the run had ended. Not a source: a reader that went away is no failure, but what is
-        /// left changed is.
+        /// How the run had ended. Not a source: a reader that went away is not a failure, but a
+        /// change left in place is.
         run: Box<RunError>,
     },
 }
 
-/// An error and its causes in one line. Many errors already print their cause; it is not repeated.
+/// An error and its causes in one line. Many errors already print their cause, which is then not
+/// repeated.
 #[must_use]
 pub fn in_full(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();

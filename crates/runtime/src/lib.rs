@@ -1,10 +1,10 @@
-//! The one loop over any machine, and what it needs: which threads are managed, the settings,
-//! policies by name.
+//! The loop that drives every machine, and what it needs: which threads are managed, the settings,
+//! and policies by name.
 //!
-//! [`Loop`] joins a [`Machine`](isobar_model::Machine) and a [`Policy`](isobar_model::Policy). It
-//! runs to its end with an [`Observer`], or one epoch at a time with [`Loop::step`]. This crate
-//! knows neither Linux nor the simulator, reads no file and no clock (texts of files come through a
-//! function of its caller), and prints nothing.
+//! [`Loop`] connects a [`Machine`](isobar_model::Machine) and a [`Policy`](isobar_model::Policy).
+//! It runs to its end with an [`Observer`], or one epoch at a time with [`Loop::step`]. This crate
+//! knows neither Linux nor the simulator. It reads no file and no clock (file contents come through
+//! a function of its caller), and prints nothing.
 //!
 //! ```
 //! use isobar_runtime::{Limits, Loop, policies, settings::Config};

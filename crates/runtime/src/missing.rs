@@ -1,17 +1,17 @@
-//! What a machine lacks, in words: sensors that share a reason are named together, since one
-//! missing PMU is one fact and not three. It knows sensors and reasons; it does not know where the
-//! reasons come from or which policy needs a sensor.
+//! What a machine lacks, in words. Sensors that share a reason are named together, because one
+//! missing PMU is one fact and not three. This module knows sensors and reasons. It does not know
+//! where the reasons come from or which policy needs a sensor.
 
 use isobar_model::Sensor;
 
-/// Sensors that are missing for one reason.
+/// Sensors that are missing for the same reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing<'a> {
     sensors: Vec<Sensor>,
     why: &'a str,
 }
 
-/// Groups missing sensors by kind and reason, each group where its first sensor stands.
+/// Groups missing sensors by kind and reason. Each group is placed where its first sensor was.
 pub fn by_reason<'a>(missing: impl IntoIterator<Item = (Sensor, &'a str)>) -> Vec<Missing<'a>> {
     let mut groups: Vec<Missing<'a>> = Vec::new();
     for (sensor, why) in missing {
@@ -25,15 +25,16 @@ pub fn by_reason<'a>(missing: impl IntoIterator<Item = (Sensor, &'a str)>) -> Ve
 }
 
 impl Missing<'_> {
-    /// A line of a list: `not measured: instructions per thread, LLC misses per thread: no PMU`.
+    /// The group as a line of a list:
+    /// `not measured: instructions per thread, LLC misses per thread: no PMU`.
     #[must_use]
     pub fn line(&self) -> String {
         let kind = if is_reading(self.sensors[0]) { "not measured" } else { "not here" };
         format!("{kind}: {}: {}", names(&self.sensors).join(", "), self.why)
     }
 
-    /// A part of a sentence: `instructions per thread and LLC misses per thread are not measured
-    /// (no PMU)`.
+    /// The group as part of a sentence:
+    /// `instructions per thread and LLC misses per thread are not measured (no PMU)`.
     #[must_use]
     pub fn clause(&self) -> String {
         let first = self.sensors[0];
@@ -52,8 +53,7 @@ pub fn names(sensors: &[Sensor]) -> Vec<String> {
     sensors.iter().map(ToString::to_string).collect()
 }
 
-/// Whether a sensor is something that is measured, rather than something that a machine has or has
-/// not.
+/// Whether a sensor is measured, in contrast to a property that a machine has or has not.
 #[must_use]
 pub const fn is_reading(sensor: Sensor) -> bool {
     match sensor {

@@ -1,4 +1,4 @@
-//! The thread that follows the decision.
+//! The thread that follows isobar's decision.
 
 use crate::{policy, shared, sweep};
 use isobar_allocation::{Decision, Page};
@@ -6,28 +6,29 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Between two looks while mappings come and go, in milliseconds ...
+/// The shortest pause between two looks, while mappings come and go, in milliseconds ...
 const SOON: i64 = 10;
-/// ... and at most, while nothing does.
+/// ... and the longest, while none does.
 const LATER: i64 = 80;
-/// While pages are placed, every mapping is looked at in at least one of this many looks.
+/// While pages are placed, every mapping is examined in at least one of this many looks.
 const SWEEP_EVERY: u64 = 8;
-/// Its stack: enough for a buffer of 4 KiB, in programs with much thread-local storage, too.
+/// Size of its stack in bytes: enough for a buffer of 4 KiB, even in programs with much
+/// thread-local storage.
 const STACK: usize = 256 << 10;
 
-/// What the page says now; `last` where it does not say.
+/// The decision that the page holds now; `last` if it cannot be read.
 fn decided(page: &Page<'_>, last: (u64, Decision)) -> (u64, Decision) {
     page.read(std::process::id()).map_or(last, |reading| (reading.sequence, reading.decision))
 }
 
-/// Gives the decision to the thread that begins the program, and to what is mapped already.
+/// Applies the decision to the thread that begins the program, and to existing mappings.
 pub fn adopt(page: Page<'static>) {
     let (_, decision) = decided(&page, (0, Decision::Free));
     policy::set_for_program(decision.mode());
     sweep::sweep(policy::of_mappings(&decision));
 }
 
-/// Has the thread started again in every child: a fork copies only the thread that forks.
+/// Restarts the thread in every child: a fork copies only the thread that forks.
 pub fn after_forks() {
     // SAFETY: the handler is a function of this library, which is never unloaded.
     unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
@@ -37,7 +38,7 @@ extern "C" fn in_child() {
     start();
 }
 
-/// Starts the thread. Without it the program runs on with what [`adopt`] has given it.
+/// Starts the thread. If that fails, the program runs on with what [`adopt`] has applied.
 pub fn start() {
     let mut all = MaybeUninit::<libc::sigset_t>::uninit();
     let mut before = MaybeUninit::<libc::sigset_t>::uninit();
@@ -77,7 +78,7 @@ extern "C" fn follow(_: *mut c_void) -> *mut c_void {
     if !own_descriptors() {
         return ptr::null_mut();
     }
-    // Without a policy of its own, the kernel says of a mapping whether that has one.
+    // While this thread has no policy of its own, the kernel shows whether a mapping has one.
     policy::set_for_thread(Decision::Free.mode());
     if let Some(page) = shared::open() {
         watch(page);
@@ -85,8 +86,8 @@ extern "C" fn follow(_: *mut c_void) -> *mut c_void {
     ptr::null_mut()
 }
 
-/// Gives this thread a table of descriptors of its own, with none in it. What it opens is then
-/// nothing that the program could close, or take the number of. False where the kernel refuses.
+/// Gives this thread a descriptor table of its own, with no descriptors in it. The program can then
+/// neither close what the thread opens nor reuse its numbers. False if the kernel refuses.
 fn own_descriptors() -> bool {
     const CLOSE_RANGE_UNSHARE: u32 = 2;
     // SAFETY: numbers only; the table that is emptied is this thread's own from then on.
@@ -97,7 +98,7 @@ fn watch(page: Page<'static>) {
     let (mut seen, mut last, mut pause) = ((0, Decision::Free), None, SOON);
     for looks in 1_u64.. {
         let now = sweep::look();
-        // The last thread of a program that ended without calling exit.
+        // Only this thread and the ended leader are left: the program ended without calling exit.
         if now.is_some_and(|now| now.leader_ended && now.threads <= 2) {
             return;
         }
@@ -105,7 +106,7 @@ fn watch(page: Page<'static>) {
         if newer {
             seen = decided(&page, seen);
         }
-        // A mapping that took the place of one of the same size changes no sum.
+        // If a mapping replaces one of the same size, the sum does not change.
         let in_turn = seen.1 != Decision::Free && looks.is_multiple_of(SWEEP_EVERY);
         if newer || in_turn || now != last {
             sweep::sweep(policy::of_mappings(&seen.1));

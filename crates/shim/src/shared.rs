@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 
 static WORDS_OF_PAGE: OnceLock<Option<&'static [AtomicU64; WORDS]>> = OnceLock::new();
 
-/// The page that the environment names; `None` where there is none that can be trusted to stay.
+/// The page that the environment names; `None` if there is no page that is certain to stay.
 pub fn open() -> Option<Page<'static>> {
     WORDS_OF_PAGE.get_or_init(map).map(Page::new)
 }
@@ -36,9 +36,9 @@ fn map() -> Option<&'static [AtomicU64; WORDS]> {
     mapped
 }
 
-/// Whether it can never shrink: a mapping of it stays readable.
+/// Whether the file can never shrink, so that a mapping of it stays readable.
 fn is_sealed(file: i32) -> bool {
-    // SAFETY: asks for the seals of a descriptor of ours; `-1` where it has none.
+    // SAFETY: asks for the seals of a descriptor of ours; `-1` if it has none.
     let seals = unsafe { libc::fcntl(file, libc::F_GET_SEALS) };
     // SAFETY: a structure of numbers, for which zero is a value.
     let mut facts: libc::stat = unsafe { std::mem::zeroed() };

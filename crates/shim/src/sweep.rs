@@ -1,9 +1,9 @@
-//! Every mapping of this process, read line by line without allocating.
+//! Walks over all mappings of this process, read line by line without allocating.
 
 use crate::policy;
 use isobar_allocation::{Mapping, Mode, mapping};
 
-/// Gives the policy to every private anonymous mapping that has none of its owner's.
+/// Gives the policy to every private anonymous mapping without a policy of its owner's.
 pub fn sweep(mode: Mode) {
     each_line(c"/proc/self/maps", |line| {
         if let Some(found) = mapping(line) {
@@ -20,26 +20,26 @@ fn give(found: Mapping, mode: Mode) {
     }
 }
 
-/// What a look at the process says.
+/// The state of the process at one look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Look {
-    /// Bytes of all its mappings: changes when some come or go, unless others of the same size
-    /// take their place.
+    /// Total bytes of all its mappings. This changes when mappings come or go, unless others of the
+    /// same size take their place.
     pub size: u64,
-    /// Its threads.
+    /// Number of its threads.
     pub threads: u64,
-    /// Whether the thread that it began with has ended.
+    /// Whether its first thread has ended.
     pub leader_ended: bool,
 }
 
-/// Looks at this process; `None` where `/proc` is not to be read.
+/// Looks at this process; `None` if `/proc` cannot be read.
 pub fn look() -> Option<Look> {
     let mut found = None;
     each_line(c"/proc/self/stat", |line| found = parse(line));
     found
 }
 
-/// The fields after the name, which may have blanks and brackets of its own.
+/// Parses the fields after the name, which may contain blanks and brackets.
 fn parse(line: &[u8]) -> Option<Look> {
     let end = line.iter().rposition(|byte| *byte == b')')?;
     let fields = || line[end + 1..].split(|byte| *byte == b' ').filter(|field| !field.is_empty());

@@ -1,18 +1,20 @@
-//! What simulated time costs: 40 programs with phases on two sockets of 20 cores, in steps of 100
-//! ms, against real time; how the cost grows from 10 to 640 programs, each on a machine with a core
-//! for it; and steps in which pages are on their way, where everything is set up again.
+//! What simulated time costs. The benchmarks are: 40 programs with phases on two sockets of 20
+//! cores, in steps of 100 ms, compared with real time; how the cost grows from 10 to 640 programs,
+//! each on a machine with a core for it; and steps during which pages are being moved, so that the
+//! contention problem is set up again in each.
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use isobar_model::{Action, Machine, NodeId, PageSelection, Pages, Pid, Plan, Seconds};
 use isobar_sim::{SimError, SimMachine, Workload};
 use std::hint::black_box;
 
-/// A program: name, CPI, misses (streaming, reuse, MiB that halve it), misses in flight, lines
-/// written back, MiB; and its phases: billions of instructions, factor on the misses.
+/// A program: name, CPI, misses (streaming, reuse, MiB that halve the reuse misses), misses in
+/// flight, lines written back, MiB; and its phases: billions of instructions, factor on the misses.
 type Kind = (&'static str, f64, [f64; 3], f64, f64, u32, &'static [(f64, f64)]);
 
-/// Streaming, sensitive, light, and in between, each with phases of 3 to 6 seconds that begin at
-/// different times; and one that is steady. Runs are endless, so that only phases change anything.
+/// Streaming, sensitive, light and intermediate programs, each with phases of 3 to 6 seconds that
+/// begin at different times; and one steady program. Runs are endless, so that only phases change
+/// anything.
 const PROGRAMS: [Kind; 5] = [
     ("a", 0.7, [20.0, 10.0, 2.0], 6.0, 0.4, 400, &[(7.0, 1.0), (9.0, 0.6)]),
     ("b", 0.6, [1.0, 25.0, 1.0], 2.0, 0.2, 100, &[(6.0, 1.0), (8.0, 0.5)]),
@@ -35,7 +37,7 @@ fn section((name, cpi, [streaming, reuse, half_mib], mlp, write_back, mib, phase
 
 const FORTY: [(&str, u32); 4] = [("a", 10), ("b", 10), ("c", 10), ("d", 10)];
 
-/// `count` programs of each kind, on a machine such as `node:2 core:20`, in the middle of their
+/// A machine such as `node:2 core:20` with `count` programs of each kind, in the middle of their
 /// runs.
 fn running(machine: &str, kinds: &[(&str, u32)]) -> Result<SimMachine, SimError> {
     let mut text = format!("machine = \"{machine}\"\n[run]\nstep_seconds = 0.1\nmax_seconds = 1e8\n");
@@ -59,9 +61,9 @@ fn against_real_time(c: &mut Criterion) {
     group.finish();
 }
 
-/// Eight programs change their phases, all others are steady, so that on every machine equally many
-/// fixed points are found in 10 s, and the time of one is what grows; memory is local, so that the
-/// resources at work are one controller and one cache a node.
+/// Eight programs change their phases and all others are steady. Every machine therefore computes
+/// the same number of fixed points in 10 s, and what grows is the time of one. Memory is local, so
+/// each node uses one controller and one cache.
 #[allow(clippy::expect_used)]
 fn growth(c: &mut Criterion) {
     let mut group = c.benchmark_group("10 simulated seconds with 8 changing programs");

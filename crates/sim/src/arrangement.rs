@@ -1,12 +1,14 @@
-//! Static arrangements of a workload: which last-level cache each thread runs on, which nodes have
-//! each application's pages, which ways each may fill; and how fast all would be for ever.
+//! Evaluates static arrangements of a workload: which last-level cache each thread runs on, which
+//! nodes hold each application's pages, and which ways each application may fill. The result is how
+//! fast all applications would run if nothing changed any more.
 //!
-//! **What is computed.** All applications run, all the time, each thread at the pace of the fixed
-//! point. A program with phases stands for its mean: the factor on its misses is averaged over
-//! instructions. Threads of a cache share its CPUs evenly. An application takes as long as its
-//! slowest thread, and one that waits for others at barriers as long as the slowest of all of them;
-//! who waits competes as if it worked. Nothing moves, so nothing costs; first touches and restarts
-//! are left out. The slowdown is against the application alone on the machine, as everywhere.
+//! **What is computed.** All applications run all the time, each thread at the pace of the fixed
+//! point. A program with phases is represented by its mean: the factor on its misses is averaged
+//! over instructions. Threads of a cache share its CPUs evenly. An application takes as long as its
+//! slowest thread. An application that waits for others at barriers takes as long as the slowest of
+//! them, and competes while it waits as if it worked. Nothing moves, so no move is charged; first
+//! touches and restarts are left out. The slowdown is relative to the application alone on the
+//! machine, as everywhere.
 
 use crate::host::{SWITCHED, private_bytes};
 use crate::machine::MachineSpec;
@@ -19,13 +21,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Where the pages of an application are.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pages {
-    /// Each thread's own on its node, those that all share spread evenly over the threads.
+    /// Each thread's own pages on its node, shared pages spread evenly over the threads.
     WithThreads,
-    /// Spread by these weights over the nodes, by position; they sum to 1.
+    /// Spread over the nodes, by position, with these weights, which sum to 1.
     On(Vec<f64>),
 }
 
-/// Where an application is.
+/// Where an application runs and has its memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stand {
     /// The cache of each thread, by position.
@@ -34,21 +36,22 @@ pub struct Stand {
     pub pages: Pages,
 }
 
-/// Applications that fill the same ways of a cache, and no others do.
+/// Applications that alone fill certain ways of a cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sharing {
-    /// Applications by position, ascending; their threads on this cache.
+    /// Applications by position, ascending. The ways hold for their threads on this cache.
     pub apps: Vec<usize>,
-    /// How many ways.
+    /// Number of ways.
     pub ways: u32,
 }
 
-/// Where everything is.
+/// The arrangement of all applications.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arrangement {
     /// By application.
     pub apps: Vec<Stand>,
-    /// By cache: who shares which ways. Applications that are in none may fill all ways.
+    /// By cache: the sets of ways and the applications that share each. An application that is in
+    /// no set may fill all ways.
     pub ways: Vec<Vec<Sharing>>,
 }
 
@@ -57,18 +60,18 @@ pub struct Arrangement {
 pub struct Room {
     /// Its id.
     pub id: LlcId,
-    /// Its node, and its own position.
+    /// Position of its node, and its own position.
     place: (usize, usize),
     /// Logical CPUs, and cores.
     pub cpus: usize,
     cores: usize,
-    /// Ways that can be allocated, and how many sets of them at once.
+    /// Ways that can be allocated.
     pub ways: u32,
-    /// Classes of service.
+    /// Classes of service: how many sets of ways there can be at once.
     pub classes: u32,
 }
 
-/// A workload that arrangements are asked about.
+/// A workload whose arrangements are to be evaluated.
 #[derive(Debug)]
 pub struct Arranging<'a> {
     workload: &'a Workload,
@@ -79,7 +82,7 @@ pub struct Arranging<'a> {
 }
 
 impl<'a> Arranging<'a> {
-    /// Arrangements of a workload whose applications take these numbers of seconds alone.
+    /// Prepares a workload whose applications take these numbers of seconds alone.
     #[must_use]
     pub fn new(workload: &'a Workload, alone: &'a [f64]) -> Self {
         Self { workload, alone, rooms: rooms(&workload.machine), solver: Solver::default(), asked: 0 }
@@ -91,14 +94,14 @@ impl<'a> Arranging<'a> {
         &self.rooms
     }
 
-    /// Questions put to the contention model.
+    /// Number of questions put to the contention model so far.
     #[must_use]
     pub const fn asked(&self) -> u64 {
         self.asked
     }
 
-    /// Where the workload leaves an application's pages: where its memory policy says, else where
-    /// its threads first touch them.
+    /// Where the workload leaves an application's pages: where its memory policy says, otherwise
+    /// where its threads first touch them.
     #[must_use]
     pub fn left(&self, app: &App) -> Pages {
         let machine = &self.workload.machine;
@@ -117,7 +120,7 @@ impl<'a> Arranging<'a> {
         if sum > 0.0 { Pages::On(weights.iter().map(|weight| weight / sum).collect()) } else { Pages::WithThreads }
     }
 
-    /// Pages over all nodes in proportion to the bandwidth that each sustains.
+    /// Pages spread over all nodes in proportion to the bandwidth that each node sustains.
     #[must_use]
     pub fn split(&self) -> Pages {
         let memory = &self.workload.machine.memory;
@@ -126,8 +129,8 @@ impl<'a> Arranging<'a> {
         Pages::On(capacities.iter().map(|capacity| capacity / sum).collect())
     }
 
-    /// By what part of the machine's memory more than it has is wanted of its nodes; 0 where all
-    /// fits.
+    /// Memory wanted on nodes beyond what they have, as a fraction of the machine's memory; 0 if
+    /// all fits.
     #[must_use]
     pub fn overflow(&self, arrangement: &Arrangement) -> f64 {
         let machine = &self.workload.machine;
@@ -140,7 +143,7 @@ impl<'a> Arranging<'a> {
             }
         }
         let all: f64 = machine.pages.iter().map(|pages| num::float(*pages)).sum();
-        // A page for each application may be lost to rounding.
+        // Allows for one page per application, which rounding may add.
         let lack =
             |(wanted, there): (&f64, &u64)| (wanted - num::float(*there) - num::float_len(self.alone.len())).max(0.0);
         wanted.iter().zip(&machine.pages).map(lack).sum::<f64>() / all
@@ -173,8 +176,8 @@ impl<'a> Arranging<'a> {
         Ok(ends.zip(self.alone).map(|(seconds, alone)| seconds / alone).collect())
     }
 
-    /// A mean slowdown below which no arrangement comes, wherever threads, pages and ways are, as
-    /// long as no CPU is idle while another has two threads.
+    /// A lower bound of the mean slowdown over all placements of threads, pages and ways, provided
+    /// that no CPU is idle while another has two threads.
     #[must_use]
     pub fn least_mean(&self) -> f64 {
         let machine = &self.workload.machine;
@@ -245,7 +248,7 @@ impl<'a> Arranging<'a> {
         }
     }
 
-    /// The part of a thread's accesses that goes to each node.
+    /// The fraction of a thread's accesses that goes to each node.
     fn weights(&self, app: &App, stand: &Stand, thread: usize) -> Vec<f64> {
         let Pages::On(weights) = &stand.pages else {
             let node = |thread: usize| self.rooms[stand.llcs[thread]].place.0;
@@ -260,7 +263,7 @@ impl<'a> Arranging<'a> {
     }
 }
 
-/// What a thread's neighbours leave to it.
+/// The resources that a thread's neighbours leave to it.
 struct Crowd {
     share: f64,
     crowding: f64,
@@ -269,7 +272,7 @@ struct Crowd {
 }
 
 impl Room {
-    /// The part of a CPU that each of this number of threads gets.
+    /// The fraction of a CPU that each thread gets if there are `threads` of them on the cache.
     fn share(&self, threads: usize) -> f64 {
         if threads <= self.cpus {
             return 1.0;
@@ -277,7 +280,8 @@ impl Room {
         num::float_len(self.cpus) / num::float_len(threads) * (1.0 - SWITCHED)
     }
 
-    /// The mean factor on computing time by other threads of a core, cores filled evenly.
+    /// The mean factor on computing time because of other threads of a core, with cores filled
+    /// evenly.
     fn crowding(&self, machine: &MachineSpec, threads: usize) -> f64 {
         let busy = threads.min(self.cpus);
         let (each, more) = (busy / self.cores.max(1), busy % self.cores.max(1));
@@ -288,7 +292,8 @@ impl Room {
     }
 }
 
-/// The ways of a cache that an application may fill there: sets of ways lie side by side.
+/// The ways of a cache that an application may fill there, as a mask. The sets of ways are adjacent
+/// and do not overlap.
 fn mask(ways: &[Sharing], app: usize) -> u64 {
     let mut first = 0;
     for sharing in ways {
@@ -313,7 +318,7 @@ fn rooms(machine: &MachineSpec) -> Vec<Room> {
     machine.topology.llcs().iter().enumerate().filter_map(room).collect()
 }
 
-/// Contenders that are equal, taken together.
+/// Merges equal contenders.
 fn alike(all: Vec<Contender>) -> Vec<Contender> {
     let mut kinds: Vec<Contender> = Vec::new();
     for one in all {

@@ -1,5 +1,5 @@
-//! A workload under an assumption: one kind of estimate at one end of its range, in the machine and
-//! in every program.
+//! A workload under an assumption: one kind of estimate is set to one end of its range, in the
+//! machine and in every program.
 
 use crate::error::SimError;
 use crate::estimate::{End, Estimate};
@@ -7,8 +7,8 @@ use crate::workload::Workload;
 use std::sync::Arc;
 
 impl Workload {
-    /// The same workload, with a kind of estimate at an end of its range wherever its machine or a
-    /// program has one. The same as before where none has.
+    /// The same workload with a kind of estimate set to an end of its range wherever its machine or
+    /// a program has a range. The workload is unchanged if none has.
     ///
     /// # Errors
     /// As [`crate::MachineSpec::from_toml`]; never for a machine whose ranges were read from a
@@ -33,7 +33,7 @@ mod tests {
         Workload::from_toml("w.toml", text).unwrap()
     }
 
-    /// Each kind changes what it names, to what stands in the files, and nothing else.
+    /// Each kind of estimate changes what it names, to the value in the files, and nothing else.
     #[test]
     fn an_assumption_changes_what_it_names() {
         let plain = workload();
@@ -55,7 +55,7 @@ mod tests {
         near(seen(Estimate::Prefetch, End::High), 0.8, 0.8, 1.5);
     }
 
-    /// A machine without ranges is what it was; its latencies and places stay in any case.
+    /// A machine without ranges is unchanged. Latencies and places are unchanged in any case.
     #[test]
     fn where_nothing_is_estimated_nothing_changes() {
         let plain = crate::MachineSpec::synthetic("node:2 llc:1 core:2").unwrap();

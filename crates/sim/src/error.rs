@@ -1,10 +1,10 @@
-//! What can be wrong with the text of a machine, a program or a workload. Each message is one line
-//! that names the file, the key and the remedy.
+//! Errors in the text of a machine, a program or a workload. Each message is one line that names
+//! the file, the key and the remedy.
 
 use isobar_model::text::one_line;
 use std::ops::RangeInclusive;
 
-/// Why a simulated machine could not be made.
+/// Why a simulated machine could not be made, or could not be run on.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimError {
     /// the text is no TOML of the expected form
@@ -79,7 +79,7 @@ pub(crate) fn within(file: &str, key: &str, value: f64, range: RangeInclusive<f6
 /// Reads TOML of type `T`; the error is one line.
 ///
 /// # Errors
-/// [`SimError::Toml`] with line and column where known.
+/// [`SimError::Toml`] with line and column if they are known.
 pub(crate) fn parse<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<T, SimError> {
     toml::from_str(text).map_err(|error| {
         let line = error.span().map(|span| 1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count());
@@ -89,10 +89,10 @@ pub(crate) fn parse<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> R
     })
 }
 
-/// Nothing longer than this is near to any known name, and comparing it would take minutes.
+/// No longer name is close to any known name, and comparing one would take minutes.
 const LONGEST_NAME: usize = 100;
 
-/// The known names that come near a misspelt one, else all of them.
+/// The known names that are similar to a misspelt one; all of them if none is.
 fn hint(name: &str, known: &[&str]) -> String {
     let limit = name.chars().count().max(3) / 2;
     let comparable = known.iter().filter(|_| name.len() <= LONGEST_NAME);

@@ -1,25 +1,25 @@
-//! What is estimated of machines and programs, each with a low and a high end, so that a result can
-//! be asked again at either end. It knows the kinds only; the ends stand beside the values in the
-//! files, and who has an estimate says what it becomes under an assumption.
+//! The kinds of estimates in machines and programs. Each estimate has a low and a high end, so that
+//! a result can be computed again at either end. This file knows only the kinds. The ends stand
+//! beside the values in the files, and machines and programs apply an assumption themselves.
 
 /// A kind of estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Estimate {
-    /// What memory controllers sustain (`node.sustained_range` of a machine).
+    /// The bandwidth that memory controllers sustain (`node.sustained_range` of a machine).
     NodeRate,
-    /// What links sustain (`link.sustained_range` of a machine).
+    /// The bandwidth that links sustain (`link.sustained_range` of a machine).
     LinkRate,
-    /// Lines that prefetchers bring beside each miss (`prefetch_range` of a program).
+    /// Lines that prefetchers fetch in addition to each miss (`prefetch_range` of a program).
     Prefetch,
 }
 
 /// An end of the range of an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
-    /// The least that it may be.
+    /// The lowest plausible value.
     Low,
-    /// The most that it may be.
+    /// The highest plausible value.
     High,
 }
 
@@ -51,7 +51,7 @@ impl End {
         }
     }
 
-    /// This end of a range; the value itself where no range is given.
+    /// This end of a range; the value itself if there is no range.
     #[must_use]
     pub fn of(self, range: Option<[f64; 2]>, value: f64) -> f64 {
         match (self, range) {

@@ -1,18 +1,20 @@
-//! One program of many threads that wait for each other at its end, each with its own work and its
-//! own way over the nodes' memory: what page profiles ask of a machine.
+//! One program of many threads that wait for each other at its end. Each thread has its own amount
+//! of work and its own distribution of misses over the nodes' memory. Page profiles are evaluated
+//! with it.
 //!
-//! Two computations of its time, which share the contention model and nothing else:
-//! [`Gang::at_once`] lets all threads run side by side for ever and takes the slowest;
-//! [`Gang::in_steps`] lets threads end as they do, after which the others contend with fewer.
+//! The time is computed in two ways, which share only the contention model. [`Gang::at_once`] lets
+//! all threads run side by side for ever and takes the slowest. [`Gang::in_steps`] lets threads end
+//! one after the other, so that the remaining threads contend with fewer.
 
 use crate::machine::MachineSpec;
 use isobar_contention::{Budget, Demand, MissCurve, NoAnswer, Place, Question, Solver};
 use isobar_model::{CpuId, num};
 use std::collections::BTreeMap;
 
-/// Threads that have so little left, relative to the first that ends, end with it.
+/// Threads that would end within this factor of the time of the first are taken to end with it.
 const TOGETHER: f64 = 1.01;
-/// No misses can be saved: what caches keep is for the caller to take out.
+/// Footprint in bytes, so large that the cache saves no misses: the caller has already subtracted
+/// the hits.
 const FOOTPRINT: f64 = 1e12;
 
 /// Where a thread runs.
@@ -20,25 +22,25 @@ const FOOTPRINT: f64 = 1e12;
 pub struct Seat {
     /// Node and LLC, by position.
     pub place: Place,
-    /// The part of its CPU that it gets.
+    /// The fraction of its CPU that it gets.
     pub share: f64,
-    /// The factor on its computing time by other threads of its core.
+    /// The factor on its computing time because of other threads of its core.
     pub crowding: f64,
 }
 
-/// What a thread does.
+/// The work of a thread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
     /// Instructions until its end.
     pub instructions: f64,
-    /// LLC misses until its end that each node's memory serves, by position.
+    /// LLC misses until its end by the node whose memory serves them, by position.
     pub misses: Vec<f64>,
 }
 
 /// What all threads have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Traits {
-    /// Cycles an instruction without LLC misses, a core to itself.
+    /// Cycles per instruction without LLC misses, with a core to itself.
     pub cpi: f64,
     /// Misses in flight together.
     pub mlp: f64,
@@ -53,9 +55,9 @@ pub struct Gang<'a> {
     threads: Vec<(Demand, f64)>,
 }
 
-/// A seat for each thread, whose node (by position) is given: the CPUs of a node in order, and from
-/// the first again where there are more threads than CPUs. `None` where a node is not there or has
-/// no CPU.
+/// A seat for each thread, given its node (by position). Threads take the CPUs of a node in order,
+/// and start again at the first if there are more threads than CPUs. `None` if a node does not
+/// exist or has no CPU.
 #[must_use]
 pub fn seats(machine: &MachineSpec, nodes: &[u16]) -> Option<Vec<Seat>> {
     let mut cpus: BTreeMap<usize, Vec<CpuId>> = BTreeMap::new();
@@ -95,7 +97,7 @@ impl<'a> Gang<'a> {
         Self { machine, threads: threads.collect() }
     }
 
-    /// Seconds until the slowest thread ends, had all of them contended all the time.
+    /// Seconds until the slowest thread ends if all threads contend all the time.
     ///
     /// # Errors
     /// [`NoAnswer`] of the contention model.
@@ -105,7 +107,7 @@ impl<'a> Gang<'a> {
         Ok(left.iter().zip(rates).map(|(left, rate)| left / rate).fold(0.0, f64::max))
     }
 
-    /// Seconds until the last thread ends, each contending until its own end.
+    /// Seconds until the last thread ends if each thread contends until its own end.
     ///
     /// # Errors
     /// [`NoAnswer`] of the contention model.
@@ -171,8 +173,8 @@ mod tests {
         Work { instructions, misses: misses.to_vec() }
     }
 
-    /// A thousandth of the instructions miss: 120 ns local and 180 ns remote beside 0.5 ns an
-    /// instruction, at 2 GHz. A single thread waits in no queue worth mentioning.
+    /// One instruction in a thousand misses: 120 ns local and 180 ns remote, in addition to 0.5 ns
+    /// per instruction, at 2 GHz. A single thread hardly waits in queues.
     #[test]
     fn one_thread_takes_its_computing_and_its_misses() {
         let machine = xeon();
@@ -197,8 +199,9 @@ mod tests {
         assert!(seats(&machine, &[4]).is_none());
     }
 
-    /// Fifteen short threads load one controller beside a long one: in steps the long one soon has
-    /// it to itself, so all at once is never faster. Nothing but the slowest counts at the end.
+    /// Fifteen short threads load one controller beside a long one. In steps, the long thread soon
+    /// has the controller to itself, so `at_once` is never faster. At the end only the slowest
+    /// thread counts.
     #[test]
     fn threads_that_ended_contend_no_more() {
         let (machine, busy) = (xeon(), Traits { mlp: 8.0, ..TRAITS });

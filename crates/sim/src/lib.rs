@@ -1,10 +1,10 @@
-//! The simulated NUMA machine: a [`isobar_model::Machine`] on which programs suffer from each other
-//! as on a real one.
+//! The simulated NUMA machine: a [`isobar_model::Machine`] on which programs slow each other down
+//! as they do on a real one.
 //!
-//! A [`Workload`] says which [`program`]s run on which [`machine`]; [`SimMachine`] runs it under
-//! whatever plans it is handed; [`isobar_contention`] says what each thread gets; [`RunReport`]
-//! says what became of each application. Pure: text comes in as text, randomness from a seed, time
-//! from [`isobar_model::Machine::wait`].
+//! A [`Workload`] says which [`program`]s run on which [`machine`]. [`SimMachine`] runs it under
+//! any plans it is given. [`isobar_contention`] computes the speed of each thread. [`RunReport`]
+//! gives the result for each application. The crate is pure: files come in as text, randomness
+//! comes from a seed, and time passes in [`isobar_model::Machine::wait`].
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! The programs held to what the papers print about them alone. A constant that is changed to bring
-//! a comparison nearer to a paper fails here.
+//! Compares the programs, running alone, with what the papers print about them. A constant that is
+//! changed to bring a comparison nearer to a paper fails here.
 
 use crate::host::SimMachine;
 use crate::machine::{MachineSpec, find};
@@ -29,7 +29,7 @@ fn near(what: &str, value: f64, printed: f64, band: f64) {
     assert!((value - printed).abs() <= band, "{what}: {value}, printed {printed}, band {band}");
 }
 
-/// The fourteen of N-MASS, table 2.
+/// The fourteen programs of N-MASS, table 2.
 const NMASS: [&str; 14] = [
     "mcf",
     "milc",
@@ -61,8 +61,8 @@ fn penalties_on_nehalem_span_the_printed_range() {
     let penalties: Vec<_> = NMASS.iter().map(|name| of(name)).collect();
     near("least", penalties.iter().copied().fold(f64::INFINITY, f64::min), 1.0, 0.01);
     near("greatest", penalties.iter().copied().fold(0.0, f64::max), 1.46, 0.02);
-    // Section 2: with mcf remote the mean slowdown is 11 % and lbm's 1 %, so mcf's 21 %; lbm remote
-    // loses almost 30 %.
+    // Section 2: with mcf remote the mean slowdown is 11 % and lbm's is 1 %, so mcf's is 21 %. With
+    // lbm remote, lbm loses almost 30 %.
     near("mcf", of("mcf"), 1.21, 0.02);
     near("lbm", of("lbm"), 1.28, 0.02);
     for name in ["povray", "gamess", "namd", "gobmk", "perlbench", "h264ref"] {
@@ -70,8 +70,8 @@ fn penalties_on_nehalem_span_the_printed_range() {
     }
 }
 
-/// N-MASS, 4.5: slope 0.015 and intercept 1.05 over the programs above 1 MPKI without the outlier
-/// mcf; 3.2: R^2 0.64 over all.
+/// N-MASS, 4.5: slope 0.015 and intercept 1.05 over the programs above 1 MPKI, without the outlier
+/// mcf. N-MASS, 3.2: R^2 0.64 over all programs.
 #[test]
 fn penalties_on_nehalem_lie_along_the_printed_line() {
     let all = nehalem();
@@ -97,9 +97,9 @@ fn line(points: &[(f64, f64)]) -> (f64, f64, f64) {
     (y - xy / xx * x, xy / xx, xy * xy / (xx * yy))
 }
 
-/// N-MASS, 2 (figure 3.b, cases b and c): the remote program causes 56 % of the traffic when it is
-/// lbm, 33 % when it is mcf; with the penalties above that makes lbm's bandwidth alone 1.7 times
-/// mcf's.
+/// N-MASS, 2 (figure 3.b, cases b and c): the remote program causes 56 % of the traffic if it is
+/// lbm and 33 % if it is mcf. With the penalties above, lbm's bandwidth alone is therefore 1.7
+/// times mcf's.
 #[test]
 fn lbm_and_mcf_share_bandwidth_as_printed() {
     let all = nehalem();
@@ -107,7 +107,7 @@ fn lbm_and_mcf_share_bandwidth_as_printed() {
 }
 
 /// N-MASS, 3.1 (figure 4): soplex misses 35 % more with four clones on the cache and 19 % more with
-/// two; section 2: mcf 47 % more when it shares with lbm.
+/// two. Section 2: mcf misses 47 % more when it shares with lbm.
 #[test]
 fn less_cache_costs_what_is_printed() {
     let library = shipped().unwrap();
@@ -117,8 +117,8 @@ fn less_cache_costs_what_is_printed() {
     near("mcf, a half", more("mcf", 4.0), 0.47, 0.06);
 }
 
-/// DINO, 2.1: solo misses per 1000 instructions on Barcelona: devils above 15, soft devils 2 to 15,
-/// turtles below 2.
+/// DINO, 2.1: solo misses per 1000 instructions on Barcelona. Devils have above 15, soft devils 2
+/// to 15, turtles below 2.
 #[test]
 fn solo_classes_on_barcelona_are_the_printed_ones() {
     let (library, machine) = (shipped().unwrap(), on("barcelona-4x4"));
@@ -134,7 +134,7 @@ fn solo_classes_on_barcelona_are_the_printed_ones() {
     }
 }
 
-/// DINO, 3.2 and 3.3.1: most changes of an MPI process's miss rate do not change what it is.
+/// DINO, 3.2 and 3.3.1: most changes of an MPI process's miss rate do not change its class.
 #[test]
 fn mpi_processes_change_and_mostly_stay_devils() {
     let library = shipped().unwrap();
@@ -147,7 +147,7 @@ fn mpi_processes_change_and_mostly_stay_devils() {
     }
 }
 
-/// CAMM, table V, read as a share of 2.5 MB: 18 copies on the 45 MB of a Haswell socket, one a
+/// CAMM, table V, read as a share of 2.5 MB: 18 copies on the 45 MB of a Haswell socket, one per
 /// core.
 #[test]
 fn misses_of_the_virtual_machines_are_the_printed_ones() {
@@ -186,7 +186,7 @@ fn eighteen(name: &str) -> f64 {
     seen.processes[17].threads[0].mpki().unwrap().0
 }
 
-/// Slowdown on the Gold 6138 by ways, against all eleven, and misses per 1000 cycles.
+/// Slowdown on the Gold 6138 by ways, relative to all eleven ways, and misses per 1000 cycles.
 fn by_ways(library: &Library, name: &str) -> Vec<(f64, f64)> {
     let (program, machine) = (library.find("", "", name).unwrap(), on("skylake-2x20"));
     let cpi =
@@ -212,8 +212,8 @@ fn classes_on_skylake_are_the_printed_ones() {
     }
 }
 
-/// Divide&Content, II-C: soplex and mcf need at least 6 of 11 ways to stay below a slowdown of 5 %;
-/// VI-B: mcf and xalancbmk are above 24 MPKI in less than 3 ways and devils, 3 to 24, in many.
+/// Divide&Content, II-C: soplex and mcf need at least 6 of 11 ways to stay below a slowdown of 5 %.
+/// VI-B: mcf and xalancbmk are above 24 MPKI in less than 3 ways, and are devils (3 to 24) in many.
 #[test]
 fn space_that_programs_need_on_skylake_is_the_printed_one() {
     let library = shipped().unwrap();
@@ -226,8 +226,8 @@ fn space_that_programs_need_on_skylake_is_the_printed_one() {
     }
 }
 
-/// The constants of the fourteen, pinned: `base_cpi`, `mlp`, misses in 8 MB. Sources stand in the
-/// file.
+/// The constants of the fourteen programs, pinned: `base_cpi`, `mlp`, misses in 8 MB. The file
+/// gives the sources.
 #[test]
 fn constants_are_pinned() {
     let library = shipped().unwrap();

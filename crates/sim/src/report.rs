@@ -1,4 +1,4 @@
-//! What became of a run: the truth that no sensor of the simulated machine shows.
+//! The result of a run: the ground truth that no sensor of the simulated machine shows.
 
 use crate::workload::{App, Run};
 use isobar_model::num;
@@ -17,16 +17,16 @@ pub struct RunReport {
 pub struct AppReport {
     /// Its name in the workload.
     pub name: String,
-    /// Mean completion time of its runs, restarts included, or that of `[run] judged_run`; `None`
-    /// where none completed.
+    /// Mean completion time of its runs, including restarts, or the time of the run
+    /// `[run] judged_run`; `None` if none completed.
     pub mean_seconds: Option<f64>,
     /// Completed runs.
     pub completed: usize,
     /// Thread moves that changed the CPU.
     pub thread_migrations: u64,
-    /// Those of them that changed the last-level cache.
+    /// Thread moves that also changed the last-level cache.
     pub llc_migrations: u64,
-    /// Stretches of epochs in which its pages went to one node.
+    /// Page migrations: each is a stretch of epochs in which its pages went to one node.
     pub memory_migrations: u64,
     /// Pages that arrived.
     pub pages_moved: u64,

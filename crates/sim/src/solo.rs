@@ -1,6 +1,6 @@
-//! What a program does alone: the numbers that papers print about single programs, and by which the
-//! programs here were chosen. One thread, all other cores idle, its memory on one node, a whole
-//! cycle of its phases (N-MASS, section 3.2).
+//! How a program runs alone: the numbers that papers print about single programs, and by which the
+//! programs here were chosen. One thread runs for a whole cycle of its phases, with all other cores
+//! idle and its memory on one node (N-MASS, section 3.2).
 
 use crate::host::SimMachine;
 use crate::machine::MachineSpec;
@@ -9,9 +9,9 @@ use crate::workload::{App, Run, Workload};
 use isobar_model::{Machine, NodeId, Seconds, num};
 use std::sync::Arc;
 
-/// Instructions that show a steady program, in billions.
+/// Instructions that are enough for a steady program, in billions.
 const STEADY: f64 = 1.0;
-/// Longer than any cycle of phases; ends of phases and programs end a step anyway.
+/// Step in seconds, longer than any cycle of phases; ends of phases and programs end a step anyway.
 const LONG: f64 = 1e9;
 
 /// One thread of a program alone on a machine, its memory local.
@@ -19,17 +19,17 @@ const LONG: f64 = 1e9;
 pub struct Solo {
     /// LLC misses per 1000 instructions.
     pub mpki: f64,
-    /// Instructions a cycle.
+    /// Instructions per cycle.
     pub ipc: f64,
-    /// Bytes a second to and from memory.
+    /// Bytes per second to and from memory.
     pub bandwidth: f64,
-    /// CPI with its memory on the nearest other node over CPI with local memory; `None` on one
-    /// node.
+    /// CPI with its memory on the nearest other node, divided by CPI with local memory; `None` on
+    /// one node.
     pub numa_penalty: Option<f64>,
 }
 
-/// Runs the program alone, locally and, where there is another node, remotely. `None` where it does
-/// not end, or the contention model has no answer.
+/// Runs the program alone, locally and, if there is another node, remotely. `None` if it does not
+/// end, or the contention model has no answer.
 #[must_use]
 pub fn solo(program: &Arc<Program>, machine: &Arc<MachineSpec>) -> Option<Solo> {
     let home = machine.places.values().next()?.node;
@@ -43,13 +43,13 @@ pub fn solo(program: &Arc<Program>, machine: &Arc<MachineSpec>) -> Option<Solo> 
     })
 }
 
-/// The other node with the least latency from here, by position; ties to the lower one.
+/// The other node with the least latency from `home`, by position; ties go to the lower position.
 fn nearest_other(machine: &MachineSpec, home: usize) -> Option<usize> {
     let row = &machine.memory.latency()[home];
     (0..row.len()).filter(|node| *node != home).min_by(|a, b| row[*a].total_cmp(&row[*b]))
 }
 
-/// Counters of one cycle of its phases.
+/// Counters over one cycle of the program's phases.
 struct Counted {
     instructions: f64,
     cycles: f64,
@@ -122,9 +122,9 @@ mod tests {
         })
     }
 
-    /// 10 misses per 1000 instructions of 50 ns at 2.27 GHz, 2.27 in flight: 0.5 cycles an
-    /// instruction besides the 0.5 without; 0.9 with 90 ns. What it waits in queues alone is under
-    /// a hundredth.
+    /// 10 misses per 1000 instructions of 50 ns at 2.27 GHz, 2.27 in flight: 0.5 cycles per
+    /// instruction in addition to the 0.5 without misses; 0.9 with 90 ns. Alone, its waits in
+    /// queues are under a hundredth.
     #[test]
     fn a_program_of_known_numbers_has_them() {
         let machine = Arc::new(crate::machine::find("nehalem-2x4").unwrap());

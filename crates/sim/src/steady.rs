@@ -1,6 +1,6 @@
 //! Programs as a static question to the contention model: one thread each on a core of the
-//! machine's first node, its memory there. A program with phases stands for its mean: the factor on
-//! misses is averaged over instructions.
+//! machine's first node, with its memory there. A program with phases is represented by its mean:
+//! the factor on misses is averaged over instructions.
 
 use crate::machine::MachineSpec;
 use crate::program::Program;
@@ -8,8 +8,8 @@ use isobar_contention::{Demand, Place, Steady};
 
 const MIB: f64 = 1_048_576.0;
 
-/// Programs behind a controller like that of the machine's first node, of `bandwidth` bytes a
-/// second where given.
+/// Programs behind a controller like that of the machine's first node, with `bandwidth` bytes per
+/// second if given.
 #[must_use]
 pub fn steady(machine: &MachineSpec, bandwidth: Option<f64>, programs: &[&Program]) -> Steady {
     let threads: Vec<_> = programs.iter().map(|program| thread(machine, program)).collect();

@@ -1,7 +1,7 @@
-//! The published table of 55 programs, where it is available: each becomes a program that runs
+//! Checks the published table of 55 programs, if it is available: each program made from it runs
 //! alone as it was measured.
 
-// The crate does no I/O; its tests may read what it is handed.
+// The crate does no I/O, but its tests may read files.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_macros)]
 
 use isobar_model::Profile;
@@ -45,7 +45,7 @@ fn measured_programs_run_alone_as_measured() {
     assert!(mean < 0.01 && worst < 0.1, "mean error {mean}, worst {worst}");
 }
 
-/// Slowdown against all ways by the model over the measured one, for each way count.
+/// The modelled slowdown relative to all ways, divided by the measured one, for each way count.
 fn by_ways(profile: &Profile, program: &Program, machine: &MachineSpec) -> Vec<f64> {
     let rows = profile.rows();
     let cpi = |ways| cpi(program, machine, ways);
@@ -58,8 +58,9 @@ fn cpi(program: &Program, machine: &MachineSpec, ways: u32) -> f64 {
     program.base_cpi + program.mpki.misses(2.5 * 1_048_576.0 * f64::from(ways)) * latency / program.mlp
 }
 
-/// The programs that ship as that table's authors measured them are near it: a curve of three
-/// parameters has no knees. Slowdown by ways, and IPC with all of them.
+/// The shipped programs that the authors of the table measured are close to the table in slowdown
+/// by ways, and in IPC with all ways. They do not match exactly, because a curve of three
+/// parameters has no knees.
 #[test]
 fn shipped_curves_are_near_the_measured_ones() {
     let Some((read, machine)) = published() else { return };

@@ -1,5 +1,5 @@
 //! How long exact optima of the queueing model take: eight of the simulator's programs on one LLC,
-//! and in two groups with a controller each or one for both.
+//! and in two groups, with one controller each or one for both.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -15,7 +15,7 @@ fn model(uma: bool) -> Queueing {
     let library = isobar_sim::program::shipped().unwrap();
     let machine = isobar_sim::machine::find("rome-ccx-2x4").unwrap();
     let programs = EIGHT.map(|name| library.find("bench", "program", name).unwrap());
-    // The queueing model computes with programs; of their tables it only gives the names on.
+    // The queueing model computes with programs and takes only the names from their tables.
     let row = Row { ipc: 1.0, ..Row::default() };
     let profiles = EIGHT.map(|name| Profile::new(name, vec![row; 16]).unwrap());
     Queueing::new(&machine, &programs, profiles.to_vec(), 16, None).uma(uma)

@@ -1,5 +1,5 @@
-//! The algorithms of a study by name: the heuristics of the field, the exact searches, and the
-//! solutions of a file. It runs none of them.
+//! The algorithms of a study, by name: the published heuristics, the exact searches, and the
+//! solutions of a file. Runs none of them.
 
 use crate::exact::{self, Exact};
 use isobar_partition::heuristics::{self, Entry, Scope};
@@ -16,7 +16,7 @@ pub(crate) enum Algorithm {
 }
 
 impl Algorithm {
-    /// As `--algorithm` takes it.
+    /// The name that `--algorithm` takes.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Heuristic(entry) => entry.name,
@@ -25,7 +25,7 @@ impl Algorithm {
         }
     }
 
-    /// What it decides; a file decides nothing.
+    /// What the algorithm decides; `None` for a file, which decides nothing.
     pub const fn scope(&self) -> Option<Scope> {
         match self {
             Self::Heuristic(entry) => Some(entry.scope()),
@@ -35,12 +35,12 @@ impl Algorithm {
     }
 }
 
-/// All but `fixed`, in the order in which a help text lists them.
+/// All algorithms except `fixed`, in the order in which a help text lists them.
 pub(crate) fn all() -> Vec<Algorithm> {
     heuristics::registry().iter().map(Algorithm::Heuristic).chain(exact::EXACT.iter().map(Algorithm::Exact)).collect()
 }
 
-/// The algorithm of a name.
+/// The algorithm with this name.
 pub(crate) fn find(name: &str) -> Option<Algorithm> {
     all().into_iter().chain([Algorithm::Fixed]).find(|one| one.name() == name)
 }

@@ -1,5 +1,5 @@
-//! A workload answered: by a heuristic, by an exact search or by a given solution, always with the
-//! figures of the model. Knows how to call an algorithm and when to stop it; the algorithms
+//! Answers a workload by a heuristic, by an exact search or with a given solution, always with the
+//! figures of the model. Knows how to call an algorithm and when to stop it. The algorithms
 //! themselves are elsewhere.
 
 use crate::exact::Exact;
@@ -17,14 +17,14 @@ use isobar_partition::model::StaticModel;
 pub(crate) struct Answer {
     pub solution: Option<Solution>,
     pub figures: Option<Evaluation>,
-    /// Why there is no solution or there are no figures.
+    /// Why there is no solution, or why there are no figures.
     pub problem: Option<String>,
     pub nodes_explored: u64,
     pub proved_optimal: bool,
     pub bound: Option<f64>,
 }
 
-/// The setting of a heuristic.
+/// The parameters that a heuristic gets.
 fn setting(model: &dyn StaticModel, setup: &Setup) -> Setting {
     let programs = model.programs().len();
     Setting {
@@ -50,7 +50,8 @@ pub(crate) fn evaluated(model: &dyn StaticModel, solution: Solution) -> Answer {
     Answer { solution: Some(solution), figures: figures.ok(), problem, ..Answer::default() }
 }
 
-/// A search's answer; ends when the search is done, the observer says stop, or its time is over.
+/// A search's answer. Ends when the search is done, the observer says stop, or its time limit is
+/// over.
 pub(crate) fn search(
     search: &Exact,
     model: &dyn StaticModel,
@@ -99,12 +100,13 @@ fn found_by(found: Optimum) -> Answer {
     }
 }
 
-/// A search that was stopped may have less than what a heuristic finds at once: then that is the
-/// best so far, where the search looks at all solutions. What bounds the search bounds it too.
+/// A search that was stopped may have less than a heuristic finds at once. If the search covers all
+/// solutions, the best of its own and the heuristics' answers is returned. The bound of the search
+/// holds for that answer, too.
 fn better(search: &Exact, model: &dyn StaticModel, setup: &Setup, found: Answer) -> Answer {
     let worth = |answer: &Answer| worth(setup.objective, answer);
     let (nodes_explored, own) = (found.nodes_explored, found.bound);
-    // A search that proved nothing and names its own figure as the bound has none.
+    // If a search proved nothing and returns its own figure as the bound, it has no bound.
     let known =
         own.filter(|bound| figure(setup.objective, &found).is_none_or(|figure| (figure / bound - 1.0).abs() > SAME));
     let bound = known.or_else(|| trivial(setup.objective, model));
@@ -114,10 +116,10 @@ fn better(search: &Exact, model: &dyn StaticModel, setup: &Setup, found: Answer)
     Answer { nodes_explored, bound, ..best }
 }
 
-/// Figures are equal up to this part.
+/// Figures that differ by less than this fraction are equal.
 const SAME: f64 = 1e-9;
 
-/// More is better.
+/// The figure of an answer, with its sign chosen so that more is better.
 fn worth(objective: Objective, answer: &Answer) -> Option<f64> {
     let figure = figure(objective, answer)?;
     Some(objective.of(-figure, figure))
@@ -128,7 +130,8 @@ fn figure(objective: Objective, answer: &Answer) -> Option<f64> {
     Some(objective.of(all.unfairness, all.stp))
 }
 
-/// What no solution exceeds, whatever is searched: equal slowdowns; every program as fast as alone.
+/// A bound that no solution exceeds, whatever is searched: equal slowdowns; every program as fast
+/// as alone.
 fn trivial(objective: Objective, model: &dyn StaticModel) -> Option<f64> {
     let least = (0..model.programs().len()).map(|program| model.least_slowdown(program, model.ways()));
     match objective {
@@ -139,7 +142,7 @@ fn trivial(objective: Objective, model: &dyn StaticModel) -> Option<f64> {
     }
 }
 
-/// How far a solution may be from the best, in percent of it.
+/// How far a solution may be from the optimum, in percent of its own figure.
 pub(crate) fn gap_percent(objective: Objective, measures: &Measures, bound: Option<f64>) -> Option<f64> {
     let best = objective.of(measures.unfairness, measures.stp)?;
     // A proof may end a rounding error beyond the solution.

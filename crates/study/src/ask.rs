@@ -1,17 +1,17 @@
-//! A request for a study, as it was written. It checks nothing.
+//! A request for a study, as the user wrote it. Checks nothing.
 
 use std::time::Duration;
 
 /// A request.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// Names; `all` stands for all that apply.
+    /// Algorithm names; `all` stands for all that apply.
     pub algorithms: Vec<String>,
-    /// The model.
+    /// Name of the model.
     pub model: String,
-    /// MB/s of each memory controller; `None`: no limit, or for `queueing` the machine's.
+    /// MB/s of each memory controller; `None`: no limit, or for `queueing` the machine's bandwidth.
     pub max_bandwidth: Option<f64>,
-    /// LLCs; `None` = 1, or as many as a given solution uses.
+    /// Number of LLCs; `None` = 1, or as many as a given solution uses.
     pub groups: Option<usize>,
     /// Whether all groups share one memory controller.
     pub uma: bool,
@@ -23,11 +23,11 @@ pub struct Ask {
     pub objective: String,
     /// The machine that gives `queueing` its LLC and controller.
     pub machine: Option<String>,
-    /// The longest that a search may run.
+    /// Time limit of a search.
     pub time_limit: Option<Duration>,
 }
 
-/// A file of a request: its name and its content.
+/// An input file of a request: its name and its content.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// The name, for messages.
@@ -36,22 +36,22 @@ pub struct Source<'a> {
     pub text: &'a str,
 }
 
-/// A static model by name.
+/// A static model, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelKind {
     /// The simulator's contention model.
     Queueing,
-    /// PBBCache's, bandwidth by excess.
+    /// PBBCache's, with bandwidth by excess.
     Simple,
-    /// PBBCache's, bandwidth by stalls.
+    /// PBBCache's, with bandwidth by stalls.
     Stalls,
 }
 
 impl ModelKind {
-    /// All of them, in the order of the help.
+    /// All models, in the order of the help.
     pub const ALL: [Self; 3] = [Self::Queueing, Self::Simple, Self::Stalls];
 
-    /// As `--model` takes it.
+    /// The name that `--model` takes.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -10,25 +10,26 @@ use std::collections::BTreeSet;
 /// The search space of workloads of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Counted {
-    /// Programs.
+    /// Number of programs.
     pub apps: usize,
-    /// LLCs.
+    /// Number of LLCs.
     pub groups: usize,
     /// Programs that fit on an LLC.
     pub cores: usize,
     /// Ways of every LLC.
     pub ways: usize,
-    /// Ways to put programs into groups.
+    /// Number of ways to put programs into groups.
     pub mappings: u128,
-    /// Ways to partition the groups' caches, each group by itself, summed over groups and mappings.
+    /// Number of ways to partition the groups' caches, each group by itself, summed over groups and
+    /// mappings.
     pub solutions: u128,
 }
 
-/// Sizes by `apps`, or those that occur in a list of workloads, ascending. `cores`: else an even
-/// spread.
+/// The search spaces of one size (`apps`), or of the sizes that occur in a list of workloads,
+/// ascending. Without `cores`, programs are spread evenly.
 ///
 /// # Errors
-/// [`StudyError`]: no size, sizes that do not fit.
+/// [`StudyError`]: no size was given, or sizes do not fit.
 pub fn counts(
     apps: Option<usize>,
     list: Option<Source<'_>>,

@@ -1,5 +1,5 @@
-//! What can be wrong with a request for a study, in one line that names the file, line or key and
-//! what would be right. All of it is bad input: a study that has begun does not fail.
+//! Errors in a request for a study: one line that names the file, line or key, and what would be
+//! right. All of them are bad input: a study that has begun does not fail.
 
 use isobar_model::profile::ProfileError;
 use isobar_model::text::one_line;
@@ -83,7 +83,7 @@ impl StudyError {
     }
 }
 
-/// `; did you mean ...?` with the known names that come near a misspelt one, else how to go on.
+/// `; did you mean ...?` with the known names closest to a misspelt one, otherwise how to go on.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>, other: &str) -> String {
     let mut near: Vec<(f64, &str)> = known
         .into_iter()
@@ -98,7 +98,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>, 
     }
 }
 
-/// Longer names are like no known name, and comparing them would take minutes.
+/// Longer names resemble no known name, and comparing them would take minutes.
 const LONGEST_NAME: usize = 100;
 
 /// Names less alike than this (Jaro-Winkler) are not offered.

@@ -1,11 +1,11 @@
-//! The exact searches of `isobar-optima`, by name. What is searched and how is decided there.
+//! The exact searches of `isobar-optima`, by name. What is searched, and how, is decided there.
 
 use isobar_optima::{OptimaError, Optimum, Options};
 use isobar_partition::Group;
 use isobar_partition::heuristics::{self, Rule, Scope, Setting};
 use isobar_partition::model::StaticModel;
 
-/// Sets of programs are bits of a word.
+/// Sets of programs are bits of a 64-bit word.
 pub(crate) const MOST_EXACT: usize = 64;
 
 type Search = fn(&dyn StaticModel, &Setting, &Options<'_>) -> Result<Optimum, OptimaError>;
@@ -16,12 +16,12 @@ pub(crate) struct Exact {
     pub name: &'static str,
     pub summary: &'static str,
     pub scope: Scope,
-    /// Whether its optimum is that of all solutions.
+    /// Whether its optimum is the optimum over all solutions.
     pub all_solutions: bool,
     pub search: Search,
 }
 
-/// All of them.
+/// All exact searches.
 pub(crate) const EXACT: &[Exact] = &[
     Exact {
         name: "opt-part",
@@ -74,7 +74,8 @@ fn best_map_lfoc_plus(
 ) -> Result<Optimum, OptimaError> {
     let rule = heuristics::by_name("lfoc+").map(|entry| entry.rule);
     let partition = |programs: &[usize]| match rule {
-        // What it refuses is no answer, and the search says so.
+        // If the heuristic refuses, the empty group is not a valid answer, and the search reports
+        // that.
         Some(Rule::OneLlc(partition)) => partition(model, programs, setting).unwrap_or_default(),
         _ => Group::new(),
     };

@@ -1,13 +1,13 @@
-//! Solutions from a file, to be evaluated as they are:
+//! Reads solutions from a file, to be evaluated as they are:
 //!
 //! ```json
 //! {"solutions": [{"apps": ["a", "b"], "llc": [0, 0], "cluster": [0, 1], "ways": [9, 2]}]}
 //! ```
 //!
-//! One value for each program in every list. Programs with one `llc` and one `cluster` share
-//! `ways`; clusters take ways from way 0 up in the order of their numbers, which may be any.
-//! `"share": "llcmpki"` splits shared ways by misses per instruction, as PBBCache's `whirlpool`
-//! does, in place of misses per cycle.
+//! Every list has one value for each program. Programs with the same `llc` and `cluster` share
+//! `ways`. Clusters take ways from way 0 up, in the order of their numbers, which need not be
+//! consecutive. `"share": "llcmpki"` splits shared ways by misses per instruction, as PBBCache's
+//! `whirlpool` does, instead of misses per cycle.
 
 use crate::error::StudyError;
 use crate::workloads::{Workload, unknown};
@@ -17,13 +17,13 @@ use isobar_profiles::Profiles;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// More LLCs than any machine has.
+/// An upper bound on LLCs: more than any machine has.
 const MOST_GROUPS: usize = 1024;
 
 /// A solution with the programs that it is for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Given {
-    /// Names, in its own order.
+    /// Names, in the solution's own order.
     pub programs: Vec<String>,
     /// The solution; programs are positions in `programs`.
     pub solution: Solution,
@@ -47,7 +47,7 @@ struct Written {
     share: Option<String>,
 }
 
-/// Reads a file of solutions; every program must be among `known`. Whether the ways suffice is
+/// Reads a file of solutions; every program must be among `known`. Whether there are enough ways is
 /// checked later ([`crate::setup::Setup::takes`]).
 ///
 /// # Errors
@@ -120,15 +120,15 @@ impl Written {
     }
 }
 
-/// The workloads that solutions are for, where there is no other list: each its own.
+/// Workloads made from the solutions themselves, one each, for use if there is no other list.
 pub fn workloads(given: &[Given]) -> Vec<Workload> {
     let own = |(index, given): (usize, &Given)| Workload { line: index + 1, programs: given.programs.clone() };
     given.iter().enumerate().map(own).collect()
 }
 
 impl Given {
-    /// The solution for a workload of the same programs in any order; `None` where the programs are
-    /// others.
+    /// The solution, for a workload of the same programs in any order; `None` if the programs
+    /// differ.
     pub(crate) fn for_workload(&self, workload: &Workload) -> Option<Solution> {
         if workload.programs.len() != self.programs.len() {
             return None;

@@ -1,9 +1,9 @@
 //! Static studies: which program goes to which LLC, which programs share which ways, and what is
 //! the best that any algorithm could do?
 //!
-//! [`Study::new`] checks a request ([`Ask`]); [`Study::run`] answers every workload by every
-//! algorithm and hands each [`Row`] on, in order, as soon as it is known. Text comes in as text;
-//! time comes from the observer ([`Watch`]).
+//! [`Study::new`] checks a request ([`Ask`]). [`Study::run`] answers every workload by every
+//! algorithm and returns each [`Row`], in order, as soon as it is known. Input is text, and time
+//! comes from the observer ([`Watch`]).
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,8 @@
-//! The simulator's programs in a study: as tables, each alone on a machine with 1, 2, ... ways of
-//! its LLC by the contention model, so that a study needs no measured file; and the programs that
-//! the queueing model computes with. One thread of each; what stalls a program beside its misses is
-//! part of its cycles, and no stall here.
+//! Makes the simulator's programs available to a study. As tables: each program runs alone on a
+//! machine with 1, 2, ... ways of its LLC under the contention model, so that a study needs no
+//! measured file. As programs: those that the queueing model computes with. Each program has one
+//! thread. Stalls for other reasons than misses are part of a program's cycles and are not counted
+//! as stalls here.
 
 use crate::error::StudyError;
 use crate::workloads::unknown;
@@ -12,13 +13,13 @@ use isobar_sim::{MachineSpec, Program, SimError, machine, program, steady};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What `--profiles` may begin with to name a machine of the simulator instead of a file.
+/// Prefix of `--profiles` that names a machine of the simulator instead of a file.
 pub const MACHINE: &str = "machine:";
 
-/// The simulator's programs, each run alone on a machine that ships with every number of its ways.
+/// The simulator's programs, each run alone on a shipped machine with every number of its ways.
 ///
 /// # Errors
-/// [`StudyError::Sim`] for a machine that does not ship.
+/// [`StudyError::Sim`] for a machine that is not shipped.
 pub fn of_machine(name: &str) -> Result<Profiles, StudyError> {
     let file = format!("{MACHINE}{name}");
     let machine = machine::find(name)?;
@@ -33,10 +34,10 @@ pub fn of_machine(name: &str) -> Result<Profiles, StudyError> {
     Ok(Profiles::new(&file, profiles))
 }
 
-/// Programs for the queueing model; `machine` is the one that a table was measured on.
+/// Programs for the queueing model; `machine` is the machine on which a table was measured.
 ///
 /// # Errors
-/// [`StudyError`] for a program that is not there, that has slowdowns only, or a table with more
+/// [`StudyError`] for a program that is missing, that has only slowdowns, or whose table has more
 /// ways than the machine.
 pub(crate) fn programs(
     profiles: &Profiles,

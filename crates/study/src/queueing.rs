@@ -1,10 +1,10 @@
-//! `queueing`: the simulator's contention model at its fixed point, as a static model. The default
-//! of a study.
+//! `queueing`: the simulator's contention model at its fixed point, as a static model. It is the
+//! default model of a study.
 //!
 //! Each group is an LLC of W ways with a memory controller of its own (NUMA), or all groups share
-//! one (UMA). Ways are as large as those of the machine that the profiles were measured on; a
-//! cluster's programs share its ways by insertion rate and reuse, and all programs of a controller
-//! wait for each other in its queue.
+//! one controller (UMA). Ways are as large as those of the machine on which the profiles were
+//! measured. A cluster's programs share its ways by insertion rate and reuse, and all programs of a
+//! controller wait for each other in its queue.
 //!
 //! ```text
 //! slowdown_i                    = seconds an instruction here / alone with all W ways
@@ -12,11 +12,11 @@
 //! ```
 //!
 //! *Alone is 1*, by definition. *No program is ever faster than alone with the ways of its
-//! cluster*: cluster mates take space, others take bandwidth, and misses never fall with either; so
-//! [`StaticModel::least_slowdown`] is exact for a program that has its controller to itself, and a
-//! bound for all. What a cluster does depends on the wait at the controller, and that on all its
-//! clusters: the model is not separable, but given the wait every cluster is on its own
-//! ([`Queued`]).
+//! cluster*: cluster mates take space, other programs take bandwidth, and neither ever reduces
+//! misses. So [`StaticModel::least_slowdown`] is exact for a program that has its controller to
+//! itself, and a lower bound for all others. The pace of a cluster depends on the wait at the
+//! controller, and the wait depends on all clusters of that controller. So the model is not
+//! separable, but for a given wait every cluster can be computed by itself ([`Queued`]).
 
 use isobar_contention::{NoAnswer, Pace, Scratch, Sharers, Steady};
 use isobar_model::Profile;
@@ -25,7 +25,7 @@ use isobar_partition::model::{Effect, Meaningless, Queued, StaticModel, Waiting}
 use isobar_sim::{MachineSpec, Program, steady};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The fixed point is found to 10^-9 of capacity and size; a bound must allow for that.
+/// The fixed point is found to 10^-9 of capacity and size; a bound must allow for this error.
 const TOLERANCE: f64 = 1e-7;
 
 /// The queueing model of one workload.
@@ -37,14 +37,14 @@ pub struct Queueing {
     shared_controller: bool,
     /// Each program alone, with 1, 2, ... ways.
     alone: Vec<Vec<Pace>>,
-    /// Memory of earlier questions, for reuse.
+    /// Scratch memory of earlier calls, kept for reuse.
     spare: Mutex<Vec<Scratch>>,
 }
 
 impl Queueing {
-    /// The model of a workload on LLCs of `ways` ways; `programs` and `profiles` are the same
-    /// programs. `max_bandwidth` in MB/s of a controller, else what the machine's first node
-    /// sustains.
+    /// The model of a workload on LLCs of `ways` ways; `programs` and `profiles` describe the same
+    /// programs. `max_bandwidth` is in MB/s per controller; `None` takes what the machine's first
+    /// node sustains.
     #[must_use]
     pub fn new(
         machine: &MachineSpec,
@@ -55,13 +55,14 @@ impl Queueing {
     ) -> Self {
         let bandwidth = max_bandwidth.map(|mbps| mbps * 1e6);
         let steady = steady(machine, bandwidth, &programs.iter().map(Arc::as_ref).collect::<Vec<_>>());
-        // No answer is a pace of 0: slowdowns against it are infinite, and `effects` refuses them.
+        // No answer becomes a pace of 0: slowdowns relative to it are infinite, and `effects`
+        // refuses them.
         let alone = |program| (1..=ways).map(|ways| steady.alone(program, ways).unwrap_or_default()).collect();
         let alone = (0..profiles.len()).map(alone).collect();
         Self { steady, profiles, ways, shared_controller: false, alone, spare: Mutex::default() }
     }
 
-    /// The same, with one controller for all groups (UMA).
+    /// The same model with one controller for all groups (UMA).
     #[must_use]
     pub fn uma(self, shared_controller: bool) -> Self {
         Self { shared_controller, ..self }
@@ -73,7 +74,7 @@ impl Queueing {
         self.steady.bandwidth() / 1e6
     }
 
-    /// Programs behind one controller.
+    /// Computes the effects for the programs behind one controller.
     fn together(&self, groups: &[Group], scratch: &mut Scratch, effects: &mut Vec<Effect>) -> Result<(), Meaningless> {
         let clusters = || groups.iter().flatten();
         let sharers = clusters().map(|cluster| Sharers { programs: &cluster.programs, ways: cluster.ways });

@@ -1,5 +1,5 @@
-//! Oddities of tables and programs under the model of a study, which uses them all the same. One
-//! line for each kind of oddity, with the number of programs and the name of one.
+//! Remarks on tables and programs that the model of a study uses although they are odd. One line
+//! for each kind of oddity, with the number of programs and the name of one of them.
 
 use crate::ask::ModelKind;
 use crate::setup::Setup;

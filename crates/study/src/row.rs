@@ -1,4 +1,5 @@
-//! One workload under one algorithm, as it is reported: field names are those of the JSON document.
+//! The reported result of one algorithm for one workload. Field names are those of the JSON
+//! document.
 
 use isobar_model::metrics::Summary;
 use isobar_partition::Solution;
@@ -10,15 +11,15 @@ use serde::Serialize;
 pub struct Row {
     /// Position of the workload, from 1.
     pub workload: usize,
-    /// Its line in its file; its position in a file of solutions.
+    /// The workload's line in its file; its position in a file of solutions.
     pub line: usize,
     /// The algorithm.
     pub algorithm: String,
     /// The model.
     pub model: &'static str,
-    /// Of each controller, in MB/s; `None` = no limit.
+    /// Bandwidth of each controller, in MB/s; `None` = no limit.
     pub max_bandwidth_mbps: Option<f64>,
-    /// LLCs.
+    /// Number of LLCs.
     pub groups: usize,
     /// Whether all groups share one memory controller.
     pub uma: bool,
@@ -30,19 +31,19 @@ pub struct Row {
     pub objective: Option<&'static str>,
     /// The programs, in the workload's order.
     pub apps: Vec<AppRow>,
-    /// The measures; `None` where there is no solution or the model has no meaning.
+    /// The measures; `None` if there is no solution, or if the model has no meaning for it.
     #[serde(flatten)]
     pub measures: Measures,
     /// Wall-clock seconds that the algorithm took.
     pub seconds: f64,
     /// Partial solutions that a search looked at.
     pub nodes_explored: u64,
-    /// Whether it is proved that nothing is better, under this model and objective.
+    /// Whether it is proved that no solution is better, under this model and objective.
     pub proved_optimal: bool,
-    /// What no solution goes beyond: a lower bound of unfairness, an upper one of STP. Searches
-    /// only.
+    /// A bound that no solution exceeds: a lower bound of unfairness, an upper bound of STP. Only
+    /// searches have one.
     pub bound: Option<f64>,
-    /// How far the solution may be from the best, in percent of it.
+    /// How far the solution may be from the optimum, in percent of its own figure.
     pub gap_percent: Option<f64>,
     /// Why there are no figures.
     pub problem: Option<String>,
@@ -70,7 +71,7 @@ impl From<Summary> for Measures {
     }
 }
 
-/// One program: where it is and how much it slows down.
+/// One program: its place, and its slowdown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AppRow {
     /// Its name.
@@ -81,15 +82,15 @@ pub struct AppRow {
     pub cluster: Option<usize>,
     /// Ways of the cluster.
     pub ways: Option<usize>,
-    /// The same as a mask.
+    /// The ways of the cluster as a mask.
     pub way_mask: Option<String>,
-    /// Completion time against alone.
+    /// Completion time relative to running alone.
     pub slowdown: Option<f64>,
-    /// The same by its share of the cache alone.
+    /// The slowdown due to its share of the cache, without the effect of bandwidth.
     pub slowdown_without_bandwidth: Option<f64>,
 }
 
-/// The programs under a solution, with the figures of a model where it has some.
+/// The programs under a solution, with the model's figures if there are any.
 pub(crate) fn apps(names: &[String], solution: Option<&Solution>, figures: Option<&Evaluation>) -> Vec<AppRow> {
     let mut rows: Vec<AppRow> = names.iter().map(|name| AppRow { name: name.clone(), ..AppRow::default() }).collect();
     for (llc, group) in solution.into_iter().flat_map(|solution| solution.groups.iter().enumerate()) {

@@ -1,5 +1,5 @@
-//! A request that makes sense: names become algorithms and a model, numbers are checked against
-//! each other and against the workloads. It computes nothing.
+//! Checks a request: names become algorithms and a model, and numbers are checked against each
+//! other and against the workloads. Computes nothing.
 
 use crate::algorithms::{self, Algorithm};
 use crate::ask::{Ask, ModelKind};
@@ -19,22 +19,23 @@ use std::time::Duration;
 
 /// Masks of ways have 64 bits.
 const MOST_WAYS: usize = 64;
-/// The machine that published tables were measured on.
+/// The machine on which the published tables were measured.
 const MEASURED_ON: &str = "skylake-2x20";
 
-/// What was asked, checked.
+/// A checked request.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     pub algorithms: Vec<Algorithm>,
-    /// An exact search that was asked for by name: `all` leaves out what cannot be.
+    /// The first exact search that was requested by name. `all` leaves out searches that do not
+    /// apply.
     named_exact: Option<&'static str>,
     pub model: ModelKind,
-    /// As asked, for the model; see [`Setup::bandwidth`].
+    /// The requested bandwidth, for the model; see [`Setup::bandwidth`].
     pub max_bandwidth: Option<f64>,
-    /// MB/s of each memory controller: as asked, else for `queueing` the machine's; `None`: no
-    /// limit.
+    /// MB/s of each memory controller: as requested, otherwise the machine's for `queueing`;
+    /// `None`: no limit.
     pub bandwidth: Option<f64>,
-    /// As asked; see [`Setup::groups`].
+    /// As requested; see [`Setup::groups`].
     asked_groups: Option<usize>,
     pub uma: bool,
     asked_cores: Option<usize>,
@@ -85,7 +86,7 @@ impl Setup {
         }
     }
 
-    /// LLCs of a workload's question.
+    /// Number of LLCs for a workload.
     pub fn groups(&self) -> usize {
         self.asked_groups.unwrap_or(1)
     }
@@ -95,7 +96,7 @@ impl Setup {
         self.asked_cores.unwrap_or_else(|| programs.div_ceil(self.groups()))
     }
 
-    /// Whether a workload can be asked about.
+    /// Checks whether the algorithms can answer a workload.
     pub fn fits(&self, file: &str, workload: &Workload) -> Result<(), StudyError> {
         let wrong = |problem: String| Err(StudyError::file(file, format!("line {}: {problem}", workload.line)));
         let (programs, groups) = (workload.programs.len(), self.groups());
@@ -123,7 +124,7 @@ impl Setup {
         }
     }
 
-    /// Whether a given solution can be evaluated.
+    /// Checks whether a given solution can be evaluated.
     pub fn takes(&self, file: &str, index: usize, given: &Given) -> Result<(), StudyError> {
         let wrong = |problem: String| Err(StudyError::file(file, format!("solutions[{index}]: {problem}")));
         let uses = given.solution.groups.len();
@@ -183,8 +184,8 @@ fn algorithms(names: &[String], groups: usize) -> Result<Vec<Algorithm>, StudyEr
     Ok(found)
 }
 
-/// Whether an algorithm is for this number of LLCs. Heuristics for one LLC take each of several by
-/// itself.
+/// Checks whether an algorithm is for this number of LLCs. With several LLCs, heuristics for one
+/// LLC treat each LLC by itself.
 fn fits(one: &Algorithm, groups: usize) -> Result<(), StudyError> {
     let name = one.name();
     match (one, one.scope()) {
@@ -204,8 +205,8 @@ fn unknown(name: &str) -> StudyError {
     StudyError::request(format!("--algorithm {name}: unknown algorithm{hint}"))
 }
 
-/// Bandwidths that the models can distinguish, in MB/s: far below, queues grow until their fixed
-/// point is beyond any number.
+/// Bandwidths that the models can distinguish, in MB/s. Far below, queues grow until their fixed
+/// point is larger than any representable number.
 pub const BANDWIDTH: RangeInclusive<f64> = 1.0..=1e9;
 
 fn bandwidth(mbps: f64) -> Result<f64, StudyError> {
@@ -232,7 +233,7 @@ pub(crate) fn ways(asked: Option<usize>, of_profiles: usize) -> Result<usize, St
     (1..=MOST_WAYS).contains(&ways).then_some(ways).ok_or_else(wrong)
 }
 
-/// The machine that the profiles were run on, else the one that was asked for.
+/// The machine on which the profiles were run, otherwise the requested machine.
 fn machine(ask: &Ask, profiles: &Profiles) -> Result<String, StudyError> {
     let own = profiles.file().strip_prefix(MACHINE);
     match (own, ask.machine.as_deref()) {

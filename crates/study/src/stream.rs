@@ -1,16 +1,18 @@
-//! Independent pieces of work side by side, whose results stream in the order of the work: each is
-//! handed on as soon as all before it are. Pieces are begun in order, and none after a request to
-//! stop; a piece that is inside a parallel search steals no other piece.
+//! Runs independent pieces of work side by side and streams the results in the order of the work.
+//! Each result is handed on as soon as all earlier ones are. Pieces are begun in order, and no
+//! piece is begun after a request to stop. While a piece runs a parallel search, its threads do not
+//! steal other pieces.
 
 use crate::error::StudyError;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-/// Does each piece of work, `jobs` threads in all, until `stopped` says so or `sink` fails.
+/// Does each piece of work, with `jobs` threads in all, until `stopped` returns true or `sink`
+/// fails.
 ///
 /// # Errors
-/// [`StudyError::Jobs`] where threads cannot be started; what `sink` says.
+/// [`StudyError::Jobs`] if threads cannot be started, and any error of `sink`.
 pub(crate) fn in_order<T: Sync, R: Send, E: From<StudyError>>(
     jobs: usize,
     work: &[T],
@@ -42,7 +44,7 @@ pub(crate) fn in_order<T: Sync, R: Send, E: From<StudyError>>(
     })
 }
 
-/// Threads of the searches: what there is, spread over the workers.
+/// Thread pools for the searches: the available threads, divided among the workers.
 fn pools(workers: usize, jobs: usize) -> Result<Vec<rayon::ThreadPool>, StudyError> {
     let threads = (jobs / workers).max(1);
     let pool = |_| {

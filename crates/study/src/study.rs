@@ -19,19 +19,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A study that makes sense.
+/// A study whose request has been checked.
 #[derive(Debug)]
 pub struct Study {
     setup: Setup,
     profiles: Profiles,
     workloads: Vec<Workload>,
     given: Vec<Given>,
-    /// For the queueing model.
+    /// The programs, for the queueing model only.
     programs: BTreeMap<String, Arc<Program>>,
     tasks: Vec<Task>,
 }
 
-/// A workload and what answers it; for `fixed`, the solution.
+/// A workload and the algorithm that answers it; for `fixed`, also the solution.
 #[derive(Clone, Copy, Debug)]
 struct Task {
     workload: usize,
@@ -44,7 +44,7 @@ impl Study {
     /// solutions is for a workload of its own.
     ///
     /// # Errors
-    /// [`StudyError`], one line that names the file, line or key, what is wrong and what would be
+    /// [`StudyError`], one line that names the file, line or key, what is wrong, and what would be
     /// right.
     pub fn new(
         ask: &Ask,
@@ -76,7 +76,7 @@ impl Study {
         Ok(study)
     }
 
-    /// The oddities of the profiles in use, over all workloads; one line each.
+    /// What is odd about the profiles in use, over all workloads; one line each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         self.remarks_on(self.workloads.iter().flat_map(|workload| &workload.programs))
@@ -96,18 +96,18 @@ impl Study {
         format!("model {}{machine}; {groups} group{plural} of {} ways, {bandwidth}", setup.model.name(), setup.ways)
     }
 
-    /// How many answers there will be.
+    /// The number of answers that the study will give.
     #[must_use]
     pub fn answers(&self) -> usize {
         self.tasks.len()
     }
 
-    /// Answers everything, `jobs` threads in all; rows come in the order of the workloads and,
-    /// within each, of the algorithms. Ends early where the observer says stop: searches report the
-    /// best that they have, and nothing else is begun.
+    /// Answers all tasks, with `jobs` threads in all. Rows come in the order of the workloads and,
+    /// within each workload, of the algorithms. Ends early if the observer says stop: running
+    /// searches report the best solution that they have, and no other task is begun.
     ///
     /// # Errors
-    /// [`StudyError::Jobs`]; what `sink` says.
+    /// [`StudyError::Jobs`], and any error of `sink`.
     pub fn run<E: From<StudyError>>(
         &self,
         jobs: usize,
@@ -140,8 +140,8 @@ impl Study {
         tasks
     }
 
-    /// The given solutions that are for a workload: the one in its place where both lists go side
-    /// by side, else all of the same programs.
+    /// The given solutions that are for a workload: if the two lists correspond line by line, the
+    /// solution in the same place, otherwise all solutions for the same programs.
     fn fitting(&self, number: usize) -> Vec<usize> {
         let fits = |number: usize, index: usize| self.given[index].for_workload(&self.workloads[number]).is_some();
         if self.workloads.len() == self.given.len() && (0..self.given.len()).all(|both| fits(both, both)) {

@@ -1,5 +1,5 @@
-//! Algorithms against each other over all workloads: means and medians, and both relative to the
-//! first algorithm's on the same workloads. Only answers with figures count; a note says how many
+//! Compares algorithms over all workloads: means and medians, each also relative to the first
+//! algorithm on the same workloads. Only answers with figures count; a note says how many answers
 //! have none.
 
 use crate::row::Row;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// Collects rows.
 #[derive(Debug, Default)]
 pub struct Summary {
-    /// By order of appearance.
+    /// In order of appearance.
     algorithms: Vec<Column>,
     workloads: usize,
 }
@@ -26,7 +26,7 @@ struct Column {
 }
 
 impl Summary {
-    /// Takes a row in.
+    /// Adds a row.
     pub fn add(&mut self, row: &Row) {
         self.workloads = self.workloads.max(row.workload);
         let at =
@@ -44,7 +44,7 @@ impl Summary {
         }
     }
 
-    /// The comparison, in 80 columns; empty where there is nothing to compare.
+    /// The comparison, in 80 columns; empty if there is nothing to compare.
     #[must_use]
     pub fn table(&self) -> String {
         let Some(first) = self.algorithms.first() else { return String::new() };

@@ -1,28 +1,28 @@
-//! Rows as text: measures on one line, and below it every LLC with its ways drawn, one letter a
-//! way. Plain text without colour, as wide as the terminal, at least 60 columns.
+//! Rows as text: measures on one line, and below it every LLC as a drawing with one letter per way.
+//! Plain text without colour, as wide as the terminal, at least 60 columns.
 
 use crate::row::{AppRow, Row};
 use isobar_model::text::{hanging, one_line};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Narrower than this nothing is legible.
+/// Narrower output would not be legible.
 const LEAST_WIDTH: usize = 60;
-/// Clusters of an LLC by letter; more have none.
+/// Letters for the clusters of an LLC; further clusters have none.
 const LETTERS: &[u8; 52] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// A way that no program may fill.
 const FREE: char = '.';
-/// A program for which bandwidth matters less than this is shown with one figure.
+/// If bandwidth changes a program's slowdown by less than this, one figure is shown.
 const FELT: f64 = 5e-4;
 
-/// Draws rows one after the other; a workload is introduced once.
+/// Draws rows one after the other; each workload is introduced once.
 #[derive(Debug)]
 pub struct Text {
     width: usize,
     workload: Option<usize>,
 }
 
-/// What the figures mean.
+/// Explains the figures.
 pub const LEGEND: &str = "\
 slowdown: time against alone, in brackets what the share of the cache explains;
 a letter is a way of the LLC, and a cluster; unfairness: greatest / least
@@ -31,13 +31,13 @@ of the slowdowns / their mean.
 ";
 
 impl Text {
-    /// For lines of `width` columns.
+    /// Output for lines of `width` columns.
     #[must_use]
     pub fn new(width: usize) -> Self {
         Self { width: width.max(LEAST_WIDTH), workload: None }
     }
 
-    /// A row as lines.
+    /// A row as lines of text.
     pub fn row(&mut self, row: &Row) -> String {
         let mut text = String::new();
         if self.workload != Some(row.workload) {
@@ -58,7 +58,7 @@ impl Text {
         text
     }
 
-    /// One LLC: its ways, and below them its clusters.
+    /// Draws one LLC: its ways, and below them its clusters.
     fn llc(&self, text: &mut String, row: &Row, llc: usize) {
         let mut clusters: BTreeMap<usize, Vec<&AppRow>> = BTreeMap::new();
         for app in row.apps.iter().filter(|app| app.llc == Some(llc)) {

@@ -1,15 +1,16 @@
-//! How a study is observed while it runs: progress out, the wish to stop and the time in. Knows
-//! nothing of how either is shown or measured.
+//! The interface through which a study is observed while it runs: it reports progress, and receives
+//! the request to stop and the time. It does not know how progress is shown or how time is
+//! measured.
 
 use std::time::Duration;
 
-/// The observer of a study; called from any thread.
+/// The observer of a study. Its methods are called from any thread.
 pub trait Watch: Sync {
     /// Whether the study should stop.
     fn stopped(&self) -> bool;
-    /// The time since some moment, never going back: the only clock of a study.
+    /// Time since some fixed moment. It never goes back, and it is the only clock of a study.
     fn elapsed(&self) -> Duration;
-    /// Called after each answer with the number of answers so far, and of all.
+    /// Called after each answer with the number of answers so far and the total number.
     fn done(&self, done: usize, all: usize);
     /// Called now and then with the state of a search.
     fn search(&self, standing: &Standing<'_>);
@@ -22,10 +23,10 @@ pub struct Standing<'a> {
     pub algorithm: &'a str,
     /// Position of the workload, from 1.
     pub workload: usize,
-    /// The objective of the best solution so far, where there is one.
+    /// Objective of the best solution so far, if there is one.
     pub best: Option<f64>,
-    /// How far it may be from the best, in percent of it, where that is known.
+    /// How far that solution may be from the optimum, in percent of its own figure, if known.
     pub gap_percent: Option<f64>,
-    /// Partial solutions looked at.
+    /// Number of partial solutions looked at.
     pub nodes: u64,
 }

@@ -1,27 +1,27 @@
-//! Workload lists: one workload a line, names separated by commas; blank lines and what follows a
-//! `#` do not count. It knows nothing of what a program does.
+//! Reads workload lists: one workload per line, names separated by commas; blank lines and text
+//! after a `#` are ignored. Does not know what a program does.
 
 use crate::error::{StudyError, nearest};
 use isobar_profiles::Profiles;
 
-/// The most programs of a workload. The cost of heuristics grows with the square of the number and
-/// faster: with this many, kpart takes seconds and 100 MB.
+/// Maximum number of programs in a workload. The cost of heuristics grows with the square of the
+/// number and faster: with this many programs, kpart takes seconds and 100 MB.
 pub(crate) const MOST_PROGRAMS: usize = 1024;
 
 /// Programs that run together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
-    /// The line of its file (the position in a file of solutions), from 1.
+    /// The line in its file (the position in a file of solutions), from 1.
     pub line: usize,
     /// Names, in order; a name may occur several times.
     pub programs: Vec<String>,
 }
 
-/// Reads a list; every program must be among `known`, where that is asked.
+/// Reads a list. If `known` is given, every program must be in it.
 ///
 /// # Errors
 /// [`StudyError::File`] with the line: an unknown program and the names nearest to it, an empty
-/// name, no workload at all.
+/// name, or no workload at all.
 pub fn parse(file: &str, text: &str, known: Option<&Profiles>) -> Result<Vec<Workload>, StudyError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut workloads = Vec::new();

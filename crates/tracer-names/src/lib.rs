@@ -1,18 +1,18 @@
-//! What is preloaded into a traced program, so that its large allocations have names: each function
-//! that allocates is passed on to the next library that has it, and the result is reported with the
-//! address in the program from which it was called.
+//! A library that is preloaded into a traced program, so that the program's large allocations get
+//! names. It passes each call of an allocation function on to the next library that has the
+//! function, and reports the result together with the address in the program that made the call.
 //!
-//! A report is a system call with a number that Linux does not have: the plugin in QEMU sees it
-//! with its arguments, and the program sees no file, descriptor or signal of ours. Elsewhere the
-//! kernel answers that there is no such call.
+//! A report is a system call with a number that Linux does not have. The plugin in QEMU sees the
+//! call with its arguments, and the program sees no extra file, descriptor or signal. Outside QEMU
+//! the kernel answers that there is no such call.
 //!
-//! The program's other accesses stay what they were, but the trace has ours too: about 16 for a
-//! malloc and its free, small or large, and 28,000 to 22 pages while the program is loaded
-//! (measured with glibc 2.36). A program that is linked statically or uses another C library has
-//! none of it.
+//! The program's own accesses do not change, but the trace also contains those of this library:
+//! about 16 for a malloc and its free, small or large, and 28,000 to 22 pages while the program is
+//! loaded (measured with glibc 2.36). A program that is statically linked or uses another C library
+//! has none of these.
 //!
-//! It allocates nothing itself, and removes itself from the environment: what the program starts
-//! does not get it.
+//! The library allocates nothing itself, and removes itself from the environment, so that programs
+//! started by the traced program do not get it.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -34,7 +34,7 @@ static NEW: Next = Next::new(c"_Znwm");
 static NEW_ARRAY: Next = Next::new(c"_Znam");
 static MMAP: Next = Next::new(c"mmap");
 
-/// Run by the loader before the program.
+/// Run by the loader before the program starts.
 #[used]
 // SAFETY: the loader calls every pointer of this section once, with arguments that a function
 // without parameters may ignore.
@@ -66,14 +66,14 @@ extern "C" fn start() {
     }
 }
 
-/// Defines a function of the C library: it passes the address it was called from as one argument
-/// more, in the register of that argument.
+/// Defines a function of the C library that passes the address it was called from as one more
+/// argument, in that argument's register.
 macro_rules! with_caller {
     ($name:ident, $register:literal, $inner:path, ($($argument:ident: $kind:ty),*) -> $result:ty) => {
-        /// The function of this name, with a report of what it allocates.
+        /// The C library's function of this name, with a report of what it allocates.
         ///
         /// # Safety
-        /// As the function itself.
+        /// As for the C library's function.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> $result {
@@ -149,10 +149,10 @@ unsafe extern "C-unwind" fn aligned_at(to: *mut *mut c_void, align: usize, size:
     result
 }
 
-/// `mmap` has a register for each of its six arguments: the seventh goes on the stack.
+/// `mmap` uses a register for each of its six arguments, so the seventh goes on the stack.
 ///
 /// # Safety
-/// As the function itself.
+/// As for the C library's function.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mmap(
@@ -166,10 +166,10 @@ pub unsafe extern "C" fn mmap(
     naked_asm!("push [rsp]", "call {inner}", "add rsp, 8", "ret", inner = sym mapped)
 }
 
-/// The same function where offsets always had 64 bits.
+/// The same function with offsets that always had 64 bits.
 ///
 /// # Safety
-/// As the function itself.
+/// As for the C library's function.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mmap64(
@@ -197,17 +197,17 @@ unsafe extern "C" fn mapped(
     let Some(next) = (unsafe { MMAP.get::<Function>() }) else { return libc::MAP_FAILED };
     // SAFETY: as the program calls us.
     let result = unsafe { next(at, size, rights, flags, file, from) };
-    // What is mapped for no access is reserved for something else: a stack, an arena.
+    // A mapping without access rights is reserved for something else: a stack, an arena.
     if result != libc::MAP_FAILED && flags & libc::MAP_ANONYMOUS != 0 && rights != libc::PROT_NONE {
         report::allocated(result, size, caller);
     }
     result
 }
 
-/// Frees what the program has.
+/// Frees memory of the program.
 ///
 /// # Safety
-/// As the function itself.
+/// As for the C library's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn free(pointer: *mut c_void) {
     static FREE: Next = Next::new(c"free");

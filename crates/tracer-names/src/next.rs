@@ -1,10 +1,10 @@
-//! Functions of the next library that has them, looked up when they are first called.
+//! Functions of the next library that has them, looked up on the first call.
 
 use std::ffi::{CStr, c_void};
 use std::mem::{size_of, transmute_copy};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// Bytes for what the loader allocates while it looks a function up.
+/// Bytes for what the loader allocates during a lookup.
 const EARLY: usize = 64 << 10;
 
 #[repr(C, align(16))]
@@ -19,22 +19,22 @@ thread_local! {
     static LOOKING: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// A function, by its name.
+/// A function, identified by its name.
 pub struct Next {
     name: &'static CStr,
     found: AtomicPtr<c_void>,
 }
 
 impl Next {
-    /// Not looked up yet.
+    /// A function that has not been looked up yet.
     pub const fn new(name: &'static CStr) -> Self {
         Self { name, found: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
-    /// The function; `None` where there is none, or this thread is just looking one up.
+    /// The function; `None` if there is none, or if this thread is in the middle of a lookup.
     ///
     /// # Safety
-    /// `F` is a pointer to a function of the type that the function has.
+    /// `F` is a function pointer of the function's own type.
     pub unsafe fn get<F: Copy>(&self) -> Option<F> {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
         let mut found = self.found.load(Ordering::Relaxed);
@@ -52,7 +52,7 @@ impl Next {
     }
 }
 
-/// Zeroed memory for the loader, which is never freed; null where it is used up.
+/// Zeroed memory for the loader, which is never freed; null if it is used up.
 pub fn early(size: usize) -> *mut c_void {
     let size = size.saturating_add(15) & !15;
     let at = EARLY_USED.fetch_add(size.min(EARLY), Ordering::Relaxed);
@@ -69,7 +69,7 @@ pub fn is_early(pointer: *mut c_void) -> bool {
     (start..start + EARLY).contains(&pointer.addr())
 }
 
-/// Copies what came from [`early`] to other memory of `size` bytes.
+/// Copies an allocation from [`early`] to other memory of `size` bytes.
 ///
 /// # Safety
 /// `to` is null or has `size` bytes.

@@ -1,7 +1,7 @@
-//! QEMU's plugin interface, version 1, as far as it is used: own declarations, since no package
-//! ships the header. From QEMU's documentation (docs/devel/tcg-plugins.rst) and the names and types
-//! that include/qemu/qemu-plugin.h publishes. Functions are looked up when the plugin is loaded, so
-//! that its tests link without QEMU.
+//! The part of QEMU's plugin interface, version 1, that is used here. The declarations are our own,
+//! because no package ships the header. They follow QEMU's documentation
+//! (docs/devel/tcg-plugins.rst) and the names and types that include/qemu/qemu-plugin.h publishes.
+//! Functions are looked up when the plugin is loaded, so its tests link without QEMU.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::mem::transmute_copy;
@@ -11,14 +11,14 @@ pub const VERSION: c_int = 1;
 
 /// A loaded plugin.
 pub type Id = u64;
-/// A block of guest instructions that is being translated, and one of them.
+/// A block of guest instructions that is being translated.
 #[repr(C)]
 pub struct Block(c_void);
-/// An instruction.
+/// An instruction of a block.
 #[repr(C)]
 pub struct Instruction(c_void);
 
-/// What QEMU passes at loading, as far as it is read.
+/// What QEMU passes when it loads the plugin, as far as it is read.
 #[repr(C)]
 pub struct Info {
     /// Name of the emulated architecture.
@@ -30,10 +30,11 @@ pub struct Info {
     pub system_emulation: bool,
 }
 
-/// A callback reads no registers.
+/// The callback reads no registers.
 const NO_REGISTERS: c_int = 0;
-/// Loads and stores are reported. QEMU 7.2 reports stores to those who ask for loads, and loads to
-/// those who ask for stores: so both are asked for, and distinguished by what it says of each.
+/// Reports loads and stores. QEMU 7.2 reports stores to a plugin that subscribes to loads, and
+/// loads to one that subscribes to stores. So the plugin subscribes to both, and reads the kind
+/// from each access.
 const ALL_ACCESSES: c_int = 3;
 
 pub type OnCpu = unsafe extern "C" fn(Id, c_uint);
@@ -59,7 +60,7 @@ pub struct Api {
     is_store: unsafe extern "C" fn(u32) -> bool,
 }
 
-/// A function of the program that loaded us; `None` where it has none of this name.
+/// A function of the program that loaded the plugin; `None` if it has none of this name.
 fn find<F: Copy>(name: &CStr) -> Option<F> {
     // SAFETY: `name` ends with a zero byte, and the handle is the constant for "anywhere".
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
@@ -86,7 +87,7 @@ impl Api {
         })
     }
 
-    /// Whether QEMU packs what an access does as [`crate::table::Access`] reads it.
+    /// Whether QEMU encodes the kind of an access as [`crate::table::Access`] reads it.
     pub fn tells_loads_from_stores(&self) -> bool {
         // SAFETY: a function of its argument alone.
         let load = unsafe { (self.is_store)(1 << 16) };
@@ -95,7 +96,7 @@ impl Api {
         store && !load
     }
 
-    /// Registers what is called for each thread, block, system call, and at the end.
+    /// Registers the callbacks for each thread, block and system call, and for the end.
     pub fn register(&self, id: Id, cpu: OnCpu, block: OnBlock, call: OnSyscall, back: OnReturn, exit: OnExit) {
         // SAFETY: called while QEMU loads the plugin `id`, with functions that live as long as it
         // does.
@@ -110,10 +111,11 @@ impl Api {
         unsafe { (self.at_exit)(id, exit, std::ptr::null_mut()) };
     }
 
-    /// Watches all accesses of a block; where the first instruction is, in the guest and here.
+    /// Subscribes to all accesses of a block; returns the address of the first instruction in the
+    /// guest and in this process.
     ///
     /// # Safety
-    /// `block` is the one that QEMU is translating.
+    /// `block` is the block that QEMU is translating.
     pub unsafe fn watch(&self, block: *mut Block, call: OnAccess) -> Option<(u64, u64)> {
         // SAFETY: as the caller promises.
         let count = unsafe { (self.count)(block) };

@@ -1,5 +1,5 @@
-//! What qemu-user loads for `isobar trace`: counts the loads and stores of an unmodified program by
-//! time slice, thread and page.
+//! The plugin that qemu-user loads for `isobar trace`: it counts the loads and stores of an
+//! unmodified program by time slice, thread and page.
 //!
 //! ```text
 //! lib      QEMU's calls: threads, blocks, accesses, system calls, the end
@@ -11,8 +11,8 @@
 //! orders   what `isobar trace` wants; api: QEMU's functions
 //! ```
 //!
-//! An access that crosses the end of a page counts for the page in which it begins, as QEMU reports
-//! one address.
+//! An access that crosses the end of a page counts for the page in which it begins, because QEMU
+//! reports only one address.
 
 mod api;
 mod cpus;
@@ -41,27 +41,28 @@ const LONGEST_PATH: usize = 4096;
 
 static API: OnceLock<Api> = OnceLock::new();
 static RECORD: OnceLock<Record> = OnceLock::new();
-/// Mappings before the program was loaded.
+/// Mappings of the process before the program was loaded.
 static BEFORE: OnceLock<Vec<maps::Mapping>> = OnceLock::new();
 static THREADS: AtomicU32 = AtomicU32::new(0);
 static STACK_KNOWN: AtomicBool = AtomicBool::new(false);
-/// Whether this is a child, which is not followed.
+/// Whether this process is a child, which is not followed.
 static CHILD: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// The call in which the thread is, and how long the notes were before it.
+    /// The system call that the thread is in, and the length of the notes before it.
     static CALL: Cell<(Call, Option<u64>)> = const { Cell::new((Call { number: -1, arguments: [0; 6] }, None)) };
 }
 
-/// The version of the interface that this plugin is for; QEMU reads it before it loads us.
+/// The version of the interface that this plugin is written for; QEMU reads it before it loads the
+/// plugin.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)]
 pub static qemu_plugin_version: c_int = api::VERSION;
 
-/// QEMU has loaded us. 0: all is well.
+/// Called when QEMU has loaded the plugin. Returns 0 on success.
 ///
 /// # Safety
-/// Called by QEMU, with what it documents.
+/// Called by QEMU, with the arguments that it documents.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn qemu_plugin_install(id: Id, info: *const Info, _: c_int, _: *const *const c_char) -> c_int {
     // SAFETY: QEMU passes a valid structure.
@@ -113,7 +114,7 @@ fn following() -> Option<&'static Record> {
     RECORD.get().filter(|_| !CHILD.load(Ordering::Relaxed))
 }
 
-/// Called in the thread that makes the new one.
+/// Called in the thread that creates the new one.
 unsafe extern "C" fn on_thread(_: Id, vcpu: c_uint) {
     let Some(record) = following() else { return };
     let thread = THREADS.fetch_add(1, Ordering::Relaxed);
@@ -142,7 +143,7 @@ unsafe extern "C" fn on_block(_: Id, block: *mut Block) {
     }
 }
 
-/// The first block is translated: the program and its loader are mapped.
+/// The first block is being translated, so the program and its loader are mapped.
 fn program_is_loaded() {
     let (Some(record), Some(before), Some(base)) = (following(), BEFORE.get(), BASE.get()) else { return };
     let mut space = lock(&record.space);
@@ -162,7 +163,8 @@ unsafe extern "C" fn on_access(vcpu: c_uint, info: u32, address: u64, _: *mut c_
     }
 }
 
-/// A slice is over, the thread runs for the first time, or the page is not in its cache.
+/// The slow path: a slice is over, the thread runs for the first time, or the page is not in its
+/// cache.
 #[cold]
 #[inline(never)]
 fn rare(cpu: &mut cpus::Cpu, address: u64, access: Access) {
@@ -188,9 +190,9 @@ fn rare(cpu: &mut cpus::Cpu, address: u64, access: Access) {
     cpu.table.count(page, access);
 }
 
-/// The first thing that a program accesses is on the stack of its main thread: its loader stores a
-/// return address there, and one without a loader reads its arguments. What lies in a file is
-/// passed over.
+/// Records the stack of the main thread. The first access of a program is on that stack: its loader
+/// stores a return address there, and a program without a loader reads its arguments. Accesses to
+/// mapped files are passed over.
 fn main_stack(record: &Record, address: u64) {
     if STACK_KNOWN.load(Ordering::Relaxed) {
         return;
@@ -239,7 +241,7 @@ unsafe extern "C" fn on_call(
 unsafe extern "C" fn on_return(_: Id, vcpu: c_uint, _: i64, result: i64) {
     let Some(record) = following() else { return };
     let (call, notes) = CALL.get();
-    // A call that came back did not become another program.
+    // If the call returned, the process did not become another program.
     if let Some(notes) = notes {
         record.shorten_notes(notes);
     }
@@ -263,18 +265,18 @@ unsafe extern "C" fn on_exit(_: Id, _: *mut c_void) {
     }
 }
 
-/// The file of a descriptor.
+/// The path of a descriptor's file.
 fn path_of(descriptor: u64) -> Option<String> {
     let path = std::fs::read_link(format!("/proc/self/fd/{descriptor}")).ok()?;
     Some(path.to_string_lossy().into_owned())
 }
 
-/// A text of the program. It is read through the kernel, which checks the address.
+/// A string in the program's memory. It is read through the kernel, which checks the address.
 fn text(address: u64) -> Option<String> {
     let mut buffer = vec![0_u8; LONGEST_PATH];
     let here = address.wrapping_add(*BASE.get()?);
     let mut length = 0;
-    // Up to the end of each page, since the next may not be there.
+    // Reads up to the end of each page, because the next page may not be mapped.
     while length < LONGEST_PATH && !buffer[..length].contains(&0) {
         let from = here.wrapping_add(length as u64);
         let most = usize::try_from(4096 - from % 4096).ok()?.min(LONGEST_PATH - length);

@@ -1,11 +1,11 @@
-//! The mappings of this process (`/proc/self/maps`), in which those of the program lie.
+//! The mappings of this process (`/proc/self/maps`), which contain those of the program.
 
 /// A mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     /// First byte.
     pub start: u64,
-    /// The byte behind the last.
+    /// The byte after the last.
     pub end: u64,
     /// Where in its file it begins.
     pub offset: u64,
@@ -13,7 +13,7 @@ pub struct Mapping {
     pub path: String,
 }
 
-/// Those of a text; lines that are none are left out.
+/// Parses the text; lines that are not mappings are left out.
 pub fn parse(text: &str) -> Vec<Mapping> {
     text.lines().filter_map(one).collect()
 }
@@ -23,13 +23,13 @@ fn one(line: &str) -> Option<Mapping> {
     let (start, end) = words.next()?.split_once('-')?;
     let offset = words.nth(1)?;
     let hex = |text| u64::from_str_radix(text, 16).ok();
-    // A path may hold blanks; it begins with a slash, or is a name in brackets.
+    // A path may contain blanks; it begins with a slash, or is a name in brackets.
     let path = line.find(['/', '[']).map_or("", |at| &line[at..]);
     Some(Mapping { start: hex(start)?, end: hex(end)?, offset: hex(offset)?, path: path.to_owned() })
 }
 
-/// What came since `before`: mappings of files, and anonymous memory right behind one, which holds
-/// what a file asks for and does not hold (`.bss`).
+/// What was added since `before`: mappings of files, and anonymous memory directly after one, which
+/// holds the data that a file declares but does not contain (`.bss`).
 pub fn files_since(before: &[Mapping], now: &[Mapping]) -> Vec<Mapping> {
     let mut found: Vec<Mapping> = Vec::new();
     for mapping in now.iter().filter(|mapping| !before.iter().any(|old| old.start == mapping.start)) {

@@ -1,22 +1,22 @@
-//! What `isobar trace` wants of the plugin, and what the plugin says back.
+//! The orders that `isobar trace` gives the plugin, and the notes that the plugin writes back.
 //!
-//! The orders stand in an environment variable, as JSON: options of a plugin may hold no commas,
-//! and paths may.
+//! The orders are passed in an environment variable, as JSON, because the options of a plugin
+//! cannot contain commas, and paths can.
 
 use isobar_pages::trace::Header;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The variable. QEMU is asked to keep it from the program.
+/// The variable. QEMU is asked not to pass it to the program.
 pub const VARIABLE: &str = "ISOBAR_TRACE";
 
-/// What is wanted.
+/// The orders.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Orders {
     /// The trace file; replaced if it exists.
     pub trace: PathBuf,
-    /// A file to which notes are added, a line each.
+    /// A file to which notes are appended, one per line.
     pub notes: PathBuf,
     /// The header of the trace.
     pub header: Header,
@@ -24,13 +24,13 @@ pub struct Orders {
 
 const ALLOCATION: &str = "allocated at 0x";
 
-/// The name of an allocation until the code that made it has one.
+/// The name of an allocation until the code that made it is known by name.
 #[must_use]
 pub fn allocation(caller: u64) -> String {
     format!("{ALLOCATION}{caller:x}")
 }
 
-/// The address behind the call that made an allocation of this name.
+/// The return address of the call that made an allocation of this name.
 #[must_use]
 pub fn caller(name: &str) -> Option<u64> {
     u64::from_str_radix(name.strip_prefix(ALLOCATION)?, 16).ok()
@@ -46,7 +46,7 @@ pub enum Note {
 }
 
 impl Note {
-    /// As a line.
+    /// Formats the note as a line.
     #[must_use]
     pub fn line(&self) -> String {
         let (kind, text) = match self {
@@ -56,7 +56,7 @@ impl Note {
         format!("{kind} {}\n", text.replace('\n', " "))
     }
 
-    /// From a line.
+    /// Parses a line.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         match line.split_once(' ')? {

@@ -1,4 +1,4 @@
-//! What was seen and is not written yet, and the thread that writes it, slice by slice.
+//! What was counted but not written yet, and the thread that writes it, slice by slice.
 
 use crate::cpus::{self, SLICE};
 use crate::orders::{Note, Orders};
@@ -12,32 +12,33 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Rounds in which a thread may leave the program at the end.
+/// Maximum number of rounds to wait for a thread to leave the program at the end.
 const PATIENCE: usize = 10_000;
-/// Running threads see within this part of a slice that it is over, and hand in their counts.
+/// A slice's length divided by this number is how long the writer waits after a slice. Within that
+/// time, running threads notice that the slice is over, and hand in their counts.
 const LAG: u32 = 10;
-/// What stands before the reason why the kernel did not say where pages are.
+/// The beginning of a note that the kernel did not say where pages are; the reason follows.
 const NOT_PLACED: &str = "on which nodes the pages lay: move_pages";
 
-/// Everything that threads share.
+/// State shared by all threads.
 pub struct Record {
     orders: Orders,
     /// The address space.
     pub space: Mutex<Space>,
-    /// Pages that any thread has accessed, and those of them that were not written yet.
+    /// Pages that any thread has accessed, and those among them that are not written yet.
     first: Mutex<First>,
     counts: Mutex<Counts>,
     writer: Mutex<Option<Writer<File>>>,
-    /// Nodes of this machine; 0 once the kernel has refused to say where pages are.
+    /// Number of nodes of this machine; 0 once the kernel has refused to say where pages are.
     nodes: AtomicU32,
 }
 
-/// Which pages the kernel is asked for.
+/// Which pages to ask the kernel about.
 #[derive(Clone, Copy)]
 enum Ask<'a> {
-    /// Those of a slice that no thread had accessed before.
+    /// Pages of a slice that no thread had accessed before.
     New(&'a [FirstTouch]),
-    /// All.
+    /// All pages.
     All,
 }
 
@@ -53,16 +54,16 @@ struct Counts {
     threads: Vec<Thread>,
 }
 
-/// A lock that a panic of another thread does not close: there is nothing half-done in it.
+/// Takes a lock even if another thread panicked while holding it: no update is left half-done.
 fn open<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Record {
-    /// Begins the file.
+    /// Starts the file.
     ///
     /// # Errors
-    /// What the file says.
+    /// An error of the file.
     pub fn new(orders: Orders) -> Result<Self, TraceError> {
         let writer = Writer::new(File::create(&orders.trace)?, &orders.header)?;
         Ok(Self {
@@ -75,7 +76,7 @@ impl Record {
         })
     }
 
-    /// A thread hands in its counts.
+    /// Takes counts that a thread hands in.
     pub fn hand_in(&self, take: impl FnOnce(&mut Vec<Row>)) {
         take(&mut open(&self.counts).rows);
     }
@@ -85,7 +86,8 @@ impl Record {
         open(&self.counts).threads.push(thread);
     }
 
-    /// A thread accesses a page for the first time; whether none had before.
+    /// Notes that a thread accesses a page for the first time; returns whether no thread had
+    /// accessed the page before.
     pub fn first_touch(&self, page: u64, thread: u32) -> bool {
         let mut first = open(&self.first);
         let new = first.known.insert(page);
@@ -95,7 +97,7 @@ impl Record {
         new
     }
 
-    /// Closes slice after slice, for ever.
+    /// Closes one slice after another, forever.
     pub fn run(&self) {
         let length = Duration::from_nanos(self.orders.header.slice_ns);
         let begun = Instant::now();
@@ -109,16 +111,16 @@ impl Record {
         }
     }
 
-    /// Writes everything, at the end of the program (`ended`), when no thread runs, or before it
-    /// becomes another: what threads that still run have counted since the slice began is lost
-    /// then.
+    /// Writes everything: at the end of the program (`ended`), when no thread runs, or before the
+    /// process becomes another program. In the second case, counts of threads that still run are
+    /// lost since the start of the slice.
     pub fn close(&self, ended: bool) {
         let slice = SLICE.load(Ordering::Relaxed);
         self.hand_in(|rows| cpus::take_paused(slice, ended.then_some(PATIENCE), rows));
         self.write(u64::from(slice), true);
     }
 
-    /// Writes a slice, and where its new pages are; or, as the last, where all are.
+    /// Writes a slice, and where its new pages are. For the last slice, writes where all pages are.
     fn write(&self, number: u64, last: bool) {
         let mut writer = open(&self.writer);
         let Some(out) = writer.as_mut() else { return };
@@ -141,7 +143,7 @@ impl Record {
         }
     }
 
-    /// Where pages are now; `None` where none is asked for, or the kernel does not say.
+    /// Where pages are now; `None` if there are no pages to ask about, or the kernel does not say.
     fn placed(&self, slice: u64, ask: Ask<'_>) -> Option<Placed> {
         let nodes = self.nodes.load(Ordering::Relaxed);
         let mut pages: Vec<u64> = match ask {
@@ -160,7 +162,7 @@ impl Record {
         found.ok()
     }
 
-    /// Adds a note; how long the notes were before.
+    /// Appends a note; returns the length of the notes before.
     pub fn note(&self, note: &Note) -> Option<u64> {
         let mut notes = OpenOptions::new().append(true).create(true).open(&self.orders.notes).ok()?;
         let before = notes.metadata().ok()?.len();
@@ -168,14 +170,14 @@ impl Record {
         Some(before)
     }
 
-    /// Takes notes back.
+    /// Truncates the notes to a length, which takes notes back.
     pub fn shorten_notes(&self, to: u64) {
         let notes = OpenOptions::new().write(true).open(&self.orders.notes);
         let _ = notes.and_then(|notes| notes.set_len(to));
     }
 }
 
-/// In the order of pages and threads; what stands twice is added up.
+/// Sorts by pages and threads; rows for the same pair are summed.
 fn sort(rows: &mut Vec<Row>) {
     rows.sort_unstable();
     rows.dedup_by(|next, row| {

@@ -1,4 +1,4 @@
-//! What the address space of the program becomes: regions, from the system calls that make them.
+//! The regions of the program's address space, derived from the system calls that create them.
 
 use crate::orders::allocation;
 use isobar_pages::trace::{Region, RegionKind};
@@ -34,9 +34,9 @@ pub struct Call {
 /// The address space so far.
 #[derive(Debug, Default)]
 pub struct Space {
-    /// Regions that were not taken yet.
+    /// Regions that have not been taken yet.
     fresh: Vec<Region>,
-    /// Anonymous mappings by start, with their ends: stacks of threads lie in them.
+    /// Anonymous mappings by start, with their ends. Stacks of threads lie in them.
     anonymous: BTreeMap<u64, u64>,
     order: u32,
     /// Where the heap ends.
@@ -44,19 +44,19 @@ pub struct Space {
 }
 
 impl Space {
-    /// The regions since this was last asked.
+    /// The regions added since the last call.
     pub fn take(&mut self) -> Vec<Region> {
         std::mem::take(&mut self.fresh)
     }
 
-    /// There is a region.
+    /// Adds a region.
     pub fn add(&mut self, start: u64, end: u64, kind: RegionKind) {
         if start < end {
             self.fresh.push(Region { start, end, kind });
         }
     }
 
-    /// A call came back with this; `path` says which file a descriptor is.
+    /// A call returned `result`; `path` gives the file of a descriptor.
     pub fn returned(&mut self, call: Call, result: i64, path: impl FnOnce(u64) -> Option<String>) {
         let Ok(result) = u64::try_from(result) else { return };
         let [_, length, new_length, flags, file, offset] = call.arguments;
@@ -71,7 +71,7 @@ impl Space {
             }
             number::MREMAP => self.map_anonymous(result, result.saturating_add(new_length.next_multiple_of(PAGE))),
             number::BRK => {
-                // Only what is new: allocations in the rest have names.
+                // Only the new part: allocations in the rest have names.
                 let end = self.heap.replace(result).unwrap_or(result);
                 self.add(end, result, RegionKind::Heap);
             }
@@ -79,9 +79,9 @@ impl Space {
         }
     }
 
-    /// The program has made a large allocation. Its name says from where, until the trace is
-    /// completed. It begins where its page does, before the allocator's bookkeeping, if it is a
-    /// mapping of its own.
+    /// The program has made a large allocation. Until the trace is completed, the allocation's name
+    /// says which code made it. If the allocation is a mapping of its own, its region begins at the
+    /// start of the page, before the allocator's bookkeeping.
     pub fn allocated(&mut self, call: Call) {
         let [start, length, caller, ..] = call.arguments;
         let page = start & !(PAGE - 1);
@@ -96,7 +96,7 @@ impl Space {
         self.order += 1;
     }
 
-    /// A thread begins with this stack pointer: the mapping below it is its stack.
+    /// A thread starts with this stack pointer: the mapping below the pointer is its stack.
     pub fn stack(&mut self, pointer: u64, thread: u32) {
         let below = pointer.saturating_sub(1);
         let found = self.anonymous.range(..=below).next_back().filter(|(_, end)| **end > below);
@@ -136,7 +136,7 @@ mod tests {
         ];
         assert_eq!(kinds, expected);
         assert!(space.take().is_empty());
-        // A heap that grows leaves the names in it, and an allocation begins with its mapping.
+        // When the heap grows, the names in it stay, and an allocation begins with its mapping.
         space.returned(call(number::BRK, [0xb000, 0, 0, 0, 0, 0]), 0xb000, none);
         space.allocated(call(number::REPORT, [0x7_0010, 0x4000, 0x40_1234, 0, 0, 0]));
         space.allocated(call(number::REPORT, [0x9010, 0x1000, 0x40_1234, 0, 0, 0]));

@@ -1,14 +1,14 @@
-//! How often one thread accessed which pages in the slice that runs. Asked on every access, so what
-//! is accessed again and again is counted in a small cache, and reaches the table when another page
-//! takes its place.
+//! How often one thread accessed which pages in the current slice. The table is updated on every
+//! access. Therefore repeated accesses are counted in a small cache, and reach the table when
+//! another page takes the slot in the cache.
 
 use isobar_pages::trace::Row;
 
-/// Places in the cache. A page has one place.
+/// Slots of the cache. Each page has exactly one possible slot.
 const WAYS: usize = 256;
 /// No page has this number.
 const NONE: u64 = u64::MAX;
-/// 2^64 divided by the golden ratio: neighbours go far apart.
+/// 2^64 divided by the golden ratio: neighbouring numbers land far apart.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[derive(Clone, Copy)]
@@ -26,7 +26,7 @@ struct Slot {
     page: u64,
     loads: u64,
     stores: u64,
-    /// Whether it stands in `touched`.
+    /// Whether the slot is listed in `touched`.
     touched: bool,
 }
 
@@ -35,7 +35,7 @@ struct Slot {
 pub struct Access(u32);
 
 impl Access {
-    /// From what QEMU says of an access: the two bits above the lower sixteen.
+    /// From the information that QEMU gives about an access: the two bits above the lower sixteen.
     #[inline(always)]
     pub const fn of(info: u32) -> Self {
         Self(info >> 16 & 3)
@@ -46,15 +46,15 @@ impl Access {
         (self.0 & 1) as u64
     }
 
-    /// 1 where it stores, else 0.
+    /// 1 if the access stores, otherwise 0.
     #[inline(always)]
     pub const fn stores(self) -> u64 {
         (self.0 >> 1) as u64
     }
 }
 
-/// The pages of a thread. They stay when their counts are taken, so that a page that it has
-/// accessed before is recognised.
+/// The pages of a thread. They stay when their counts are taken, so that a page is recognised if
+/// the thread has accessed it before.
 pub struct Table {
     lines: Box<[Line; WAYS]>,
     slots: Vec<Slot>,
@@ -71,7 +71,8 @@ impl Default for Table {
 }
 
 impl Table {
-    /// Counts an access where the page is in the cache; else false, and [`Self::admit`] it.
+    /// Counts an access if the page is in the cache. Otherwise returns false; call [`Self::admit`]
+    /// then.
     #[inline(always)]
     pub fn count(&mut self, page: u64, access: Access) -> bool {
         let line = &mut self.lines[way(page)];
@@ -83,7 +84,7 @@ impl Table {
         true
     }
 
-    /// Brings a page into the cache; true where the thread accesses it for the first time.
+    /// Brings a page into the cache; true if the thread accesses the page for the first time.
     pub fn admit(&mut self, page: u64) -> bool {
         let (slot, new) = self.slot(page);
         let entry = &mut self.slots[slot];
@@ -95,7 +96,7 @@ impl Table {
         new
     }
 
-    /// Takes the counts, in no order; all are zero then.
+    /// Takes the counts, in no particular order, and sets them to zero.
     pub fn take(&mut self, thread: u32, into: &mut Vec<Row>) {
         for at in 0..WAYS {
             let line = std::mem::replace(&mut self.lines[at], EMPTY);
@@ -103,7 +104,7 @@ impl Table {
         }
         for at in self.touched.drain(..) {
             let slot = &mut self.slots[at as usize];
-            // A page may have been brought in for an access that another slice counts.
+            // A page may have been brought in for an access that counts for another slice.
             if slot.loads + slot.stores > 0 {
                 into.push(Row { page: slot.page, thread, loads: slot.loads, stores: slot.stores });
             }

@@ -1,5 +1,6 @@
-//! Where the kernel has the program's pages: asked with `move_pages(2)`, which moves nothing where
-//! no nodes are named. The pages are those of this process, at the program's addresses and a base.
+//! Where the kernel has placed the program's pages. The kernel is asked with `move_pages(2)`, which
+//! moves nothing if no nodes are given. The pages are those of this process, at the program's
+//! addresses plus a base.
 
 use isobar_pages::trace::Placed;
 use std::io;
@@ -9,17 +10,17 @@ use std::sync::OnceLock;
 pub const PAGE_BITS: u32 = 12;
 /// What is added to an address of the program to find it in this process.
 pub(crate) static BASE: OnceLock<u64> = OnceLock::new();
-/// Pages asked for in one call.
+/// Number of pages per call.
 const BATCH: usize = 4096;
-/// Nodes that are online, as `0-3,8`.
+/// The nodes that are online, as `0-3,8`.
 const ONLINE: &str = "/sys/devices/system/node/online";
 
-/// The same; 0 until the program is loaded.
+/// The base; 0 until the program is loaded.
 pub(crate) fn base() -> u64 {
     BASE.get().copied().unwrap_or_default()
 }
 
-/// Nodes of this machine: one more than the highest number. A kernel without nodes has one.
+/// Number of nodes of this machine: one more than the highest number; 1 on a kernel without nodes.
 pub fn nodes() -> u32 {
     let text = std::fs::read_to_string(ONLINE).unwrap_or_default();
     highest(&text).map_or(1, |node| node + 1)
@@ -29,10 +30,10 @@ fn highest(text: &str) -> Option<u32> {
     text.trim().rsplit([',', '-']).next()?.parse().ok()
 }
 
-/// Where these pages are now, which must ascend; those without memory are left out.
+/// Where these pages are now. Page numbers must ascend; pages without memory are left out.
 ///
 /// # Errors
-/// The kernel's refusal: in a container it may allow this to no process.
+/// The kernel's refusal: in a container, no process may be allowed to ask.
 pub fn of(pages: &[u64], base: u64, slice: u64, nodes: u32) -> io::Result<Placed> {
     let mut placed = Placed { slice, nodes, pages: Vec::with_capacity(pages.len()) };
     for batch in pages.chunks(BATCH) {
@@ -75,7 +76,8 @@ mod tests {
         );
     }
 
-    /// A page of this process that was written is somewhere; one that is not mapped is nowhere.
+    /// A page of this process that was written to is on a node; a page that is not mapped is on
+    /// none.
     #[test]
     fn a_page_with_memory_is_on_a_node_of_this_machine() {
         let written = vec![1_u8; 1 << 16];

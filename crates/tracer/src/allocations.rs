@@ -1,5 +1,6 @@
-//! Which code made the large allocations of a program. While it runs, an allocation is named by an
-//! address behind the call; here it gets the function that holds the call, and its line.
+//! Which code made the large allocations of a program. While the program runs, an allocation is
+//! named by the return address of its call. This module names it after the function that contains
+//! the call, and the line.
 
 use crate::lines;
 use crate::symbols::{Parts, bias};
@@ -8,14 +9,14 @@ use isobar_tracer_plugin::orders::caller;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Allocations as far as nothing newer covers them: start, end and caller.
+/// Allocations, as far as nothing newer covers them: start, end and caller.
 #[derive(Debug, Default)]
 pub struct Allocations {
     visible: Vec<(u64, u64, u64)>,
 }
 
 impl Allocations {
-    /// A region comes about: it covers what was there, and may be an allocation.
+    /// A new region: it covers what was there, and may be an allocation.
     pub fn cover(&mut self, region: &Region) {
         let (start, end) = (region.start, region.end);
         if self.visible.iter().any(|(from, until, _)| *from < end && *until > start) {
@@ -32,11 +33,11 @@ impl Allocations {
         }
     }
 
-    /// The regions by the names of this file's functions, where it made the allocation.
+    /// The regions of the allocations that this file's code made, named after the file's functions.
     pub fn named_by(&self, file: &[u8], parts: &Parts) -> Vec<Region> {
         let Ok(program) = object::File::parse(file) else { return Vec::new() };
         let Some(bias) = bias(&program, parts) else { return Vec::new() };
-        // An address behind a call may belong to the next line or function.
+        // The address after a call may belong to the next line or function.
         let call = |caller: u64| caller.wrapping_sub(1).wrapping_sub(bias);
         let functions = functions(&program);
         let calls: BTreeSet<u64> = self.visible.iter().map(|(_, _, caller)| call(*caller)).collect();
@@ -52,7 +53,8 @@ impl Allocations {
     }
 }
 
-/// A function with the line's number: it may allocate several structures, which are distinguished.
+/// A function with a line number, because a function may allocate several structures, which are
+/// told apart.
 fn full_name(function: &str, line: Option<&String>) -> String {
     match line.and_then(|line| line.rsplit_once(':')) {
         Some((_, number)) => format!("{function}:{number}"),

@@ -1,4 +1,4 @@
-//! The seam between what traces programs and who wants a trace.
+//! The interface between the engines that trace programs and their callers.
 
 use isobar_pages::trace::{End, Header, TraceError};
 use std::ffi::OsString;
@@ -7,35 +7,35 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-/// What shall be traced.
+/// What to trace.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// The trace file.
     pub file: PathBuf,
     /// Length of a time slice.
     pub slice: Duration,
-    /// Whether code that makes large allocations is named; costs the program some accesses more.
+    /// Whether to name the code that makes large allocations; costs the program some more accesses.
     pub names: bool,
     /// The command and its arguments; at least one word.
     pub command: Vec<OsString>,
 }
 
-/// What came of it.
+/// The result of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traced {
-    /// How the file begins.
+    /// The header of the file.
     pub header: Header,
-    /// How it ends.
+    /// The end of the file.
     pub end: End,
-    /// Threads that ran.
+    /// Number of threads that ran.
     pub threads: u64,
-    /// Slices in which anything was accessed.
+    /// Number of slices with accesses.
     pub slices: u64,
-    /// Pages that were accessed.
+    /// Number of pages that were accessed.
     pub pages: u64,
-    /// Loads and stores.
+    /// Number of loads and stores.
     pub accesses: u128,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
 }
 
@@ -45,7 +45,7 @@ pub struct Traced {
 pub struct Refusal {
     /// What is missing.
     pub why: String,
-    /// What to type.
+    /// What to do about it.
     pub remedy: String,
 }
 
@@ -63,7 +63,7 @@ pub enum TracerError {
         /// what is wrong with it
         why: String,
     },
-    /// The trace could not be written, or not be read again.
+    /// The trace could not be written, or could not be read back.
     #[error("{}: {source}", file.display())]
     File {
         /// the trace file
@@ -93,33 +93,34 @@ impl TracerError {
 
 /// A run that is being traced.
 pub trait Tracing {
-    /// What to start: by the thread that prepared the run.
+    /// The command to start, by the thread that prepared the run.
     fn command(&mut self) -> &mut Command;
 
-    /// Called some times a second while it runs: for engines that must fetch what they see.
+    /// Called some times a second while the command runs, for engines that must fetch what they
+    /// see.
     fn step(&mut self) {}
 
-    /// Completes the file, when what was started has ended.
+    /// Completes the file when the command has ended.
     ///
     /// # Errors
-    /// A trace that could not be written; it is readable up to there.
+    /// A trace that could not be written completely; it is readable up to that point.
     fn finish(self: Box<Self>, status: ExitStatus, ran: Duration) -> Result<Traced, TracerError>;
 }
 
-/// What traces programs.
+/// A way to trace programs.
 pub trait Engine: Sync {
     /// Its name on command lines.
     fn name(&self) -> &'static str;
 
-    /// What it sees and what it costs, for people.
+    /// What the engine sees and what it costs, for people.
     fn about(&self) -> &'static str;
 
-    /// Whether it sees only some of the accesses.
+    /// Whether the engine sees only some of the accesses.
     fn samples(&self) -> bool;
 
-    /// Prepares a traced run: nothing runs yet.
+    /// Prepares a traced run. Nothing is started yet.
     ///
     /// # Errors
-    /// [`TracerError::Refused`] where it cannot work here, and commands that it cannot trace.
+    /// [`TracerError::Refused`] if the engine cannot work here, and commands that it cannot trace.
     fn prepare(&self, job: &Job) -> Result<Box<dyn Tracing>, TracerError>;
 }

@@ -1,5 +1,5 @@
-//! Completes a trace when the program has ended: what its engine left is read once, cut behind the
-//! last whole block, and gets the names of variables and the end.
+//! Completes a trace when the program has ended. The file that the engine left is read once and cut
+//! after the last whole block. Then the names of variables and the end are appended.
 
 use crate::allocations::Allocations;
 use crate::engine::{Job, Traced, TracerError};
@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufReader, Seek, SeekFrom};
 
-/// Larger files are not searched for variables.
+/// Larger program files are not searched for variables.
 const MOST_PROGRAM: u64 = 1 << 30;
 
-/// What stands in a file.
+/// What a trace file contains.
 struct Survey {
     header: Header,
     threads: u64,
@@ -20,7 +20,7 @@ struct Survey {
     counts: Counts,
     files: BTreeMap<String, Parts>,
     allocations: Allocations,
-    /// Behind the last whole block.
+    /// The position after the last whole block.
     offset: u64,
 }
 
@@ -92,7 +92,7 @@ fn survey(job: &Job) -> Result<Survey, TracerError> {
             }
             Packed::Slice(slice) => {
                 survey.slices.insert(slice.number);
-                // What is broken in a slice shows when it is read for real.
+                // Errors within a slice show when it is really read.
                 let _ = slice.show(&mut survey.counts);
             }
             Packed::Placed(_) | Packed::End(_) => {}
@@ -102,7 +102,7 @@ fn survey(job: &Job) -> Result<Survey, TracerError> {
     Ok(survey)
 }
 
-/// The variables of all files that were mapped, and the allocations that their code made.
+/// The variables of all files that were mapped, and the allocations that code of these files made.
 fn names(survey: &Survey) -> Vec<Region> {
     let of_file = |(path, parts): (&String, &Parts)| {
         let small = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= MOST_PROGRAM);

@@ -1,4 +1,4 @@
-//! Engines that trace the memory accesses of unmodified programs, behind one seam.
+//! Engines that trace the memory accesses of unmodified programs, behind one interface.
 //!
 //! ```text
 //! engine      the seam: what an engine says of itself, and how it takes part in a traced run
@@ -12,9 +12,9 @@
 //! lines       where in the source variables and code are
 //! ```
 //!
-//! An engine makes a command of a command, and completes the file when it has ended. Who starts it,
-//! and passes on signals meanwhile, is not its business. A second engine is a file and a line in
-//! [`ENGINES`].
+//! An engine turns a command into the command to run, and completes the file when that command has
+//! ended. Starting the command and passing on signals is left to the caller. Another engine is a
+//! file and a line in [`ENGINES`].
 
 #![forbid(unsafe_code)]
 
@@ -30,10 +30,10 @@ mod symbols;
 
 pub use engine::{Engine, Job, Refusal, Traced, TracerError};
 
-/// All engines, the first choice first.
+/// All engines, in order of preference.
 pub const ENGINES: &[&dyn Engine] = &[&qemu_user::QemuUser, &sampled::Sampled];
 
-/// The engine of a name; `qemu` will do for qemu-user.
+/// The engine of this name; `qemu` is accepted for qemu-user.
 #[must_use]
 pub fn engine(name: &str) -> Option<&'static dyn Engine> {
     let name = if name == "qemu" { "qemu-user" } else { name };

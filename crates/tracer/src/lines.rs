@@ -1,5 +1,5 @@
-//! Where the variables of a program are defined, and which lines its code came from: from its debug
-//! information (DWARF), if it has any.
+//! Where the variables of a program are defined, and which lines its code came from, read from the
+//! program's debug information (DWARF) if it has any.
 
 use gimli::constants::{DW_AT_decl_file, DW_AT_decl_line, DW_AT_location, DW_AT_specification, DW_TAG_variable};
 use gimli::{AttributeValue, DebuggingInformationEntry, Dwarf, EndianSlice, Operation, RunTimeEndian, UnitRef};
@@ -9,17 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 type Bytes<'a> = EndianSlice<'a, RunTimeEndian>;
 type Entry<'a> = DebuggingInformationEntry<Bytes<'a>>;
 
-/// Larger debug information is not read: it takes longer than a trace should.
+/// Larger debug information is not read, because reading it takes longer than a trace should.
 const MOST_INFORMATION: usize = 256 << 20;
 
-/// `file:line` of the variables at `wanted` addresses of a program. The file is named without its
-/// folders, so that traces of programs that were built in different places compare. Debug
-/// information that is missing, compressed or broken gives fewer lines.
+/// `file:line` of the variables at the `wanted` addresses of a program. The file is named without
+/// its folders, so that traces of programs built in different places can be compared. If debug
+/// information is missing, compressed or broken, fewer lines are found.
 pub fn of_variables(program: &object::File<'_>, wanted: &BTreeSet<u64>) -> BTreeMap<u64, String> {
     search(program, wanted, variables)
 }
 
-/// The same of the code at `wanted` addresses.
+/// `file:line` of the code at the `wanted` addresses.
 pub fn of_code(program: &object::File<'_>, wanted: &BTreeSet<u64>) -> BTreeMap<u64, String> {
     search(program, wanted, code)
 }
@@ -34,7 +34,7 @@ fn search(program: &object::File<'_>, wanted: &BTreeSet<u64>, search: Search) ->
         return found;
     }
     let load = |id: gimli::SectionId| Ok::<_, gimli::Error>(EndianSlice::new(bytes(id.name()), endian));
-    // What was found before an error stays.
+    // Lines found before an error are kept.
     let _ = Dwarf::load(load).and_then(|dwarf| {
         let mut headers = dwarf.units();
         while found.len() < wanted.len()
@@ -66,7 +66,7 @@ fn variables(
     Ok(())
 }
 
-/// Each row of the line table holds up to the next one.
+/// Finds lines of code. Each row of the line table holds up to the next row.
 fn code(unit: UnitRef<'_, Bytes<'_>>, wanted: &BTreeSet<u64>, found: &mut BTreeMap<u64, String>) -> gimli::Result<()> {
     let Some(program) = unit.line_program.clone() else { return Ok(()) };
     let mut rows = program.rows();
@@ -85,12 +85,12 @@ fn code(unit: UnitRef<'_, Bytes<'_>>, wanted: &BTreeSet<u64>, found: &mut BTreeM
     Ok(())
 }
 
-/// Where a variable lies; `None` where it has no fixed address.
+/// The address of a variable; `None` if it is not fixed.
 fn address(unit: UnitRef<'_, Bytes<'_>>, entry: &Entry<'_>) -> gimli::Result<Option<u64>> {
     let Some(AttributeValue::Exprloc(place)) = entry.attr_value(DW_AT_location) else { return Ok(None) };
     let mut operations = place.operations(unit.encoding());
     let first = operations.next()?;
-    // More operations make another address of it, such as that of a thread's own copy.
+    // Further operations compute another address, such as that of a thread's own copy.
     if operations.next()?.is_some() {
         return Ok(None);
     }
@@ -101,7 +101,7 @@ fn address(unit: UnitRef<'_, Bytes<'_>>, entry: &Entry<'_>) -> gimli::Result<Opt
     }
 }
 
-/// Where it is defined; else, where it is declared.
+/// Where a variable is defined, or else declared.
 fn definition(unit: UnitRef<'_, Bytes<'_>>, entry: &Entry<'_>) -> gimli::Result<Option<String>> {
     let declaration = match entry.attr_value(DW_AT_specification) {
         Some(AttributeValue::UnitRef(offset)) => Some(unit.entry(offset)?),
@@ -113,7 +113,7 @@ fn definition(unit: UnitRef<'_, Bytes<'_>>, entry: &Entry<'_>) -> gimli::Result<
     named(unit, file, line)
 }
 
-/// A line of one of the unit's files.
+/// `file:line` for one of the unit's files.
 fn named(unit: UnitRef<'_, Bytes<'_>>, file: u64, line: u64) -> gimli::Result<Option<String>> {
     let Some(file) = unit.line_program.as_ref().and_then(|program| program.header().file(file)) else {
         return Ok(None);
@@ -129,19 +129,19 @@ mod tests {
     use object::ObjectSymbol;
     use std::process::Command;
 
-    /// A program with its variables at the lines that the tests name.
+    /// A program whose variables are on the lines that the tests name.
     const SOURCE: &str = "extern long seen_before[512];\n\
                           long alone[1024];\n\
                           long seen_before[512];\n\
                           int main(void) { static char within[4096]; return within[0] + (int)alone[0]; }\n";
 
-    /// The address of a variable, by its name or the part of it before a dot.
+    /// The address of a variable, by its name or by the part of the name before a dot.
     fn place(program: &object::File<'_>, name: &str) -> u64 {
         let named = |symbol: &object::Symbol<'_, '_>| symbol.name().is_ok_and(|it| it.split('.').next() == Some(name));
         program.symbols().find(named).expect(name).address()
     }
 
-    /// Compiles [`SOURCE`]; `None`, and the reason, where no compiler can be had.
+    /// Compiles [`SOURCE`]; `None`, after printing the reason, if no compiler is available.
     fn compiled(options: &[&str]) -> Option<Vec<u8>> {
         let folder = tempfile::tempdir().unwrap();
         let (source, program) = (folder.path().join("arrays.c"), folder.path().join("arrays"));
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(of_variables(&program, &[alone].into()).len(), 1);
         assert_eq!(of_code(&program, &[main].into()).get(&main).map(String::as_str), Some("arrays.c:4"));
         assert!(of_variables(&program, &[alone + 8].into()).is_empty(), "not where a variable begins");
-        // Broken in the middle: no panic, whatever is found.
+        // Damaged in the middle: there must be no panic, whatever is found.
         let (at, length) = program.section_by_name(".debug_info").and_then(|section| section.file_range()).unwrap();
         let (at, length) = (usize::try_from(at).unwrap(), usize::try_from(length).unwrap());
         for from in 0..length {

@@ -1,4 +1,4 @@
-//! What a command is: the file that would be executed.
+//! Finds the file that a command would execute.
 
 use object::Endianness;
 use object::elf::{EM_X86_64, ET_DYN, ET_EXEC, FileHeader64};
@@ -10,12 +10,12 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes of a file that say what it is.
+/// Number of bytes read from a file to see what it is.
 const HEAD: usize = 4096;
 const SET_ID: u32 = 0o6000;
 
-/// Finds the file of a command as a shell does, and the interpreter of a script: the program to
-/// trace, and the words that come before its own arguments.
+/// Finds the file of a command as a shell does, and the interpreter if the file is a script.
+/// Returns the program to trace, and the words that come before the command's own arguments.
 pub fn resolve(command: &OsStr) -> Result<(PathBuf, Vec<OsString>), String> {
     let path = find(command)?;
     let head = head(&path)?;
@@ -57,7 +57,7 @@ fn script(path: &Path, line: &[u8]) -> Result<(PathBuf, Vec<OsString>), String> 
 
 /// Whether a file is a program that can be traced.
 fn check(path: &Path, head: &[u8]) -> Result<(), String> {
-    // Space for a whole header, whatever the file.
+    // Space for a whole header, however short the file.
     let mut bytes = head.to_vec();
     bytes.resize(HEAD, 0);
     let elf = FileHeader64::<Endianness>::parse(bytes.as_slice()).map_err(|_| "not a 64-bit program for Linux")?;
@@ -78,7 +78,7 @@ fn check(path: &Path, head: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a program is loaded by the GNU C library's loader, and can have something preloaded.
+/// Whether a program is loaded by the GNU C library's loader, so that a library can be preloaded.
 pub fn has_gnu_loader(path: &Path) -> bool {
     let Ok(head) = head(path) else { return false };
     let elf = FileHeader64::<Endianness>::parse(head.as_slice());

@@ -1,5 +1,5 @@
-//! Every access of one program, through QEMU's emulation of it (`qemu-x86_64`) and our plugin in
-//! it. Threads run side by side, as many as there are CPUs.
+//! The engine that sees every access of one program, through QEMU's emulation (`qemu-x86_64`) and
+//! our plugin in it. Threads run in parallel, on all CPUs.
 
 use crate::engine::{Engine, Job, Refusal, Traced, TracerError, Tracing};
 use crate::{finish, program};
@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// The plugin: beside isobar, or in ../lib/isobar.
+/// The plugin: in the folder of isobar, or in ../lib/isobar.
 const PLUGIN: &str = "libisobar_tracer_plugin.so";
-/// What is preloaded into the program; the trace is complete without it, but for names.
+/// The library that is preloaded into the program. Without it the trace is complete except for
+/// names.
 const NAMES: &str = "libisobar_tracer_names.so";
-/// Names of the emulator; distributions call the static one `qemu-x86_64-static`, which loads no
+/// Name of the emulator. Distributions call the static one `qemu-x86_64-static`, which loads no
 /// plugins.
 const EMULATOR: &str = "qemu-x86_64";
 const PAGE_BYTES: u64 = 4096;
@@ -72,12 +73,12 @@ impl Engine for QemuUser {
     }
 }
 
-/// A path as an option of QEMU, in which commas stand twice.
+/// A path as an option of QEMU, in which each comma is doubled.
 fn option(path: &Path) -> OsString {
     path.to_string_lossy().replace(',', ",,").into()
 }
 
-/// What QEMU says of itself.
+/// The version that QEMU prints.
 fn version() -> Option<String> {
     let said = Command::new(EMULATOR).arg("--version").stdin(Stdio::null()).output().ok()?;
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
@@ -85,23 +86,24 @@ fn version() -> Option<String> {
     Some(version.to_owned())
 }
 
-/// The variable by which a program's loader loads the library of names before all others.
+/// The environment variable that makes a program's loader load the library of names before all
+/// others.
 fn preload(program: &Path) -> Option<OsString> {
     let library = beside(NAMES).filter(|_| program::has_gnu_loader(program))?;
     let all = match std::env::var("LD_PRELOAD") {
         Ok(others) if !others.is_empty() => format!("{}:{others}", library.to_str()?),
         _ => library.to_str()?.to_owned(),
     };
-    // QEMU and the loader take them apart there.
+    // QEMU splits the value at commas, and the loader splits it at blanks and colons.
     let whole = !all.contains(',') && !library.to_str()?.contains([' ', ':']);
     whole.then(|| format!("LD_PRELOAD={all}").into())
 }
 
-/// One of our libraries.
+/// The path of one of our libraries.
 fn beside(library: &str) -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?;
     let folder = own.parent()?;
-    // Cargo leaves libraries of what it was asked to build in `deps`, for tests beside them.
+    // Cargo leaves the libraries that it was asked to build in `deps`, for the tests there.
     let places = ["deps", ".", "../lib/isobar", ".."].map(|place| folder.join(place).join(library));
     places.into_iter().find(|path| path.is_file()).and_then(|path| path.canonicalize().ok())
 }
@@ -130,7 +132,7 @@ impl Tracing for Run {
         if let Some(Note::Failed(why)) = notes.iter().find(|note| matches!(note, Note::Failed(_))) {
             return Err(TracerError::Failed(format!("{why}; the trace can be read up to there")));
         }
-        // The plugin begins the file before the program runs.
+        // The plugin writes the beginning of the file before the program runs.
         if fs::metadata(&self.job.file).is_ok_and(|file| file.len() == 0) {
             let why = "QEMU did not load isobar's plugin, for the reason that it gave above (tried with QEMU 7.2)";
             return Err(TracerError::command(&self.job, why));

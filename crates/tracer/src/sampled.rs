@@ -1,5 +1,6 @@
-//! Some of the accesses of a program, sampled by the CPU itself (PEBS, IBS) through perf events. It
-//! runs as it is, a few per cent slower by what is known of such events; not measured.
+//! The engine that sees a sample of a program's accesses, taken by the CPU itself (PEBS, IBS)
+//! through perf events. The program runs natively, a few per cent slower by what is known about
+//! such events; we have not measured it.
 
 use crate::engine::{Engine, Job, Refusal, Traced, TracerError, Tracing};
 use crate::finish;
@@ -17,11 +18,11 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-/// The size by which pages are counted, whatever their own.
+/// The page size for counting, whatever the actual size of the pages.
 const PAGE_BYTES: u64 = 4096;
-/// Pages in one question where they are.
+/// Number of pages per question where they are.
 const BATCH: usize = 4096;
-/// What stands before the reason why that is not known.
+/// The beginning of a note that it is not known where pages are; the reason follows.
 const NOT_PLACED: &str = "on which nodes the pages lay: move_pages";
 
 /// The engine.
@@ -52,16 +53,16 @@ struct Run {
     command: Command,
     sampling: Sampling,
     header: Header,
-    /// From the first look on: until then others may make the file.
+    /// Created when samples are read for the first time: until then others may create the file.
     samples: Option<Samples<File>>,
     failed: Option<TraceError>,
-    /// Nodes of this machine.
+    /// Number of nodes of this machine.
     nodes: u32,
     /// Why the kernel does not say where pages are.
     not_placed: Option<String>,
 }
 
-/// On which node each page of a process is.
+/// The node of each page of a process.
 fn locate(pid: u32, pages: &[u64]) -> io::Result<Vec<Option<u16>>> {
     let mut found = Vec::with_capacity(pages.len());
     for batch in pages.chunks(BATCH) {
@@ -109,7 +110,7 @@ impl Run {
         samples.write()?;
         if self.not_placed.is_none() {
             let placed = samples.place(self.nodes, locate)?;
-            // Other errors are those of a program that has ended meanwhile.
+            // Other errors mean that the program has ended meanwhile.
             let refused = |why: &io::Error| matches!(why.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported);
             self.not_placed = placed.err().filter(refused).map(|why| format!("{NOT_PLACED}: {why}"));
         }
@@ -146,7 +147,7 @@ mod tests {
     use super::*;
     use isobar_pages::PageProfile;
 
-    /// Page faults stand for samples, which every kernel has.
+    /// Page faults, which every kernel has, stand in for samples.
     #[test]
     fn a_program_whose_pages_fault_is_traced() {
         let folder = tempfile::tempdir().unwrap();
@@ -170,11 +171,11 @@ mod tests {
         let traced = run.finish(status, begun.elapsed()).unwrap();
         assert_eq!((traced.end.status, traced.header.sampled), (Some(0), Some(1)));
         assert!(traced.accesses > 50 && traced.pages > 50 && traced.threads == 1, "{traced:?}");
-        // The shell forked for the pipe, and became another program.
+        // The shell forked for the pipe, and then became another program.
         let missing = traced.end.missing.join("\n");
         assert!(missing.contains("forked") && missing.contains("exec"), "{missing}");
         let profile = PageProfile::read(std::fs::read(&job.file).unwrap().as_slice()).unwrap();
-        // Anything that lived long enough to be asked for; nothing where the kernel refuses.
+        // Pages that lived long enough to be asked about; none if the kernel refuses.
         if let Some(linux) = &profile.linux {
             assert!(linux.node_of.iter().flatten().count() > 5, "{linux:?}");
         } else {

@@ -1,6 +1,6 @@
-//! What becomes of sampled accesses: a trace, slice by slice. Buffers of several CPUs come one
-//! after the other, so a slice stays open for a while. Where pages are is asked when slices are
-//! written, while the program still runs: afterwards it is unknown.
+//! Turns sampled accesses into a trace, slice by slice. The buffers of several CPUs are read one
+//! after the other, so a slice stays open for a while. The kernel is asked where pages are when
+//! slices are written, while the program still runs, because afterwards it no longer knows.
 
 mod missing;
 mod pages;
@@ -16,23 +16,23 @@ use pages::Pages;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-/// How long samples may be on their way: hardware hands some in only when its own buffer is full.
+/// How long samples may be delayed: hardware delivers some only when its own buffer is full.
 const LATE_NS: u64 = 200_000_000;
-/// From here on addresses are the kernel's.
+/// Addresses from here on belong to the kernel.
 const USER: u64 = 1 << 56;
 
 /// Loads and stores.
 type Counts = (u64, u64);
 
-/// A trace in the making.
+/// A trace that is being made.
 #[derive(Debug)]
 pub struct Samples<W: Write> {
     writer: Writer<W>,
     page_bytes: u64,
     slice_ns: u64,
-    /// Come since the last look.
+    /// Records that arrived since the last round.
     new: Vec<(Of, Record)>,
-    /// The process, and when it began.
+    /// The process, and when it started.
     program: Option<(u32, u64)>,
     /// Numbers of the threads by tid.
     threads: BTreeMap<u32, u32>,
@@ -40,15 +40,15 @@ pub struct Samples<W: Write> {
     anonymous: u32,
     touched: Pages,
     open: BTreeMap<u64, Open>,
-    /// Slices below this are written.
+    /// Slices with a lower number are written.
     written: u64,
-    /// The latest time in this look, and in the one before.
+    /// The latest time in this round, and in the round before.
     newest: (u64, u64),
-    /// The latest time of what had come by the look before.
+    /// The latest time among the records that had arrived by the round before.
     looked: u64,
-    /// It has begun, by exec.
+    /// Whether the program has started, by exec.
     begun: bool,
-    /// It has become another program, by another.
+    /// Whether the process has become another program, by a second exec.
     over: bool,
     missing: Missing,
 }
@@ -61,10 +61,10 @@ struct Open {
 }
 
 impl<W: Write> Samples<W> {
-    /// Begins a trace.
+    /// Starts a trace.
     ///
     /// # Errors
-    /// What the file says.
+    /// An error of the file.
     pub fn new(to: W, header: &Header) -> Result<Self, TraceError> {
         Ok(Self {
             writer: Writer::new(to, header)?,
@@ -86,19 +86,19 @@ impl<W: Write> Samples<W> {
         })
     }
 
-    /// A record came.
+    /// Takes a record.
     pub fn add(&mut self, of: Of, record: Record) {
         self.new.push((of, record));
     }
 
-    /// Takes in what came, and writes the slices that are over.
+    /// Processes the records that arrived, and writes the slices that are over.
     ///
     /// # Errors
-    /// What the file says.
+    /// An error of the file.
     pub fn write(&mut self) -> Result<(), TraceError> {
-        // Buffers are read one after the other, so that what is newer than the look before may
-        // not be whole: of a thread that begins on one CPU and runs on another, the begin may be
-        // missing.
+        // Buffers are read one after the other, so records newer than the round before may be
+        // incomplete: if a thread starts on one CPU and runs on another, the record of its start
+        // may still be missing.
         self.new.sort_by_key(|(_, record)| record.time);
         let newest = self.new.last().map_or(0, |(_, record)| record.time);
         let whole = self.new.partition_point(|(_, record)| record.time <= self.looked);
@@ -107,18 +107,19 @@ impl<W: Write> Samples<W> {
             self.take(of, record)?;
         }
         self.looked = self.looked.max(newest);
-        // What is older than all that came by the last look, and long enough, comes no more.
+        // No record arrives any more that is older than everything of the last round by more than
+        // the delay.
         let begun = self.program.map_or(0, |(_, begun)| begun);
         let over = self.newest.1.saturating_sub(LATE_NS).saturating_sub(begun) / self.slice_ns;
         self.newest.1 = self.newest.0;
         self.close_below(over)
     }
 
-    /// Writes where pages are: those that are new since it was last asked, once a second all.
-    /// `locate` says of a process and its pages on which node each is, and is not asked for none.
+    /// Writes where pages are: pages that are new since the last call, and once a second all pages.
+    /// `locate` returns the node of each page of a process; it is not called without pages.
     ///
     /// # Errors
-    /// What the file says; what `locate` says is passed on as the inner one.
+    /// An error of the file; an error of `locate` is returned as the inner one.
     pub fn place<E>(
         &mut self,
         nodes: u32,
@@ -139,10 +140,10 @@ impl<W: Write> Samples<W> {
         Ok(Ok(self.writer.placed(&Placed { slice, nodes, pages })?))
     }
 
-    /// Writes what is left; what is missing, a sentence each.
+    /// Writes the rest; returns what is missing, one sentence each.
     ///
     /// # Errors
-    /// What the file says.
+    /// An error of the file.
     pub fn finish(&mut self) -> Result<Vec<String>, TraceError> {
         self.looked = u64::MAX;
         self.write()?;
@@ -156,7 +157,7 @@ impl<W: Write> Samples<W> {
             self.missing.lost = self.missing.lost.saturating_add(lost);
             return Ok(());
         }
-        // Nothing is on before the program is.
+        // Sampling starts with the program, so the first record is the program's.
         let (program, begun) = *self.program.get_or_insert((pid, time));
         if pid != program {
             self.missing.children.insert(pid);
@@ -189,7 +190,7 @@ impl<W: Write> Samples<W> {
         store: bool,
     ) -> Result<(), TraceError> {
         let page = address / self.page_bytes;
-        // 0 is not known.
+        // 0 means that the address is not known.
         if address == 0 || address >= USER || page >= MOST_PAGE {
             return Ok(());
         }

@@ -1,15 +1,15 @@
-//! Variables of programs and libraries that fill at least a page, by address.
+//! Variables of programs and libraries that fill at least one page, by address.
 
 use crate::lines;
 use isobar_pages::trace::{Region, RegionKind};
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use std::collections::BTreeMap;
 
-/// Where a file lies in the address space: the first byte of each part, and where in the file it
-/// begins.
+/// Where a file is mapped in the address space: the first byte of each part, and the part's offset
+/// in the file.
 pub type Parts = BTreeMap<u64, u64>;
 
-/// The variables of a file that was mapped there. A file that is no program has none.
+/// The variables of a file that was mapped there. A file that is not a program has none.
 pub fn variables(file: &[u8], parts: &Parts, page_bytes: u64) -> Vec<Region> {
     let Ok(program) = object::File::parse(file) else { return Vec::new() };
     let Some(bias) = bias(&program, parts) else { return Vec::new() };
@@ -33,13 +33,13 @@ pub fn variables(file: &[u8], parts: &Parts, page_bytes: u64) -> Vec<Region> {
     found.into_iter().map(region).collect()
 }
 
-/// What is added to an address in the file to find it in memory: where its first loaded segment
-/// lies.
+/// The number to add to an address in the file to find it in memory, from where its first loaded
+/// segment lies.
 pub fn bias(program: &object::File<'_>, parts: &Parts) -> Option<u64> {
     let (start, offset) = parts.iter().next()?;
     let segment = program.segments().find(|segment| {
         let (from, length) = segment.file_range();
-        // Mappings begin at pages.
+        // Mappings begin at page boundaries.
         *offset >= from & !0xfff && *offset < from + length
     })?;
     let (from, _) = segment.file_range();
@@ -53,7 +53,7 @@ mod tests {
     #[used]
     static BIG: [u8; 3 * 4096] = [7; 3 * 4096];
 
-    /// The test program is an ELF file with symbols; here it is mapped as its segments say, at
+    /// The test program is an ELF file with symbols. Here it is mapped as its segments say, at
     /// another address.
     #[test]
     fn variables_of_a_page_or_more_are_found_where_they_lie() {

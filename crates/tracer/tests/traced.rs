@@ -1,5 +1,5 @@
-//! Programs whose accesses are known, traced for real. Skipped, with the reason, where qemu-user or
-//! a C compiler cannot be had.
+//! Traces real programs whose accesses are known. Skipped, with the reason, if qemu-user or a C
+//! compiler is not available.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::cast_precision_loss)]
 
@@ -43,20 +43,20 @@ impl Run {
     }
 }
 
-/// The program of that name, compiled, without a loader where the name ends in `-static`; `None`
+/// The program of that name, compiled, without a loader if the name ends in `-static`; `None`
 /// without a compiler.
 fn compiled(folder: &Path, name: &str) -> Option<PathBuf> {
     let (source, linked) = name.strip_suffix("-static").map_or((name, "-pthread"), |name| (name, "-static"));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source).with_extension("c");
     let program = folder.join(name);
-    // As the paper's table has it, each step of the product loads and stores its element of C.
+    // As in the paper's table, each step of the product loads and stores its element of C.
     let optimise = if name == "matrix" { "-O0" } else { "-O1" };
     let compiler =
         Command::new("cc").args([optimise, "-g", "-pthread", linked, "-o"]).arg(&program).arg(source).status();
     compiler.is_ok_and(|status| status.success()).then_some(program)
 }
 
-/// Traces a program; `None`, and the reason, where that cannot be done here.
+/// Traces a program; `None`, after printing the reason, if that is not possible here.
 fn run(name: &str, words: &[&str]) -> Option<Run> {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = compiled(folder.path(), name) else {
@@ -137,7 +137,7 @@ fn the_stack_of_a_program_without_a_loader_is_found_and_is_not_its_variables() {
     assert!(stack[0].1 <= data[0].0 || data[0].1 <= stack[0].0, "{stack:?} covers {data:?}");
 }
 
-/// Every page of the array was stored to, so the kernel has each of them somewhere. A page that was
+/// Every page of the array was stored to, so the kernel has each of them on a node. A page that was
 /// given back before the end is known from its slice.
 #[test]
 fn the_trace_says_where_the_kernel_had_the_pages() {
@@ -201,8 +201,8 @@ fn a_matrix_product_shows_what_the_paper_shows() {
     let profile = run.profile();
     let homes = Homes::compact(4, profile.usage.threads()).unwrap();
     let seen = Seen::new(&profile.usage, &homes).unwrap();
-    // Of a structure: pages, all accesses, the part from the thread with the most to each page, and
-    // whether the first thread touched all first.
+    // For a structure: pages, all accesses, the fraction from the thread with the most accesses to
+    // each page, and whether the first thread touched all pages first.
     let of = |name: &str| {
         let at = profile.structures.iter().position(|found| found.name == name).expect(name);
         let mine = |(_, of): &(usize, &u32)| **of as usize == at;

@@ -1,4 +1,4 @@
-//! How long a redraw takes for a thousand threads: 20 ms is the most that a person does not notice.
+//! How long a redraw takes with a thousand threads: a person does not notice up to 20 ms.
 //!
 //! `cargo bench -p isobar-tui`
 
@@ -11,7 +11,7 @@ use ratatui_core::layout::Rect;
 use std::hint::black_box;
 use std::sync::Arc;
 
-/// Programs on eight nodes, each with this number of threads.
+/// Programs on eight nodes; each program has this number of threads.
 fn view(programs: u32, threads: u32) -> View {
     let program = |at: u32| {
         let thread = |k: u32| ThreadView {

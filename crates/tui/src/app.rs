@@ -1,4 +1,5 @@
-//! The state of the screen: the views that are kept, what is selected, sorted, filtered, expanded.
+//! The state of the screen: the views that are kept, and what is selected, sorted, filtered and
+//! expanded.
 
 use crate::columns::Columns;
 use crate::past::Past;
@@ -19,16 +20,16 @@ pub enum Overlay {
     Try,
 }
 
-/// How the screen begins.
+/// The initial state of the screen.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
     /// What is watched: `this machine`, `sim:workload.toml`.
     pub source: String,
     /// What decides, in words: `watching`, `dino decides, dry run`.
     pub mode: String,
-    /// Whether there is colour.
+    /// Whether to use colour.
     pub colour: bool,
-    /// Which rows there are at first.
+    /// Which kind of rows is shown first.
     pub kind: Kind,
 }
 
@@ -47,19 +48,19 @@ pub struct App {
     pub(crate) expanded: BTreeSet<Id>,
     /// The first row of the table that is drawn.
     pub(crate) first: usize,
-    /// Rows that a page has, as drawn last.
+    /// Number of rows per page, as drawn last.
     pub(crate) page: isize,
     /// The rows of the table as drawn last, in order.
     pub(crate) order: Vec<Id>,
-    /// What the machine says of itself: its speed, or that it has ended.
+    /// The machine's status: its speed, or that it has ended.
     pub(crate) status: String,
-    /// Whether to take something back.
+    /// The question whether to take something back.
     pub(crate) question: Option<Question>,
     /// What is to be taken back, until the caller has fetched it.
     pub(crate) agreed: Option<Question>,
-    /// What is recorded to.
+    /// The file that is recorded to.
     pub(crate) recording: Option<String>,
-    /// The view that comes next is looked at, and the picture stays with it.
+    /// Whether the next view is shown and the picture then frozen again.
     pub(crate) refreeze: bool,
 }
 
@@ -89,7 +90,7 @@ impl App {
         }
     }
 
-    /// Takes the view of the next epoch.
+    /// Adds the view of the next epoch.
     pub fn take(&mut self, view: Arc<View>) {
         self.past.take(view);
         if std::mem::take(&mut self.refreeze) {
@@ -97,7 +98,7 @@ impl App {
         }
     }
 
-    /// Takes what the machine says of itself.
+    /// Sets the machine's status.
     pub fn tell(&mut self, status: String) {
         self.status = status;
     }
@@ -116,20 +117,20 @@ impl App {
         rows
     }
 
-    /// Selects another row, by the order that was drawn last.
+    /// Selects another row, in the order that was drawn last.
     pub(crate) fn go(&mut self, by: isize) {
         let at = self.selected.and_then(|id| self.order.iter().position(|other| *other == id));
         let Some(last) = self.order.len().checked_sub(1) else { return };
         let to = match at {
             Some(at) => at.saturating_add_signed(by).min(last),
-            // The first key shows where one is.
+            // The first key press shows where the selection is.
             None if by == isize::MAX => last,
             None => self.first.min(last),
         };
         self.selected = Some(self.order[to]);
     }
 
-    /// Shows more of the selected row, or less.
+    /// Shows more or less of the selected row.
     pub(crate) fn expand(&mut self) {
         if self.selected.is_none() {
             self.go(0);

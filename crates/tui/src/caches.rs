@@ -1,4 +1,4 @@
-//! Last-level caches, as many beside each other as there is room for, with their ways by cluster;
+//! Draws the last-level caches, side by side as far as there is room, with their ways by cluster,
 //! and the links, the fullest first.
 
 use crate::canvas::{Canvas, Ink, bar, heat};
@@ -7,15 +7,16 @@ use crate::text::{left, right, short, width};
 use isobar_view::words::{digits, name};
 use isobar_view::{LlcView, View};
 
-/// Columns of a cache.
+/// Width of a cache in columns.
 const CACHE: usize = 39;
-/// Summed misses per 1000 instructions that fill the bar: four programs that miss as a stream does.
+/// Summed misses per 1000 instructions that fill the bar: four programs that miss like a streaming
+/// program.
 const FULL: f64 = 100.0;
 
-/// Links that carry less than this part of what they can are not drawn.
+/// Links that carry less than this fraction of their capacity are not drawn.
 const NAMED: f64 = 0.01;
 
-/// Draws at most `most` rows from `y` on; the row behind them.
+/// Draws at most `most` rows from `y` on; returns the row after them.
 pub fn draw(view: &View, canvas: &mut Canvas<'_>, y: u16, most: u16) -> u16 {
     if most == 0 {
         return y;
@@ -58,8 +59,8 @@ fn one(llc: &LlcView, canvas: &mut Canvas<'_>, x: u16, y: u16) {
     }
 }
 
-/// The ways, way 0 at the left: a letter for each cluster, `*` where several share, `.` where none
-/// is.
+/// The ways, with way 0 at the left: the letter of the cluster, `*` if several clusters share the
+/// way, `.` if it belongs to none.
 fn ways(llc: &LlcView) -> String {
     let most = llc.clusters.iter().map(|cluster| 64 - cluster.way_mask.leading_zeros()).max().unwrap_or(0);
     let count = llc.ways.map_or(most, |ways| ways.max(most)).min(64);
@@ -74,7 +75,7 @@ fn ways(llc: &LlcView) -> String {
     (0..count).map(way).collect()
 }
 
-/// What the letters mean, a line a cache that is divided.
+/// What the letters mean, with one line per divided cache.
 fn clusters(view: &View, canvas: &mut Canvas<'_>, y: u16, most: u16) -> u16 {
     let divided = view.llcs.iter().filter(|llc| !llc.clusters.is_empty()).take(usize::from(most));
     let mut row = y;

@@ -1,22 +1,22 @@
-//! Drawing into cells: text that stays within its columns, bars, sparklines, and the few colours
-//! that there are. Without colour everything that colour says is said by characters, too.
+//! Draws into cells: text that stays within its columns, bars, sparklines, and a few colours.
+//! Everything that a colour says is also said by characters, for screens without colour.
 
 use crate::text::width;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 
-/// From here on a figure is a warning, as a part of what there is.
+/// From here on a figure is a warning, as a fraction of the capacity.
 const WARM: f64 = 0.6;
-/// And from here on it is too much: the threshold of the verdict.
+/// From here on it is too much: the threshold of the verdict.
 const HOT: f64 = 0.8;
 
-/// What a text means.
+/// The meaning of a text, which decides how it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
-    /// As the terminal writes.
+    /// In the terminal's normal style.
     Plain,
-    /// Beside the point.
+    /// Less important.
     Dim,
     /// Worth a look.
     Bold,
@@ -30,7 +30,7 @@ pub enum Ink {
     Head,
 }
 
-/// How hot a part of what there is.
+/// The ink for a fraction of the capacity.
 #[must_use]
 pub fn heat(part: f64) -> Ink {
     if part >= HOT {
@@ -42,22 +42,23 @@ pub fn heat(part: f64) -> Ink {
     }
 }
 
-/// Where to draw.
+/// The area to draw in.
 pub struct Canvas<'a> {
     buffer: &'a mut Buffer,
-    /// What there is.
+    /// The area.
     pub area: Rect,
     colour: bool,
 }
 
 impl<'a> Canvas<'a> {
-    /// All of a buffer.
+    /// A canvas over a whole buffer.
     pub fn new(buffer: &'a mut Buffer, colour: bool) -> Self {
         let area = buffer.area;
         Self { buffer, area, colour }
     }
 
-    /// Writes at a place; the column behind it. Nothing is written beyond the area.
+    /// Writes at a position; returns the column after the text. Nothing is written outside the
+    /// area.
     pub fn put(&mut self, x: u16, y: u16, text: &str, ink: Ink) -> u16 {
         let Some(room) = self.area.right().checked_sub(x).filter(|_| y < self.area.bottom()) else { return x };
         let style = self.style(ink);
@@ -69,7 +70,7 @@ impl<'a> Canvas<'a> {
         self.put(x, y, &bar(usize::from(columns), part), if part.is_some() { ink } else { Ink::Dim })
     }
 
-    /// A row in reverse.
+    /// Shows a row in reverse video.
     pub fn select(&mut self, y: u16) {
         if y < self.area.bottom() {
             let row = Rect::new(self.area.x, y, self.area.width, 1);
@@ -77,7 +78,7 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    /// Clears a part of the area, for what is drawn over it.
+    /// Clears a part of the area, so that something can be drawn over it.
     pub fn clear(&mut self, part: Rect) {
         for y in part.top()..part.bottom().min(self.area.bottom()) {
             for x in part.left()..part.right().min(self.area.right()) {
@@ -103,7 +104,7 @@ impl<'a> Canvas<'a> {
     }
 }
 
-/// `█████···`, in half columns; nothing known is `--------`.
+/// `█████···`, in half columns; an unknown value is `--------`.
 #[must_use]
 pub fn bar(columns: usize, part: Option<f64>) -> String {
     let Some(part) = part else { return "-".repeat(columns) };
@@ -114,7 +115,7 @@ pub fn bar(columns: usize, part: Option<f64>) -> String {
     "█".repeat(full) + &"▌".repeat(half) + &"·".repeat(rest)
 }
 
-/// The last figures, from the least to the greatest of a scale; a gap is a dot.
+/// The last figures, on a scale from the low end to the high end; a gap is a dot.
 #[must_use]
 pub fn sparkline(figures: &[Option<f64>], columns: usize, (low, high): (f64, f64)) -> String {
     const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

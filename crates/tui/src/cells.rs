@@ -1,4 +1,4 @@
-//! What stands in a cell of the table. What was not measured is a dash.
+//! The contents of the table's cells. What was not measured is a dash.
 
 use crate::canvas::{Ink, heat};
 use crate::columns::Column;
@@ -7,15 +7,15 @@ use isobar_model::{Bytes, num};
 use isobar_view::words::{digits, gain, name};
 use isobar_view::{Class, Harm, LastAction, View};
 
-/// Columns in which pages are drawn.
+/// Number of columns in which pages are drawn.
 const PAGES: usize = 8;
-/// Part of the CPU time on a node from which on it is named.
+/// Fraction of the CPU time on a node from which on the node is listed.
 const RUNS: f64 = 0.02;
-/// Slowdowns that are a warning, and too much.
+/// Slowdowns that count as a warning, and as too much.
 const WARM: f64 = 1.05;
 const HOT: f64 = 1.3;
 
-/// The text of a cell, and what it means.
+/// The text of a cell, and its ink.
 pub fn cell(column: Column, row: &Row<'_>, view: &View) -> (String, Ink) {
     let program = row.program;
     let plain = |text: String| (text, Ink::Plain);
@@ -64,7 +64,7 @@ fn memory(pages: u64) -> String {
     }
 }
 
-/// `redis`, `redis x8` of eight processes, `qemu (VM)`.
+/// `redis`, or `redis x8` for eight processes, or `qemu (VM)`.
 fn called(row: &Row<'_>) -> String {
     let program = row.program;
     let mut text = name(&program.name);
@@ -139,7 +139,7 @@ fn runs(row: &Row<'_>, view: &View) -> (String, Ink) {
     })
 }
 
-/// Where pages are: as many characters of each node as it has eighths of them.
+/// Where pages are: for each node, one character per eighth of the pages.
 fn pages(row: &Row<'_>, view: &View) -> (String, Ink) {
     let Some(pages) = row.program.pages.as_ref().filter(|pages| pages.iter().any(|count| *count > 0)) else {
         return (dash(), Ink::Dim);
@@ -158,7 +158,7 @@ fn pages(row: &Row<'_>, view: &View) -> (String, Ink) {
     (drawn.collect(), ink)
 }
 
-/// Counts as parts of eight, by the greatest remainders.
+/// Counts as eighths, by the largest remainders.
 fn eighths(counts: &[u64]) -> Vec<usize> {
     let all: u64 = counts.iter().sum::<u64>().max(1);
     let exact = |count: &u64| num::float(*count) * num::float_len(PAGES) / num::float(all);

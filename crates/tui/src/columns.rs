@@ -1,5 +1,5 @@
-//! The columns of the table: which there are, and which of them a width has room for. More columns
-//! as the terminal grows; `c` changes which come first.
+//! The columns of the table, and which of them fit a width. More columns are shown as the terminal
+//! grows; `c` changes which come first.
 
 /// A column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,13 +8,13 @@ pub enum Column {
     Pid,
     /// name
     Name,
-    /// CPUs in per cent
+    /// CPUs, in per cent
     Cpu,
     /// threads
     Threads,
     /// class
     Class,
-    /// instructions a cycle
+    /// instructions per cycle
     Ipc,
     /// misses
     Mpki,
@@ -24,19 +24,19 @@ pub enum Column {
     Runs,
     /// nodes on which its pages are
     Pages,
-    /// part of its pages that is remote
+    /// fraction of its pages that is remote
     Far,
     /// resident memory
     Memory,
     /// slowdown
     Slowdown,
-    /// the part of it that others cause
+    /// the part of the slowdown that other programs cause
     Contention,
-    /// the part of it that remote pages cause
+    /// the part of the slowdown that remote pages cause
     Distance,
-    /// who slows it down
+    /// which programs slow it down
     HarmedBy,
-    /// whom it slows down
+    /// which programs it slows down
     Harms,
     /// the last decision
     Last,
@@ -53,7 +53,7 @@ use Column::{
     Pid, Predicted, Runs, Slowdown, Threads, Why,
 };
 
-/// All, in the order in which they are drawn.
+/// All columns, in the order in which they are drawn.
 const ORDER: [Column; 21] = [
     Pid, Name, Cpu, Threads, Class, Slowdown, Contention, Distance, HarmedBy, Harms, Ipc, Mpki, Bandwidth, Memory,
     Runs, Pages, Far, Last, Predicted, Measured, Why,
@@ -62,7 +62,7 @@ const ORDER: [Column; 21] = [
 /// Which columns come first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Columns {
-    /// Who suffers from whom.
+    /// Which programs are slowed down, and by which.
     #[default]
     Overview,
     /// Where memory is.
@@ -90,7 +90,7 @@ impl Columns {
         }
     }
 
-    /// By falling importance.
+    /// The columns, the most important first.
     const fn wanted(self) -> &'static [Column] {
         match self {
             Self::Overview => &[
@@ -105,10 +105,9 @@ impl Columns {
         }
     }
 
-    /// The columns that a width has room for, each with its width, in the order in which they are
-    /// drawn. `nodes` is how many nodes the machine has.
-    /// Without decisions their columns are left out of the overview.
-    /// Names of groups are long.
+    /// The columns that fit a width, each with its own width, in the order in which they are drawn.
+    /// `nodes` is the number of nodes of the machine. If nothing has been decided, the overview
+    /// leaves out the columns about decisions. With `groups`, names are long.
     pub fn fitting(self, room: usize, nodes: usize, decided: bool, groups: bool) -> Vec<(Column, usize)> {
         let mut left = room;
         let mut chosen: Vec<(Column, usize)> = Vec::new();
@@ -121,7 +120,7 @@ impl Columns {
             left -= need;
             chosen.push((*column, column.least(nodes, groups)));
         }
-        // Columns of text take what is left: the one that the set is about first.
+        // Columns of text take the remaining width, first the column that the set is mainly about.
         let first = match self {
             _ if groups => Name,
             Self::Decisions => Last,
@@ -166,7 +165,7 @@ impl Column {
         }
     }
 
-    /// Whether its text begins at the left.
+    /// Whether its text is aligned left.
     pub const fn is_left(self) -> bool {
         matches!(self, Name | Class | HarmedBy | Harms | Last | Why | Pages | Runs)
     }

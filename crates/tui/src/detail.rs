@@ -1,4 +1,4 @@
-//! What an expanded row shows below it: pages by node, harm, the last decision, threads.
+//! Draws what an expanded row shows below it: pages by node, harm, the last decision, threads.
 
 use crate::canvas::{Canvas, Ink};
 use crate::text::short;
@@ -8,10 +8,10 @@ use isobar_view::words::{digits, gain, name, times};
 use isobar_view::{Harm, LastAction, ProgramView, ThreadView, View};
 use std::ops::Range;
 
-/// Threads that are shown.
+/// Number of threads shown.
 const THREADS: usize = 8;
 
-/// How many lines there are.
+/// The number of lines needed.
 pub fn height(program: &ProgramView) -> usize {
     usize::from(program.group.is_some())
         + 3
@@ -19,7 +19,7 @@ pub fn height(program: &ProgramView) -> usize {
         + program.threads.len().min(THREADS)
 }
 
-/// Draws into some rows of the screen; the row behind.
+/// Draws into these rows of the screen; returns the row after them.
 pub fn draw(program: &ProgramView, view: &View, canvas: &mut Canvas<'_>, rows: Range<u16>) -> u16 {
     let columns = usize::from(canvas.area.width).saturating_sub(4);
     let mut y = rows.start;

@@ -1,14 +1,14 @@
-//! The last lines: what is not measured and why, and the keys or what is being typed.
+//! Draws the last lines: what is not measured and why, and the keys or what is being typed.
 
 use crate::app::App;
 use crate::canvas::{Canvas, Ink};
 use crate::text::short;
 use isobar_view::View;
 
-/// Lines of gaps on a low screen, and on a high one.
+/// Number of lines for gaps on a low screen, and on a high one.
 const GAPS: (usize, usize) = (1, 3);
 
-/// Draws them; the row at which they begin.
+/// Draws the last lines; returns the row at which they begin.
 pub fn draw(app: &App, view: Option<&View>, canvas: &mut Canvas<'_>) -> u16 {
     let columns = usize::from(canvas.area.width);
     let last = canvas.area.bottom().saturating_sub(1);

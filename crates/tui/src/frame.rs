@@ -1,4 +1,4 @@
-//! A frame: which part of the screen is whose.
+//! Draws a frame, and divides the screen among its parts.
 
 use crate::app::App;
 use crate::canvas::Canvas;
@@ -6,7 +6,7 @@ use crate::{caches, foot, head, nodes, overlay, table};
 use ratatui_core::buffer::Buffer;
 use std::sync::Arc;
 
-/// Rows that the table has at least, its heading included.
+/// Minimum number of rows of the table, including its heading.
 const TABLE: u16 = 6;
 
 /// Draws the screen.

@@ -1,11 +1,11 @@
-//! The title and the verdict.
+//! Draws the title and the verdict.
 
 use crate::app::App;
 use crate::canvas::{Canvas, Ink};
 use crate::text::{short, width, wrapped};
 use isobar_view::{Answer, View};
 
-/// Draws both; the row behind them.
+/// Draws both; returns the row after them.
 pub fn draw(app: &App, view: Option<&View>, canvas: &mut Canvas<'_>) -> u16 {
     title(app, view, canvas);
     let Some(view) = view else {
@@ -19,7 +19,7 @@ pub fn draw(app: &App, view: Option<&View>, canvas: &mut Canvas<'_>) -> u16 {
 fn title(app: &App, view: Option<&View>, canvas: &mut Canvas<'_>) {
     let columns = usize::from(canvas.area.width);
     let mut left = "isobar top".to_owned();
-    // First, because what does not fit on the line is cut at its end.
+    // First, because the end of a line is cut if it does not fit.
     if let Some(file) = &app.recording {
         left.push_str(&format!("  REC {}", short(file, 40)));
     }
@@ -55,7 +55,7 @@ fn clock(seconds: f64) -> String {
     }
 }
 
-/// The answer in a word, then the sentences, on as few lines as they take, at most four.
+/// The answer in a word, then the sentences, on as many lines as needed, at most four.
 fn verdict(view: &View, canvas: &mut Canvas<'_>) -> u16 {
     let (word, ink) = match view.verdict.answer {
         Answer::Yes => ("CONTENTION", Ink::Hot),

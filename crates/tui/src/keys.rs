@@ -1,15 +1,15 @@
-//! What the keys do. It knows keys by what is on them, not how a terminal sends them.
+//! What the keys do. This module knows keys by their labels, not how a terminal sends them.
 
 use crate::app::{App, Overlay};
 use crate::reply::{Key, Reply};
 use crate::rows::Kind;
 use crate::undo;
 
-/// Epochs that a page of time is.
+/// Number of epochs in a page of time.
 const LEAP: i64 = 10;
 
 impl App {
-    /// Does what a key says.
+    /// Does what a key asks for.
     pub fn press(&mut self, key: Key) -> Reply {
         press(self, key)
     }
@@ -77,7 +77,7 @@ fn typed(app: &mut App, key: Key) {
 fn over(app: &mut App, key: Key) -> Reply {
     match key {
         Key::Char('q') => return Reply::Quit,
-        // Explanations follow the selection.
+        // An explanation follows the selection.
         Key::Up | Key::Char('k') => app.go(-1),
         Key::Down | Key::Char('j') => app.go(1),
         Key::Left => return travel(app, -1),
@@ -99,7 +99,7 @@ fn turn(app: &mut App, kind: Kind) {
     app.selected = None;
 }
 
-/// Ends what is special: the filter, then the past.
+/// Leaves a special mode: first the filter, then the past.
 fn escape(app: &mut App) -> Reply {
     if !app.filter.is_empty() {
         app.filter.clear();
@@ -119,7 +119,7 @@ fn freeze(app: &mut App) -> Reply {
     Reply::Pause(frozen)
 }
 
-/// Beyond the newest, a machine that stands still goes on by an epoch.
+/// Travelling beyond the newest view makes a machine that is paused advance by an epoch.
 fn travel(app: &mut App, epochs: i64) -> Reply {
     let frozen = app.past.is_frozen();
     if epochs > 0 && !frozen {

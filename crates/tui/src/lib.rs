@@ -1,6 +1,6 @@
-//! The terminal view: what is drawn of a machine, and what the keys do. It knows a
-//! [`View`](isobar_view::View) and a grid of cells; terminals, signals, threads and time are its
-//! caller's.
+//! The terminal view: what is drawn of a machine, and what the keys do. This crate knows a
+//! [`View`](isobar_view::View) and a grid of cells. Terminals, signals, threads and time are left
+//! to the caller.
 //!
 //! ```text
 //! title          what is watched, when, how
@@ -11,7 +11,7 @@
 //! foot           keys, or what is typed, or what is not measured
 //! ```
 //!
-//! Everything that a process can name itself goes through [`text`] before it reaches a cell.
+//! Every name that a process can choose goes through [`text`] before it reaches a cell.
 
 #![forbid(unsafe_code)]
 
@@ -46,7 +46,7 @@ pub use rows::Kind;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-/// One frame as plain text, without what stands behind the last character of a line.
+/// One frame as plain text, without blanks at the ends of lines.
 #[must_use]
 pub fn plain_frame(app: &mut App, columns: u16, rows: u16) -> String {
     let area = Rect::new(0, 0, columns, rows);

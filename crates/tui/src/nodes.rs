@@ -1,4 +1,4 @@
-//! The nodes, a row each; where there is room, the matrix of latencies beside them.
+//! Draws the nodes, one row each, with the matrix of latencies beside them if there is room.
 
 use crate::canvas::{Canvas, Ink, bar, heat, sparkline};
 use crate::text::{left, right};
@@ -6,14 +6,15 @@ use isobar_model::{NodeId, num};
 use isobar_view::words::digits;
 use isobar_view::{NodeView, View};
 
-/// Columns of the table with the shortest bars, and of a cell of the matrix.
+/// Width of the table with the shortest bars, and width of a cell of the matrix, in columns.
 const TABLE: u16 = 80;
 const CELL: u16 = 6;
-/// A latency against idle from which on it is a warning, and from which on it is congestion.
+/// The ratio of a latency to the idle latency from which on it is a warning, and from which on it
+/// is congestion.
 const WARM: f64 = 1.15;
 const HOT: f64 = 1.3;
 
-/// Draws at most `most` rows from `y` on; the row behind them.
+/// Draws at most `most` rows from `y` on; returns the row after them.
 pub fn draw(view: &View, canvas: &mut Canvas<'_>, y: u16, most: u16) -> u16 {
     if view.nodes.is_empty() || most < 2 {
         return y;
@@ -35,7 +36,7 @@ pub fn draw(view: &View, canvas: &mut Canvas<'_>, y: u16, most: u16) -> u16 {
     y + 1 + rows
 }
 
-/// The nodes that there is room for: those with most to say, in their order.
+/// The nodes that there is room for: those with the most to show, in their usual order.
 fn shown(view: &View, most: usize) -> Vec<&NodeView> {
     let mut order: Vec<&NodeView> = view.nodes.iter().collect();
     let said = |node: &NodeView| node.load().unwrap_or(0.0).max(node.busy.unwrap_or(0.0));
@@ -68,7 +69,7 @@ fn one(node: &NodeView, canvas: &mut Canvas<'_>, y: u16, wide: usize) {
     latency(node, canvas, x, y, 8 + wide);
 }
 
-/// A bar with a text behind it.
+/// A bar followed by a text.
 fn gauge(columns: usize, part: Option<f64>, text: &str) -> String {
     format!("{}{text}", bar(columns, part))
 }
@@ -90,7 +91,7 @@ fn memory(node: &NodeView) -> String {
     right(&text, 12)
 }
 
-/// `5.10/10.8 47%`; a capacity that is an estimate is marked.
+/// `5.10/10.8 47%`; an estimated capacity is marked.
 fn traffic(node: &NodeView) -> String {
     let gb = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |rate| digits(rate / 1e9));
     let about = if node.max_bandwidth.is_some() && !node.max_is_told { "~" } else { "" };
@@ -120,7 +121,7 @@ fn ink(ratio: f64) -> Ink {
     }
 }
 
-/// Rows are the nodes of CPUs, columns those of memory; what is congested has a mark.
+/// Rows are the nodes of CPUs, columns are those of memory; congested pairs are marked.
 fn draw_matrix(view: &View, rows: &[&NodeView], canvas: &mut Canvas<'_>, y: u16, x: u16) {
     let heads: String = view.nodes.iter().map(|node| right(&format!("to {}", node.id), usize::from(CELL))).collect();
     canvas.put(x, y, &format!("ns from {heads}").replacen("ns from ", "ns from", 1), Ink::Head);

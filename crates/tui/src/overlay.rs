@@ -1,4 +1,4 @@
-//! What is drawn over the screen: the keys, an explanation, what the policy would do now.
+//! Draws what lies over the screen: the keys, an explanation, what the policy would do now.
 
 use crate::app::{App, Overlay};
 use crate::canvas::{Canvas, Ink};
@@ -29,7 +29,7 @@ const KEYS: [&str; 18] = [
     "FAR %           pages on nodes where it does not run",
 ];
 
-/// Draws what is open, over everything.
+/// Draws the open overlay over everything.
 pub fn draw(app: &App, view: Option<&View>, canvas: &mut Canvas<'_>) {
     let (Some(overlay), area) = (app.overlay, canvas.area) else { return };
     let columns = usize::from(area.width.saturating_sub(8).min(110));
@@ -47,7 +47,7 @@ pub fn draw(app: &App, view: Option<&View>, canvas: &mut Canvas<'_>) {
     framed(title, &wide, columns, canvas);
 }
 
-/// A line with its continuation below its text.
+/// A line with its continuation indented below its text.
 fn indented(line: &str, columns: usize) -> Vec<String> {
     if crate::text::width(&crate::text::plain(line)) <= columns {
         return vec![crate::text::plain(line).into_owned()];
@@ -102,7 +102,7 @@ fn proposal(view: &View, program: &ProgramView) -> Option<String> {
     Some(format!("isobar would move it {}, predicted {}", planned.words, gain(planned.gain)))
 }
 
-/// What would be done now, line by line.
+/// What the policy would do now, line by line.
 pub fn tried(view: &View) -> Vec<String> {
     let mut lines = Vec::new();
     if !view.actions.is_empty() {

@@ -1,14 +1,14 @@
-//! The views that are kept, and which of them is looked at: the newest, or one of the past.
+//! The views that are kept, and which of them is shown: the newest, or a past one.
 
 use isobar_view::View;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Views that are kept at most.
+/// Maximum number of views that are kept.
 const MOST: usize = 600;
-/// Rows of programs and threads in all views that are kept: about 60 MB.
+/// Maximum number of rows of programs and threads in all kept views: about 60 MB.
 const MOST_ROWS: usize = 200_000;
-/// Views that are kept however many rows they have.
+/// Number of views that are kept however many rows they have.
 const LEAST: usize = 10;
 
 /// The views of a run so far.
@@ -16,14 +16,14 @@ const LEAST: usize = 10;
 pub struct Past {
     kept: VecDeque<Arc<View>>,
     rows: usize,
-    /// How many came before the first that is kept.
+    /// Number of views that came before the first one kept.
     dropped: u64,
-    /// The view that is looked at, counted from the beginning; `None`: the newest.
+    /// The view that is shown, counted from the beginning; `None`: the newest.
     at: Option<u64>,
 }
 
 impl Past {
-    /// Takes the next view.
+    /// Adds the next view.
     pub fn take(&mut self, view: Arc<View>) {
         self.rows += rows(&view);
         self.kept.push_back(view);
@@ -35,7 +35,7 @@ impl Past {
         self.at = self.at.map(|at| at.max(self.dropped));
     }
 
-    /// The view that is looked at.
+    /// The view that is shown.
     pub fn now(&self) -> Option<&Arc<View>> {
         match self.at {
             Some(at) => self.kept.get(usize::try_from(at - self.dropped).ok()?),
@@ -43,22 +43,23 @@ impl Past {
         }
     }
 
-    /// The newest.
+    /// The newest view.
     pub fn newest(&self) -> Option<&Arc<View>> {
         self.kept.back()
     }
 
-    /// Whether the past is looked at, or the picture is frozen.
+    /// Whether a past view is shown, or the picture is frozen.
     pub const fn is_frozen(&self) -> bool {
         self.at.is_some()
     }
 
-    /// Stays where it is, or goes on with the newest.
+    /// Freezes the present view, or follows the newest view again.
     pub fn freeze(&mut self, frozen: bool) {
         self.at = if frozen { self.at.or_else(|| self.last()) } else { None };
     }
 
-    /// Goes back or forth by some epochs; whether it went beyond the newest.
+    /// Goes back or forward by a number of epochs; returns whether that went beyond the newest
+    /// view.
     pub fn travel(&mut self, epochs: i64) -> bool {
         let Some(last) = self.last() else { return epochs > 0 };
         let to = self.at.unwrap_or(last).saturating_add_signed(epochs);

@@ -3,14 +3,14 @@
 use isobar_model::ActionId;
 use isobar_model::text::ranges;
 
-/// Actions that would be taken back, if a person says yes.
+/// Actions that are taken back if a person says yes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     /// The actions, by number.
     pub ids: Vec<ActionId>,
     /// What they did, in words.
     pub words: String,
-    /// Whether they are those of a daemon, and not of this process.
+    /// Whether they are actions of a daemon, and not of this process.
     pub of_daemon: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Keys, by what is on them, and what the caller has to do after one.
+//! Keys by their labels, and what the caller has to do after one.
 
 use isobar_model::Pid;
 
@@ -25,9 +25,9 @@ pub enum Key {
     PageUp,
     /// A page down.
     PageDown,
-    /// The first.
+    /// To the first row.
     Home,
-    /// The last.
+    /// To the last row.
     End,
     /// Ctrl-C and Ctrl-D.
     Interrupt,
@@ -36,21 +36,21 @@ pub enum Key {
 /// What the caller has to do after a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reply {
-    /// Draw.
+    /// Draw again.
     Stay,
-    /// End.
+    /// End the program.
     Quit,
-    /// Let the machine stand still, where it can (a simulated one, a recording), or go on.
+    /// Pause the machine, if that is possible (a simulated one, a recording), or resume it.
     Pause(bool),
-    /// One epoch more, of a machine that stands still.
+    /// Advance a paused machine by one epoch.
     Step,
-    /// Faster or slower, by a factor.
+    /// Change the speed by a factor.
     Speed(f64),
     /// Look for an action on a program that can be taken back elsewhere, and ask about it
     /// (`App::ask`).
     FindUndo(Pid),
-    /// Take back what was agreed to (`App::agreed`).
+    /// Take back what was confirmed (`App::agreed`).
     Undo,
-    /// Begin to record what is watched, or end that.
+    /// Start or end a recording of what is watched.
     Record,
 }

@@ -1,24 +1,24 @@
-//! The rows of the table: programs, threads, or processes of a name or of a service as one; sorted
+//! The rows of the table: programs, threads, or processes combined by name or by service; sorted
 //! and filtered.
 
 use isobar_model::text::plain;
 use isobar_view::{ProgramView, ThreadView, View, group};
 
-/// Which rows a table has.
+/// The kind of rows that a table has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// One a process.
+    /// One row per process.
     #[default]
     Programs,
-    /// One a thread.
+    /// One row per thread.
     Threads,
-    /// One a name.
+    /// One row per name.
     Names,
-    /// One a service, container, pod or virtual machine; programs of none by name.
+    /// One row per service, container, pod or virtual machine; other programs by name.
     Groups,
 }
 
-/// What tells a row from the others, over time: pid and tid; a group by its lowest pid.
+/// Identifies a row over time: pid and tid; for a group, its lowest pid.
 pub type Id = (u32, u32);
 
 /// A row.
@@ -51,7 +51,7 @@ impl Kind {
         }
     }
 
-    /// Processes that are shown as one.
+    /// The processes of a view, combined as this kind of rows shows them.
     pub fn together(self, view: &View) -> Vec<ProgramView> {
         match self {
             Self::Names => group::by_name(view),
@@ -77,12 +77,12 @@ impl Kind {
 }
 
 impl Row<'_> {
-    /// What tells it from the others.
+    /// Its id.
     pub fn id(&self) -> Id {
         (self.program.pid.0, self.thread.map_or(0, |thread| thread.tid.0))
     }
 
-    /// Whether a text is part of its name, or the beginning of its number.
+    /// Whether a text is a part of its name, or the beginning of its number.
     pub fn fits(&self, filter: &str) -> bool {
         if filter.is_empty() {
             return true;
@@ -94,7 +94,7 @@ impl Row<'_> {
         named || number(self.program.pid.0) || self.thread.is_some_and(|thread| number(thread.tid.0))
     }
 
-    /// CPUs that it fills.
+    /// Number of CPUs that it fills.
     pub fn cpus(&self) -> Option<f64> {
         self.thread.map_or(self.program.cpus, |thread| thread.cpus)
     }
@@ -104,7 +104,7 @@ impl Row<'_> {
         self.thread.map_or(self.program.mpki, |thread| thread.mpki)
     }
 
-    /// Bytes a second.
+    /// Bytes per second.
     pub fn bandwidth(&self) -> Option<f64> {
         self.thread.map_or(self.program.bandwidth, |thread| thread.bandwidth)
     }
@@ -113,7 +113,7 @@ impl Row<'_> {
 /// What rows are sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
-    /// Who suffers most first; CPU time where that is not known.
+    /// The most slowed-down first; by CPU time if slowdowns are not known.
     #[default]
     Slowdown,
     /// CPU time.
@@ -122,9 +122,9 @@ pub enum Sort {
     Mpki,
     /// Bandwidth.
     Bandwidth,
-    /// The part of the pages that is remote.
+    /// The fraction of the pages that is remote.
     Remote,
-    /// What it does to others.
+    /// How much it slows others down.
     Harms,
     /// The last decision about it.
     Action,
@@ -152,7 +152,7 @@ impl Sort {
         self.other(1)
     }
 
-    /// The one before.
+    /// The previous one.
     pub fn before(self) -> Self {
         self.other(SORTS.len() - 1)
     }
@@ -177,14 +177,16 @@ impl Sort {
         }
     }
 
-    /// Sorts; what is not known comes last, ties in the order of CPU time, then of numbers.
+    /// Sorts the rows. Unknown figures come last; ties are in the order of CPU time, then of
+    /// numbers.
     pub fn sort(self, rows: &mut [Row<'_>]) {
         if self == Self::Name {
             rows.sort_by(|a, b| a.program.name.cmp(&b.program.name).then(a.id().cmp(&b.id())));
             return;
         }
         let cpus = |row: &Row<'_>| row.cpus().unwrap_or(-1.0);
-        // The figures of programs hardly change in the second digit: the order is to stay.
+        // Figures are rounded, because those of programs hardly change in the second digit and the
+        // order should stay.
         let figure = |row: &Row<'_>| self.figure(row).map_or(-1.0, |figure| (figure * 1000.0).round());
         rows.sort_by(|a, b| {
             let by_cpus = (cpus(b) * 50.0).round().total_cmp(&(cpus(a) * 50.0).round());

@@ -1,5 +1,5 @@
-//! The table of programs, threads or groups: its heading, the rows that there is room for, and what
-//! is expanded below them.
+//! Draws the table of programs, threads or groups: its heading, the rows that there is room for,
+//! and what is expanded below them.
 
 use crate::app::App;
 use crate::canvas::{Canvas, Ink};
@@ -11,10 +11,11 @@ use crate::text::{left, right};
 use isobar_view::View;
 use std::ops::Range;
 
-/// Rows below the table from which on they show more of one program, and what would be done.
+/// If at least this number of rows is left below the table, they show more of one program, and what
+/// the policy would do.
 const SPARE: u16 = 10;
 
-/// Draws into some rows of the screen.
+/// Draws into these rows of the screen.
 pub fn draw(app: &mut App, view: &View, canvas: &mut Canvas<'_>, rows: Range<u16>) {
     if rows.is_empty() {
         return;
@@ -49,7 +50,8 @@ pub fn draw(app: &mut App, view: &View, canvas: &mut Canvas<'_>, rows: Range<u16
     }
 }
 
-/// Rows that are left show more of the selected program, else of the first, and what would be done.
+/// Uses the rows that are left to show more of the selected program (or of the first), and what the
+/// policy would do.
 fn spare(app: &App, list: &[Row<'_>], view: &View, canvas: &mut Canvas<'_>, rows: Range<u16>) {
     let Some(row) = app.selected.and_then(|id| list.iter().find(|row| row.id() == id)).or(list.first()) else { return };
     let title = format!("{} ({})", isobar_view::words::name(&row.program.name), row.program.pid);
@@ -68,7 +70,7 @@ fn spare(app: &App, list: &[Row<'_>], view: &View, canvas: &mut Canvas<'_>, rows
     }
 }
 
-/// The selection stays on the screen, with what is expanded of it where that has room.
+/// Keeps the selection on the screen, with its expanded lines if there is room.
 fn scroll(app: &mut App, list: &[Row<'_>], room: usize) {
     let height = |row: &Row<'_>| if app.expanded.contains(&row.id()) { 1 + detail::height(row.program) } else { 1 };
     app.first = app.first.min(list.len().saturating_sub(1));

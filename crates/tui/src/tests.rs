@@ -1,4 +1,4 @@
-//! Whole frames, and what keys do to them.
+//! Whole frames, and how keys change them.
 
 use crate::text::plain;
 use crate::{App, Key, Reply, Setup, draw, plain_frame};
@@ -12,7 +12,7 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::Color;
 use std::sync::Arc;
 
-/// A name as a hostile process would choose it.
+/// A name that a hostile process might choose.
 fn evil() -> String {
     format!("\u{1b}[2J\u{1b}]0;x\u{7}\"'\u{202e}\u{9b}31m\n<b>{}", "x".repeat(4096))
 }
@@ -132,7 +132,8 @@ fn a_wide_frame_has_the_matrix_with_congested_pairs_marked() {
     assert!(frame.contains("to CPU 4 (node 1)") && frame.contains("what would be done now"), "{frame}");
 }
 
-/// Every size, every overlay: nothing panics, and no cell holds what a terminal would act on.
+/// With every size and every overlay, nothing panics, and no cell contains anything that a terminal
+/// would act on.
 #[test]
 fn a_hostile_name_is_harmless_at_any_size() {
     for key in [None, Some(Key::Char('?')), Some(Key::Char('d')), Some(Key::Char('e')), Some(Key::Enter)] {
@@ -220,7 +221,8 @@ fn rows_are_filtered_sorted_selected_and_expanded() {
     assert!(frame(&mut app).contains("LAST ACTION"));
 }
 
-/// What was done about the selected program is taken back after a question, and only by `y`.
+/// The action on the selected program is taken back after a question, and only if the answer is
+/// `y`.
 #[test]
 fn undo_asks_first_and_says_what_it_would_take_back() {
     let mut app = app(3);

@@ -1,18 +1,18 @@
-//! Text by columns of a terminal: how wide, cut, wrapped. Whatever comes from outside goes through
+//! Text in terminal columns: its width, cutting, wrapping. All text from outside goes through
 //! [`short`] or [`plain`] before it is drawn.
 
 pub use isobar_model::text::plain;
 
 use unicode_width::UnicodeWidthStr;
 
-/// Columns that [`plain`] text takes on a terminal: Chinese characters and emoji take two,
-/// combining ones none.
+/// Number of columns that [`plain`] text takes on a terminal: Chinese characters and emoji take
+/// two, combining characters none.
 #[must_use]
 pub fn width(plain: &str) -> usize {
     plain.width()
 }
 
-/// At most `most` columns of [`plain`] text; what is cut off shows as `…`.
+/// At most `most` columns of [`plain`] text; a cut is shown as `…`.
 #[must_use]
 pub fn short(text: &str, most: usize) -> String {
     let safe = plain(text);
@@ -26,7 +26,7 @@ pub fn short(text: &str, most: usize) -> String {
 }
 
 /// [`plain`] text in lines of at most `columns`, broken between words; a longer word is cut. At
-/// most `lines` lines: what is left out shows as `…`.
+/// most `lines` lines; left-out text is shown as `…`.
 #[must_use]
 pub fn wrapped(text: &str, columns: usize, lines: usize) -> Vec<String> {
     let safe = plain(text);
@@ -53,7 +53,7 @@ pub fn wrapped(text: &str, columns: usize, lines: usize) -> Vec<String> {
     done.iter().map(|line| short(line, columns)).collect()
 }
 
-/// The text at the left of `columns` columns, cut where it is wider.
+/// The text aligned left in `columns` columns, cut if it is wider.
 #[must_use]
 pub fn left(text: &str, columns: usize) -> String {
     let text = short(text, columns);
@@ -61,7 +61,7 @@ pub fn left(text: &str, columns: usize) -> String {
     text + &" ".repeat(spaces)
 }
 
-/// The same at the right.
+/// The same, aligned right.
 #[must_use]
 pub fn right(text: &str, columns: usize) -> String {
     let text = short(text, columns);

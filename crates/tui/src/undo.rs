@@ -1,5 +1,5 @@
-//! Taking back: which actions, and the question before it is done. Who takes them back is the
-//! caller's business.
+//! Taking actions back: which ones, and the question before that. Carrying it out is left to the
+//! caller.
 
 use crate::app::App;
 use crate::question::Question;
@@ -7,23 +7,23 @@ use crate::reply::{Key, Reply};
 use isobar_model::Pid;
 
 impl App {
-    /// Asks a person whether something shall be taken back.
+    /// Asks a person whether to take something back.
     pub fn ask(&mut self, question: Question) {
         self.question = Some(question);
     }
 
-    /// The question that was answered by yes, once.
+    /// The question that was answered with yes; returned only once.
     pub const fn agreed(&mut self) -> Option<Question> {
         self.agreed.take()
     }
 
-    /// Shows what is recorded to; `None`: nothing.
+    /// Shows the file that is recorded to; `None`: no recording.
     pub fn recording(&mut self, file: Option<String>) {
         self.recording = file;
     }
 }
 
-/// The key that asks to take the last decision about the selected program back.
+/// Handles the key that asks to take back the last decision about the selected program.
 pub fn begin(app: &mut App) -> Reply {
     let Some((pid, _)) = app.selected else {
         app.tell("select a program first, then u".to_owned());
@@ -42,7 +42,7 @@ pub fn begin(app: &mut App) -> Reply {
     }
 }
 
-/// A key while the question is asked.
+/// Handles a key while the question is shown.
 pub fn answered(app: &mut App, key: Key) -> Reply {
     let question = app.question.take();
     if key != Key::Char('y') {

@@ -1,5 +1,5 @@
-//! What was decided about each program: in words, with what was predicted of it and what came of
-//! it. Actions of an epoch on one program are shown as one decision.
+//! What was decided about each program, in words, with its prediction and its outcome. Actions of
+//! one epoch on one program are shown as one decision.
 
 use crate::moment::Moment;
 use crate::view::{ActionView, LastAction, Measured};
@@ -13,10 +13,11 @@ use std::collections::BTreeMap;
 pub struct Decisions(BTreeMap<Pid, LastAction>);
 
 impl Decisions {
-    /// Takes an epoch.
+    /// Adds an epoch.
     pub fn take(&mut self, moment: &Moment<'_>) {
         self.0.retain(|pid, _| moment.seen.process(*pid).is_some());
-        // In a dry run nothing was changed, so that what a policy measured of it says nothing.
+        // In a dry run nothing was changed, so the effect that a policy measured is not one of its
+        // plan.
         if moment.outcome.is_some() {
             moment.plan.effects.iter().for_each(|effect| self.came_of_it(effect));
         }
@@ -38,7 +39,7 @@ impl Decisions {
             .map(|(pid, last)| (*pid, last))
     }
 
-    /// Notes what was taken back by hand.
+    /// Marks what was taken back by hand.
     fn take_back(&mut self, undone: &[ActionId]) {
         for last in self.0.values_mut().filter(|last| last.ids.iter().any(|id| undone.contains(id))) {
             last.ids.retain(|id| !undone.contains(id));
@@ -94,7 +95,7 @@ fn decision(moment: &Moment<'_>, pid: Pid, indices: &[usize]) -> LastAction {
     }
 }
 
-/// The plan, action by action; threads of one process that go to one node are one entry.
+/// The plan, action by action. Threads of one process that go to the same node are one entry.
 pub fn listed(moment: &Moment<'_>) -> Vec<ActionView> {
     let mut groups: Vec<(Vec<Pid>, Vec<usize>)> = Vec::new();
     for (index, action) in moment.plan.actions.iter().enumerate() {
@@ -186,7 +187,7 @@ fn alone(action: &Action) -> String {
     }
 }
 
-/// What became of actions: the first that was not simply done speaks for all.
+/// The outcome of several actions: the first one that was not simply done stands for all.
 fn became(acted: bool, outcomes: &[&ActionOutcome]) -> String {
     if !acted {
         return "not done: dry run".to_owned();

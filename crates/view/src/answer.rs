@@ -1,24 +1,25 @@
-//! Whether contention matters now: yes, no, or not measurable. Each figure has one threshold, with
-//! its reason here.
+//! Decides whether contention matters now: yes, no, or not measurable. Each figure has one
+//! threshold, with its reason here.
 
 use crate::nodes::CONGESTED;
 use crate::view::{Answer, Finding, ProgramView, View};
 use crate::words::{name, percent, times};
 
-/// A program that takes a tenth longer than alone: what its owner would notice.
+/// A program that takes a tenth longer than alone: its owner would notice that.
 const SLOW: f64 = 1.1;
-/// A controller or link at 80 %: waits of half the idle latency and more, by the queueing curve of
-/// the model, which grow without bound from there.
+/// A controller or link at 80 %: by the queueing curve of the model, waits are half the idle
+/// latency or more, and grow without bound from there.
 const FULL: f64 = 0.8;
-/// Part of a program's pages on nodes where it does not run, where nothing better is measured:
-/// each access costs 1.3 to 2 times, so that a third may cost a tenth.
+/// Fraction of a program's pages on nodes where it does not run, used if nothing better is
+/// measured. Each remote access costs 1.3 to 2 times as much, so a third may cost a tenth.
 const REMOTE: f64 = 0.33;
-/// Part of what runs of which the slowdown may be unknown for a "no": programs that came just now.
+/// Maximum fraction of the running programs' CPU use with unknown slowdown that still allows a
+/// "no": programs that have just started.
 const UNKNOWN: f64 = 0.2;
-/// Part of a CPU from which on a program counts as running.
+/// Fraction of a CPU from which on a program counts as running.
 const RUNS: f64 = 0.1;
 
-/// The answer, what makes it "yes", and why it is not.
+/// The answer, the findings that make it "yes", and the reason if it is not.
 pub fn answer(view: &View) -> (Answer, Vec<Finding>, String) {
     let mut findings = findings(view);
     findings.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.words.cmp(&b.words)));
@@ -74,7 +75,7 @@ fn findings(view: &View) -> Vec<Finding> {
     found
 }
 
-/// No finding: whether that means "no".
+/// There is no finding: decides whether that means "no".
 fn quiet(view: &View) -> (Answer, String) {
     let timed = view.programs.is_empty() || view.programs.iter().any(|program| program.cpus.is_some());
     let running: Vec<&ProgramView> = view.programs.iter().filter(|program| runs(program.cpus)).collect();

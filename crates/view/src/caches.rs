@@ -1,4 +1,4 @@
-//! Last-level caches: pressure, and the ways as plans have set them.
+//! Last-level caches: their pressure, and their ways as plans have set them.
 
 use crate::view::{Cluster, LlcView};
 use isobar_model::{
@@ -6,12 +6,12 @@ use isobar_model::{
 };
 use std::collections::BTreeMap;
 
-/// What plans have set: clusters by name, each with its mask and threads.
+/// What plans have set: for each cache, the clusters by name, each with its mask and threads.
 #[derive(Clone, Debug, Default)]
 pub struct Ways(BTreeMap<LlcId, BTreeMap<String, (u64, Vec<Tid>)>>);
 
 impl Ways {
-    /// Takes what was carried out of a plan.
+    /// Applies those actions of a plan that were carried out.
     pub fn take(&mut self, plan: &Plan, outcome: Option<&Outcome>) {
         let Some(outcome) = outcome else { return };
         for (action, became) in plan.actions.iter().zip(&outcome.actions) {
@@ -21,7 +21,7 @@ impl Ways {
         }
     }
 
-    /// A thread is in one cluster; a cluster without threads is gone.
+    /// Sets a cluster. A thread is in one cluster only, and a cluster without threads is removed.
     fn set(&mut self, llc: LlcId, name: &str, mask: u64, threads: &[Tid]) {
         let clusters = self.0.values_mut().flat_map(BTreeMap::values_mut);
         clusters.for_each(|(_, old)| old.retain(|tid| !threads.contains(tid)));
@@ -29,8 +29,8 @@ impl Ways {
         self.0.values_mut().for_each(|clusters| clusters.retain(|_, (_, threads)| !threads.is_empty()));
     }
 
-    /// The ways that a process may fill of a cache, as bits: those of its first thread that has
-    /// some.
+    /// The ways of a cache that a process may fill, as bits: those of the first cluster that
+    /// contains one of its threads; all ways if none does.
     pub fn mask(&self, llc: LlcId, process: &Process) -> u64 {
         let Some(clusters) = self.0.get(&llc) else { return u64::MAX };
         let has = |threads: &[Tid]| process.threads.iter().any(|thread| threads.contains(&thread.tid));
@@ -81,7 +81,7 @@ fn runs(thread: &Thread) -> bool {
     thread.cpu_time.is_none_or(|time| time.0 > 0.0)
 }
 
-/// The NUMA penalty of a process whose home is none of these nodes, where it is known; else 1.
+/// The NUMA penalty of a process whose home is not one of these nodes, if it is known; otherwise 1.
 fn penalty(process: &Process, nodes: &[NodeId]) -> f64 {
     let home = process.pages.as_ref().and_then(|pages| pages.iter().max_by_key(|(_, count)| count.0));
     match (home, process.numa_penalty) {

@@ -1,10 +1,10 @@
-//! What is not measured, and why: what shares a reason is one line.
+//! What is not measured, and why. Gaps with the same reason share a line.
 
 use crate::view::Gap;
 use isobar_model::{Capabilities, Sensor};
 use isobar_policy::isobar::outlook::Unknown;
 
-/// The sensors that a view shows figures of, with the names of those.
+/// The sensors behind the figures of a view, with the names of these figures.
 const SHOWN: [(Sensor, &str); 5] = [
     (Sensor::Instructions, "IPC"),
     (Sensor::LlcMisses, "MPKI, bandwidth, slowdowns"),
@@ -13,7 +13,7 @@ const SHOWN: [(Sensor, &str); 5] = [
     (Sensor::CacheWays, "ways"),
 ];
 
-/// What the machine lacks of what is shown.
+/// The sensors that the view needs and the machine lacks.
 pub fn of(capabilities: &Capabilities, unknown: Option<Unknown>) -> Vec<Gap> {
     let mut gaps: Vec<Gap> = Vec::new();
     for (sensor, what) in SHOWN {

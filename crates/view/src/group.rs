@@ -1,29 +1,29 @@
-//! Processes of one name, or of one service, container, pod or virtual machine, as one: what a
-//! service of many workers is to a person.
+//! Combines processes with the same name, or in the same service, container, pod or virtual
+//! machine, into one program, because a person thinks of a service with many workers as one.
 
 use crate::view::{Harm, ProgramView, View};
 use std::collections::BTreeMap;
 
-/// The programs of a view, those of one name together, in the order of their lowest pids.
+/// The programs of a view, combined by name, in the order of their lowest pids.
 #[must_use]
 pub fn by_name(view: &View) -> Vec<ProgramView> {
     by(view, |program| program.name.clone())
 }
 
-/// The programs of a view, those of one service, container, pod or virtual machine together; those
-/// of none by their names.
+/// The programs of a view, combined by service, container, pod or virtual machine; programs without
+/// one by their names.
 #[must_use]
 pub fn by_group(view: &View) -> Vec<ProgramView> {
     by(view, |program| group_of(program).to_owned())
 }
 
-/// What the group of a program is called: its name where it has none.
+/// The name of a program's group; the program's name if it has none.
 #[must_use]
 pub fn group_of(program: &ProgramView) -> &str {
     program.group.as_deref().unwrap_or(&program.name)
 }
 
-/// The programs of a view, those of one key together under that name, in the order of their lowest
+/// The programs of a view, combined by a key that also names them, in the order of their lowest
 /// pids.
 #[must_use]
 pub fn by(view: &View, key: impl Fn(&ProgramView) -> String) -> Vec<ProgramView> {
@@ -37,9 +37,9 @@ pub fn by(view: &View, key: impl Fn(&ProgramView) -> String) -> Vec<ProgramView>
     list
 }
 
-/// Programs as one, which has the lowest pid's name; nothing where there are none. Figures that
-/// add up are summed, rates are means weighted by CPU time, and of slowdowns the worst speaks for
-/// all.
+/// Programs combined into one, with the name of the lowest pid; an empty program if there are none.
+/// Figures that add up are summed, rates are means weighted by CPU time, and the largest slowdown
+/// stands for all.
 #[must_use]
 pub fn together(members: &[&ProgramView]) -> ProgramView {
     let [first, rest @ ..] = members else { return ProgramView::default() };
@@ -55,7 +55,7 @@ pub fn together(members: &[&ProgramView]) -> ProgramView {
     group.bandwidth = sum(members, |one| one.bandwidth);
     (group.ipc, group.mpki, group.remote) =
         (by_time(|one| one.ipc), by_time(|one| one.mpki), by_time(|one| one.remote));
-    // The one that suffers most speaks for all.
+    // The program with the largest slowdown stands for all.
     if let Some(worst) = members.iter().max_by(|a, b| a.slowdown.unwrap_or(0.0).total_cmp(&b.slowdown.unwrap_or(0.0))) {
         (group.slowdown, group.contention, group.distance) = (worst.slowdown, worst.contention, worst.distance);
         group.harmed_by.clone_from(&worst.harmed_by);
@@ -89,7 +89,7 @@ fn added(members: &[&ProgramView], pages: fn(&ProgramView) -> Option<&Vec<u64>>)
     Some(known.fold(first, |sum, more| sum.iter().zip(more).map(|(a, b)| a + b).collect()))
 }
 
-/// The part of the CPU time of all on each node.
+/// The fraction of the CPU time of all programs on each node.
 fn by_node(members: &[&ProgramView]) -> Option<Vec<f64>> {
     let nodes = members.iter().find_map(|one| one.runs_on.as_ref())?.len();
     let mut on = vec![0.0; nodes];

@@ -3,15 +3,15 @@
 use isobar_model::NodeId;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Epochs that are remembered.
+/// Number of epochs that are remembered.
 const KEPT: usize = 60;
 
-/// What a node was like at the end of an epoch.
+/// The state of a node at the end of an epoch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Past {
-    /// The part of its CPUs that was busy.
+    /// The fraction of its CPUs that was busy.
     pub busy: Option<f64>,
-    /// The part of what its controller can carry.
+    /// The used fraction of its controller's capacity.
     pub load: Option<f64>,
     /// Its latency.
     pub latency: Option<f64>,
@@ -22,7 +22,7 @@ pub struct Past {
 pub struct History(BTreeMap<NodeId, VecDeque<Past>>);
 
 impl History {
-    /// Takes the figures of an epoch.
+    /// Adds the figures of an epoch.
     pub fn take(&mut self, node: NodeId, now: Past) {
         let kept = self.0.entry(node).or_default();
         if kept.len() == KEPT {

@@ -1,11 +1,11 @@
-//! What a person sees of a machine: from the epochs of a run to nodes, caches, links, programs, and
-//! a verdict in words. Whoever shows a run (a terminal, a report, a triage) takes it from here, so
-//! that all of them say the same.
+//! What a person sees of a machine: turns the epochs of a run into nodes, caches, links, programs,
+//! and a verdict in words. Everything that shows a run (a terminal, a report, a triage) uses this
+//! crate, so that all of them say the same.
 //!
 //! [`Watch`] takes one [`Moment`] after the other, live, simulated or recorded, and makes a
-//! [`View`] of each. Slowdowns and harm between programs are the estimates that the policy `isobar`
-//! decides with ([`isobar_policy::isobar::outlook`]). What was not measured is `None`, and
-//! [`View::gaps`] says why.
+//! [`View`] of each. Slowdowns and harm between programs are the estimates on which the policy
+//! `isobar` bases its decisions ([`isobar_policy::isobar::outlook`]). What was not measured is
+//! `None`, and [`View::gaps`] says why.
 //!
 //! Deliberately absent: I/O, clocks, colours, and the width of anything.
 

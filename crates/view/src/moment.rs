@@ -1,4 +1,4 @@
-//! One epoch, as whoever ran or recorded it hands it over.
+//! One epoch, as supplied by the code that ran or recorded it.
 
 use isobar_model::{ActionId, Capabilities, Observation, Outcome, Plan};
 
@@ -9,15 +9,15 @@ pub struct Moment<'a> {
     pub number: u64,
     /// What can be measured, and why the rest cannot.
     pub capabilities: &'a Capabilities,
-    /// All that was seen.
+    /// Everything that was seen.
     pub seen: &'a Observation,
     /// The part that the policy decides on.
     pub managed: &'a Observation,
     /// The decision.
     pub plan: &'a Plan,
-    /// What became of it; `None` in a dry run.
+    /// The outcome of the plan; `None` in a dry run.
     pub outcome: Option<&'a Outcome>,
-    /// The number of the plan's first action, the others follow; `None` in a dry run.
+    /// The number of the plan's first action; the others follow. `None` in a dry run.
     pub first_id: Option<ActionId>,
     /// The actions that were taken back by hand since the epoch before.
     pub undone: &'a [ActionId],

@@ -6,11 +6,11 @@ use isobar_model::{CpuSet, NodeId, Observation, num};
 use isobar_policy::isobar::outlook::Standing;
 use std::collections::BTreeMap;
 
-/// Latency over idle latency from which on a pair counts as congested: 1.3 is what a controller at
-/// 70 % of its capacity shows, by the queueing curve of the model.
+/// The ratio of a latency to the idle latency from which on a pair counts as congested. By the
+/// queueing curve of the model, 1.3 is what a controller at 70 % of its capacity shows.
 pub const CONGESTED: f64 = 1.3;
 
-/// The nodes of an epoch; what passed before comes from `history`, which takes this epoch.
+/// The nodes of an epoch. Earlier epochs come from `history`, to which this epoch is added.
 pub fn nodes(
     seen: &Observation,
     standing: Option<&Standing>,
@@ -49,13 +49,14 @@ fn part(seconds: Option<&f64>, cpus: usize, interval: f64) -> f64 {
     (seconds.copied().unwrap_or(0.0) / (num::float_len(cpus) * interval.max(1e-9))).clamp(0.0, 1.0)
 }
 
-/// The pair that says most of a node's memory: its own CPUs, else the nearest.
+/// The pair that best represents a node's memory: from its own CPUs, otherwise from the nearest
+/// ones.
 fn nearest(latency: &[Pair], node: NodeId) -> Option<&Pair> {
     let to = || latency.iter().filter(move |pair| pair.to == node);
     to().find(|pair| pair.from == node).or_else(|| to().min_by(|a, b| a.latency_ns.total_cmp(&b.latency_ns)))
 }
 
-/// CPU seconds by node; `None` where no thread's time is measured.
+/// CPU seconds by node; `None` if no thread's time is measured.
 fn busy(seen: &Observation) -> Option<BTreeMap<NodeId, f64>> {
     let mut busy = BTreeMap::new();
     let mut measured = false;
@@ -118,7 +119,8 @@ mod tests {
     use crate::test_kit::{latencies, process, seen, thread};
     use isobar_model::{Bytes, NodeId};
 
-    /// Two nodes of four cores; two threads run all the time on node 0, one half of it on node 1.
+    /// Two nodes of four cores. Two threads run all the time on node 0, and one runs half of the
+    /// time on node 1.
     #[test]
     fn a_node_is_busy_by_the_threads_that_run_on_it() {
         let mut half = thread(3, 4);

@@ -1,5 +1,5 @@
-//! Programs and threads: rates of the epoch, where pages are against where threads run, and what is
-//! known of slowdowns.
+//! Programs and threads: the rates of the epoch, where pages are compared with where threads run,
+//! and what is known of slowdowns.
 
 use crate::view::{Class, Harm, ProgramView, ThreadView};
 use isobar_groups::label_named;
@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 /// Thresholds of DINO's classes, in misses per 1000 instructions (section 3.1).
 const DEVIL: f64 = 2.0;
 const SUPER_DEVIL: f64 = 100.0;
-/// Neighbours that are named of a program, and programs of a neighbour.
+/// Maximum number of neighbours that are listed for a program, and of programs for a neighbour.
 const NAMED: usize = 8;
-/// Part of its CPU time on a node from which on a program counts as running there.
+/// Fraction of its CPU time on a node from which on a program counts as running there.
 const RUNS: f64 = 0.02;
 
 /// The programs of an epoch.
@@ -69,14 +69,14 @@ fn of_thread(seen: &Observation, process: &Process, thread: &Thread) -> ThreadVi
     }
 }
 
-/// Sums over threads of what each has.
+/// Sums over those threads that have the figure.
 #[derive(Default)]
 struct Sums {
     time: Option<f64>,
     instructions: Option<f64>,
-    /// Of the threads whose cycles are counted.
+    /// Over the threads whose cycles are counted.
     cycled: (f64, f64),
-    /// Of the threads whose misses are counted.
+    /// Over the threads whose misses are counted.
     missed: (f64, f64),
     bandwidth: Option<f64>,
 }
@@ -143,7 +143,7 @@ fn pages(machine: &Topology, process: &Process) -> Option<Vec<u64>> {
     Some(pages)
 }
 
-/// The part of its CPU time on each node; where time is not measured, of its threads.
+/// The fraction of its CPU time on each node; if time is not measured, the fraction of its threads.
 fn runs_on(seen: &Observation, process: &Process) -> Option<Vec<f64>> {
     let mut on = vec![0.0; seen.machine.nodes().len()];
     for thread in &process.threads {
@@ -165,7 +165,7 @@ fn remote(pages: Option<&[u64]>, runs_on: Option<&[f64]>) -> Option<f64> {
     (all > 0).then(|| num::float(far) / num::float(all))
 }
 
-/// Who suffers, and from whom.
+/// Fills in which programs are slowed down, and by which.
 fn suffer(list: &mut [ProgramView], standing: &Standing) {
     let names: BTreeMap<Pid, String> = list.iter().map(|program| (program.pid, program.name.clone())).collect();
     let harm = |pid: Pid, gain: f64| Harm { pid, name: names.get(&pid).cloned().unwrap_or_default(), gain };
@@ -196,7 +196,8 @@ mod tests {
     use isobar_model::{Bandwidth, Seconds};
     use isobar_policy::isobar::outlook::Suffering;
 
-    /// Two threads of 1.25 billion instructions in 2.5 billion cycles, 10 and 30 misses per 1000.
+    /// Two threads of 1.25 billion instructions in 2.5 billion cycles, with 10 and 30 misses per
+    /// 1000 instructions.
     #[test]
     fn rates_are_of_all_threads_together() {
         let mut second = counted(2, 4, 30.0);

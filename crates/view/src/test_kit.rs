@@ -11,18 +11,18 @@ pub fn seen(machine: &str, processes: Vec<Process>) -> Observation {
     Observation::bare(Arc::new(synthetic(machine).unwrap()), processes)
 }
 
-/// A process of which nothing is known but its threads.
+/// A process of which only the threads are known.
 pub fn process(pid: u32, name: &str, threads: Vec<Thread>) -> Process {
     Process { pid: Pid(pid), name: name.into(), threads, ..Process::default() }
 }
 
-/// A thread that ran for the whole second and was not counted.
+/// A thread that ran for the whole second, without counters.
 pub fn thread(tid: u32, cpu: u32) -> Thread {
     Thread { cpu: Some(CpuId(cpu)), cpu_time: Some(Seconds(1.0)), ..Thread::unmeasured(Tid(tid)) }
 }
 
-/// One that was: 1.25 billion instructions at 2 cycles each, with the given misses per 1000 of
-/// them.
+/// A thread with counters: 1.25 billion instructions at 2 cycles each, with the given misses per
+/// 1000 of them.
 pub fn counted(tid: u32, cpu: u32, mpki: f64) -> Thread {
     Thread {
         instructions: Some(1_250_000_000),

@@ -1,4 +1,5 @@
-//! The verdict in words: how full the machine is, who suffers and from whom, what would be done.
+//! The verdict in words: how full the machine is, which programs are slowed down and by which, and
+//! what would be done.
 
 use crate::actions::Decisions;
 use crate::answer;
@@ -7,18 +8,18 @@ use crate::words::{gain, name, percent, plural, rate, sentence, stopped, times};
 use isobar_model::Pid;
 use std::collections::BTreeMap;
 
-/// A slowdown below this is not named: 5 %, as LFOC's critical size counts it.
+/// Smaller slowdowns are not mentioned: 5 %, as in LFOC's critical size.
 const NAMED: f64 = 1.05;
-/// Others that suffer this much are counted.
+/// Slowdown from which on other programs are counted.
 const COUNTED: f64 = 1.1;
-/// A link is named where it is fuller than this and than every controller.
+/// A link is mentioned if it is fuller than this and fuller than every controller.
 const LINK: f64 = 0.5;
-/// Controllers below this are named together: nothing waits there.
+/// Controllers below this load are mentioned together, because nothing waits there.
 const LITTLE: f64 = 0.1;
-/// Seconds for which a decision is news.
+/// Number of seconds for which a decision is news.
 const NEWS: f64 = 60.0;
 
-/// The verdict of a view that is complete but for it.
+/// The verdict on a view that is complete except for the verdict.
 pub fn verdict(view: &View, decisions: &Decisions) -> Verdict {
     let (answer, findings, why_not) = answer::answer(view);
     Verdict {
@@ -57,7 +58,7 @@ fn controller(node: &NodeView, load: f64) -> String {
     format!("Node {}'s controller is at {}{}", node.id, percent(load), most.unwrap_or_default())
 }
 
-/// The pair whose latency is farthest above idle, where one is congested.
+/// The pair whose latency is farthest above idle, if one is congested.
 fn worst(latency: &[Pair]) -> Option<&Pair> {
     let ratio =
         |pair: &&Pair| pair.latency_ns / pair.idle_latency_ns.filter(|idle| *idle > 0.0).unwrap_or(pair.latency_ns);
@@ -104,7 +105,7 @@ fn called(pid: Pid, raw: &str) -> String {
     format!("{} ({pid})", name(raw))
 }
 
-/// Why a program is slow: the greater of both parts.
+/// Why a program is slow: the larger of the two parts.
 fn cause(view: &View, program: &ProgramView) -> String {
     let (others, distance) = (program.contention.unwrap_or(1.0), program.distance.unwrap_or(1.0));
     if distance > others {
@@ -117,7 +118,7 @@ fn cause(view: &View, program: &ProgramView) -> String {
     ways.unwrap_or_else(|| from(&program.harmed_by, &program.name))
 }
 
-/// The ways that it may fill, where those are not all.
+/// The ways that the program may fill, if these are not all.
 fn few_ways(view: &View, pid: Pid) -> Option<String> {
     let of =
         |llc: &LlcView| llc.clusters.iter().find(|cluster| cluster.programs.contains(&pid)).map(|one| one.way_mask);
@@ -126,7 +127,7 @@ fn few_ways(view: &View, pid: Pid) -> Option<String> {
     (some < all).then(|| format!(", as it may fill {some} of {all} cache ways"))
 }
 
-/// Who it is, processes of a name together.
+/// Which programs cause it, with processes of the same name combined.
 fn from(harmed_by: &[Harm], own: &str) -> String {
     let mut names: BTreeMap<String, f64> = BTreeMap::new();
     let message = |harm: &Harm| if harm.name == own { "others of its name".to_owned() } else { name(&harm.name) };
@@ -142,7 +143,7 @@ fn from(harmed_by: &[Harm], own: &str) -> String {
     }
 }
 
-/// What pages show where nothing is counted.
+/// What pages show if nothing is counted.
 fn remote(view: &View) -> String {
     let far = |program: &&ProgramView| {
         program.remote.is_some_and(|far| far >= 0.33) && program.cpus.is_some_and(|cpus| cpus >= 0.1)

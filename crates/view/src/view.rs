@@ -1,6 +1,6 @@
-//! The nouns of a view. Plain data: figures in the units of the JSON contract (bytes, bytes a
-//! second, seconds, nanoseconds; parts of 1), `None` where something was not measured. Names of
-//! processes are as the kernel has them; sentences are fit for one line of a terminal.
+//! The data types of a view. They are plain data: figures in the units of the JSON contract (bytes,
+//! bytes per second, seconds, nanoseconds; fractions of 1), and `None` for what was not measured.
+//! Names of processes are as the kernel has them; sentences fit on one line of a terminal.
 
 use isobar_model::{ActionId, CpuId, LlcId, NodeId, Pid, Tid};
 use serde::Serialize;
@@ -16,34 +16,34 @@ pub struct View {
     pub interval_seconds: f64,
     /// The policy that decided.
     pub policy: String,
-    /// Whether its decisions are carried out; else it is a dry run.
+    /// Whether its decisions are carried out; otherwise it is a dry run.
     pub acts: bool,
     /// What a person should know first.
     pub verdict: Verdict,
     /// The nodes, ascending.
     pub nodes: Vec<NodeView>,
-    /// The latency of each pair of nodes that was probed; empty where it is not measured.
+    /// The latency of each pair of nodes that was probed; empty if it is not measured.
     pub latency: Vec<Pair>,
     /// The last-level caches, ascending.
     pub llcs: Vec<LlcView>,
-    /// The links, by the direction that data takes; empty where traffic is not counted.
+    /// The links, in the direction of the data; empty if traffic is not counted.
     pub links: Vec<LinkView>,
     /// The processes, ascending by pid.
     pub programs: Vec<ProgramView>,
     /// What the policy decided in this epoch.
     pub actions: Vec<ActionView>,
-    /// What the policy `isobar` would change now; `None` where it cannot be known.
+    /// What the policy `isobar` would change now; `None` if that cannot be known.
     pub proposed: Option<Proposed>,
     /// What the policy noted.
     pub notes: Vec<String>,
     /// What is not measured, and why.
     pub gaps: Vec<Gap>,
-    /// Whether the kernel's NUMA balancing is on; `None` where that is not known.
+    /// Whether the kernel's NUMA balancing is on; `None` if that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub numa_balancing: Option<bool>,
-    /// What else is worth knowing of this machine.
+    /// Further remarks on this machine.
     pub remarks: Vec<String>,
-    /// Pages under way.
+    /// Number of pages whose move is under way.
     pub pages_under_way: u64,
 }
 
@@ -51,11 +51,11 @@ pub struct View {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// It does not now.
+    /// It does not matter now.
     No,
-    /// It may.
+    /// It may matter.
     Yes,
-    /// What is measured cannot answer it.
+    /// The sensors do not allow an answer.
     #[default]
     NotMeasurable,
 }
@@ -67,18 +67,18 @@ pub struct Verdict {
     pub answer: Answer,
     /// How full the machine is.
     pub pressure: String,
-    /// Who suffers, and from whom.
+    /// Which programs are slowed down, and by which.
     pub suffering: String,
     /// What would be done, or was done.
     pub advice: String,
-    /// What makes the answer "yes", the greatest first; empty for another answer.
+    /// What makes the answer "yes", the largest first; empty for other answers.
     pub findings: Vec<Finding>,
-    /// Why the answer is not "yes", in a sentence; empty where it is.
+    /// Why the answer is not "yes", in a sentence; empty if it is.
     pub why_not: String,
 }
 
 impl Verdict {
-    /// All of it in one line.
+    /// The whole verdict in one line.
     #[must_use]
     pub fn line(&self) -> String {
         let parts = [&self.pressure, &self.suffering, &self.advice];
@@ -86,12 +86,12 @@ impl Verdict {
     }
 }
 
-/// A figure that is beyond what is harmless.
+/// A figure above the harmless range.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// In words, with the figure.
     pub words: String,
-    /// The figure over its threshold: 1 is just at it.
+    /// The figure divided by its threshold: 1 is exactly at it.
     pub weight: f64,
 }
 
@@ -100,34 +100,34 @@ pub struct Finding {
 pub struct NodeView {
     /// Its number.
     pub id: NodeId,
-    /// How many CPUs it has.
+    /// Number of its CPUs.
     pub cpus: usize,
-    /// The part of their time that they were busy.
+    /// The fraction of the time that its CPUs were busy.
     pub busy: Option<f64>,
     /// Its memory.
     pub memory_bytes: Option<u64>,
-    /// What of it is free.
+    /// The free part of its memory.
     pub free_bytes: Option<u64>,
-    /// What passes its memory controller, by the programs that are watched.
+    /// Traffic through its memory controller, by the programs that are watched.
     pub bandwidth: Option<f64>,
-    /// What can pass.
+    /// Capacity of its memory controller.
     pub max_bandwidth: Option<f64>,
-    /// Whether that was given or measured; else it is an estimate.
+    /// Whether the capacity was given or measured; otherwise it is an estimate.
     pub max_is_told: bool,
-    /// Latency of its memory from its own CPUs (from the nearest, where it has none), as probed.
+    /// Probed latency of its memory from its own CPUs (from the nearest CPUs, if it has none).
     pub latency_ns: Option<f64>,
-    /// The same on the idle machine.
+    /// The same latency on the idle machine.
     pub idle_latency_ns: Option<f64>,
-    /// `busy` of the last epochs, the newest last.
+    /// `busy` in the last epochs, the newest last.
     pub busy_history: Vec<Option<f64>>,
-    /// The part of `max_bandwidth` of the last epochs.
+    /// The fraction of `max_bandwidth` used in the last epochs.
     pub load_history: Vec<Option<f64>>,
-    /// `latency_ns` of the last epochs.
+    /// `latency_ns` in the last epochs.
     pub latency_history: Vec<Option<f64>>,
 }
 
 impl NodeView {
-    /// The part of what can pass its controller that does.
+    /// The used fraction of its controller's capacity.
     #[must_use]
     pub fn load(&self) -> Option<f64> {
         let most = self.max_bandwidth.filter(|most| *most > 0.0)?;
@@ -135,7 +135,7 @@ impl NodeView {
     }
 }
 
-/// The latency from CPUs of a node to memory of a node.
+/// The latency from the CPUs of one node to the memory of another or the same node.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Pair {
     /// The node of the CPUs.
@@ -146,8 +146,8 @@ pub struct Pair {
     pub latency_ns: f64,
     /// On the idle machine.
     pub idle_latency_ns: Option<f64>,
-    /// Whether it is far above idle; where idle is not known, whether the node's own memory is
-    /// farther than another's.
+    /// Whether it is far above idle. If the idle latency is not known: whether the node's own
+    /// memory is farther away than another node's.
     pub congested: bool,
 }
 
@@ -158,17 +158,19 @@ pub struct LlcView {
     pub id: LlcId,
     /// The nodes of its CPUs.
     pub nodes: Vec<NodeId>,
-    /// How many CPUs share it.
+    /// Number of CPUs that share it.
     pub cpus: usize,
     /// Its size.
     pub size_bytes: Option<u64>,
-    /// Its ways, where they can be allocated.
+    /// Number of its ways, if they can be allocated.
     pub ways: Option<u32>,
-    /// Threads that run on it.
+    /// Number of threads that run on it.
     pub threads: usize,
-    /// Summed misses per 1000 instructions of those, remote ones weighted by their NUMA penalty.
+    /// Summed misses per 1000 instructions of these threads; threads away from home are weighted by
+    /// their NUMA penalty.
     pub pressure: Option<f64>,
-    /// The clusters of its ways, ascending by their first way; empty: all ways for everybody.
+    /// The clusters of its ways, ascending by their first way; if empty, all programs have all
+    /// ways.
     pub clusters: Vec<Cluster>,
 }
 
@@ -192,21 +194,21 @@ pub struct LinkView {
     pub from: NodeId,
     /// Where it goes.
     pub to: NodeId,
-    /// What passes, derived from misses and where pages are.
+    /// Traffic, derived from misses and from where pages are.
     pub bandwidth: f64,
-    /// What can pass, an estimate.
+    /// Capacity, which is an estimate.
     pub max_bandwidth: f64,
 }
 
 impl LinkView {
-    /// The part of what can pass that does.
+    /// The used fraction of its capacity.
     #[must_use]
     pub fn load(&self) -> f64 {
         if self.max_bandwidth > 0.0 { self.bandwidth / self.max_bandwidth } else { 0.0 }
     }
 }
 
-/// What kind of program it is.
+/// The kind of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
@@ -216,55 +218,56 @@ pub enum Class {
     Devil,
     /// More than 100.
     SuperDevil,
-    /// By its answer to ways, from a profile or sampling: neither hurts nor is hurt (LFOC).
+    /// By its response to ways, from a profile or sampling: neither harms others nor is harmed
+    /// (LFOC).
     LightSharing,
-    /// Misses much, whatever its ways.
+    /// Misses much, whatever ways it has.
     Streaming,
-    /// Slows down when it has few ways.
+    /// Slows down if it has few ways.
     Sensitive,
 }
 
-/// A process, or several that are shown as one.
+/// A process, or several that are combined.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProgramView {
-    /// Its id; of several the lowest.
+    /// Its id; for several processes, the lowest.
     pub pid: Pid,
     /// Its name, as the kernel has it.
     pub name: String,
     /// Its service, container, pod or virtual machine, such as `unit:redis.service`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// How many processes it stands for.
+    /// Number of processes combined.
     pub processes: usize,
     /// Whether it is a virtual machine.
     pub is_vm: bool,
     /// Whether the policy decides about it.
     pub managed: bool,
-    /// CPUs that it fills.
+    /// Number of CPUs that it fills.
     pub cpus: Option<f64>,
     /// Its class.
     pub class: Option<Class>,
-    /// Instructions a cycle.
+    /// Instructions per cycle.
     pub ipc: Option<f64>,
     /// LLC misses per 1000 instructions.
     pub mpki: Option<f64>,
-    /// Bytes a second to and from memory.
+    /// Bytes per second to and from memory.
     pub bandwidth: Option<f64>,
     /// Its resident pages by node, in the order of the view's nodes.
     pub pages: Option<Vec<u64>>,
-    /// The part of its CPU time on each node, in that order.
+    /// The fraction of its CPU time on each node, in the same order.
     pub runs_on: Option<Vec<f64>>,
-    /// The part of its pages on nodes where it does not run.
+    /// The fraction of its pages on nodes where it does not run.
     pub remote: Option<f64>,
-    /// How many times longer it takes than alone with its pages near.
+    /// How many times as long it takes as alone with its pages near.
     pub slowdown: Option<f64>,
-    /// The part of `slowdown` that others cause.
+    /// The factor of `slowdown` that other programs cause.
     pub contention: Option<f64>,
-    /// The part of `slowdown` that its remote pages cause.
+    /// The factor of `slowdown` that its remote pages cause.
     pub distance: Option<f64>,
-    /// Who slows it down, the greatest first.
+    /// Which programs slow it down, the largest effect first.
     pub harmed_by: Vec<Harm>,
-    /// Which programs it slows down, the greatest first.
+    /// Which programs it slows down, the largest effect first.
     pub harms: Vec<Harm>,
     /// The last decision about it.
     pub last: Option<LastAction>,
@@ -272,14 +275,14 @@ pub struct ProgramView {
     pub threads: Vec<ThreadView>,
 }
 
-/// What a neighbour does to a program.
+/// How much a neighbour slows a program down.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Harm {
-    /// The neighbour, or the program that it harms.
+    /// The neighbour, or the program that is slowed down.
     pub pid: Pid,
     /// Its name, as the kernel has it.
     pub name: String,
-    /// By how much faster it would be without it: 0.2 = 20 %.
+    /// How much faster the program would be without the neighbour: 0.2 = 20 %.
     pub gain: f64,
 }
 
@@ -290,19 +293,19 @@ pub struct ThreadView {
     pub tid: Tid,
     /// The CPU that it last ran on.
     pub cpu: Option<CpuId>,
-    /// The node of that.
+    /// The node of that CPU.
     pub node: Option<NodeId>,
-    /// The cache of that.
+    /// The cache of that CPU.
     pub llc: Option<LlcId>,
-    /// The part of the epoch that it ran.
+    /// The fraction of the epoch that it ran.
     pub cpus: Option<f64>,
-    /// As of its process.
+    /// The class of its process.
     pub class: Option<Class>,
-    /// Instructions a cycle.
+    /// Instructions per cycle.
     pub ipc: Option<f64>,
     /// LLC misses per 1000 instructions.
     pub mpki: Option<f64>,
-    /// Bytes a second to and from memory.
+    /// Bytes per second to and from memory.
     pub bandwidth: Option<f64>,
     /// Whether its owner narrowed its affinity.
     pub pinned: bool,
@@ -311,40 +314,40 @@ pub struct ThreadView {
 /// The last decision about a program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LastAction {
-    /// The numbers of its actions, for who wants them taken back; empty in a dry run.
+    /// The numbers of its actions, with which they can be taken back; empty in a dry run.
     pub ids: Vec<ActionId>,
     /// Whether all of them were taken back by hand.
     pub taken_back: bool,
-    /// When.
+    /// When it was decided.
     pub time_seconds: f64,
-    /// Of which policy.
+    /// The policy that decided.
     pub policy: String,
-    /// What, in words: `to node 1`, `4096 pages 0 -> 1`.
+    /// What was decided, in words: `to node 1`, `4096 pages 0 -> 1`.
     pub words: String,
     /// Why, in the policy's words.
     pub reason: String,
-    /// What became of it, in words.
+    /// The outcome, in words.
     pub became: String,
     /// Whether it was carried out.
     pub done: bool,
-    /// The change that it is part of, by the policy's count.
+    /// The change that it is part of, by the policy's numbering.
     pub change: Option<u64>,
     /// The gain that was predicted for the program: 0.1 = 10 % faster.
     pub predicted: Option<f64>,
-    /// What was measured of it.
+    /// The measured effect.
     pub measured: Option<Measured>,
 }
 
-/// What was measured of a change.
+/// The measured effect of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Measured {
-    /// The gain of the program; `None` where only that of all together is known.
+    /// The gain of the program; `None` if only the gain of all programs together is known.
     pub gain: Option<f64>,
     /// The gain of all programs together.
     pub sum: f64,
-    /// Standard error of that.
+    /// Standard error of `sum`.
     pub error: f64,
-    /// Whether programs came, went or changed meanwhile.
+    /// Whether programs started, ended or changed meanwhile.
     pub disturbed: bool,
     /// Whether the change stays.
     pub kept: bool,
@@ -353,20 +356,20 @@ pub struct Measured {
 /// One action of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ActionView {
-    /// The programs that it is about.
+    /// The programs concerned.
     pub programs: Vec<Pid>,
-    /// What, in words.
+    /// What it does, in words.
     pub words: String,
     /// Why, in the policy's words.
     pub reason: String,
-    /// What became of it, in words.
+    /// The outcome, in words.
     pub became: String,
 }
 
 /// What the policy `isobar` would change now.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Proposed {
-    /// The programs that would move; empty: nothing that pays.
+    /// The programs that would move; empty if no move pays.
     pub moves: Vec<PlannedMove>,
     /// Predicted gain over all programs, 1 = one program twice as fast.
     pub gain: f64,
@@ -379,16 +382,16 @@ pub struct PlannedMove {
     pub pid: Pid,
     /// Its name, as the kernel has it.
     pub name: String,
-    /// Where to, in words: `to node 1 with its pages`.
+    /// The destination, in words: `to node 1 with its pages`.
     pub words: String,
-    /// Predicted gain of it.
+    /// Its predicted gain.
     pub gain: f64,
 }
 
 /// Something that is not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Gap {
-    /// What.
+    /// What it is.
     pub what: String,
     /// Why, in one line with the remedy.
     pub why: String,

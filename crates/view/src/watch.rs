@@ -1,5 +1,5 @@
-//! From moment to moment: what is remembered between epochs (estimates of programs, ways that were
-//! set, the last decision about each program, figures for sparklines), and the view of each.
+//! Turns moments into views, and remembers between epochs what the views need: estimates of
+//! programs, ways that were set, the last decision about each program, figures for sparklines.
 
 use crate::actions::{self, Decisions};
 use crate::caches::{self, Ways};
@@ -14,7 +14,7 @@ use isobar_model::text::plain;
 use isobar_model::{Observation, Pid, Topology};
 use isobar_policy::isobar::outlook::{Home, Move, Outlook, Proposal};
 
-/// Watches a run, epoch by epoch. The same moments give the same views.
+/// Watches a run, epoch by epoch. The same moments always give the same views.
 #[derive(Debug, Default)]
 pub struct Watch {
     outlook: Outlook,
@@ -24,7 +24,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Takes the next epoch.
+    /// Adds the next epoch.
     #[must_use]
     pub fn take(&mut self, moment: &Moment<'_>) -> View {
         let Moment { number, capabilities, seen, managed, plan, outcome, .. } = *moment;
@@ -122,7 +122,8 @@ mod tests {
         view
     }
 
-    /// Four streams of 2.6 GB/s with their pages on node 0 of two, two of them running there.
+    /// Four streaming programs of 2.6 GB/s with their pages on node 0 of two nodes. Two of the
+    /// programs run on node 0.
     fn crowded() -> Observation {
         let stream = |pid: u32, cpu| {
             let mut thread = counted(pid, cpu, 25.0);
@@ -167,7 +168,7 @@ mod tests {
         let view = watched(&mut seen, &capabilities, 6);
         assert!(view.programs.iter().all(|one| one.ipc.is_none() && one.slowdown.is_none() && one.cpus == Some(1.0)));
         assert_eq!((view.nodes[0].bandwidth, view.nodes[0].busy, view.gaps.len()), (None, Some(0.5), 1));
-        // Two of four have all their pages on the other node.
+        // Two of the four have all their pages on the other node.
         assert_eq!((view.verdict.answer, view.verdict.findings.len()), (Answer::Yes, 2));
         assert!(
             view.verdict.suffering.contains("100 % of its pages on nodes where it does not run"),

@@ -1,12 +1,12 @@
-//! Figures and names as short text, the same wherever they are shown.
+//! Figures and names as short text, in the same form wherever they are shown.
 
 use isobar_model::text::plain;
 use isobar_model::{Bytes, Pages, num};
 
-/// Characters of a name in a sentence.
+/// Maximum length of a name in a sentence, in characters.
 const NAME: usize = 32;
 
-/// A process's name, harmless and short enough for a sentence.
+/// A process's name, made safe to display and short enough for a sentence.
 #[must_use]
 pub fn name(raw: &str) -> String {
     cut(&plain(cut(raw, NAME).as_str()), NAME)
@@ -38,7 +38,7 @@ pub fn times(factor: f64) -> String {
     if factor < 9.95 { format!("{factor:.2}x") } else { format!("{factor:.0}x") }
 }
 
-/// Bytes a second: `10.8 GB/s`, `310 MB/s`.
+/// Bytes per second: `10.8 GB/s`, `310 MB/s`.
 #[must_use]
 pub fn rate(bytes: f64) -> String {
     if bytes >= 0.995e9 {
@@ -73,7 +73,7 @@ pub fn plural(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// The sentence with its full stop; nothing stays nothing.
+/// The sentence with a full stop; an empty text stays empty.
 #[must_use]
 pub fn stopped(mut text: String) -> String {
     if !text.is_empty() {

@@ -1,9 +1,9 @@
-//! Counters as the page has them, handed over raw: of threads where the plugin knows who runs, else
-//! of CPUs. Then which thread ran where is in the sample, and
-//! [`isobar_model::Observation::between`] shares an interval out. A page that stands still
-//! measures nothing, and with threads the interval after it neither. A page that cannot be read
-//! leaves two intervals unmeasured: the one that the reading would have ended, and the one that it
-//! would have begun.
+//! Passes the page's counters on raw: counters of threads if the plugin knows which thread runs,
+//! else of CPUs. In the latter case the sample says which thread ran where, and
+//! [`isobar_model::Observation::between`] divides the counts of an interval among threads. If the
+//! page stands still, the interval is not measured; if threads are counted, neither is the interval
+//! after it. A page that cannot be read leaves two intervals unmeasured: the interval that the
+//! reading would have ended, and the one that it would have begun.
 
 use crate::page::Page;
 use isobar_linux::sensors::{Running, ThreadCounters};
@@ -12,24 +12,24 @@ use numasim_page::{CpuFigures, PageError, Snapshot, ThreadFigures};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What every run says about these counters.
+/// What every run says about these counters if threads are counted.
 pub const REMARK: &str = "counters of the numasim test machine, by thread";
-/// The same where only CPUs are counted.
+/// The same if only CPUs are counted.
 pub const BY_CPU: &str = "counters of the numasim test machine, attributed to threads by CPU time";
 
 /// The counters of a page.
 #[derive(Debug)]
 pub struct PageCounters {
     page: Arc<Page>,
-    /// The last reading; `None` where the page could not be read.
+    /// The last reading; `None` if the page could not be read.
     reading: Option<Reading>,
-    /// The number of the last reading that there was.
+    /// The number of the last reading that succeeded.
     number: Option<u64>,
-    /// Why nothing was measured since.
+    /// Why nothing has been measured since.
     trouble: Option<String>,
 }
 
-/// What is counted, by its kind.
+/// What is counted: threads or CPUs.
 #[derive(Debug)]
 enum Reading {
     Threads(BTreeMap<u64, Counters>),
@@ -37,13 +37,13 @@ enum Reading {
 }
 
 impl PageCounters {
-    /// Nothing is read yet.
+    /// Reads nothing yet.
     #[must_use]
     pub const fn new(page: Arc<Page>) -> Self {
         Self { page, reading: None, number: None, trouble: None }
     }
 
-    /// The counters, and the number of this reading.
+    /// The counters, and the page's sequence number.
     fn reading(&self) -> Result<(Reading, u64), PageError> {
         self.page.check()?;
         let number = self.page.sequence();
@@ -97,7 +97,7 @@ impl ThreadCounters for PageCounters {
     }
 }
 
-/// Guest time goes on only while the plugin publishes, so a page that stands still is stale
+/// Guest time goes on only while the plugin publishes, so a page that stands still is out of date,
 /// whatever it shows.
 fn still(number: u64, time_ns: u64) -> String {
     format!(
@@ -108,7 +108,7 @@ fn still(number: u64, time_ns: u64) -> String {
     )
 }
 
-/// What a thread has counted that has not run.
+/// The counts of a thread that has not run.
 const NOTHING: Counters = {
     let zero = Some(Count::whole(0, 0));
     Counters { instructions: zero, cycles: zero, llc_references: zero, llc_misses: zero, bytes: zero }
@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    /// A thread with so many instructions, and a hundredth of it in misses of 64 bytes.
+    /// A thread with this number of instructions, and a hundredth as many misses of 64 bytes.
     fn thread(tid: u64, instructions: u64) -> ThreadFigures {
         let misses = instructions / 100;
         ThreadFigures { tid, instructions, llc_misses: misses, bytes_read: 64 * misses, ..ThreadFigures::default() }

@@ -3,13 +3,13 @@
 use isobar_model::{CpuId, LlcId};
 use numasim_page::PageError;
 
-/// Why not, in one line with the remedy.
+/// Why the page cannot be used, in one line with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum NumasimError {
     /// the page is missing, of another version, or nothing is modelled yet
     #[error("numasim: {source}; manage.{key} = \"numasim\" works only in a numasim guest: elsewhere remove the key")]
     Page {
-        /// the key that asks for it
+        /// the setting that names the page
         key: &'static str,
         /// what is wrong with the page
         source: PageError,
@@ -22,7 +22,7 @@ pub enum NumasimError {
     Cpu {
         /// the CPU
         cpu: CpuId,
-        /// how many the page has
+        /// number of CPUs that the page has
         cpus: usize,
     },
     /// the kernel's caches are not those of the page
@@ -33,7 +33,7 @@ pub enum NumasimError {
     Llc {
         /// the kernel's LLC
         llc: LlcId,
-        /// of how many LLCs of the page its CPUs are
+        /// number of the page's LLCs to which its CPUs belong
         count: usize,
     },
     /// the kernel knows no caches
@@ -42,10 +42,10 @@ pub enum NumasimError {
          l3-cache=on, or remove manage.ways"
     )]
     NoLlc,
-    /// the page does not take its classes back
+    /// the page's classes cannot be put back
     #[error("numasim: cache ways are not put back: {source}")]
     PutBack {
-        /// what the page answered
+        /// the page's error
         source: PageError,
     },
 }

@@ -1,9 +1,9 @@
 //! isobar on numasim, an emulated NUMA machine with a page of counters and knobs (`numasim-page`):
-//! counters of threads, else of CPUs, and cache ways by the classes of CPUs, behind the seams where
-//! a real machine has perf and resctrl.
+//! counters of threads or, failing that, of CPUs, and cache ways by classes of CPUs. They implement
+//! the interfaces that perf and resctrl implement on a real machine.
 //!
-//! It is used only where the configuration names it. It knows the page; what counters and ways are
-//! for is known elsewhere.
+//! The crate is used only if the configuration names it. It knows the page; it does not know what
+//! counters and ways are for.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Where the page comes from: the ivshmem device of the guest, or, in tests, a file.
+//! Opens the page: the ivshmem device of the guest or, in tests, a file.
 
 use crate::error::NumasimError;
 use numasim_page::{Guest, Mapping, PageError};
@@ -8,8 +8,8 @@ use std::sync::Arc;
 /// The page of a guest.
 pub type Page = Guest<Mapping>;
 
-/// Opens the page of this machine, or of a file; `key` is the setting that asks for it. The plugin
-/// must be modelling: before, everything reads 0.
+/// Opens the page of this machine, or a page in a file; `key` is the setting that names the page.
+/// The plugin must be modelling, because before that everything reads 0.
 ///
 /// # Errors
 /// [`NumasimError::Page`].

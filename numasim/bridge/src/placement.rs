@@ -1,32 +1,33 @@
-//! Which class of service each CPU gets. Pure.
+//! Decides which class of service each CPU gets. Pure.
 //!
-//! resctrl gives a class to a thread, and the kernel loads it with the thread; here CPUs get one.
-//! So a CPU gets the class of the threads that run on it; where there are several classes, that
-//! whose threads used most of its time since the last sample (ties: the lowest class, so that the
-//! default comes first). On a CPU of another LLC than its cluster's, a thread counts for the
-//! class of the cluster of the same name there, else for the default, 0.
+//! With resctrl a thread has a class, which the kernel loads with the thread. Here a CPU has a
+//! class, so it gets the class of the threads that run on it. If these have several classes, it
+//! gets the class whose threads used most of its time since the last sample (ties go to the lowest
+//! class, so that the default comes first). On a CPU of another LLC than its cluster's, a thread
+//! counts for the class of the cluster of the same name there, or for the default, 0, if there is
+//! none.
 
 use isobar_linux::resctrl::clusters::{Clusters, Key};
 use isobar_model::{LlcId, Tid};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which class each cluster has on its LLC.
+/// The class that each cluster has on its LLC.
 pub type Classes = BTreeMap<Key, usize>;
 
-/// Where a thread was last seen, and how much CPU time it used in the interval before.
+/// Where a thread was last seen, and how much CPU time it used in the last interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spot {
     /// the CPU
     pub cpu: usize,
-    /// nanoseconds
+    /// CPU time in nanoseconds
     pub time_ns: u64,
 }
 
-/// Gives every cluster a class from 1 to `most` of its LLC; a cluster that has one keeps it.
+/// Gives every cluster a class of its LLC from 1 to `most`. A cluster that has a class keeps it.
 ///
 /// # Errors
-/// The LLC that has more clusters than that.
+/// The LLC that has more than `most` clusters.
 pub fn assign(clusters: &Clusters, standing: &Classes, most: usize) -> Result<Classes, LlcId> {
     let kept = |key: &Key| Some((key.clone(), *standing.get(key)?));
     let mut classes: Classes = clusters.keys().filter_map(kept).collect();
@@ -41,7 +42,7 @@ pub fn assign(clusters: &Clusters, standing: &Classes, most: usize) -> Result<Cl
     Ok(classes)
 }
 
-/// The class of each CPU; `llcs` are the LLCs of the CPUs, where they have one.
+/// The class of each CPU. `llcs` has the LLC of each CPU, if it has one.
 #[must_use]
 pub fn place(
     clusters: &Clusters,
@@ -56,7 +57,8 @@ pub fn place(
             continue;
         };
         let class = member.get(tid).and_then(|key| classes.get(&Key::new(llc, &key.name))).copied().unwrap_or(0);
-        // A member counts even if it slept: the class is there when it wakes on an idle CPU.
+        // A member counts even if it slept, so that the class is there when it wakes on an idle
+        // CPU.
         let weight = spot.time_ns.saturating_add(u64::from(class > 0));
         let sum = votes.entry(class).or_default();
         *sum = sum.saturating_add(weight);

@@ -1,5 +1,5 @@
-//! The machine as the page has it, laid over what the kernel says: the kernel of a guest sees
-//! caches of QEMU's making, whose sizes and ways are not those that are modelled.
+//! Replaces what the kernel says about caches by what the page says: the kernel of a guest sees
+//! caches that QEMU made up, whose sizes and ways are not those that are modelled.
 
 use crate::error::NumasimError;
 use isobar_model::topology::CacheAllocation;
@@ -7,13 +7,13 @@ use isobar_model::{Bytes, LlcId, Topology, Ways, num};
 use numasim_page::{Header, LlcFigures};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which last-level cache of the page each of the kernel's is.
+/// Index on the page of each of the kernel's last-level caches.
 pub type LlcMap = BTreeMap<LlcId, usize>;
 
-/// Looks up the kernel's last-level caches by their CPUs.
+/// Maps the kernel's last-level caches to those of the page, by their CPUs.
 ///
 /// # Errors
-/// [`NumasimError`] where the CPUs or the caches of the two are not the same.
+/// [`NumasimError`] if the CPUs or the caches of the two differ.
 pub fn llc_map(topology: &Topology, header: &Header) -> Result<LlcMap, NumasimError> {
     check_cpus(topology, header)?;
     let map = topology.llcs().iter().map(|llc| Ok((llc.id, page_llc(topology, header, llc.id)?)));
@@ -21,7 +21,7 @@ pub fn llc_map(topology: &Topology, header: &Header) -> Result<LlcMap, NumasimEr
     if map.is_empty() { Err(NumasimError::NoLlc) } else { Ok(map) }
 }
 
-/// Whether the page has every CPU of the kernel's.
+/// Checks that the page has every CPU of the kernel.
 ///
 /// # Errors
 /// [`NumasimError::Cpu`].
@@ -31,7 +31,8 @@ pub fn check_cpus(topology: &Topology, header: &Header) -> Result<(), NumasimErr
     beyond.map_or(Ok(()), |cpu| Err(NumasimError::Cpu { cpu, cpus }))
 }
 
-/// The topology with the sizes and ways of the page, and its classes of service in resctrl's place.
+/// The topology with the page's sizes and ways, and with the page's classes of service in place of
+/// resctrl's.
 ///
 /// # Errors
 /// As [`llc_map`].
@@ -54,7 +55,7 @@ pub fn with_ways(topology: Topology, header: &Header) -> Result<Topology, Numasi
         num_rmids: None,
         bandwidth: None,
     });
-    // Only figures were changed: ids and references are those of a machine that holds.
+    // Only figures were changed, so ids and references are still valid.
     Ok(Topology::new(parts).unwrap_or(topology))
 }
 
@@ -73,7 +74,7 @@ mod tests {
     use isobar_model::topology::synthetic::synthetic;
     use numasim_page::Place;
 
-    /// Two LLCs of two CPUs.
+    /// A page with two LLCs; `llcs` has the LLC of each CPU.
     fn header(llcs: [usize; 4]) -> Header {
         Header {
             classes: 4,

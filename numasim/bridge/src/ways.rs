@@ -1,9 +1,9 @@
-//! The actuator of `set_ways` by the page: clusters become classes of service, with masks by LLC,
-//! and CPUs follow the threads that run on them ([`super::placement`]).
+//! Carries out `set_ways` on the page: clusters become classes of service with one mask per LLC,
+//! and each CPU gets the class of the threads that run on it ([`super::placement`]).
 //!
-//! All wishes of a plan are taken together, as with resctrl; one that cannot be is refused, and
-//! what stood before stands. Everything is put back by [`CacheWays::restore`], and when this is
-//! dropped.
+//! All requests of a plan are handled together, as with resctrl. A request that cannot be carried
+//! out is refused, and the previous state stays in force. [`CacheWays::restore`] and the drop of
+//! this actuator put everything back.
 
 use crate::error::NumasimError;
 use crate::page::Page;
@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long the plugin may take to apply: it does at the end of a window, a fraction of a
+/// How long to wait for the plugin, which applies changes at the end of a window, a fraction of a
 /// millisecond of guest time.
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 pub const REMARK: &str =
     "cache ways of the numasim test machine: a CPU has the class of the threads that used most of it";
 
-/// Our part of the page.
+/// The actuator's state, and its part of the page.
 #[derive(Debug)]
 pub struct PageWays {
     page: Arc<Page>,
@@ -40,16 +40,16 @@ pub struct PageWays {
     /// CPU time of each thread at the last sample, in nanoseconds.
     times: BTreeMap<Tid, u64>,
     touched: bool,
-    /// The last demand, as long as the plugin has not answered it.
+    /// The last change, as long as the plugin has not answered it.
     unanswered: Option<u64>,
     remarks: BTreeSet<String>,
 }
 
 impl PageWays {
-    /// Nothing is changed yet.
+    /// Changes nothing on the page yet.
     ///
     /// # Errors
-    /// [`NumasimError`] where the kernel's caches are not those of the page.
+    /// [`NumasimError`] if the kernel's caches are not those of the page.
     pub fn new(page: Arc<Page>, topology: &Topology) -> Result<Self, NumasimError> {
         let map = llc_map(topology, page.header())?;
         let of = |place: &numasim_page::Place| map.iter().find(|(_, index)| **index == place.llc).map(|(llc, _)| *llc);
@@ -68,7 +68,7 @@ impl PageWays {
         })
     }
 
-    /// All CPUs in class 0, all masks full.
+    /// Puts all CPUs into class 0, and gives all classes all ways.
     fn put_back(&mut self) -> Result<(), PageError> {
         (self.clusters, self.classes) = (Clusters::default(), Classes::new());
         if self.touched {
@@ -95,7 +95,8 @@ impl PageWays {
         wishes.into_outcomes()
     }
 
-    /// Which threads of a wish can be put into its cluster, or why it is not carried out.
+    /// The threads of a request that can be put into its cluster, or the reason why the request is
+    /// not carried out.
     fn screen(&self, wish: &Wish) -> Result<Threads, ActionOutcome> {
         let llc = wish.key.llc;
         let Some(index) = self.map.get(&llc) else {
@@ -112,8 +113,8 @@ impl PageWays {
         if threads.is_empty() && wish.asked > 0 { Err(ActionOutcome::Vanished) } else { Ok(threads) }
     }
 
-    /// An LLC has too many clusters: a wish is refused, or, where the plan does not name it, a
-    /// cluster that stands is given up.
+    /// Gives up a cluster of an LLC that has too many: a request is refused or, if the plan does
+    /// not name the cluster, a cluster that is in force is removed.
     fn do_without(&mut self, llc: LlcId, most: usize, wishes: &mut Wishes) {
         let Some(key) = wishes.surplus(llc, &self.clusters) else {
             return wishes.settle(&refused(format!("llc {llc} has too few classes of service")), |_| true);
@@ -137,7 +138,7 @@ impl PageWays {
         }
     }
 
-    /// Makes the page say again what stands.
+    /// Makes the page agree again with what is in force.
     fn keep_up(&mut self) {
         if self.touched {
             let (clusters, classes) = (self.clusters.clone(), self.classes.clone());
@@ -190,7 +191,7 @@ impl PageWays {
         Ok(changed)
     }
 
-    /// Where each thread is, and what it used since the last sample.
+    /// Records where each thread is, and how much CPU time it used since the last sample.
     fn see(&mut self, sample: &Sample) {
         let times = std::mem::take(&mut self.times);
         self.spots.clear();
@@ -207,7 +208,7 @@ impl PageWays {
 
     fn look_again_at(&mut self, clusters: &Clusters) {
         for (tid, pid, ..) in clusters.members() {
-            // On now, or last on.
+            // The CPU on which the thread runs or last ran.
             if let Some(cpu) = identity::task(pid, tid).and_then(|task| task.cpu) {
                 let cpu = num::index(cpu.0);
                 self.spots.entry(tid).or_insert(Spot { cpu, time_ns: 0 }).cpu = cpu;
@@ -217,8 +218,8 @@ impl PageWays {
 }
 
 impl<E> CacheWays<E> for PageWays {
-    /// Nothing has to be written down: the page is put back whenever this process ends in order,
-    /// and a guest's page ends with it.
+    /// Nothing has to be saved: the page is put back whenever this process ends in order, and a
+    /// guest's page ends with the guest.
     fn apply(&mut self, wishes: Vec<Wish>, _: u32, _: Save<'_, E>) -> Result<Vec<ActionOutcome>, E> {
         Ok(self.carry_out_all(wishes))
     }
@@ -250,7 +251,7 @@ impl<E> CacheWays<E> for PageWays {
 
 impl Drop for PageWays {
     fn drop(&mut self) {
-        // A plugin that does not answer any more has no machine to put back.
+        // If the plugin no longer answers, there is no machine to put back.
         let _ = self.put_back();
     }
 }

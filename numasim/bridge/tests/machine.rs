@@ -1,7 +1,7 @@
-//! The Linux machine over a page in a file, with a plugin of our own that counts and applies, and
-//! real threads of a child.
+//! The Linux machine on a page in a file, with a stand-in for the plugin that counts and applies,
+//! and real threads of a child process.
 
-// Helpers of tests fail by panicking, too.
+// Helpers of tests also fail by panicking.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "../../../crates/linux/tests/live/mod.rs"]
@@ -34,7 +34,7 @@ fn child_role() {
     sensors_child::obey();
 }
 
-/// The running machine's CPUs with one LLC and one node.
+/// The running machine's CPUs, with one LLC and one node.
 fn topology() -> Arc<Topology> {
     let cpu = |id: CpuId| Cpu { id, core: CoreId(id.0), llc: Some(LlcId(0)), node: Some(NodeId(0)) };
     let node = Node { id: NodeId(0), memory: None, max_bandwidth: None };
@@ -43,7 +43,7 @@ fn topology() -> Arc<Topology> {
     Arc::new(Topology::new(Parts { nodes: vec![node], llcs: vec![llc], cpus, ..Parts::default() }).unwrap())
 }
 
-/// A plugin, its page, and the folder of both.
+/// A stand-in for the plugin, its page, and the folder of both.
 fn plugin() -> (Plugin, Arc<Page>, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let plugin = Plugin::start(folder.path());
@@ -80,7 +80,7 @@ fn counts_go_to_threads_that_ran_and_no_more_than_there_are() {
     let of = |tid: Tid| seen.threads().find(|(_, thread)| thread.tid == tid).unwrap().1;
     let spun = of(spinning);
     let instructions = spun.instructions.unwrap();
-    // It shares its CPU with whatever else runs here, and its CPU time is in ticks.
+    // The thread shares its CPU with whatever else runs here, and its CPU time is counted in ticks.
     assert!(instructions > RATE / 200, "{spun:?}");
     assert!(spun.llc_misses.unwrap().abs_diff(instructions / 100) <= 2, "{spun:?}");
     assert!(spun.llc_references.unwrap().abs_diff(instructions / 10) <= 2, "{spun:?}");
@@ -108,7 +108,7 @@ fn a_page_that_stands_still_measures_nothing_and_says_so() {
     assert_eq!((thread.instructions, thread.llc_misses), (None, None), "not measured is not 0");
     let remarks = second.capabilities.remarks.join("\n");
     assert!(remarks.contains("the page stands still since guest time"), "{remarks}");
-    // A page that cannot be read says why instead.
+    // A page that cannot be read gives the reason instead.
     Mapping::file(&plugin.path).unwrap().store(layout::MODELLING, 0);
     let third = sensors.sample().unwrap();
     let remarks = third.capabilities.remarks.join("\n");
@@ -184,8 +184,8 @@ fn ways_are_classes_of_the_page_and_go_back() {
     machine.sample().unwrap();
     assert_eq!(apply(&mut machine, vec![set_ways("a", 0b11, &spinning)]), [ActionOutcome::Done]);
     assert_eq!((page.mask(0, 1), page.mask(0, 0), page.mask(0, 2)), (0b11, FULL, FULL));
-    // A CPU has the class of who used most of it: on a busy machine that may be strangers for a
-    // while.
+    // A CPU has the class of the threads that used most of it, and on a busy machine these may be
+    // foreign threads for a while.
     let has_class = |_| {
         sleep(Duration::from_millis(100));
         machine.sample().unwrap();
@@ -197,7 +197,7 @@ fn ways_are_classes_of_the_page_and_go_back() {
     let remarks = machine.sample().unwrap().capabilities.remarks.join("\n");
     assert!(remarks.contains("cache ways of the numasim test machine"), "{remarks}");
 
-    // What cannot be is refused, and what stands stands.
+    // Requests that cannot be carried out are refused, and the previous state stays in force.
     let gone = [Tid(u32::MAX - 1)];
     let outcomes = apply(
         &mut machine,
@@ -221,7 +221,7 @@ fn ways_are_classes_of_the_page_and_go_back() {
     assert!(why(&outcomes[3]).contains("no memory-bandwidth allocation"), "{outcomes:?}");
     assert_eq!(page.mask(0, 1), 0b11);
 
-    // Two classes beside the default: the third cluster is refused.
+    // There are two classes beside the default, so the third cluster is refused.
     let more = child.threads("sleep", 2);
     machine.sample().unwrap();
     let outcomes = apply(&mut machine, vec![set_ways("x", 0b100, &more[..1]), set_ways("y", 0b1000, &more[1..])]);
@@ -229,7 +229,7 @@ fn ways_are_classes_of_the_page_and_go_back() {
     assert!(why(&outcomes[1]).contains("2 classes of service beside the default"), "{outcomes:?}");
     assert_eq!((page.mask(0, 1), page.mask(0, 2)), (0b11, 0b100));
 
-    // Whose threads end gives its class back.
+    // A cluster whose threads end gives its class back.
     child.tell("end");
     sleep(Duration::from_millis(50));
     machine.sample().unwrap();

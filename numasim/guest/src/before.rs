@@ -1,5 +1,6 @@
-//! Commands between set-up and the measured part, such as one that moves the pages of a program
-//! that has touched them: one for each measured job, each of which must succeed.
+//! Runs the commands between set-up and the measured part, such as a command that moves the pages
+//! of a program that has touched them. There is one command for each measured job, and each must
+//! succeed.
 
 use crate::daemon::last;
 use crate::job::{Child, Running};
@@ -10,7 +11,7 @@ use std::path::Path;
 /// Runs the command for each measured job, one after another.
 ///
 /// # Errors
-/// The job, how its command ended, and the last line of its errors.
+/// A line with the job, how its command ended, and the last line of its errors.
 pub fn run(command: &[String], jobs: &[Running<'_>], folder: &Path, until: f64) -> Result<BeforeRan, String> {
     let moved = || procfs::vmstat().ok()?.get("pgmigrate_success").copied();
     let (mut ran, before) = (BeforeRan::default(), moved());
@@ -29,7 +30,7 @@ pub fn run(command: &[String], jobs: &[Running<'_>], folder: &Path, until: f64) 
     Ok(ran)
 }
 
-/// `{pid}` and `{program}`, also within a word.
+/// Replaces `{pid}` and `{program}`, also within a word.
 fn words(command: &[String], job: &str, pid: u32) -> Vec<String> {
     let program = job.split_once('#').map_or(job, |(program, _)| program);
     command.iter().map(|word| word.replace("{pid}", &pid.to_string()).replace("{program}", program)).collect()

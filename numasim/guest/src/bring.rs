@@ -1,14 +1,15 @@
-//! Files that a daemon wrote, on their way out of the guest. They go once it has ended, and are
-//! removed, so that the next one begins without them.
+//! Sends files that a daemon wrote out of the guest. They are sent once the daemon has ended, and
+//! are then removed, so that the next daemon begins without them.
 
 use crate::port::Port;
 use numasim_guest::wire::{Brought, Line, MOST_FILE, Ran, Run};
 use std::path::Path;
 
-/// Hands out the files of a run's daemon; what cannot be had is the daemon's problem.
+/// Sends the files of a run's daemon. A file that cannot be read is reported as the daemon's
+/// problem.
 ///
 /// # Errors
-/// The port refuses.
+/// The port cannot be written.
 pub fn bring(asked: &Run, ran: &mut Ran, port: &mut Port) -> anyhow::Result<()> {
     let paths = asked.regime.daemon.iter().flat_map(|daemon| &daemon.bring);
     for path in paths.map(Path::new) {

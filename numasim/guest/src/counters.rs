@@ -1,22 +1,22 @@
-//! What the machine counted: per CPU, per node, per link. It knows how to subtract; it refuses to
-//! know where the counts come from. `numasim-counters --json` prints these members and more.
+//! The machine's counters: by CPU, by node, by link. This file knows how to subtract them, and
+//! nothing of where they come from. `numasim-counters --json` prints these members and more.
 
 use serde::{Deserialize, Serialize};
 
 /// The counters of the machine at one time, or between two.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
-    /// Guest time.
+    /// Guest time, in nanoseconds.
     pub time_ns: u64,
-    /// By CPU number.
+    /// CPUs, by CPU number.
     pub cpus: Vec<Cpu>,
-    /// By node number.
+    /// Memory controllers, by node number.
     pub nodes: Vec<Node>,
-    /// Links that carried anything, or all of them.
+    /// Links: those that carried anything, or all of them.
     pub links: Vec<Link>,
 }
 
-/// A CPU; counts only grow.
+/// The counts of a CPU, which only grow.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cpu {
     /// Its node.
@@ -25,69 +25,70 @@ pub struct Cpu {
     pub llc: u64,
     /// Instructions executed.
     pub instructions: u64,
-    /// Cycles, stalls included, idle time left out.
+    /// Cycles, including stalls, without idle time.
     pub cycles: u64,
     /// Accesses that left the private cache.
     pub llc_references: u64,
     /// Accesses that left the last-level cache.
     pub llc_misses: u64,
-    /// The same by the node that served them.
+    /// LLC misses by the node that served them.
     pub misses_by_node: Vec<u64>,
     /// Bytes fetched.
     pub bytes_read: u64,
     /// Bytes written back.
     pub bytes_written: u64,
-    /// Picoseconds of stall.
+    /// Time that it was stalled, in picoseconds.
     pub stall_ps: u64,
-    /// Picoseconds that it was not idle.
+    /// Time that it was not idle, in picoseconds.
     pub busy_ps: u64,
-    /// References that a stream covered; earlier recordings have none.
+    /// References that a stream covered; not in earlier recordings.
     #[serde(default)]
     pub covered: u64,
-    /// References to lines that a CPU of the same last-level cache had changed; earlier recordings
-    /// have none.
+    /// References to lines that a CPU of the same last-level cache had modified; not in earlier
+    /// recordings.
     #[serde(default)]
     pub hitm_local: u64,
-    /// The same of another last-level cache.
+    /// References to lines that a CPU of another last-level cache had modified.
     #[serde(default)]
     pub hitm_remote: u64,
 }
 
-/// A memory controller.
+/// The counts of a memory controller.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
-    /// Bytes it delivered.
+    /// Bytes that were read from it.
     pub bytes_read: u64,
-    /// Bytes it took.
+    /// Bytes that were written to it.
     pub bytes_written: u64,
-    /// Picoseconds of service.
+    /// Time of service, in picoseconds.
     pub busy_ps: u64,
-    /// Picoseconds that a miss waits here now: a level, no sum; earlier recordings have none.
+    /// Delay of a miss here at present, in picoseconds; a level, not a sum; not in earlier
+    /// recordings.
     #[serde(default)]
     pub delay_ps: u64,
-    /// Picoseconds that all its lines together have waited; earlier recordings have none.
+    /// Time that all its lines have waited in total, in picoseconds; not in earlier recordings.
     #[serde(default)]
     pub waited_ps: u64,
 }
 
-/// One direction of a link.
+/// The counts of one direction of a link.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
-    /// Whence.
+    /// The node from which lines come.
     pub from: u64,
-    /// Whither.
+    /// The node to which lines go.
     pub to: u64,
     /// Bytes it carried.
     pub bytes: u64,
-    /// Picoseconds of service.
+    /// Time of service, in picoseconds.
     pub busy_ps: u64,
-    /// Picoseconds that all its lines together have waited; earlier recordings have none.
+    /// Time that all its lines have waited in total, in picoseconds; not in earlier recordings.
     #[serde(default)]
     pub waited_ps: u64,
 }
 
 impl Counters {
-    /// What was counted between `before` and this.
+    /// What was counted between `before` and these counters.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let cpus = pairs(&self.cpus, &before.cpus).map(|(now, old)| now.since(&old)).collect();
@@ -110,7 +111,7 @@ impl Counters {
     }
 }
 
-/// Each entry with the one of the same number before; with nothing where there was none.
+/// Each entry with the earlier entry of the same number, or with a default if there was none.
 fn pairs<'a, T: Clone + Default>(now: &'a [T], before: &'a [T]) -> impl Iterator<Item = (&'a T, T)> {
     now.iter().enumerate().map(|(at, now)| (now, before.get(at).cloned().unwrap_or_default()))
 }
@@ -141,7 +142,7 @@ impl Cpu {
 mod tests {
     use super::*;
 
-    /// 10 misses before, 25 after, 4 and 9 of them to node 1: 15 in all, 5 to node 1.
+    /// 10 misses before and 25 after, 4 and 9 of them to node 1: 15 in all, 5 of them to node 1.
     #[test]
     fn a_difference_is_taken_entry_by_entry() {
         let at = |time_ns, misses, remote| Counters {

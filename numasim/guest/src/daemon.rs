@@ -1,5 +1,5 @@
-//! The program that moves things beside the jobs: started before them, ended after them, its log
-//! kept. It runs at the real machine's speed.
+//! The daemon of a run, a program that moves threads, pages or ways beside the jobs. It is started
+//! before the jobs and ended after them, and its log is kept. It runs at the real machine's speed.
 
 use crate::job::Child;
 use crate::procfs;
@@ -9,25 +9,26 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
 use std::time::Duration;
 
-/// A daemon takes at most this long, in guest seconds, to put everything back after SIGTERM.
+/// Guest seconds that a daemon may take to put everything back after SIGTERM.
 const ENDS_WITHIN: f64 = 20.0;
-/// A daemon that leaves the foreground reports its pid within this time.
+/// Guest seconds within which a daemon that leaves the foreground must report its pid.
 const TELLS_PID_WITHIN: f64 = 5.0;
 /// `USER_HZ`, the unit of times in `/proc/PID/stat`.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// What runs a command at the real machine's speed (numasim/programs/numasim-ctl.c).
+/// The command that runs another command at the real machine's speed
+/// (numasim/programs/numasim-ctl.c).
 const AT_ITS_OWN_SPEED: [&str; 2] = ["numasim-ctl", "daemon"];
 
 /// A daemon that runs.
 pub struct Running<'a> {
     asked: &'a Daemon,
     child: Child,
-    /// Its pid, where it has left the foreground.
+    /// Its pid, if it has left the foreground.
     apart: Option<u32>,
 }
 
-/// Starts it; `pids` are those of the jobs.
+/// Starts a daemon; `pids` are the process ids of the jobs.
 pub fn start<'a>(asked: &'a Daemon, pids: &[u32], run: &Path) -> anyhow::Result<Running<'a>> {
     for (path, content) in &asked.files {
         std::fs::write(path, content).with_context(|| path.clone())?;
@@ -38,13 +39,13 @@ pub fn start<'a>(asked: &'a Daemon, pids: &[u32], run: &Path) -> anyhow::Result<
     Ok(Running { asked, child, apart })
 }
 
-/// `{pids}` becomes `-p PID` for each.
+/// Replaces `{pids}` by `-p PID` for each process.
 fn with_pids(argv: &[String], pids: &[u32]) -> Vec<String> {
     let each = || pids.iter().flat_map(|pid| ["-p".to_owned(), pid.to_string()]).collect();
     argv.iter().flat_map(|word| if word == "{pids}" { each() } else { vec![word.clone()] }).collect()
 }
 
-/// The pid of a daemon that leaves the foreground, once it has reported it.
+/// The pid of a daemon that leaves the foreground, once the daemon has reported it.
 fn left(child: &mut Child, file: &str) -> Option<u32> {
     let until = procfs::now() + TELLS_PID_WITHIN;
     while procfs::now() < until {
@@ -58,7 +59,7 @@ fn left(child: &mut Child, file: &str) -> Option<u32> {
 }
 
 impl Running<'_> {
-    /// Ends it, and reports how it ended.
+    /// Ends the daemon, and reports how it ended.
     pub fn end(mut self) -> DaemonRan {
         let cpu = procfs::stat(self.pid()).map(|stat| stat.ticks);
         let problem = self.stop();
@@ -94,7 +95,8 @@ impl Running<'_> {
     }
 }
 
-/// One that is not our child: it is gone when its `/proc` folder is.
+/// Stops a process that is not a child of the director: it has ended when its `/proc` folder is
+/// gone.
 fn stop_apart(pid: u32) -> Option<String> {
     let id = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
     let there = || Path::new(&format!("/proc/{pid}")).exists();
@@ -112,7 +114,7 @@ fn stop_apart(pid: u32) -> Option<String> {
     })
 }
 
-/// The last [`MOST_LOG`] bytes, from the beginning of a line.
+/// The last [`MOST_LOG`] bytes of a text, from the beginning of a line.
 pub fn last(text: &str) -> String {
     let Some(cut) = text.len().checked_sub(MOST_LOG) else { return text.to_owned() };
     let from = text.as_bytes().iter().skip(cut).position(|byte| *byte == b'\n').map_or(text.len(), |at| cut + at + 1);

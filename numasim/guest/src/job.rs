@@ -1,5 +1,5 @@
-//! A child process of the director: in its own process group, output and errors in files, ended
-//! with whatever it started.
+//! Child processes of the director. Each has its own process group, writes output and errors to
+//! files, and is ended together with whatever it started.
 
 use crate::procfs;
 use anyhow::Context;
@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-/// Threads that wait for their start wake every millisecond; one that sleeps longer is not waited
-/// for.
+/// Seconds to wait until threads are on their CPUs. Threads that wait for their start wake every
+/// millisecond; a thread that sleeps longer is not waited for.
 const BROUGHT_WITHIN: f64 = 0.5;
 
-/// A process and what it writes.
+/// A process, and the files that it writes.
 pub struct Child {
     process: std::process::Child,
     group: Pid,
@@ -28,7 +28,7 @@ pub struct Child {
 }
 
 impl Child {
-    /// Starts a command whose output goes to files in `folder`.
+    /// Starts a command; its output and errors go to files in `folder`.
     pub fn start(name: &str, argv: &[String], folder: &Path) -> anyhow::Result<Self> {
         let (out, err) = (folder.join(format!("{name}.out")), folder.join(format!("{name}.err")));
         let (program, arguments) = argv.split_first().context("a job without a command")?;
@@ -40,24 +40,25 @@ impl Child {
         Ok(Self { process, group, out, err, how: None })
     }
 
-    /// Its process id, and that of its group.
+    /// Its process id, which is also the id of its group.
     pub fn pid(&self) -> u32 {
         self.process.id()
     }
 
-    /// Whether it has ended. It stays in `/proc` until [`Child::reap`], so that its last counts can
-    /// be read.
+    /// Whether the process has ended. Its entry in `/proc` remains until [`Child::reap`], so that
+    /// its last counts can be read.
     pub fn ended(&mut self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         self.how.is_some() || !matches!(waitid(WaitId::Pid(self.group), options), Ok(None))
     }
 
-    /// Takes its status; it vanishes from `/proc`. Waits where it has not ended.
+    /// Takes the exit status, after which the process vanishes from `/proc`. Waits if it has not
+    /// ended.
     pub fn reap(&mut self) {
         self.how = self.how.or_else(|| self.process.wait().ok());
     }
 
-    /// Whether it ended in time.
+    /// Waits until the process ends or the time has come; returns whether it ended.
     pub fn wait_until(&mut self, time: f64) -> bool {
         while !self.ended() {
             if procfs::now() >= time {
@@ -68,12 +69,12 @@ impl Child {
         true
     }
 
-    /// A signal to all of its group.
+    /// Sends a signal to all processes of its group.
     pub fn signal(&self, signal: Signal) {
         let _ = kill_process_group(self.group, signal);
     }
 
-    /// Ends all of its group at once.
+    /// Kills all processes of its group.
     pub fn kill(&mut self) {
         self.signal(Signal::KILL);
         self.reap();
@@ -88,7 +89,7 @@ impl Child {
         if said.is_empty() { status } else { format!("{status}: {said}") }
     }
 
-    /// Why it counts for nothing, if so.
+    /// Why the process does not count; `None` if it succeeded.
     pub fn problem(&mut self) -> Option<String> {
         self.reap();
         (!self.how.is_some_and(|how| how.success())).then(|| self.how())
@@ -122,9 +123,10 @@ pub struct Running<'a> {
     /// Its process.
     pub child: Child,
     ready: PathBuf,
-    /// Migrations of every thread ever seen, by process and thread.
+    /// Migrations of every thread that was seen, by process and thread.
     migrations: BTreeMap<(u32, u32), u64>,
-    /// The same when its measured part began: our own confinement is no migration of the kernel's.
+    /// The same when the measured part began, because moves by the director's own confinement do
+    /// not count.
     begun: BTreeMap<(u32, u32), u64>,
     first: Option<Vec<u64>>,
     last: Option<Vec<u64>>,
@@ -138,7 +140,8 @@ impl<'a> Running<'a> {
         let word = |path: &Path| path.display().to_string();
         argv.extend(["--ready-file".into(), word(&ready), "--start-file".into(), word(start_file)]);
         argv.extend(asked.background.then(|| "--repeat".to_owned()));
-        // A child inherits it; what places itself by hand must not lose to us.
+        // A child inherits the affinity, and the director must not override a program that places
+        // itself.
         confine(None, (!asked.placed_by_hand).then_some(asked.setup_cpus.as_slice()))?;
         if !asked.placed_by_hand {
             beside_its_memory(&mut argv, &folder.join(format!("{}.program", asked.name)));
@@ -149,7 +152,7 @@ impl<'a> Running<'a> {
         Ok(Self { asked, child, ready, migrations: BTreeMap::new(), begun: BTreeMap::new(), first: None, last: None })
     }
 
-    /// What it is called within its run.
+    /// Its name within its run.
     pub fn name(&self) -> &str {
         &self.asked.name
     }
@@ -159,8 +162,8 @@ impl<'a> Running<'a> {
         self.asked.background
     }
 
-    /// Waits until its memory is touched; then brings it where it begins, or lets it go where it
-    /// may run.
+    /// Waits until the job has touched its memory. Then brings it to the CPUs where it begins, or
+    /// to the CPUs where it may run.
     pub fn set_up(&mut self, until: f64, nodes: usize) -> Result<(), String> {
         while !self.ready.exists() {
             if self.child.ended() {
@@ -179,22 +182,22 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Notes what there is when its measured part begins.
+    /// Records the state at the beginning of its measured part.
     pub fn begin(&mut self, nodes: usize) {
         self.look(nodes);
         self.begun.clone_from(&self.migrations);
         self.first.clone_from(&self.last);
     }
 
-    /// Lets it go where it may run.
+    /// Lets it use all CPUs on which it may run.
     pub fn let_go(&self) {
         if !self.asked.placed_by_hand {
             confine_group(self.child.pid(), self.asked.run_cpus.as_deref());
         }
     }
 
-    /// Brings its threads to CPUs: one that sleeps moves when it wakes, so this waits until all
-    /// have.
+    /// Brings its threads to CPUs. A sleeping thread moves when it wakes, so this waits until all
+    /// threads have moved.
     fn bring(&self, cpus: &[u32]) {
         let until = procfs::now() + BROUGHT_WITHIN;
         confine_group(self.child.pid(), Some(cpus));
@@ -208,7 +211,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Notes its threads' migrations and its pages.
+    /// Records its threads' migrations and its pages.
     pub fn look(&mut self, nodes: usize) {
         for pid in procfs::group(self.child.pid()) {
             for tid in procfs::threads(pid) {
@@ -219,7 +222,7 @@ impl<'a> Running<'a> {
         self.last = procfs::pages(self.child.pid(), nodes).or(self.last.take());
     }
 
-    /// What came of it; it has ended, or is ended now.
+    /// The result of the job, which has ended or is ended now.
     pub fn finish(mut self) -> JobRan {
         if self.asked.background && !self.child.ended() {
             self.child.signal(Signal::TERM);
@@ -252,11 +255,11 @@ impl<'a> Running<'a> {
     }
 }
 
-/// Makes the command a copy of its program, in pages of the node that this thread runs on, where
-/// its memory will be, too. Footprints are divided as caches are and programs are not: the pages of
-/// the file, wherever the boot has put them, would else outweigh those of the data, and whoever
-/// looks for a program's home would find the file's. Without a copy the program runs from where it
-/// is.
+/// Makes the command a copy of its program, in pages of the node on which this thread runs, where
+/// the program's memory will be, too. Footprints are scaled down like caches, and programs are not.
+/// Without a copy, the pages of the file, wherever the boot has put them, would outweigh the pages
+/// of the data, and a policy that looks for a program's home would find the file's node. If no copy
+/// can be made, the program runs from where it is.
 fn beside_its_memory(argv: &mut [String], folder: &Path) {
     let Some(program) = argv.first_mut() else { return };
     let from = Path::new("/bin").join(&program);
@@ -267,7 +270,7 @@ fn beside_its_memory(argv: &mut [String], folder: &Path) {
     }
 }
 
-/// Confines every thread of a process group; what vanished meanwhile is ordinary.
+/// Confines every thread of a process group. Threads may vanish meanwhile, which is no error.
 fn confine_group(leader: u32, cpus: Option<&[u32]>) {
     for pid in procfs::group(leader) {
         for tid in procfs::threads(pid) {
@@ -276,7 +279,7 @@ fn confine_group(leader: u32, cpus: Option<&[u32]>) {
     }
 }
 
-/// Confines a thread (`None`: this one) to CPUs (`None`: all).
+/// Confines a thread (`None`: this thread) to CPUs (`None`: all CPUs).
 fn confine(thread: Option<Pid>, cpus: Option<&[u32]>) -> anyhow::Result<()> {
     let mut set = CpuSet::new();
     match cpus {

@@ -1,5 +1,5 @@
-//! The protocol between the director in the guest and the lab outside: the order that goes in, the
-//! lines that come out.
+//! The protocol between the director in the guest and numasim on the host: the order that goes in,
+//! and the lines that come out.
 
 #![forbid(unsafe_code)]
 

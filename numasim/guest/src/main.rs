@@ -1,9 +1,9 @@
-//! The director: the only child of the guest's first process. It reads the order, does its runs one
-//! after another, and reports the result of each over virtio-serial. `director run` follows
+//! The director: the only child of the guest's first process. It reads the order, executes its runs
+//! one after another, and reports the result of each over virtio-serial. `director run` follows
 //! /etc/order.json; `director boot -- CMD...` runs one command on the modelled machine.
 //!
-//! It knows processes, CPUs and files. It refuses to know policies and to judge results; the lab
-//! does both.
+//! It knows processes, CPUs and files. It knows no policies and does not judge results; numasim
+//! does both on the host.
 
 #![forbid(unsafe_code)]
 
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     verdict(if done.is_ok() && sent.is_ok() { VERDICT_DONE } else { VERDICT_FAILED })
 }
 
-/// The verdict is handed on by the first process; see guest/init.
+/// The first process passes the verdict on to QEMU; see guest/init.
 fn verdict(value: i32) -> ExitCode {
     ExitCode::from(u8::try_from(value).unwrap_or(1))
 }
@@ -76,7 +76,7 @@ fn hello() -> anyhow::Result<Line> {
     Ok(Line::Hello { kernel: read("/proc/sys/kernel/osrelease")?, online: read("/sys/devices/system/cpu/online")? })
 }
 
-/// Runs a command; what it prints goes out as it is, then what the machine counted meanwhile.
+/// Runs a command. Its output is sent unchanged, then what the machine counted meanwhile.
 fn boot(port: &mut Port, command: &[String]) -> anyhow::Result<()> {
     let (plain, command) = without(command, "--plain");
     let (traced, command) = without(command, PAGE_TRACE);
@@ -103,7 +103,8 @@ fn boot(port: &mut Port, command: &[String]) -> anyhow::Result<()> {
     let trouble = resctrl.and_then(Resctrl::end);
     let ran = Ran {
         id: command.join(" "),
-        // Of the time between both readings of the counters, else CPUs would be busy for longer.
+        // The time between both readings of the counters; with any other time, CPUs might be busy
+        // for longer than the run.
         seconds: counters.as_ref().map_or(seconds, |counted| Duration::from_nanos(counted.time_ns).as_secs_f64()),
         counters,
         problem: (status != Some(0)).then(|| format!("{program}: {}", how(status))).or(trouble),
@@ -115,7 +116,7 @@ fn boot(port: &mut Port, command: &[String]) -> anyhow::Result<()> {
     port.tell(&Line::Run(Box::new(ran)))
 }
 
-/// Whether a list of words begins with this one, and what is behind it.
+/// Whether a list of words begins with this word, and the words after it.
 fn without<'a>(words: &'a [String], first: &str) -> (bool, &'a [String]) {
     match words.split_first() {
         Some((word, rest)) if word == first => (true, rest),
@@ -127,7 +128,7 @@ fn how(status: Option<i32>) -> String {
     status.map_or_else(|| "ended by a signal".to_owned(), |status| format!("exit status: {status}"))
 }
 
-/// What was counted in between.
+/// What was counted between two readings.
 fn delta(before: Option<Counters>, after: Option<Counters>) -> Option<Counters> {
     Some(after?.since(&before?))
 }

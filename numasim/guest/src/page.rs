@@ -1,5 +1,5 @@
-//! The modelled machine as the guest sees it: when modelling begins, and what was counted since,
-//! from the page that plugin and guest share.
+//! The modelled machine as the guest sees it: starts modelling, and reads what was counted since
+//! then from the page that plugin and guest share.
 
 use crate::switches;
 use anyhow::{Context, bail};
@@ -9,14 +9,14 @@ use numasim_page::{Guest, Header, Mapping, Snapshot};
 use std::process::Command;
 use std::time::Duration;
 
-/// Guest time within which the plugin answers: it does at the end of a window.
+/// How long to wait for the plugin, in guest time. It answers at the end of a window.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The machine; without the plugin nothing is counted.
+/// The machine. `None` if there is no plugin; then nothing is counted.
 pub struct Machine(Option<Guest<Mapping>>);
 
 impl Machine {
-    /// Modelling begins, where the order says so.
+    /// Starts modelling, if the order says so.
     pub fn begin(modelled: bool) -> anyhow::Result<Self> {
         if !modelled {
             return Ok(Self(None));
@@ -40,7 +40,7 @@ impl Machine {
         self.0.as_ref()
     }
 
-    /// All counters now; `None`: nothing is modelled.
+    /// All counters at present; `None` if nothing is modelled.
     pub fn counters(&self) -> anyhow::Result<Option<Counters>> {
         self.control("publish")?;
         let Some(page) = self.page() else { return Ok(None) };
@@ -48,12 +48,12 @@ impl Machine {
         Ok(Some(counters(&header, &page.snapshot()?)))
     }
 
-    /// Empties all caches: a run begins with nothing of the one before.
+    /// Empties all caches, so that a run begins with nothing of the run before.
     pub fn empty(&self) -> anyhow::Result<()> {
         self.control("empty")
     }
 
-    /// Everybody may fill these ways of these LLCs, and all of the others, from now on.
+    /// Limits every thread to the given ways of the given LLCs, and to all ways of the others.
     pub fn ways(&self, asked: &[Ways]) -> anyhow::Result<()> {
         let Some(page) = self.page() else { return Ok(()) };
         for (llc, figures) in page.header().llcs.iter().enumerate() {

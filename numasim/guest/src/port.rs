@@ -1,4 +1,4 @@
-//! A virtio-serial port, by its name.
+//! A virtio-serial port, which is opened by its name.
 
 use anyhow::{Context, bail};
 use numasim_guest::wire::Line;
@@ -6,7 +6,8 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
-/// Where the kernel lists the ports; each folder has a file `name` (drivers/char/virtio_console.c).
+/// The folder in which the kernel lists the ports. The folder of each port has a file `name`
+/// (drivers/char/virtio_console.c).
 const PORTS: &str = "/sys/class/virtio-ports";
 
 /// An open port.
@@ -27,7 +28,7 @@ impl Port {
         bail!("{PORTS}: no virtio-serial port is named `{name}`: was the guest started by numasim?")
     }
 
-    /// Writes a line; it is out when this returns.
+    /// Writes a line. The line has left the guest when this returns.
     pub fn tell(&mut self, line: &Line) -> anyhow::Result<()> {
         let mut text = serde_json::to_string(line)?;
         text.push('\n');

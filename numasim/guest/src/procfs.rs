@@ -1,12 +1,12 @@
-//! What the kernel says of processes and of itself. Texts are read by pure functions below; a file
-//! that is gone is `None`: processes end.
+//! What the kernel says about processes and about itself. Pure functions below parse the texts. A
+//! file that is gone gives `None`, because processes end.
 
 use anyhow::Context;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What is reported of `/proc/vmstat`: pages that NUMA balancing moved, pages that anyone moved,
-/// faults that were made to learn which thread touches which page
+/// The counts of `/proc/vmstat` that are reported: pages that NUMA balancing moved, pages that were
+/// moved for any reason, and faults by which the kernel learns which thread touches which page
 /// (Documentation/admin-guide/sysctl/kernel.rst, `numa_balancing`).
 const VMSTAT: [&str; 6] = [
     "numa_pages_migrated",
@@ -36,7 +36,7 @@ fn of_vmstat(text: &str) -> BTreeMap<String, u64> {
     wanted.filter_map(|(name, count)| Some((name.to_owned(), count.trim().parse().ok()?))).collect()
 }
 
-/// Processes of a process group, ascending.
+/// Processes of a process group, in ascending order.
 pub fn group(leader: u32) -> Vec<u32> {
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -45,7 +45,7 @@ pub fn group(leader: u32) -> Vec<u32> {
     members
 }
 
-/// Threads of a process, ascending; none where it is gone.
+/// Threads of a process, in ascending order; none if the process is gone.
 pub fn threads(pid: u32) -> Vec<u32> {
     let all = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let mut tids: Vec<u32> = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
@@ -53,12 +53,13 @@ pub fn threads(pid: u32) -> Vec<u32> {
     tids
 }
 
-/// How often a thread changed its CPU; a zombie still has it.
+/// How often a thread changed its CPU. A zombie still has this count.
 pub fn migrations(pid: u32, tid: u32) -> Option<u64> {
     of_sched(&std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/sched")).ok()?)
 }
 
-/// `se.nr_migrations      :       12` (`proc_sched_show_task` in kernel/sched/debug.c).
+/// The number in a line such as `se.nr_migrations      :       12` (`proc_sched_show_task` in
+/// kernel/sched/debug.c).
 fn of_sched(text: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.starts_with("se.nr_migrations"))?;
     line.split_once(':')?.1.trim().parse().ok()
@@ -69,24 +70,24 @@ pub fn cpu(pid: u32, tid: u32) -> Option<u32> {
     of_stat(&std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).ok()?)?.cpu
 }
 
-/// What is used of `/proc/PID/stat`.
+/// The fields of `/proc/PID/stat` that are used.
 #[derive(Debug, PartialEq)]
 pub struct Stat {
     /// Process group.
     pub group: u32,
-    /// Clock ticks of CPU time, user and system.
+    /// CPU time, user and system, in clock ticks.
     pub ticks: u64,
     /// The CPU on which it ran last.
     pub cpu: Option<u32>,
 }
 
-/// Group and CPU time of a process.
+/// Reads group, CPU time and CPU of a process.
 pub fn stat(pid: u32) -> Option<Stat> {
     of_stat(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Fields are counted from behind the name, which may hold anything (proc_pid_stat(5)): the third
-/// is the group, the twelfth and thirteenth are the times, the 37th is the processor.
+/// Fields are counted after the name, which may contain anything (proc_pid_stat(5)): the third is
+/// the group, the twelfth and thirteenth are the times, the 37th is the processor.
 fn of_stat(text: &str) -> Option<Stat> {
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
@@ -120,7 +121,7 @@ fn of_numa_maps(text: &str, nodes: usize) -> Vec<u64> {
     sums
 }
 
-/// How many nodes there are: the highest number of `/sys/devices/system/node`, and one.
+/// Number of nodes: the highest number in `/sys/devices/system/node`, plus one.
 pub fn nodes() -> usize {
     let all = std::fs::read_dir("/sys/devices/system/node").into_iter().flatten().flatten();
     let numbers = all.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("node")?.parse::<usize>().ok());

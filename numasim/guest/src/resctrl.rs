@@ -1,6 +1,7 @@
-//! resctrl while something runs: `numasim-resctrl`, a file system as the kernel's whose groups have
-//! the modelled machine's ways. It is started anew for each run, so that none finds the groups of
-//! the one before, and runs at the real machine's speed: hardware would do its work.
+//! resctrl while something runs: `numasim-resctrl`, a file system like the kernel's, whose groups
+//! control the ways of the modelled machine. It is started anew for each run, so that no run finds
+//! the groups of the run before. It runs at the real machine's speed, because on a real machine
+//! hardware would do its work.
 
 use crate::job::Child;
 use crate::procfs;
@@ -9,19 +10,19 @@ use rustix::process::Signal;
 use std::path::Path;
 use std::time::Duration;
 
-/// Where it is when it is mounted.
+/// A file that exists when it is mounted.
 const MOUNTED: &str = "/sys/fs/resctrl/schemata";
-/// Guest seconds within which it mounts, and unmounts.
+/// Guest seconds within which it must mount and unmount.
 const PATIENCE: f64 = 20.0;
 
-/// A mounted one.
+/// A mounted resctrl.
 pub struct Resctrl(Child);
 
 impl Resctrl {
-    /// Mounts it where it is asked for.
+    /// Mounts resctrl if it is asked for.
     ///
     /// # Errors
-    /// Why it is not there.
+    /// It could not be mounted; the reason.
     pub fn begin(asked: bool, folder: &Path) -> Result<Option<Self>, String> {
         if !asked {
             return Ok(None);
@@ -42,7 +43,8 @@ impl Resctrl {
         Ok(Some(Self(child)))
     }
 
-    /// Unmounts it, whereby everything has all ways again; what went wrong meanwhile, if anything.
+    /// Unmounts it, which gives all CPUs all ways again. Returns what went wrong meanwhile, if
+    /// anything.
     pub fn end(mut self) -> Option<String> {
         let early = self.0.ended();
         self.0.signal(Signal::TERM);

@@ -1,4 +1,5 @@
-//! One run: set up, start together, watch, end, count. The top function is the order of events.
+//! Executes one run: set up, start together, watch, end, count. The top function has the order of
+//! events.
 
 use crate::before;
 use crate::daemon;
@@ -17,20 +18,20 @@ use std::time::Duration;
 const BALANCING: &str = "/proc/sys/kernel/numa_balancing";
 /// The switch of transparent huge pages (Documentation/admin-guide/mm/transhuge.rst).
 const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
-/// Where runs keep their files.
+/// The folder for the files of a run.
 const FOLDER: &str = "/tmp/run";
-/// How often we look whether jobs have ended, and how often at their threads and pages, which costs
-/// the guest more.
+/// Interval at which jobs are checked for their end, and the interval, in seconds, at which their
+/// threads and pages are read, which costs the guest more.
 const TICK: Duration = Duration::from_millis(10);
 const LOOK_SECONDS: f64 = 1.0;
-/// Jobs that begin somewhere are held there until all run: before, most of them sleep, and the
-/// kernel would crowd them together.
+/// Time for which jobs that begin on given CPUs are held there after the start. Until then most of
+/// them sleep, and the kernel would crowd them together.
 const LET_GO_AFTER: Duration = Duration::from_millis(20);
 
-/// Does a run; errors of its jobs are part of the result.
+/// Executes a run. Errors of its jobs are part of the result.
 ///
 /// # Errors
-/// What concerns the guest, and so all runs that would follow.
+/// An error concerns the guest, and so all runs that would follow.
 pub fn run(asked: &Run, limit_seconds: f64, machine: &Machine) -> anyhow::Result<Ran> {
     let folder = Path::new(FOLDER);
     let _ = std::fs::remove_dir_all(folder);
@@ -103,14 +104,14 @@ fn prepare(
     ran
 }
 
-/// What stood on the counters when the measured part began.
+/// The counters at the beginning of the measured part.
 struct Before {
     counters: Option<Counters>,
     vmstat: BTreeMap<String, u64>,
     clock: f64,
 }
 
-/// Until all jobs have ended that are measured; what keeps the run from counting, if anything.
+/// Waits until all measured jobs have ended. Returns why the run does not count, if it does not.
 fn watch(jobs: &mut [Running<'_>], until: f64, nodes: usize) -> Option<String> {
     let mut next_look = procfs::now() + LOOK_SECONDS;
     let mut seen_last = vec![false; jobs.len()];

@@ -1,8 +1,8 @@
-//! How the kernel of this guest switches threads, for the plugin, which then counts by thread: the
-//! address of the function that does it, and where in the kernel's description of a thread its
-//! number and name are. The kernel says both itself: `/proc/kallsyms`, and the BPF Type Format of
-//! its own types (`/sys/kernel/btf/vmlinux`; Documentation/bpf/btf.rst). One of these types is
-//! looked up, so they are walked where they lie: a library would build all of them first, on a CPU
+//! Tells the plugin how the kernel of this guest switches threads, so that it can count by thread:
+//! the address of the function that switches, and where in the kernel's description of a thread its
+//! number and name are. The kernel reports both itself, in `/proc/kallsyms` and in the BPF Type
+//! Format of its own types (`/sys/kernel/btf/vmlinux`; Documentation/bpf/btf.rst). Only one type is
+//! looked up, so the types are scanned in place: a library would first build all of them, on a CPU
 //! of the guest.
 
 use numasim_page::Switches;
@@ -10,28 +10,29 @@ use numasim_page::Switches;
 const SYMBOLS: &str = "/proc/kallsyms";
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// Called with the thread that goes and the one that comes (arch/x86/entry/entry_64.S).
+/// The function is called with the previous and the next thread (arch/x86/entry/entry_64.S).
 const FUNCTION: &str = "__switch_to_asm";
 /// The kernel's description of a thread, its number and its name (include/linux/sched.h).
 const THREAD: &str = "task_struct";
 const NUMBER: &str = "pid";
 const NAME: &str = "comm";
 
-/// What this kernel says; `None` where it does not: nothing is counted by thread then.
+/// What this kernel reports; `None` if it does not. Then nothing is counted by thread.
 pub fn of_this_kernel() -> Option<Switches> {
     let address = function(&std::fs::read_to_string(SYMBOLS).ok()?)?;
     let [id, name] = members(&std::fs::read(TYPES).ok()?)?;
     Some(Switches { address, id, name })
 }
 
-/// `ffffffff81e02000 T __switch_to_asm`; addresses are zero for who may not see them.
+/// The address in a line such as `ffffffff81e02000 T __switch_to_asm`. Addresses are zero for
+/// processes that may not see them.
 fn function(symbols: &str) -> Option<u64> {
     let line = symbols.lines().find(|line| line.split_whitespace().nth(2) == Some(FUNCTION))?;
     let address = u64::from_str_radix(line.split_whitespace().next()?, 16).ok()?;
     (address != 0).then_some(address)
 }
 
-/// Where the two members are, in bytes.
+/// The offsets of the two members, in bytes.
 fn members(types: &[u8]) -> Option<[u64; 2]> {
     let types = Types::of(types)?;
     let members = types.members(THREAD)?;
@@ -46,14 +47,14 @@ struct Types<'a> {
 }
 
 const MAGIC: u16 = 0xeb9f;
-/// Bytes of a type without what follows it, and of a member of a structure.
+/// Bytes of a type without the data that follows it, and bytes of a member of a structure.
 const TYPE: usize = 12;
 const MEMBER: usize = 12;
 const STRUCTURE: u32 = 4;
 
 impl<'a> Types<'a> {
-    /// Header: magic, version and flags, its length, then offset and length of types and of names,
-    /// counted from its end.
+    /// Reads the header: magic, version and flags, its length, then offset and length of types and
+    /// of names. Offsets count from the header's end.
     fn of(bytes: &'a [u8]) -> Option<Self> {
         let magic = bytes.first_chunk().map(|magic| u16::from_le_bytes(*magic));
         let section = |at| {
@@ -63,7 +64,7 @@ impl<'a> Types<'a> {
         (magic == Some(MAGIC)).then_some(Self { types: section(8)?, names: section(16)? })
     }
 
-    /// The members of a structure by name, and the byte at which each begins.
+    /// The members of a structure by name, with the byte at which each begins.
     fn members(&self, structure: &str) -> Option<Vec<(&'a str, u64)>> {
         let mut rest = self.types;
         loop {
@@ -88,8 +89,8 @@ impl<'a> Types<'a> {
     }
 }
 
-/// Bytes that follow a type of a kind, with its number of members, parameters or values; `None`: a
-/// kind that this does not know, behind which nothing can be found.
+/// Number of bytes that follow a type of this kind with this number of members, parameters or
+/// values; `None` for an unknown kind, after which nothing can be found.
 fn follows(kind: u32, count: usize) -> Option<usize> {
     match kind {
         // Pointer, forward, typedef, volatile, const, restrict, function, float, type tag.
@@ -120,8 +121,8 @@ mod tests {
 
     const NAMES: &[u8] = b"\0int\0task_struct\0comm\0pid\0flags\0";
 
-    /// An integer; another structure of no members; the structure, with a bit field of 3 bits at
-    /// bit 32, its name at byte 3008 and its number at byte 2464.
+    /// An integer; another structure, without members; then the structure, with a bit field of 3
+    /// bits at bit 32, its name at byte 3008 and its number at byte 2464.
     fn types() -> Vec<u32> {
         let structure = |flag: u32, members: u32| flag << 31 | STRUCTURE << 24 | members;
         let mut words = vec![1, 1 << 24, 4, 0x0100_0020];

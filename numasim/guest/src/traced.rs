@@ -1,6 +1,7 @@
-//! A command whose pages are traced: started, watched to its end, and asked just before it ends
-//! where its pages are. The kernel stops it there (`PTRACE_O_TRACEEXIT`, ptrace(2)), with its
-//! address space still whole. Only the command itself is watched, not what it starts.
+//! Runs a command whose pages are traced: starts it, watches it to its end, and reads where its
+//! pages are just before it ends. The kernel stops the command there (`PTRACE_O_TRACEEXIT`,
+//! ptrace(2)), with its address space still complete. Only the command itself is watched, not the
+//! processes that it starts.
 
 use anyhow::Context;
 use nix::sys::ptrace;
@@ -15,21 +16,21 @@ use std::process::Command;
 const PRESENT: u64 = 1 << 63;
 const FRAME: u64 = (1 << 55) - 1;
 const PAGE: u64 = 4096;
-/// Entries that are read at once.
+/// Number of entries that are read at a time.
 const ENTRIES: u64 = 4096;
 
-/// How it ended, in the words of a shell's status, and its pages.
+/// How a command ended, as a shell's status, and its pages.
 pub struct Ended {
-    /// Its exit status; `None`: a signal ended it.
+    /// Its exit status; `None` if a signal ended it.
     pub status: Option<i32>,
-    /// Its pages; `None` where it was over before it could be watched.
+    /// Its pages; `None` if it was over before it could be watched.
     pub pages: Option<Pages>,
 }
 
 /// Runs a command to its end.
 ///
 /// # Errors
-/// It cannot be started or watched.
+/// The command cannot be started or watched.
 #[allow(clippy::zombie_processes, reason = "its end is waited for below, with that of its stops")]
 pub fn run(command: &mut Command) -> anyhow::Result<Ended> {
     let child = command.spawn().context("the command")?;
@@ -37,7 +38,8 @@ pub fn run(command: &mut Command) -> anyhow::Result<Ended> {
     let watched = ptrace::seize(pid, ptrace::Options::PTRACE_O_TRACEEXIT).context("PTRACE_SEIZE");
     let mut pages = None;
     loop {
-        // A stop is passed on, for it is none of ours; a process that is gone has none.
+        // Stops are passed on, because they are not meant for the director. A process that is gone
+        // has none.
         match waitpid(pid, None).context("waitpid")? {
             WaitStatus::Exited(_, status) => return watched.map(|()| ended(Some(status), pages)),
             WaitStatus::Signaled(..) => return watched.map(|()| ended(None, pages)),
@@ -66,7 +68,7 @@ fn read(pid: Pid) -> anyhow::Result<Pages> {
         while page < end {
             let count = (end - page).min(ENTRIES);
             let mut bytes = vec![0; usize::try_from(count * 8)?];
-            // What lies above the user's addresses has no entries.
+            // Mappings above the user's addresses have no entries.
             let read = pagemap.read_at(&mut bytes, page * 8).unwrap_or(0);
             frames.extend((page..).zip(bytes[..read].chunks_exact(8)).filter_map(|(page, entry)| {
                 let entry = u64::from_le_bytes(entry.try_into().ok()?);
@@ -78,7 +80,7 @@ fn read(pid: Pid) -> anyhow::Result<Pages> {
     Ok(Pages { status: None, maps, frames })
 }
 
-/// First and last page, the last not included, of each mapping.
+/// First page of each mapping, and the page after its last.
 fn ranges(maps: &str) -> Vec<(u64, u64)> {
     let one = |line: &str| {
         let (start, end) = line.split_once(' ')?.0.split_once('-')?;
@@ -98,14 +100,14 @@ mod tests {
         assert_eq!(ranges(maps), [(0x400, 0x402), (0x7_ffd0, 0x7_ffd1)]);
     }
 
-    /// Ends once it is traced, or after some hundreds of looks where it may not be: a command that
-    /// is over sooner has no pages to show.
+    /// Ends once it is traced, or after some hundreds of checks if it may not be traced. A command
+    /// that is over sooner has no pages to show.
     const WATCHED: &str = "for i in $(seq 300); do
         grep -q 'TracerPid:.*[1-9]' /proc/$$/status && break
     done
     exit 7";
 
-    /// Frames are shown to the privileged alone; that there are any is shown to all.
+    /// Only privileged processes see frame numbers; that pages are present is visible to all.
     #[test]
     fn a_command_is_asked_before_it_ends() {
         match run(Command::new("sh").args(["-c", WATCHED])) {

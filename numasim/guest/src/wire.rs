@@ -1,6 +1,6 @@
-//! The order for a boot, and the lines that answer it, as JSON. It knows commands, CPU numbers and
-//! files; it refuses to know policies: what a contender is, the laboratory has resolved into
-//! commands before.
+//! The order for a boot, and the lines that answer it, as JSON. The protocol knows commands, CPU
+//! numbers and files. It knows no policies: numasim has resolved each contender into commands
+//! before.
 
 use crate::counters::Counters;
 use serde::{Deserialize, Serialize};
@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Order {
-    /// Whether the machine is modelled (numasim's plugin is present); without it counters are
-    /// absent and times mean nothing.
+    /// Whether the machine is modelled, that is, whether numasim's plugin is present. Without it
+    /// there are no counters, and times mean nothing.
     pub modelled: bool,
     /// Guest seconds that a run may take, set-up included.
     pub limit_seconds: f64,
-    /// In this order.
+    /// The runs, in the order in which they are executed.
     pub runs: Vec<Run>,
 }
 
@@ -24,25 +24,26 @@ pub struct Order {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// Names the run among those of its boot.
+    /// Name of the run, which is unique in its boot.
     pub id: String,
     /// What governs placement.
     pub regime: Regime,
-    /// The ways that every thread may fill in these LLCs while the run lasts; in the others, all.
+    /// The ways of these LLCs that every thread may fill while the run lasts. In other LLCs threads
+    /// may fill all ways.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<Ways>,
-    /// What runs.
+    /// The jobs that run.
     pub jobs: Vec<Job>,
 }
 
-/// The ways of an LLC that its class 0 may fill, which all CPUs have unless something gives them
-/// another.
+/// The ways of an LLC that its class 0 may fill. All CPUs have this class unless something gives
+/// them another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ways {
     /// The LLC.
     pub llc: u32,
-    /// A bit for each way.
+    /// One bit per way.
     pub mask: u64,
 }
 
@@ -50,22 +51,22 @@ pub struct Ways {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Regime {
-    /// The kernel's automatic NUMA balancing (`/proc/sys/kernel/numa_balancing`).
+    /// Whether the kernel's automatic NUMA balancing is on (`/proc/sys/kernel/numa_balancing`).
     pub numa_balancing: bool,
-    /// Transparent huge pages are switched off, for this run and those that follow in its boot;
-    /// else they are as the kernel has them.
+    /// Whether transparent huge pages are switched off, for this run and the runs that follow in
+    /// its boot. If not, they are as the kernel has them.
     #[serde(default)]
     pub no_huge_pages: bool,
-    /// resctrl is mounted on `/sys/fs/resctrl` while the run lasts, and its groups have the
+    /// Whether resctrl is mounted on `/sys/fs/resctrl` while the run lasts. Its groups control the
     /// machine's ways ([`RESCTRL`]).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resctrl: bool,
     /// A program that moves threads, pages or ways beside the jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daemon: Option<Daemon>,
-    /// A command that is run once for each measured job when all are set up, and that must succeed;
-    /// `{pid}` becomes the job's process id, `{program}` its name without the number of the
-    /// instance. Empty: none.
+    /// A command that is run once for each measured job when all jobs are set up, and that must
+    /// succeed. `{pid}` is replaced by the job's process id, `{program}` by its name without the
+    /// number of the instance. Empty if there is no such command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<String>,
 }
@@ -74,21 +75,21 @@ pub struct Regime {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Daemon {
-    /// Command and arguments; `{pids}` becomes `-p PID` of every job, as several arguments.
+    /// Command and arguments; `{pids}` is replaced by `-p PID` of every job, as several arguments.
     pub argv: Vec<String>,
-    /// Files that are written before it starts: path to content.
+    /// Files that are written before it starts, by path; the value is the content.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
     /// Seconds for which it runs before the jobs start.
     #[serde(default)]
     pub lead_seconds: f64,
-    /// A file that it writes for itself and that belongs to its log.
+    /// A file that it writes itself and that is part of its log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_file: Option<String>,
-    /// Whether it leaves the foreground by itself; its pid is then read from this file.
+    /// If it leaves the foreground by itself, the file from which its pid is then read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid_file: Option<String>,
-    /// Files that it writes and that are brought out of the guest when it has ended.
+    /// Files that it writes, and that are sent out of the guest when it has ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bring: Vec<String>,
 }
@@ -97,17 +98,17 @@ pub struct Daemon {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
-    /// Names it within its run.
+    /// Its name within its run.
     pub name: String,
     /// Command and arguments; the director adds `--ready-file` and `--start-file`.
     pub argv: Vec<String>,
-    /// The CPUs of its set-up: its memory lands on their node.
+    /// The CPUs of its set-up; its memory lands on their node.
     pub setup_cpus: Vec<u32>,
-    /// The CPUs that its threads are brought to after set-up and held on until all jobs run;
-    /// `None`: they are released after set-up.
+    /// The CPUs that its threads are brought to after set-up, and held on until all jobs run;
+    /// `None` if they are released after set-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin_cpus: Option<Vec<u32>>,
-    /// The CPUs that it is confined to after set-up; `None`: all.
+    /// The CPUs that it is confined to after set-up; `None` stands for all.
     pub run_cpus: Option<Vec<u32>>,
     /// Whether it only keeps the machine busy: it runs until the others are done.
     #[serde(default)]
@@ -129,7 +130,7 @@ pub enum Line {
         /// CPUs that are online, as the kernel lists them.
         online: String,
     },
-    /// A file that the daemon of a run wrote, before the line of that run.
+    /// A file that the daemon of a run wrote. It precedes the line of that run.
     File(Box<Brought>),
     /// A run is over.
     Run(Box<Ran>),
@@ -137,7 +138,7 @@ pub enum Line {
     Pages(Box<Pages>),
     /// Something that concerns the whole boot went wrong.
     Failed {
-        /// In one line.
+        /// The reason, in one line.
         why: String,
     },
     /// All runs are over.
@@ -145,7 +146,7 @@ pub enum Line {
 }
 
 impl Line {
-    /// What came of a run, where it says that.
+    /// The result of a run, if the line contains one.
     #[must_use]
     pub fn ran(&self) -> Option<&Ran> {
         if let Self::Run(ran) = self { Some(ran) } else { None }
@@ -160,7 +161,7 @@ pub struct Brought {
     pub run: String,
     /// Its name, without its folder.
     pub name: String,
-    /// What it held, in hexadecimal digits.
+    /// Its content, in hexadecimal digits.
     pub content: String,
 }
 
@@ -168,16 +169,17 @@ pub struct Brought {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pages {
-    /// Its exit status; `None`: a signal ended it.
+    /// Its exit status; `None` if a signal ended it.
     pub status: Option<i32>,
-    /// `/proc/PID/maps`.
+    /// Contents of `/proc/PID/maps`.
     pub maps: String,
-    /// Numbers of the virtual pages that had memory, ascending, and of the physical page of each.
+    /// Numbers of the virtual pages that had memory, in ascending order, each with the number of
+    /// its physical page.
     pub frames: Vec<(u64, u64)>,
 }
 
-/// The first line of the file of a page trace, as JSON; the second is a [`Pages`]; those of the
-/// plugin follow.
+/// The first line of the file of a page trace, as JSON. The second line is a [`Pages`]; the lines
+/// of the plugin follow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PageTraceHead {
@@ -185,11 +187,11 @@ pub struct PageTraceHead {
     pub numasim_pages: u32,
     /// The machine's name.
     pub machine: String,
-    /// Its nodes.
+    /// Number of its nodes.
     pub nodes: u32,
-    /// Its CPUs.
+    /// Number of its CPUs.
     pub cpus: u32,
-    /// Nanoseconds of guest time in a slice.
+    /// Guest time of a slice, in nanoseconds.
     pub slice_ns: u64,
     /// The command.
     pub command: Vec<String>,
@@ -198,27 +200,26 @@ pub struct PageTraceHead {
 /// The version of the file of a page trace.
 pub const PAGE_TRACE_VERSION: u32 = 1;
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ran {
     /// [`Run::id`].
     pub id: String,
-    /// In the order of [`Run::jobs`].
+    /// The results of its jobs, in the order of [`Run::jobs`].
     pub jobs: Vec<JobRan>,
-    /// Guest seconds from the start of the measured part to the end of the last job that is
-    /// measured.
+    /// Guest seconds from the start of the measured part to the end of the last measured job.
     pub seconds: f64,
-    /// What keeps the run from counting, if anything.
+    /// Why the run does not count; `None` if it does.
     pub problem: Option<String>,
-    /// The machine's counters over the measured part, as the plugin saw it; `None`: nothing is
+    /// The machine's counters over the measured part, as the plugin counted; `None` if nothing is
     /// modelled.
     pub counters: Option<Counters>,
     /// What `/proc/vmstat` counted over the measured part.
     pub vmstat: BTreeMap<String, u64>,
-    /// What became of the daemon.
+    /// The result of the daemon.
     pub daemon: Option<DaemonRan>,
-    /// What the commands before the measured part did, where there were any.
+    /// What the commands before the measured part did, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<BeforeRan>,
 }
@@ -229,11 +230,11 @@ pub struct Ran {
 pub struct BeforeRan {
     /// Pages that were moved meanwhile, as the kernel counted (`pgmigrate_success`).
     pub pages_moved: u64,
-    /// What each wrote to standard output, by job; the last [`MOST_LOG`] bytes.
+    /// What each command wrote to standard output, by job; the last [`MOST_LOG`] bytes.
     pub said: BTreeMap<String, String>,
 }
 
-/// What came of a job.
+/// The result of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JobRan {
@@ -243,50 +244,51 @@ pub struct JobRan {
     pub background: bool,
     /// The line that it printed.
     pub line: Option<Value>,
-    /// Why it counts for nothing, if so: its exit status and the last line of its errors.
+    /// Why it does not count: its exit status and the last line of its errors; `None` if it does.
     pub problem: Option<String>,
-    /// How often its threads changed their CPU, from `/proc/PID/sched` (`se.nr_migrations`);
-    /// `None`: the kernel does not say.
+    /// How often its threads changed their CPU, from `/proc/PID/sched` (`se.nr_migrations`); `None`
+    /// if the kernel does not report it.
     pub migrations: Option<u64>,
-    /// Its pages by node when its measured part began and when it was seen last.
+    /// Its pages by node, when its measured part began and when it was last seen.
     pub pages: Option<[Vec<u64>; 2]>,
 }
 
-/// What became of a daemon.
+/// The result of a daemon.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DaemonRan {
-    /// Whether it was there from the start to the end, and ended in order.
+    /// Why it did not run from start to end, or did not end in order; `None` if it did both.
     pub problem: Option<String>,
     /// What it wrote: standard output, then its own log file; the last [`MOST_LOG`] bytes.
     pub log: String,
     /// What it wrote to standard error, the last [`MOST_LOG`] bytes.
     pub errors: String,
-    /// CPU seconds that it used.
+    /// CPU time that it used, in seconds.
     pub cpu_seconds: Option<f64>,
 }
 
-/// What precedes the command of a boot whose page trace is wanted.
+/// Option that precedes the command of a boot whose page trace is wanted.
 pub const PAGE_TRACE: &str = "--page-trace";
 
-/// What precedes the command of a boot that is to have resctrl.
+/// Option that precedes the command of a boot that is to have resctrl.
 pub const WITH_RESCTRL: &str = "--resctrl";
-/// The package, and the program in the guest, that mounts resctrl.
+/// The package that mounts resctrl; its program in the guest has the same name.
 pub const RESCTRL: &str = "numasim-resctrl";
 
-/// As much of a log is handed out.
+/// Most bytes of a log that are reported.
 pub const MOST_LOG: usize = 1 << 20;
-/// The most bytes of a file that is brought out.
+/// Most bytes of a file that is sent out of the guest.
 pub const MOST_FILE: u64 = 32 << 20;
 
-/// Where the order lies in the guest.
+/// The path of the order in the guest.
 pub const ORDER_FILE: &str = "/etc/order.json";
 /// The virtio-serial port for the lines.
 pub const RESULTS_PORT: &str = "results";
 /// The virtio-serial port for what a command prints.
 pub const OUTPUT_PORT: &str = "output";
 
-/// The guest's verdict: the director finished its order; QEMU ends with twice this and one.
+/// The guest's verdict that the director finished its order. QEMU ends with twice this number plus
+/// one.
 pub const VERDICT_DONE: i32 = 8;
-/// Guest's verdict: the director could not go on.
+/// The guest's verdict that the director could not go on.
 pub const VERDICT_FAILED: i32 = 9;

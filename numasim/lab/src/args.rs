@@ -1,4 +1,4 @@
-//! The command line. It knows verbs and options; it does nothing.
+//! The command line of `numasim`: verbs and options. Parsing it has no effect on anything.
 
 use clap::{ArgAction, Parser, Subcommand};
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub struct Args {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Run an experiment: boot, run its programs under each contender, compare
+    /// Run experiments: boot, run the programs under each contender, and compare
     #[command(after_help = "Example:
   numasim experiment numasim/experiments/wrong-node.toml
   numasim experiment numasim/experiments/mix.toml --repeats 3 --only dino --svg figures --keep last
@@ -25,7 +25,7 @@ pub enum Verb {
 
 Exit code: 0 done, 1 something did not run to its end, 2 wrong input.")]
     Experiment(ExperimentArgs),
-    /// Put results together, of several folders and machines: tables, CSV or JSON
+    /// Merge the results of several folders and machines into tables, CSV or JSON
     #[command(after_help = "Example:
   numasim merge results
   numasim merge results-here results-there --csv > results.csv
@@ -33,11 +33,11 @@ Exit code: 0 done, 1 something did not run to its end, 2 wrong input.")]
 
 Exit code: 0 done, 1 a run did not count or boots of the same hashes and seed differ, 2 wrong input.")]
     Merge(MergeArgs),
-    /// Write results as a page in Markdown, with figures
+    /// Write results as a Markdown page, with figures
     #[command(after_help = "Example:
   numasim report results.csv -o docs/tournament.md --figures docs/images/tournament")]
     Report(ReportArgs),
-    /// Compare two kernels: the same boots under both, and what the second does to completion times
+    /// Compare two kernels: boot both in the same way, and compare completion times
     #[command(after_help = "Example:
   numasim kernels vmlinuz-before arch/x86/boot/bzImage
   numasim kernels A B numasim/experiments/wrong-node.toml --repeats 6 --results results
@@ -45,19 +45,19 @@ Exit code: 0 done, 1 a run did not count or boots of the same hashes and seed di
 Without experiments: numasim/experiments/ci.toml. Of each, the contenders that are stock Linux run.
 Exit code: 0 done, whichever is faster; 1 a boot or a run did not count, 2 wrong input.")]
     Kernels(KernelsArgs),
-    /// Print a real machine, scaled, as the file that numasim reads
+    /// Print a real machine, scaled, as a machine file
     #[command(after_help = "Example:
   numasim machine nehalem-2x4 > nehalem.toml
   numasim machine barcelona-4x4 --time-scale 40 --node-mib 256")]
     Machine(MachineArgs),
-    /// Boot a machine, run one command on it, and show what it printed and what the machine counted
+    /// Boot a machine, run one command on it, and show its output and what the machine counted
     #[command(after_help = "Example:
   numasim boot nehalem-2x4 -- chase --size-kib 4096
   numasim boot nehalem-2x4 -- numactl --cpunodebind=1 --membind=0 chase
   numasim boot nehalem-2x4 --page-trace cg.pages -- cg --threads 8 --each-on 0-7
   numasim boot my.toml --add ./program -- sh -c 'program & program; wait'")]
     Boot(BootArgs),
-    /// Measure the machine from within and judge it by its own file: the micro-laws
+    /// Measure a machine from inside its guest and check it against its machine file: the laws
     #[command(after_help = "Example:
   numasim laws
   numasim laws my.toml --only latency --only cache
@@ -65,63 +65,66 @@ Exit code: 0 done, whichever is faster; 1 a boot or a run did not count, 2 wrong
 
 Exit code: 0 all hold, 1 one does not, 2 wrong input.")]
     Laws(LawsArgs),
-    /// Say what numasim needs, what is here, and what is missing
+    /// Show what numasim needs, what is here, and what is missing
     Doctor,
 }
 
 /// `numasim experiment`
 #[derive(Debug, clap::Args)]
 pub struct ExperimentArgs {
-    /// The experiments
+    /// Experiment files
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Print one JSON document for each experiment
+    /// Print one JSON document per experiment
     #[arg(long)]
     pub json: bool,
-    /// Go on, boot by boot, until no contender's 95 % interval reaches further than this from its
-    /// mean, in per cent of it: at least 3 boots, at most --repeats (100)
+    /// Boot until each contender's 95 % interval reaches no further from its mean than this, in per
+    /// cent of the mean: at least 3 boots, at most --repeats (100)
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub until: Option<f64>,
-    /// Begin no boot that would end after so many minutes of the host if it took as long as earlier
-    /// ones; several experiments take turns
+    /// Use at most this many minutes of host time: begin no boot that would exceed them if it took
+    /// as long as earlier ones; several experiments take turns
     #[arg(long, value_name = "MINUTES", value_parser = minutes)]
     pub budget: Option<f64>,
-    /// Keep the result of each boot that ends well in this folder, and boot only what is not there
+    /// Keep the result of each boot that ends well in this folder, and run only boots that are not
+    /// there yet
     #[arg(long, value_name = "DIR")]
     pub results: Option<PathBuf>,
-    /// Only every N-th boot, from the I-th: machines share the boots, and `numasim merge` puts
-    /// their results together
+    /// Run only every N-th boot, beginning with the I-th: machines share the boots, and
+    /// `numasim merge` puts their results together
     #[arg(long, value_name = "I/N", conflicts_with = "until", requires = "results")]
     pub shard: Option<Shard>,
-    /// The commit that results name, instead of what git says of the sources
+    /// Commit to name in the results, instead of what git says of the sources
     #[arg(long, value_name = "COMMIT")]
     pub commit: Option<String>,
     /// Write figures into this folder
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
-    /// Boots, instead of what the file says
+    /// Number of boots, instead of the number in the file; with --until, the most
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeats: Option<u32>,
-    /// Boots side by side
+    /// Number of boots that run side by side
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub jobs: u32,
-    /// Only contenders whose names contain this, and the baseline; may be repeated
+    /// Run only contenders whose names contain this, and the baseline; may be repeated
     #[arg(long, value_name = "NAME", action = ArgAction::Append)]
     pub only: Vec<String>,
-    /// Only this program of those that are measured; may be repeated
+    /// Run only this one of the measured programs; may be repeated
     #[arg(long, value_name = "NAME", action = ArgAction::Append)]
     pub program: Vec<String>,
-    /// The folder of the experiment's host_files, instead of its own
+    /// Folder of the experiment's host_files, instead of the experiment's own folder
     #[arg(long, value_name = "DIR")]
     pub host_files: Option<PathBuf>,
-    /// Of the guests' random numbers and of the order of contenders, instead of what the file says
+    /// Seed of the guests' random numbers and of the order of contenders, instead of the seed in
+    /// the file
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Keep in this folder what every boot leaves (console, lines, page) and what it was made of
+    /// Keep in this folder what each boot leaves (console, lines, page) and what it was made of
     /// (image, machine file, QEMU's command line)
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
-    /// Without the plugin: nothing is modelled, times mean nothing; for trying out an experiment
+    /// Boot without the plugin: nothing is modelled, and times mean nothing; for trying out an
+    /// experiment
     #[arg(long)]
     pub plain: bool,
 }
@@ -129,32 +132,34 @@ pub struct ExperimentArgs {
 /// `numasim kernels`
 #[derive(Debug, clap::Args)]
 pub struct KernelsArgs {
-    /// The kernel that is compared with
+    /// Kernel A, the reference
     pub a: PathBuf,
-    /// The kernel that is judged
+    /// Kernel B, which is compared with A
     pub b: PathBuf,
-    /// The experiments
+    /// Experiment files
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Boots of each experiment under each kernel
+    /// Number of boots of each experiment under each kernel
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeats: u32,
-    /// Begin no boot that would end after so many minutes of the host
+    /// Use at most this many minutes of host time: begin no boots that would exceed them if they
+    /// took as long as earlier ones
     #[arg(long, value_name = "MINUTES", value_parser = minutes)]
     pub budget: Option<f64>,
-    /// Boots side by side
+    /// Number of boots that run side by side
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub jobs: u32,
-    /// Contenders whose names contain this, instead of all that are stock Linux; may be repeated
+    /// Run contenders whose names contain this, instead of all that are stock Linux; may be
+    /// repeated
     #[arg(long, value_name = "NAME", action = ArgAction::Append)]
     pub only: Vec<String>,
-    /// Of the guests' random numbers, instead of what the file says
+    /// Seed of the guests' random numbers, instead of the seed in the file
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Keep the result of each boot in this folder, and boot only what is not there
+    /// Keep the result of each boot in this folder, and run only boots that are not there yet
     #[arg(long, value_name = "DIR")]
     pub results: Option<PathBuf>,
-    /// Print one JSON document for each table
+    /// Print one JSON document per table
     #[arg(long)]
     pub json: bool,
 }
@@ -166,13 +171,13 @@ pub struct MergeArgs {
     /// wrote
     #[arg(required = true, value_name = "DIR|CSV")]
     pub results: Vec<PathBuf>,
-    /// Print CSV: a row for each program, contender and boot
+    /// Print CSV: one row for each program, contender and boot
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
-    /// Print one JSON document for each table
+    /// Print one JSON document per table
     #[arg(long)]
     pub json: bool,
-    /// Compare with this contender, where it ran, instead of the experiment's baseline
+    /// Compare with this contender, in experiments in which it ran, instead of the baseline
     #[arg(long, value_name = "NAME")]
     pub compare_with: Option<String>,
 }
@@ -184,31 +189,31 @@ pub struct ReportArgs {
     /// wrote
     #[arg(required = true, value_name = "DIR|CSV")]
     pub results: Vec<PathBuf>,
-    /// The page's heading
+    /// Heading of the page
     #[arg(long, value_name = "TEXT", default_value = "Experiments on numasim")]
     pub title: String,
     /// Write the page into this file instead of printing it
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Draw figures into this folder, and link them
+    /// Draw figures into this folder, and link to them
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
-    /// Compare with this contender, where it ran, instead of the experiment's baseline
+    /// Compare with this contender, in experiments in which it ran, instead of the baseline
     #[arg(long, value_name = "NAME")]
     pub compare_with: Option<String>,
 }
 
-/// Part of a list: every `of`-th, from the one numbered `index` (from 0).
+/// A share of a list: every `of`-th element, beginning with the element at `index`, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Which.
+    /// Number of this share, from 0.
     pub index: u32,
-    /// Of how many.
+    /// Number of shares.
     pub of: u32,
 }
 
 impl Shard {
-    /// Whether it has the element at this place of the list.
+    /// Whether the element at this place of the list belongs to the share.
     pub const fn has(self, at: u32) -> bool {
         at % self.of == self.index
     }
@@ -254,10 +259,10 @@ pub struct ScaleArgs {
     /// Guest nanoseconds for each nanosecond of the real machine
     #[arg(long, value_name = "FACTOR", default_value_t = 20.0)]
     pub time_scale: f64,
-    /// Bytes of a real cache for each byte here
+    /// Bytes of a real cache for each byte of a modelled one
     #[arg(long, value_name = "FACTOR", default_value_t = 16.0)]
     pub cache_scale: f64,
-    /// Memory of a node
+    /// Memory of each node, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 512)]
     pub node_mib: u32,
 }
@@ -270,8 +275,8 @@ pub struct BootArgs {
     /// how it is scaled; only for machines by name
     #[command(flatten)]
     pub scale: ScaleArgs,
-    /// Scale the constants of the guest's kernel as the machine is scaled: slices, NUMA balancing's
-    /// periods and sizes
+    /// Scale the constants of the guest's kernel like the machine: slices, and the periods and
+    /// sizes of NUMA balancing
     #[arg(long)]
     pub scaled_kernel: bool,
     /// Host seconds that the boot may take
@@ -286,24 +291,24 @@ pub struct BootArgs {
     /// Build this package of the workspace and put its program into the guest; may be repeated
     #[arg(long, value_name = "PACKAGE", action = ArgAction::Append)]
     pub package: Vec<String>,
-    /// Of the guest's random numbers: boots of one seed are the same
+    /// Seed of the guest's random numbers: boots with the same seed are the same
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Keep in this folder what the boot leaves, and what it was made of: image, machine file,
+    /// Keep in this folder what the boot leaves and what it was made of: image, machine file,
     /// QEMU's command line
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
-    /// Also write which CPU accessed which page of the command how often; `numasim-trace` makes a
-    /// trace of isobar out of it
+    /// Also write how often each CPU accessed each page of the command; `numasim-trace` converts
+    /// this to a trace of isobar
     #[arg(long, value_name = "FILE", conflicts_with = "plain")]
     pub page_trace: Option<PathBuf>,
-    /// Mount resctrl on /sys/fs/resctrl: its groups have the machine's ways
+    /// Mount resctrl on /sys/fs/resctrl; its groups control the ways of the modelled machine
     #[arg(long, conflicts_with = "plain")]
     pub resctrl: bool,
-    /// Without the plugin: nothing is modelled
+    /// Boot without the plugin: nothing is modelled
     #[arg(long)]
     pub plain: bool,
-    /// The command
+    /// Command to run, with its arguments
     #[arg(last = true, required = true)]
     pub command: Vec<String>,
 }
@@ -320,15 +325,15 @@ pub struct LawsArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Only this law (latency, cache, bandwidth, sharing, ways, flush, load, time, overlap,
-    /// coherence, clocks, lock, copy, copy-sizes, translation, daemon, repeatability); may be
-    /// repeated
+    /// Check only this law (latency, cache, bandwidth, sharing, ways, flush, load, time, overlap,
+    /// coherence, clocks, lock, copy, copy-sizes, translation, daemon, threads, repeatability); may
+    /// be repeated
     #[arg(long, value_name = "NAME", action = ArgAction::Append)]
     pub only: Vec<String>,
-    /// All points of all laws: copy-sizes, too
+    /// Check all points of all laws, including copy-sizes
     #[arg(long)]
     pub full: bool,
-    /// Compare the host's time with and without the plugin, too: six boots more
+    /// Also compare the host's time with and without the plugin: six more boots
     #[arg(long)]
     pub speed: bool,
     /// Host seconds that a boot may take

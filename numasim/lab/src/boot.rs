@@ -1,6 +1,6 @@
-//! A guest from its order to its lines: lays out the folder of the boot, runs QEMU, and judges how
-//! it ended. A guest that went down without a word is booted once more: emulation dies now and
-//! then.
+//! Runs a guest from its order to its result lines: prepares the folder of the boot, runs QEMU, and
+//! judges how the boot ended. A guest that went down without reporting anything is booted once
+//! more, because emulation dies now and then.
 
 use crate::brought;
 use crate::command::{self, Files, PAGE_BYTES, left};
@@ -22,37 +22,37 @@ use std::time::Duration;
 pub struct Host {
     /// The emulator.
     pub qemu: Qemu,
-    /// The guest's kernel: the file that boots.
+    /// The kernel file that boots.
     pub kernel: PathBuf,
-    /// The file that was named or found, of which the kernel may be a copy.
+    /// The file that the user named or numasim found; the kernel may be a copy of it.
     pub kernel_from: PathBuf,
-    /// What the guest holds.
+    /// The guest's image.
     pub image: Image,
     /// The machine.
     pub spec: Spec,
-    /// Its file.
+    /// The text of its machine file.
     pub machine: String,
     /// Host seconds that a boot may take.
     pub limit_seconds: u32,
-    /// Whether the folders of boots stay: then they hold the guest's image, too.
+    /// Whether the folders of boots are kept. If so, they keep the guest's image as well.
     pub keep: bool,
-    /// Whether the kernel's constants are scaled as the machine is.
+    /// Whether the kernel's constants are scaled like the machine.
     pub scaled_kernel: bool,
 }
 
 impl Host {
-    /// What boots of a machine need, found, fetched or built.
+    /// Finds, fetches or builds what boots of a machine need.
     ///
     /// # Errors
-    /// What is missing here, or does not build.
+    /// Something is missing here and cannot be fetched, or something does not build.
     pub fn new(machine: Machine, contents: &Contents, plain: bool, limit_seconds: u32) -> Result<Self, LabError> {
-        // Before anything is built, which takes minutes.
+        // Before anything is built, because building takes minutes.
         let (qemu, kernel) = (fetch::qemu()?, fetch::kernel()?);
         let image = image::build(contents, plain)?;
         Ok(Self::of(machine, (qemu, kernel), image, limit_seconds))
     }
 
-    /// The same of what is at hand.
+    /// A host made of a QEMU, a kernel and an image that are at hand.
     #[must_use]
     pub fn of(machine: Machine, (qemu, kernel): (Qemu, PathBuf), image: Image, limit_seconds: u32) -> Self {
         let (spec, machine) = (machine.spec, machine.text);
@@ -60,26 +60,27 @@ impl Host {
         Self { qemu, kernel, kernel_from, image, spec, machine, limit_seconds, keep: false, scaled_kernel: false }
     }
 
-    /// The same, whose boots leave all that they were made of.
+    /// The same host; `keep` says whether its boots keep all that they were made of.
     #[must_use]
     pub fn keeping(self, keep: bool) -> Self {
         Self { keep, ..self }
     }
 
-    /// The same under another kernel: a copy, and the file that it is a copy of.
+    /// The same host with another kernel: a copy, and the file that it is a copy of.
     #[must_use]
     pub fn under(self, kernel: PathBuf, kernel_from: PathBuf) -> Self {
         Self { kernel, kernel_from, ..self }
     }
 
-    /// The same, whose kernel's constants are scaled as the machine is, or not.
+    /// The same host; `scaled_kernel` says whether the kernel's constants are scaled like the
+    /// machine.
     #[must_use]
     pub fn kernel_scaled(self, scaled_kernel: bool) -> Self {
         Self { scaled_kernel, ..self }
     }
 }
 
-/// The folder of a boot, from 0, within that of an experiment.
+/// The name of the folder of a boot, within the folder of an experiment. Boots count from 0.
 #[must_use]
 pub fn folder(repeat: u32) -> String {
     format!("boot-{}", repeat + 1)
@@ -91,8 +92,8 @@ pub enum Task<'a> {
     Order {
         /// The runs.
         order: &'a Order,
-        /// Of the guest's random numbers: repeats have seeds of their own, else they would be one
-        /// and the same run.
+        /// Seed of the guest's random numbers. Each repeat has its own seed, because boots of one
+        /// seed are all the same.
         seed: u64,
     },
     /// One command.
@@ -101,11 +102,11 @@ pub enum Task<'a> {
         words: &'a [String],
         /// Whether the machine is modelled.
         modelled: bool,
-        /// Of the guest's random numbers.
+        /// Seed of the guest's random numbers.
         seed: u64,
-        /// Whether its page trace is wanted.
+        /// Whether a page trace of the command is wanted.
         page_trace: bool,
-        /// Whether it has resctrl.
+        /// Whether the guest has resctrl.
         resctrl: bool,
     },
 }
@@ -124,7 +125,8 @@ impl Task<'_> {
         }
     }
 
-    /// The director's arguments, as the shell reads them, and its order.
+    /// The director's arguments, as the shell reads them, and its order, each with its path in the
+    /// guest.
     fn files(&self) -> Result<Vec<(&'static str, String)>, LabError> {
         const ARGUMENTS: &str = "/etc/director.args";
         Ok(match self {
@@ -156,10 +158,10 @@ pub struct Booted {
     pub remains: Remains,
 }
 
-/// Boots in `folder`, which is made.
+/// Boots in `folder`, which is created if it is missing.
 ///
 /// # Errors
-/// A file refuses; QEMU cannot be started; interrupted.
+/// A file cannot be read or written, QEMU cannot be started, or the boot was interrupted.
 pub fn boot(host: &Host, task: &Task<'_>, folder: &Path, interrupted: &AtomicBool) -> Result<Booted, LabError> {
     let first = once(host, task, folder, interrupted)?;
     let last = if first.ending == Ending::Silent { once(host, task, folder, interrupted)? } else { first };
@@ -198,8 +200,8 @@ fn once(host: &Host, task: &Task<'_>, folder: &Path, interrupted: &AtomicBool) -
     Ok(Booted { ending: judge(stop, &remains), remains })
 }
 
-/// The command line with the files that were named or found: the copies that boot are removed when
-/// numasim ends.
+/// The command line with the files that the user named or numasim found, and not with the copies
+/// that boot, because numasim removes the copies when it ends.
 fn by_hand(host: &Host, files: &Files) -> Result<String, LabError> {
     let plugin = files.plugin.as_ref().and(host.image.plugin_from.clone());
     let files = Files { kernel: host.kernel_from.clone(), plugin, ..files.clone() };
@@ -207,7 +209,7 @@ fn by_hand(host: &Host, files: &Files) -> Result<String, LabError> {
     Ok(shown(&host.qemu.binary, files.plugin.as_deref(), &arguments))
 }
 
-/// The command line, as a shell reads it: run there again, it leaves the same.
+/// The command line as text for a shell. Run again there, it leaves the same files.
 fn shown(binary: &Path, preload: Option<&Path>, arguments: &[String]) -> String {
     let preload = preload.map(|library| format!("env LD_PRELOAD={} ", quote(&library.to_string_lossy())));
     let begin = format!("{}{}", preload.unwrap_or_default(), quote(&binary.to_string_lossy()));
@@ -239,7 +241,7 @@ fn lay_out(host: &Host, task: &Task<'_>, folder: &Path) -> Result<PathBuf, LabEr
     Ok(initramfs)
 }
 
-/// What a boot left; what is not there is empty.
+/// What a boot left. A file that is missing counts as empty.
 fn remains(folder: &Path) -> Remains {
     let read = |name: &str| {
         std::fs::read(folder.join(name)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()

@@ -1,4 +1,5 @@
-//! Files that daemons wrote in the guest, in the folder of the boot: `files/CONTENDER/NAME`.
+//! Stores files that daemons wrote in the guest in the folder of the boot, as
+//! `files/CONTENDER/NAME`.
 
 use crate::command::left;
 use crate::error::LabError;
@@ -6,16 +7,16 @@ use crate::plan;
 use numasim_guest::wire::{Brought, Line};
 use std::path::{Path, PathBuf};
 
-/// Writes those that are among the lines of a boot.
+/// Writes all files that are among the lines of a boot.
 ///
 /// # Errors
-/// A file refuses, or came out broken.
+/// A file cannot be written, or its content arrived damaged.
 pub fn write(lines: &[Line], folder: &Path) -> Result<(), LabError> {
     let files = lines.iter().filter_map(|line| if let Line::File(file) = line { Some(file) } else { None });
     files.map(|file| (place(file, folder), file)).try_for_each(|(to, file)| put(&file.content, &to))
 }
 
-/// Neither the name of a contender nor that of a file leads out of the folder.
+/// The path of a file. Neither the contender's name nor the file's can lead out of the folder.
 fn place(file: &Brought, folder: &Path) -> PathBuf {
     let safe = |name: &str| name.replace('/', "_").replace("..", "_");
     folder.join(left::FILES).join(safe(plan::contender_of(&file.run))).join(safe(&file.name))

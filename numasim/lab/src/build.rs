@@ -1,5 +1,5 @@
-//! Builds what goes into a guest: Rust programs and the plugin by cargo, C programs by cc. It knows
-//! in which folder and with which flags; it refuses to know what a guest looks like.
+//! Builds what goes into a guest: Rust programs and the plugin with cargo, C programs with cc. It
+//! decides folders and flags, and knows nothing of what a guest looks like.
 
 use crate::error::LabError;
 use crate::fetch::{self, named};
@@ -10,41 +10,41 @@ use std::process::{Command, Stdio};
 
 /// What cargo built.
 pub struct Built {
-    /// By the name that they have in the guest.
+    /// Programs, by the name that they have in the guest.
     pub programs: Vec<(String, PathBuf)>,
     /// The plugin.
     pub plugin: Option<PathBuf>,
 }
 
-/// The profile of [`cargo`]: `$NUMASIM_PROFILE`, else release.
+/// The profile of [`cargo`]: `$NUMASIM_PROFILE`, or release if that is not set.
 fn profile() -> String {
     std::env::var("NUMASIM_PROFILE").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "release".to_owned())
 }
 
-/// Where [`cargo`] leaves what it built.
+/// The folder in which [`cargo`] leaves what it built.
 #[must_use]
 pub fn built() -> PathBuf {
     let profile = profile();
-    // Cargo's own exception: the folder of the profile `dev`.
+    // Cargo's own exception: the folder of the profile `dev` has another name.
     let folder = if profile == "dev" { "debug" } else { &profile };
     target().join(folder)
 }
 
-/// The folder of cargo's builds. Those that are the same in every folder have one of their own,
-/// for they have flags of their own: in one folder with others each would undo the other's.
+/// The folder of cargo's builds. Reproducible builds have a folder of their own because their flags
+/// differ: in one folder, each kind of build would undo the other's work.
 fn target() -> PathBuf {
     let ordinary = named("CARGO_TARGET_DIR").unwrap_or_else(|| fetch::workspace().join("target"));
     if reproducible() { ordinary.join("numasim") } else { ordinary }
 }
 
-/// Whether what is built is to be the same bytes wherever it is built. Where a profile is named, or
-/// the whole workspace is built, as in tests, it shares what others have built.
+/// Whether a build has to give the same bytes wherever it is built. If a profile is named, or the
+/// whole workspace is built, as in tests, the build shares what other builds have left.
 fn reproducible() -> bool {
     named("NUMASIM_PROFILE").is_none() && named("BUILD_WORKSPACE").is_none()
 }
 
-/// Flags by which no folder of this machine gets into a program: panics name source files. The last
-/// that fits counts.
+/// Compiler flags that keep this machine's folders out of programs, because panic messages name
+/// source files. If several prefixes fit a path, the last one counts.
 fn remapped() -> Result<OsString, LabError> {
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cargo");
     let sources = named("CARGO_HOME").unwrap_or_else(home).join("registry/src");
@@ -71,10 +71,10 @@ fn remapped() -> Result<OsString, LabError> {
     Ok(flags.join(OsString::from(ENCODED).as_os_str()))
 }
 
-/// The character by which `CARGO_ENCODED_RUSTFLAGS` parts flags.
+/// The character that separates flags in `CARGO_ENCODED_RUSTFLAGS`.
 const ENCODED: &str = "\u{1f}";
 
-/// The caller's own flags: as cargo does, the encoded ones alone where they are set.
+/// The caller's own flags. As in cargo, the encoded flags count alone if they are set.
 fn flags(encoded: Option<&str>, plain: Option<&str>) -> Vec<OsString> {
     match encoded {
         Some(encoded) => encoded.split(ENCODED).filter(|flag| !flag.is_empty()).map(OsString::from).collect(),
@@ -82,18 +82,18 @@ fn flags(encoded: Option<&str>, plain: Option<&str>) -> Vec<OsString> {
     }
 }
 
-/// The director, what always is in a guest, packages and the plugin. What is not named by a
-/// variable is built: `NUMASIM_PLUGIN`, and `NUMASIM_` with the name of a package in capitals, `_`
-/// for `-`.
+/// Builds the director, the programs that every guest has, the wanted packages and the plugin,
+/// unless a variable names a file to use instead. `NUMASIM_PLUGIN` names the plugin; `NUMASIM_` and
+/// the name of a package in capitals, with `_` for `-`, names the package's program.
 ///
 /// # Errors
-/// What does not build, or a plugin that is not there.
+/// Something does not build, or the plugin is not there.
 pub fn binaries(wanted: &BTreeSet<String>, plain: bool) -> Result<Built, LabError> {
     let yours = |package: &str| named(&format!("NUMASIM_{}", package.to_uppercase().replace('-', "_")));
     let plugin = named("NUMASIM_PLUGIN");
-    // One after another: cargo builds a package with the features that all packages it is given
-    // with it want of their dependencies. Together, the director would be another program for each
-    // set of packages.
+    // Packages are built one after another. If cargo is given several packages, it builds each of
+    // their dependencies with the features that any of them wants, so the director would be a
+    // different program for each set of packages.
     cargo(&["numasim-guest", "numasim-page"])?;
     if !plain && plugin.is_none() {
         cargo(&["numasim-plugin"])?;
@@ -114,11 +114,11 @@ pub fn binaries(wanted: &BTreeSet<String>, plain: bool) -> Result<Built, LabErro
     }
 }
 
-/// Builds packages of this workspace, or all of it where `BUILD_WORKSPACE` is set; optimised unless
-/// `NUMASIM_PROFILE` says otherwise.
+/// Builds packages of this workspace, or the whole workspace if `BUILD_WORKSPACE` is set. The build
+/// is optimised unless `NUMASIM_PROFILE` says otherwise.
 ///
 /// # Errors
-/// The build fails; its first error.
+/// The build fails; the message contains its first error.
 pub fn cargo(packages: &[&str]) -> Result<(), LabError> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(["build", "--locked", "--profile", &profile()]).current_dir(fetch::workspace());
@@ -133,10 +133,11 @@ pub fn cargo(packages: &[&str]) -> Result<(), LabError> {
     checked("cargo build", &mut command)
 }
 
-/// The C programs by their names, which are built once for all images, beside what cargo builds.
+/// Builds the C programs, once for all images, beside what cargo builds. Returns their names and
+/// paths.
 ///
 /// # Errors
-/// What does not compile.
+/// A program does not compile.
 pub fn c_programs() -> Result<Vec<(String, PathBuf)>, LabError> {
     let (sources, built) = (fetch::workspace().join("numasim/programs"), target().join("numasim-programs"));
     checked("numasim/programs/build.sh", Command::new("bash").arg(sources.join("build.sh")).arg(&built))?;
@@ -147,10 +148,10 @@ pub fn c_programs() -> Result<Vec<(String, PathBuf)>, LabError> {
     Ok(programs.map(name).map(|name| (name.clone(), built.join(name))).collect())
 }
 
-/// Runs a command; its words are shown only where it fails.
+/// Runs a command. Its output is shown only if it fails.
 ///
 /// # Errors
-/// It is not there, or fails: its first error.
+/// The command is not there, or it fails; the message contains its first error.
 pub fn checked(what: &str, command: &mut Command) -> Result<(), LabError> {
     let output = command.stdin(Stdio::null()).output();
     let output = output

@@ -1,5 +1,5 @@
-//! QEMU's command line for a machine. It knows a machine file, paths and QEMU's options; it starts
-//! nothing.
+//! Makes QEMU's command line for a machine. It knows the machine file, paths and QEMU's options,
+//! and starts nothing.
 
 use crate::error::LabError;
 use numasim_model::num;
@@ -13,27 +13,29 @@ pub struct Files {
     pub firmware: Vec<PathBuf>,
     /// The kernel.
     pub kernel: PathBuf,
-    /// What it unpacks.
+    /// The image, which the kernel unpacks.
     pub initramfs: PathBuf,
-    /// The plugin; `None`: plain emulation.
+    /// The plugin; `None` stands for plain emulation.
     pub plugin: Option<PathBuf>,
-    /// Of the random numbers that the guest's kernel gets: the same seed, the same numbers.
+    /// Seed of the random numbers that the guest's kernel gets: the same seed gives the same
+    /// numbers.
     pub seed: u64,
-    /// Whether the plugin is to leave a page trace.
+    /// Whether the plugin has to leave a page trace.
     pub page_trace: bool,
-    /// Whether the guest has resctrl, so that its caches are shown as programs for it want them.
+    /// Whether the guest has resctrl; its caches are then shown as programs for resctrl expect
+    /// them.
     pub resctrl: bool,
-    /// A folder of its own for what the boot leaves.
+    /// The boot's own folder, for what the boot leaves.
     pub out: PathBuf,
 }
 
-/// Names of what a boot leaves in [`Files::out`].
+/// Names of the files that a boot leaves in [`Files::out`].
 pub mod left {
     /// The machine, for the plugin.
     pub const MACHINE: &str = "machine.toml";
     /// The command line, for a shell.
     pub const COMMAND: &str = "command";
-    /// The guest's image and order, where it is kept.
+    /// The guest's image and order, if they are kept.
     pub const INITRAMFS: &str = "initramfs";
     /// The page that plugin and guest share.
     pub const PAGE: &str = "page";
@@ -51,24 +53,25 @@ pub mod left {
     pub const ERRORS: &str = "qemu.log";
 }
 
-/// What a guest needs: the kernel and its image.
+/// Least memory of a guest, for the kernel and its image.
 const LEAST_MIB: u32 = 256;
-/// Slower than this, a guest is not up within any limit of time.
+/// Least clock rate: a slower guest does not finish booting within any time limit.
 const LEAST_MHZ: f64 = 1.0;
 const LEAST_MB_PER_S: f64 = 1.0;
 
 /// Bytes of the shared page.
 pub const PAGE_BYTES: u64 = 262_144;
 
-/// Linux reads from an Intel processor alone which CPUs share a cache, if QEMU emulates it (CPUID
-/// leaf 4; on AMD, leaf 0x8000001d, which TCG does not have). The model is Nehalem's. Leaf 13 is
-/// the last: with several LLCs a socket it would be 31, and a guest that asks for a leaf beyond the
-/// last makes QEMU 10.0 abort there (`encode_topo_cpuid1f`); the firmware does ask.
+/// The CPU model. Under QEMU's emulation, Linux learns which CPUs share a cache only from an Intel
+/// processor (CPUID leaf 4; on AMD, leaf 0x8000001d, which TCG does not have). The model is
+/// Nehalem's. `level=13` makes leaf 13 the last. With several LLCs per socket QEMU would make it
+/// 31, and QEMU 10.0 then aborts in `encode_topo_cpuid1f` if a guest asks for a leaf beyond the
+/// last, which the firmware does.
 const CPU: &str = "max,-cx16,vendor=GenuineIntel,family=6,model=26,stepping=5,level=13";
-/// The kernel's words. It neither clears pages that it hands out anyway nor works around faults of
-/// processors, as the systems that papers measure do not; both cost a scaled machine far more than
-/// hardware. Its self-tests of ciphers would keep a CPU busy for seconds. CPUs wait by HLT, which
-/// the plugin knows.
+/// The kernel's parameters. The kernel neither clears every page that it hands out nor works around
+/// faults of processors, as on the systems that papers measure; both cost a scaled machine far more
+/// than hardware. Its self-tests of ciphers are off, because they would keep a CPU busy for
+/// seconds. CPUs wait by HLT, which the plugin recognises.
 const KERNEL: &str = "console=ttyS0 panic=-1 quiet tsc=reliable clocksource=tsc nokaslr cryptomgr.notests \
     init_on_alloc=0 mitigations=off intel_idle.max_cstate=0";
 
@@ -90,7 +93,8 @@ pub fn arguments(spec: &Spec, files: &Files) -> Result<Vec<String>, LabError> {
     devices(files, &mut words);
     words.pair("-kernel", files.kernel.display());
     words.pair("-initrd", files.initramfs.display());
-    // The plugin's counter runs at the machine's clock; QEMU's own, at 1 GHz.
+    // With the plugin, the time-stamp counter runs at the machine's clock; QEMU's own runs at 1
+    // GHz.
     let clock = files.plugin.as_ref().map(|_| format!(" tsc_early_khz={}", spec.clock_khz()));
     words.pair("-append", format!("{KERNEL}{}", clock.unwrap_or_default()));
     if let Some(plugin) = &files.plugin {
@@ -105,7 +109,7 @@ pub fn arguments(spec: &Spec, files: &Files) -> Result<Vec<String>, LabError> {
     Ok(words.0)
 }
 
-/// A path within an option: commas are doubled there (docs/system/invocation).
+/// A path as part of an option, where commas are doubled (docs/system/invocation).
 fn option(path: &Path) -> String {
     path.display().to_string().replace(',', ",,")
 }
@@ -119,13 +123,13 @@ impl Words {
     }
 }
 
-/// Console, verdict, the two ports, and the page.
+/// The console, the device that takes the verdict, the two ports, and the counter page.
 fn devices(files: &Files, words: &mut Words) {
     let at = |name| option(&files.out.join(name));
     words.pair("-serial", format!("file:{}", at(left::CONSOLE)));
     words.pair("-device", "isa-debug-exit,iobase=0xf4,iosize=1");
-    // Handled by the thread of CPUs itself: through the main loop it would be at the host's
-    // convenience.
+    // The CPUs' thread handles this device itself. Through the main loop, the time of an interrupt
+    // would depend on the host.
     words.pair("-device", "virtio-serial-pci,ioeventfd=off");
     for (name, file) in [("results", left::RESULTS), ("output", left::OUTPUT)] {
         words.pair("-chardev", format!("file,id={name},path={}", at(file)));
@@ -138,7 +142,7 @@ fn devices(files: &Files, words: &mut Words) {
     }
 }
 
-/// Memory in all, where Linux boots on such a machine.
+/// The total memory in MiB, if Linux boots on such a machine.
 fn bootable(spec: &Spec) -> Result<u32, LabError> {
     let total: u32 = spec.node.iter().map(|node| node.memory_mib).sum();
     let too_little = |key: &str, what: String, least: String| {
@@ -157,7 +161,7 @@ fn bootable(spec: &Spec) -> Result<u32, LabError> {
     }
 }
 
-/// Memory, CPUs and what the firmware's tables say of them.
+/// Options for memory, CPUs and what the firmware's tables say of them.
 fn nodes(spec: &Spec, words: &mut Words) -> Result<(), LabError> {
     let shape = Shape::of(spec)?;
     let total = bootable(spec)?;
@@ -196,9 +200,10 @@ fn pair(spec: &Spec, from: usize, to: usize, words: &mut Words) {
     words.pair("-numa", format!("{of},data-type=access-bandwidth,bandwidth={mb}M"));
 }
 
-/// 10 times the ratio of latencies, as firmware has it (ACPI, SLIT): 10 on the diagonal, above it
-/// elsewhere, at most 254. The same in both directions, as Linux expects it: the mean of both. The
-/// row of a node without CPUs counts for nothing, unless neither node has any.
+/// The distance of two nodes as firmware reports it (ACPI, SLIT), which is 10 times the ratio of
+/// latencies: 10 on the diagonal, above it elsewhere, at most 254. The distance is the mean of both
+/// directions, because Linux expects symmetric distances. The row of a node without CPUs does not
+/// count, unless neither node has CPUs.
 fn distance(spec: &Spec, from: usize, to: usize) -> u64 {
     if from == to {
         return 10;
@@ -211,8 +216,8 @@ fn distance(spec: &Spec, from: usize, to: usize) -> u64 {
     num::round(10.0 * all / num::float(u64::try_from(ratios.len()).unwrap_or(1))).clamp(11, 254)
 }
 
-/// What one node can have of another's memory: the least of its controllers and of the weakest link
-/// at either end.
+/// MB/s that a node can get from another node's memory: the smallest of the bandwidth of the
+/// memory's controller and, for each of the two nodes, of its fastest link.
 fn bandwidth(spec: &Spec, from: usize, to: usize) -> f64 {
     let controller = spec.node[to].mb_per_s;
     if from == to {
@@ -225,14 +230,14 @@ fn bandwidth(spec: &Spec, from: usize, to: usize) -> f64 {
     controller.min(touches(from)).min(touches(to))
 }
 
-/// The node whose CPUs are nearest to a node's memory; ties to the lower number.
+/// The node whose CPUs are nearest to a node's memory; ties go to the lower number.
 fn initiator(spec: &Spec, node: usize) -> usize {
     let with_cpus = (0..spec.node.len()).filter(|from| !spec.node[*from].cpus.as_slice().is_empty());
     with_cpus.min_by(|a, b| spec.latency.ns[*a][node].total_cmp(&spec.latency.ns[*b][node])).unwrap_or(0)
 }
 
-/// Sockets of dies of cores: a die is an LLC to the guest (by CPUID leaf 4), a socket a node where
-/// nodes are alike.
+/// The topology that the guest sees: sockets, dies per socket, cores per die. A die has an LLC (by
+/// CPUID leaf 4). A socket is a node if all nodes have the same number of LLCs, and else an LLC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     sockets: usize,

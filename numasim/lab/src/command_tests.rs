@@ -15,7 +15,8 @@ fn files() -> Files {
     }
 }
 
-/// The whole line of a machine of two nodes with two CPUs each; the file has an option a line.
+/// The whole command line of a machine of two nodes with two CPUs each. The fixture has one option
+/// per line.
 #[test]
 fn a_small_machine_has_this_command_line() {
     let text = include_str!("../../machines/small-2x2.toml");
@@ -53,8 +54,8 @@ fn every_machine_that_ships_can_be_laid_out() {
     }
 }
 
-/// Rows 1200, 2000 and 1500, 1000: 16.7 one way and 15 the other; of a node without CPUs, the
-/// other's row alone.
+/// The rows 1200, 2000 and 1500, 1000 give ratios of 16.7 one way and 15 the other. If one node has
+/// no CPUs, only the other's row counts.
 #[test]
 fn distances_are_the_same_both_ways() {
     let text = include_str!("../../machines/small-2x2.toml");
@@ -93,7 +94,7 @@ fn machines_on_which_nothing_boots_are_refused() {
     }
 }
 
-/// A socket of two dies: so Linux sees two last-level caches on a node.
+/// A socket has two dies, so that Linux sees two last-level caches on a node.
 #[test]
 fn chiplets_are_dies_of_a_socket() {
     let spec = scaled("epyc-7302-2x4", Scale::default()).unwrap();

@@ -1,19 +1,20 @@
-//! What a core of a real machine may have outstanding: misses, and instructions beyond the oldest
-//! load. The machines' files are silent on it, so it is stated here, with its source. It refuses to
-//! know anything else of a machine.
+//! How many misses a core of a real machine may have outstanding, and how many instructions it may
+//! execute beyond the oldest load. The machines' files do not say this, so the figures stand here,
+//! with their sources. This file knows nothing else of a machine.
 //!
-//! Neither figure is scaled: a scaled machine keeps its latencies in cycles.
+//! Neither figure is scaled, because a scaled machine keeps its latencies in cycles.
 
 use numasim_model::Overlap;
 
-/// A line of processors: how names of machines begin that have it, and its core.
+/// Families of processors: how the names of their machines begin, and their core.
 const LINES: [(&str, Overlap); 5] = [
     // Eight misses of the L1 (miss address buffers of family 10h and its successors), a reorder
     // buffer of 72 macro-operations (AMD, software optimization guide for family 10h, 40546).
     ("barcelona", Overlap { misses: 8, instructions: 72 }),
     // Ten line fill buffers and 192 operations (Intel 64 optimization manual, Haswell).
     ("haswell", Overlap { misses: 10, instructions: 192 }),
-    // The same manual, Skylake: 224 operations; line fill buffers as before, an estimate.
+    // The same manual, Skylake: 224 operations. The line fill buffers are those of Haswell, an
+    // estimate.
     ("skylake", Overlap { misses: 10, instructions: 224 }),
     // Zen 2 has 22 (AMD, software optimization guide for family 17h, models 30h and later), and 224
     // operations.
@@ -22,8 +23,9 @@ const LINES: [(&str, Overlap); 5] = [
 ];
 const ZEN_2: Overlap = Overlap { misses: 22, instructions: 224 };
 
-/// The core of a machine by the machine's name. All others have Nehalem's: the Xeons of its line,
-/// and as an estimate Itanium, whose loads wait only where they are used, and Opteron's modules.
+/// The core of a machine, by the machine's name. All machines that are not listed have Nehalem's
+/// core: Xeons of that family and, as an estimate, Itanium, whose loads wait only where their
+/// values are used, and Opteron's modules.
 #[must_use]
 pub fn overlap(machine: &str) -> Overlap {
     let known = LINES.iter().find(|(line, _)| machine.starts_with(line));

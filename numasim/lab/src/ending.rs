@@ -1,23 +1,24 @@
-//! How a boot ended, named as what it was. It judges what a dead QEMU left behind: its status, its
-//! errors, the guest's console, the lines of the director. Pure.
+//! Says how a boot ended. The verdict follows from what a dead QEMU left behind: its exit status,
+//! its standard error, the guest's console, and the lines of the director. Nothing is read or
+//! started here.
 
 use crate::error::one_line;
 use numasim_guest::wire::{Line, VERDICT_DONE, VERDICT_FAILED};
 
-/// How the process ended.
+/// How QEMU's process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// By itself, with a code.
+    /// By itself, with an exit code.
     Exit(i32),
-    /// By a signal that was not ours.
+    /// By a signal that numasim did not send.
     Signal(i32),
-    /// We ended it: its time was over.
+    /// numasim ended it because its time was over.
     OutOfTime,
-    /// We ended it: Ctrl-C.
+    /// numasim ended it because of Ctrl-C.
     Interrupted,
 }
 
-/// What it left.
+/// What a boot left.
 #[derive(Clone, Debug, Default)]
 pub struct Remains {
     /// The guest's console.
@@ -33,22 +34,22 @@ pub struct Remains {
 /// How a boot ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The director did all.
+    /// The director did everything that it was ordered to do.
     Done,
     /// The director could not go on.
     Director(String),
-    /// The plugin refused: its error line.
+    /// The plugin refused; its error line.
     Plugin(String),
-    /// The guest's kernel panicked: its line.
+    /// The guest's kernel panicked; its line.
     Panicked(String),
-    /// QEMU ended by itself or by a signal: what it said.
+    /// QEMU ended by itself or by a signal; its last message.
     Qemu(String),
-    /// Its time was over.
+    /// The boot's time was over.
     OutOfTime {
-        /// Runs that it had reported.
+        /// Runs that the director had reported.
         runs: usize,
     },
-    /// The guest shut itself down, or was rebooted, before all was done.
+    /// The guest shut itself down, or was rebooted, before everything was done.
     Down,
     /// The guest went down and had reported nothing at all.
     Silent,
@@ -56,7 +57,7 @@ pub enum Ending {
     Interrupted,
 }
 
-/// Judges.
+/// Judges how a boot ended.
 #[must_use]
 pub fn judge(stop: Stop, remains: &Remains) -> Ending {
     let plugin = remains.errors.lines().find(|line| line.contains("numasim: error:"));
@@ -75,7 +76,7 @@ pub fn judge(stop: Stop, remains: &Remains) -> Ending {
     }
 }
 
-/// What QEMU makes of a verdict (hw/misc/debugexit.c).
+/// The exit code that QEMU makes of a verdict (hw/misc/debugexit.c).
 const fn exit_code(verdict: i32) -> i32 {
     2 * verdict + 1
 }
@@ -95,7 +96,7 @@ fn why(remains: &Remains) -> String {
     given.or_else(console).unwrap_or_else(|| "it did not say why".to_owned())
 }
 
-/// The last of QEMU's words; those of the console where it said nothing.
+/// QEMU's last message, or the console's last line if QEMU printed none.
 fn said(remains: &Remains) -> String {
     let last = |text: &str| text.lines().rfind(|line| !line.trim().is_empty()).map(one_line);
     last(&remains.errors)

@@ -1,8 +1,8 @@
-//! What can go wrong, each in one line that names the file or the thing, and the remedy.
+//! The errors of numasim. Each is one line that names the file or the thing, and the remedy.
 
 use std::path::Path;
 
-/// Why the laboratory cannot do what was asked.
+/// Why numasim cannot do what it was asked to do.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// the input is wrong
@@ -13,23 +13,23 @@ pub enum LabError {
         /// line or key, what is wrong, what would be right
         problem: String,
     },
-    /// a file or folder refuses
+    /// a file or folder cannot be read or written
     #[error("{path}: {source}")]
     Io {
-        /// which
+        /// the path
         path: String,
-        /// why
+        /// the system's error
         source: std::io::Error,
     },
-    /// something that is needed cannot be had here
+    /// something that is needed is not available here
     #[error("{what}: {why}")]
     Missing {
         /// what is needed
         what: String,
-        /// why it cannot be had, and what to do
+        /// why it is not available, and what to do
         why: String,
     },
-    /// a boot did not come to its end
+    /// a boot did not end as it should
     #[error("{0}")]
     Boot(String),
     /// Ctrl-C
@@ -38,24 +38,24 @@ pub enum LabError {
 }
 
 impl LabError {
-    /// Wrong input.
+    /// An error of wrong input.
     pub fn input(file: &str, problem: impl Into<String>) -> Self {
         Self::Input { file: one_line(file), problem: one_line(&problem.into()) }
     }
 
-    /// TOML of another form than expected, with the line.
+    /// An error of a TOML file that does not have the expected form, with the line.
     #[must_use]
     pub fn toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let line = error.span().map_or(1, |span| 1 + text.bytes().take(span.start).filter(|b| *b == b'\n').count());
         Self::input(file, format!("line {line}: {}", error.message()))
     }
 
-    /// A file that refuses.
+    /// An error of a file that cannot be read or written.
     pub fn io(path: &Path, source: std::io::Error) -> Self {
         Self::Io { path: path.display().to_string(), source }
     }
 
-    /// Something that is needed.
+    /// An error of something that is needed and not available.
     pub fn missing(what: &str, why: impl Into<String>) -> Self {
         Self::Missing { what: what.to_owned(), why: one_line(&why.into()) }
     }

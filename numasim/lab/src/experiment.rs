@@ -1,5 +1,5 @@
-//! An experiment as written in TOML. It knows keys, defaults and limits; it refuses to know
-//! machines' CPUs (plan.rs asks those) and to run anything.
+//! An experiment, as it is written in TOML. This file knows keys, defaults and limits. It knows
+//! nothing of a machine's CPUs (plan.rs checks against those) and runs nothing.
 
 mod contender;
 mod field;
@@ -13,21 +13,22 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it asks, in a sentence or two.
+    /// The question that it answers, in a sentence or two.
     #[serde(default)]
     pub about: String,
     /// A machine that ships, which is then scaled, or the path of a numasim machine file (ends in
-    /// `.toml`), which is not.
+    /// `.toml`), which is used as it is.
     pub machine: String,
     /// How the machine is scaled; only for machines by name.
     #[serde(default)]
     pub scale: Scale,
-    /// Boots; each does all contenders, in an order of its own.
+    /// Number of boots. Each boot runs all contenders, in an order of its own.
     #[serde(default = "five")]
     pub repeats: u32,
-    /// Rotates the order of contenders.
+    /// Seed of the first boot; each further boot adds 1. It decides the guest's random numbers, and
+    /// which contender runs first.
     #[serde(default = "one")]
     pub seed: u64,
     /// Guest seconds that a run may take.
@@ -36,62 +37,62 @@ pub struct Experiment {
     /// Host seconds that a boot may take.
     #[serde(default = "half_an_hour")]
     pub boot_limit_seconds: u32,
-    /// Guest seconds for which daemons run before the programs start (0), as they would on a real
-    /// machine: the guest's CPUs are slow, and its kernel takes seconds to switch performance
-    /// events on.
+    /// Guest seconds for which daemons run before the programs start (default 0), as on a real
+    /// machine, where they run already. The guest's CPUs are slow, and its kernel takes seconds to
+    /// switch on performance events.
     #[serde(default)]
     pub lead_seconds: f64,
     /// The contender that the others are compared with; default: see [`Experiment::baseline`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compare_with: Option<String>,
-    /// Whether the guest's kernel may use transparent huge pages as it does by itself. Footprints
-    /// are divided, and huge pages are not: one of 2 MiB is as one of 32 MiB where caches are 16
-    /// times smaller.
+    /// Whether the guest's kernel may use transparent huge pages, as it does by default. Footprints
+    /// are scaled down and huge pages are not: where caches are 16 times smaller, a huge page of 2
+    /// MiB acts like one of 32 MiB.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub huge_pages: bool,
-    /// Whether the constants of the guest's kernel are scaled as the machine is (kernel.rs):
-    /// slices, NUMA balancing's periods and sizes. Else they are the kernel's own, in guest
+    /// Whether the constants of the guest's kernel are scaled like the machine (kernel.rs): slices,
+    /// and the periods and sizes of NUMA balancing. If not, they are the kernel's own, in guest
     /// seconds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub scaled_kernel: bool,
-    /// Whether resctrl is mounted on `/sys/fs/resctrl` of the guest, anew for each contender: its
-    /// groups have the machine's ways and are counted, so that programs made for it can be used as
-    /// they are.
+    /// Whether resctrl is mounted on `/sys/fs/resctrl` of the guest, anew for each contender. Its
+    /// groups control and monitor the ways of the modelled machine, so programs made for resctrl
+    /// can be used as they are.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resctrl: bool,
-    /// Each program has boots and a table of its own, without the others.
+    /// Whether each program has its own boots and its own table, without the others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_at_a_time: bool,
-    /// Files of the host that lie in `/host` of the guest under their own names, such as the page
-    /// trace of a program; `{program}` stands for every program's name.
+    /// Files of the host that appear in `/host` of the guest under their own names, such as the
+    /// page trace of a program. `{program}` stands for the name of each program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_files: Vec<String>,
-    /// A file beside this one that has contenders, and files for daemons, which several experiments
+    /// A file beside this one with contenders, and files for daemons, that several experiments
     /// share (experiment/field.rs).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// What runs.
+    /// The programs that run.
     pub program: Vec<Program>,
-    /// Files that daemons read: path in the guest to content.
+    /// Files that daemons read, by path in the guest; the value is the content.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
-    /// Files in place of those of the same path where nothing is modelled (`--plain`).
+    /// Files that replace those of the same path if nothing is modelled (`--plain`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub plain_files: BTreeMap<String, String>,
-    /// Under what, beside the contenders of `field`.
+    /// What the programs run under, in addition to the contenders of `field`.
     #[serde(default)]
     pub contender: Vec<Contender>,
 }
 
-/// How a real machine becomes one that an emulator carries.
+/// How a real machine is scaled down so that an emulator can carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Scale {
-    /// Guest nanoseconds for each of the real machine.
+    /// Guest nanoseconds for each nanosecond of the real machine.
     pub time: f64,
-    /// Bytes of a real cache for each byte here.
+    /// Bytes of a real cache for each byte of a modelled one.
     pub cache: f64,
-    /// Memory of a node.
+    /// Memory of each node, in MiB.
     pub node_mib: u32,
 }
 
@@ -105,33 +106,33 @@ impl Default for Scale {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: String,
-    /// The command, such as `chase --size-kib 4096 --work 200000`; words are parted by blanks.
+    /// The command, such as `chase --size-kib 4096 --work 200000`. Words are separated by blanks.
     pub run: String,
-    /// How many of it run.
+    /// Number of instances that run.
     #[serde(default = "one_instance")]
     pub instances: u32,
     /// Where its set-up happens, and so where its memory lands by first touch.
     #[serde(default)]
     pub start: Start,
-    /// CPUs that its threads are brought to after their set-up, as a list such as "4-7"; of several
-    /// instances each gets one of the list, in turn. Once all programs run they are free to go,
-    /// unless `run_on` is there, too. A thread that is free is one that stock Linux and daemons may
-    /// move; what its owner confines they leave alone.
+    /// CPUs that its threads are brought to after their set-up, as a list such as "4-7". Of several
+    /// instances each gets one CPU of the list, in turn. Once all programs run, the threads are
+    /// free to go, unless `run_on` is given, too. Stock Linux and daemons may move a free thread;
+    /// they leave alone a thread that its owner confines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin_on: Option<String>,
-    /// CPUs it is confined to after its set-up, as a list such as "4-7"; of several instances each
-    /// gets all of them.
+    /// CPUs that it is confined to after its set-up, as a list such as "4-7". Each of several
+    /// instances gets the whole list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_on: Option<String>,
-    /// CPUs that the program binds its threads to, thread n to the n-th CPU of the list in turn,
-    /// before they touch any memory (`--each-on` of the programs that ship). Nothing else places
-    /// it, and it is not run alone on the first node.
+    /// CPUs to which the program binds its threads before they touch any memory: thread n is bound
+    /// to the n-th CPU of the list, in turn (`--each-on` of the programs that ship). Nothing else
+    /// places such a program, and it is not run alone on the first node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each_thread_on: Option<String>,
-    /// The names of its processes, by which daemons know them, where they are not the command's:
-    /// of a script.
+    /// The names of its processes, by which daemons know them, if they differ from the command's
+    /// name, as those of a script do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
     /// Whether it only keeps the machine busy, and is not measured.
@@ -139,8 +140,8 @@ pub struct Program {
     pub background: bool,
 }
 
-/// Where a program's set-up happens: on CPUs, or on all CPUs of a node; without either on the first
-/// node.
+/// Where a program's set-up happens: on the given CPUs, or on all CPUs of the given node. The
+/// default is the first node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
@@ -172,8 +173,8 @@ const fn half_an_hour() -> u32 {
 }
 
 impl Experiment {
-    /// Reads and checks an experiment; `file` is what messages call it, and where its `field` is
-    /// looked for.
+    /// Reads and checks an experiment. `file` is the name that messages use, and `field` is looked
+    /// for beside it.
     ///
     /// # Errors
     /// One line with the file, the line or key, and the remedy.
@@ -186,8 +187,8 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// The contender that the others are compared with: the one that the file names, else stock
-    /// Linux with NUMA balancing, else without, else the first.
+    /// The contender that the others are compared with: the one that the file names, or else stock
+    /// Linux with NUMA balancing, or stock Linux without it, or the first contender.
     #[must_use]
     pub fn baseline(&self) -> String {
         if let Some(name) = &self.compare_with {
@@ -201,8 +202,8 @@ impl Experiment {
         stock(true).or_else(|| stock(false)).or(self.contender.first()).map(Contender::name).unwrap_or_default()
     }
 
-    /// The experiments that this one comes to: itself, or one for each program that is measured,
-    /// called after both.
+    /// The experiments that this one stands for: itself, or one for each measured program, named
+    /// after both.
     #[must_use]
     pub fn apart(&self) -> Vec<Self> {
         if !self.one_at_a_time {
@@ -217,10 +218,10 @@ impl Experiment {
         measured.map(alone).collect()
     }
 
-    /// Without the measured programs that are not among `names`; none: all stay.
+    /// Removes the measured programs that are not among `names`. If `names` is empty, all stay.
     ///
     /// # Errors
-    /// A name that no program has.
+    /// No program has one of the names.
     pub fn choose(&mut self, names: &[String]) -> Result<(), String> {
         let all = self.program.iter().map(|program| program.name.as_str()).collect::<Vec<_>>().join(", ");
         let known = |name: &&String| self.program.iter().any(|program| program.name == **name);
@@ -302,7 +303,7 @@ impl Experiment {
 }
 
 impl Program {
-    /// The names of its processes: as they are listed, else its command's.
+    /// The names of its processes: those that are listed or, if none is, its command's name.
     #[must_use]
     pub fn commands(&self) -> Vec<&str> {
         let command = self.run.split_whitespace().next().and_then(|path| path.rsplit('/').next());
@@ -339,7 +340,8 @@ impl Program {
     }
 }
 
-/// Files keep their names, and lie in one folder in the guest.
+/// Checks the name of a file of the host. Files keep their names, and lie in one folder of the
+/// guest.
 fn host_file(name: &str) -> Result<(), String> {
     let right = !name.is_empty() && !name.contains('/') && !name.starts_with('.');
     right.then_some(()).ok_or_else(|| {
@@ -347,7 +349,7 @@ fn host_file(name: &str) -> Result<(), String> {
     })
 }
 
-/// A file of the guest, which keeps its name on the host.
+/// Checks the path of a file of the guest, which keeps its name on the host.
 fn brought(path: &str) -> Result<(), String> {
     let name = path.rsplit('/').next().unwrap_or_default();
     let right = path.starts_with('/') && !matches!(name, "" | "." | "..");

@@ -1,15 +1,15 @@
-//! What numasim needs and this machine may lack: QEMU 10, a kernel, numactl and numad, busybox.
-//! Each is looked for first and fetched only where it is not; what cannot be had is reported with
-//! the remedy. It knows folders and packages; it builds nothing.
+//! Finds or fetches what numasim needs and this machine may lack: QEMU 10, a kernel, numactl and
+//! numad, busybox. What is here is used. Anything else is fetched if it can be, or reported with
+//! the remedy. This file knows folders and packages, and builds nothing.
 
 use crate::error::LabError;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The first version whose plugins can hold the guest's time (`qemu_plugin_request_time_control`,
-/// 9.1) and see what we need.
+/// The first version whose plugins can control the guest's time
+/// (`qemu_plugin_request_time_control`, 9.1) and see all that numasim needs.
 const LEAST_QEMU: u32 = 10;
-/// What an image is built with, and the Debian packages that have it.
+/// Programs that are needed to build an image, and the Debian packages that contain them.
 pub const PROGRAMS: [(&str, &str); 6] = [
     ("busybox", BUSYBOX),
     ("cpio", "cpio"),
@@ -19,24 +19,24 @@ pub const PROGRAMS: [(&str, &str); 6] = [
     ("cargo", "rustup (https://rustup.rs)"),
 ];
 pub(crate) const BUSYBOX: &str = "busybox-static";
-/// Names a QEMU of one's own.
+/// The variable that names a QEMU to use instead.
 pub const QEMU_VARIABLE: &str = "NUMASIM_QEMU";
-/// Names a kernel of one's own.
+/// The variable that names a kernel to use instead.
 pub const KERNEL_VARIABLE: &str = "NUMASIM_KERNEL";
 
-/// A QEMU that will do.
+/// A QEMU that numasim can use.
 #[derive(Clone, Debug)]
 pub struct Qemu {
     /// The emulator.
     pub binary: PathBuf,
-    /// Its firmware, where it does not find it itself.
+    /// Folders of its firmware, if it does not find this itself.
     pub firmware: Vec<PathBuf>,
-    /// Such as `10.0.2`.
+    /// Its version, such as `10.0.2`.
     pub version: String,
 }
 
 impl Qemu {
-    /// The file of the emulator, also where it was found in the path.
+    /// The file of the emulator, also if it was found in the path.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         let beside = self.binary.components().count() > 1;
@@ -45,7 +45,7 @@ impl Qemu {
     }
 }
 
-/// The root of this workspace: where sources and scripts lie.
+/// The root of this workspace, with sources and scripts.
 #[must_use]
 pub fn workspace() -> PathBuf {
     let here =
@@ -54,7 +54,7 @@ pub fn workspace() -> PathBuf {
     root.canonicalize().unwrap_or(root)
 }
 
-/// Where what was fetched is kept: `$NUMASIM_CACHE`, else `numasim` in the user's cache.
+/// The folder for fetched files: `$NUMASIM_CACHE`, or `numasim` in the user's cache.
 #[must_use]
 pub fn cache() -> PathBuf {
     named("NUMASIM_CACHE").unwrap_or_else(|| user_cache().join("numasim"))
@@ -65,16 +65,16 @@ fn user_cache() -> PathBuf {
     named("XDG_CACHE_HOME").unwrap_or_else(home)
 }
 
-/// A path in the environment, if it is set.
+/// The path in a variable of the environment, if the variable is set.
 pub(crate) fn named(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// QEMU of at least version 10: `$NUMASIM_QEMU`, else that of the path, else that of the backports,
-/// fetched.
+/// QEMU of at least version 10: `$NUMASIM_QEMU`; else the one in the path, if it is new enough;
+/// else the one of Debian's backports, fetched.
 ///
 /// # Errors
-/// None can be had, and why.
+/// No QEMU is available; the message says why.
 pub fn qemu() -> Result<Qemu, LabError> {
     if let Some(binary) = named(QEMU_VARIABLE) {
         return usable(&binary).map_err(|why| LabError::missing(QEMU_VARIABLE, why));
@@ -91,7 +91,7 @@ fn no_qemu(why: &str) -> LabError {
     LabError::missing("QEMU 10", format!("{why} (install QEMU {LEAST_QEMU} or newer, or name one in ${QEMU_VARIABLE})"))
 }
 
-/// Whether this QEMU will do; if not, why.
+/// Whether numasim can use this QEMU; if not, why.
 fn usable(binary: &Path) -> Result<Qemu, String> {
     let shown = binary.display();
     let output = Command::new(binary)
@@ -118,13 +118,13 @@ fn usable(binary: &Path) -> Result<Qemu, String> {
     Ok(Qemu { binary: binary.to_owned(), firmware: firmware(binary), version })
 }
 
-/// `QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)`.
+/// The version in a text such as `QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)`.
 fn version(text: &str) -> Option<String> {
     let word = text.lines().next()?.split("version ").nth(1)?.split_whitespace().next()?;
     word.starts_with(|c: char| c.is_ascii_digit()).then(|| word.to_owned())
 }
 
-/// Firmware beside an unpacked QEMU; one that is installed finds its own.
+/// Folders of firmware for an unpacked QEMU. An installed one finds its own.
 fn firmware(binary: &Path) -> Vec<PathBuf> {
     let Some(share) = binary.parent().and_then(Path::parent).map(|usr| usr.join("share")) else { return Vec::new() };
     let folders = ["qemu", "seabios"].map(|name| share.join(name));
@@ -142,10 +142,10 @@ fn unresolved(binary: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The guest's kernel: `$NUMASIM_KERNEL`, else that of the machine test, fetched once.
+/// The guest's kernel: `$NUMASIM_KERNEL`, or the kernel of the machine test, fetched once.
 ///
 /// # Errors
-/// It cannot be had, and why.
+/// No kernel is available; the message says why.
 pub fn kernel() -> Result<PathBuf, LabError> {
     if let Some(kernel) = named(KERNEL_VARIABLE) {
         return if kernel.is_file() {
@@ -156,26 +156,26 @@ pub fn kernel() -> Result<PathBuf, LabError> {
     }
     let folder = named("ISOBAR_VM_CACHE").unwrap_or_else(|| user_cache().join("isobar-vm"));
     fetch("kernel", &folder).map_err(|why| LabError::missing("the guest's kernel", why))?;
-    // A folder that an earlier version filled may have the packed one alone, which boots too.
+    // A folder that an earlier version filled may contain only the packed kernel, which boots, too.
     let unpacked = folder.join("vmlinux");
     Ok(if unpacked.is_file() { unpacked } else { folder.join("vmlinuz") })
 }
 
-/// The folder that numactl and numad are unpacked in, fetched once.
+/// The folder with numactl and numad, fetched once and unpacked.
 ///
 /// # Errors
-/// They cannot be had, and why.
+/// They are not available; the message says why.
 pub fn tools() -> Result<PathBuf, LabError> {
     let folder = cache().join("tools");
     fetch("tools", &folder).map_err(|why| LabError::missing("numactl and numad", why))?;
     Ok(folder.join("root"))
 }
 
-/// The folder that Debian packages are unpacked in, with all that they depend on but the C library;
-/// fetched once for each name.
+/// The folder with unpacked Debian packages and all that they depend on, except the C library. It
+/// is fetched once for each `name`.
 ///
 /// # Errors
-/// They cannot be had, and why.
+/// The packages are not available; the message says why.
 pub fn packages(name: &str, packages: &[String]) -> Result<PathBuf, LabError> {
     let folder = cache().join("packages").join(name);
     let mut words = vec!["packages"];
@@ -184,10 +184,10 @@ pub fn packages(name: &str, packages: &[String]) -> Result<PathBuf, LabError> {
     Ok(folder.join("root"))
 }
 
-/// A program of this machine.
+/// The path of a program of this machine.
 ///
 /// # Errors
-/// It is not there; `package` has it.
+/// It is not installed; the message names `package`, which contains it.
 pub fn program(name: &str, package: &str) -> Result<PathBuf, LabError> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file());
@@ -198,7 +198,7 @@ fn fetch(what: &str, folder: &Path) -> Result<(), String> {
     fetch_all(&[what], folder)
 }
 
-/// `fetch.sh WHAT FOLDER PACKAGE ...`.
+/// Runs `fetch.sh WHAT FOLDER PACKAGE ...`.
 fn fetch_all(words: &[&str], folder: &Path) -> Result<(), String> {
     let script = workspace().join("numasim/lab/fetch.sh");
     let (what, packages) = words.split_at(words.len().min(1));

@@ -1,6 +1,6 @@
-//! What a boot depends on, as SHA-256: the experiment, the machine file, and the bytes of image,
-//! kernel, QEMU and plugin. Boots of one identity and seed are the same to the last digit. It reads
-//! files; it runs nothing.
+//! Hashes everything that a boot depends on, by SHA-256: the experiment, the machine file, and the
+//! bytes of image, kernel, QEMU and plugin. Boots of one identity and seed are the same to the last
+//! digit. This file reads files and runs nothing.
 
 use crate::boot::Host;
 use crate::command::{self, Files};
@@ -14,13 +14,14 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// SHA-256 of each thing that a boot depends on, but its seed, in hexadecimal digits.
+/// SHA-256 of each thing that a boot depends on, except its seed, in hexadecimal digits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
-    /// The experiment as it was read, and which contenders ran; not how many boots, the first seed,
-    /// what it asks, the host's limit of time, or what is compared with what. And what it comes to:
-    /// the order of a boot, QEMU's arguments, and the kernel's constants where they are scaled.
+    /// The experiment as it was read, and which contenders ran. Left out are the number of boots,
+    /// the first seed, the description, the host's time limit, and the baseline. Included is what
+    /// numasim makes of the experiment: the order of a boot, QEMU's arguments, and the kernel's
+    /// constants if they are scaled.
     pub experiment: String,
     /// The machine file.
     pub machine: String,
@@ -28,14 +29,14 @@ pub struct Identity {
     pub kernel: String,
     /// The emulator.
     pub qemu: String,
-    /// The plugin; empty: none.
+    /// The plugin; empty if there is none.
     pub plugin: String,
-    /// The guest as it was packed, without an order.
+    /// The packed image of the guest, without an order.
     pub image: String,
 }
 
 impl Identity {
-    /// That of the boots of an experiment.
+    /// The identity of the boots of an experiment.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -50,7 +51,7 @@ impl Identity {
         })
     }
 
-    /// All of it and a seed in twelve digits, for the name of a file.
+    /// Hash of the identity and a seed, in twelve digits, for the name of a file.
     #[must_use]
     pub fn short(&self, seed: u64) -> String {
         let all = self.parts().map(|(_, hash)| hash).join(" ");
@@ -71,7 +72,7 @@ impl Identity {
     }
 }
 
-/// What of an experiment decides what happens in a boot.
+/// The part of an experiment that decides what happens in a boot.
 fn settings(experiment: &Experiment, options: &Options) -> Result<String, LabError> {
     let contender = contenders(experiment, &options.only).into_iter().cloned().collect();
     let same = Experiment {
@@ -86,9 +87,9 @@ fn settings(experiment: &Experiment, options: &Options) -> Result<String, LabErr
     serde_json::to_string(&same).map_err(|error| LabError::Boot(error.to_string()))
 }
 
-/// What numasim makes of an experiment, which another numasim may make otherwise: the order that
-/// the seed rotates, QEMU's arguments without folders and seed, and the lines of the kernel's
-/// constants.
+/// What numasim makes of an experiment, which may differ between versions of numasim: the order
+/// before the seed rotates it, QEMU's arguments without folders and seed, and the lines of the
+/// kernel's constants.
 fn comes_to(experiment: &Experiment, options: &Options, host: &Host) -> Result<String, LabError> {
     let unrotated = Experiment { seed: 0, ..experiment.clone() };
     let order = plan::order(&unrotated, &host.spec, 0, options);
@@ -122,7 +123,7 @@ pub fn of_text(text: &str) -> String {
 /// SHA-256 of a file, in hexadecimal digits.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub fn of_file(path: &Path) -> Result<String, LabError> {
     let told = |error| LabError::io(path, error);
     let (mut file, mut hash, mut part) = (File::open(path).map_err(told)?, Sha256::new(), vec![0; 1 << 16]);
@@ -159,7 +160,7 @@ mod tests {
         assert_eq!(of(TEXT, &[]), of(TEXT, &["linux", "numad"]));
     }
 
-    /// The experiment's part for a host without files.
+    /// What numasim makes of an experiment on a host without files.
     fn made_of(text: &str, change: impl FnOnce(&mut Host)) -> String {
         let experiment = Experiment::parse(text, "t.toml").unwrap();
         let machine = crate::machine::named("small-2x2", experiment.scale).unwrap();

@@ -1,6 +1,7 @@
-//! What the guest holds: busybox, the director, the programs, those that read and write the
-//! machine's page (numasim-counters, numasim-ways), numactl and numad, what else is asked for, and
-//! the libraries that these are linked with. Packed once; the order of each boot is laid over it.
+//! Builds the guest's image: busybox, the director, the programs, numasim-counters and numasim-ways
+//! (which read and write the machine's page), numactl and numad, whatever else is asked for, and
+//! the libraries that these are linked with. The image is packed once; the order of each boot is
+//! laid over it.
 
 use crate::build::{self, checked};
 use crate::error::LabError;
@@ -12,40 +13,40 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What goes into the guest beside the director.
+/// What goes into the guest in addition to the director.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// Packages of this workspace whose program, called as the package is, goes into the guest.
+    /// Packages of this workspace whose program, named like the package, goes into the guest.
     pub packages: BTreeSet<String>,
-    /// numactl and numad.
+    /// Whether numactl and numad are included.
     pub tools: bool,
-    /// Programs of this machine.
+    /// Programs of this machine to add.
     pub add: Vec<PathBuf>,
-    /// Files of this machine that lie in `/host` of the guest.
+    /// Files of this machine that appear in `/host` of the guest.
     pub files: Vec<PathBuf>,
-    /// Programs of Debian's, by their recipes.
+    /// Recipes of Debian's programs, by name.
     pub recipes: BTreeSet<String>,
 }
 
-/// What was built.
+/// A built image.
 #[derive(Clone, Debug)]
 pub struct Image {
     /// The packed guest, without an order.
     pub archive: PathBuf,
-    /// The plugin: a copy, for its file may be built anew while boots run.
+    /// The plugin: a copy, because its file may be rebuilt while boots run.
     pub plugin: Option<PathBuf>,
-    /// The file that it is a copy of.
+    /// The file of which the plugin is a copy.
     pub plugin_from: Option<PathBuf>,
-    /// Folder of scratch files; the archive lies in it.
+    /// The folder of scratch files, which contains the archive.
     folder: std::sync::Arc<Scratch>,
 }
 
-/// Builds and packs.
+/// Builds the parts of an image and packs them.
 ///
 /// # Errors
-/// What is missing, or what does not build.
+/// Something is missing or does not build.
 pub fn build(contents: &Contents, plain: bool) -> Result<Image, LabError> {
-    // Before anything is built, which takes minutes.
+    // Before anything is built, because building takes minutes.
     fetch::PROGRAMS.iter().try_for_each(|(name, package)| fetch::program(name, package).map(drop))?;
     let folder = Scratch::new()?;
     let root = folder.path().join("root");
@@ -80,37 +81,39 @@ pub fn build(contents: &Contents, plain: bool) -> Result<Image, LabError> {
     Ok(Image { archive, plugin, plugin_from: built.plugin, folder: std::sync::Arc::new(folder) })
 }
 
-/// A copy of a file under its own name in a folder, which is made: what is hashed is what boots,
-/// whatever becomes of the file meanwhile.
+/// Copies a file under its own name into a folder, which is created if it is missing. The copy
+/// makes sure that the bytes that are hashed are the bytes that boot, even if the file changes
+/// meanwhile.
 ///
 /// # Errors
-/// The file or the folder refuses.
+/// The file or the folder cannot be read or written.
 pub fn held(file: &Path, folder: &Path) -> Result<PathBuf, LabError> {
     std::fs::create_dir_all(folder).map_err(|error| LabError::io(folder, error))?;
     let to = folder.join(file.file_name().unwrap_or_default());
     copy(file, &to).map(|()| to)
 }
 
-/// The same of a library that is loaded by `LD_PRELOAD`, which parts paths at blanks and colons:
-/// the file itself where the copy's folder has any.
+/// Copies a library that is loaded by `LD_PRELOAD`. Because `LD_PRELOAD` splits paths at blanks and
+/// colons, the file itself is used if the path of the copy's folder contains any.
 fn preloadable(library: &Path, folder: &Path) -> Result<PathBuf, LabError> {
     let parted = |path: &Path| path.to_string_lossy().contains([' ', ':']);
     if parted(folder) { Ok(library.to_owned()) } else { held(library, folder) }
 }
 
 impl Image {
-    /// One that nothing boots, for tests of what only looks at it.
+    /// An image that nothing boots, for tests that only look at it.
     #[cfg(test)]
     pub(crate) fn nowhere() -> Self {
         let folder = std::sync::Arc::new(Scratch::new().unwrap());
         Self { archive: "guest.cpio".into(), plugin: Some("libnumasim.so".into()), plugin_from: None, folder }
     }
 
-    /// The guest with further files laid over it (path in the guest to content), at `to`: archives
-    /// may follow one another (see Documentation/driver-api/early-userspace/buffer-format.rst).
+    /// Writes the image with further files laid over it (path in the guest, content) to `to`.
+    /// Archives may follow one another (see
+    /// Documentation/driver-api/early-userspace/buffer-format.rst).
     ///
     /// # Errors
-    /// A file refuses; cpio fails.
+    /// A file cannot be read or written, or cpio fails.
     pub fn with(&self, files: &[(&str, String)], to: &Path) -> Result<(), LabError> {
         let within = self.folder.path();
         let folder = tempfile::tempdir_in(within).map_err(|error| LabError::io(within, error))?;
@@ -129,7 +132,7 @@ impl Image {
     }
 }
 
-/// Copies of files under their own names.
+/// Copies files into a folder under their own names.
 fn host_files(files: &[PathBuf], to: &Path) -> Result<(), LabError> {
     if !files.is_empty() {
         std::fs::create_dir_all(to).map_err(|error| LabError::io(to, error))?;
@@ -137,7 +140,7 @@ fn host_files(files: &[PathBuf], to: &Path) -> Result<(), LabError> {
     files.iter().try_for_each(|file| copy(file, &to.join(file.file_name().unwrap_or_default())))
 }
 
-/// The C programs, and what tells the director's end.
+/// Installs the C programs, and the program that reports the director's verdict to QEMU.
 fn c_programs(bin: &Path) -> Result<(), LabError> {
     for (name, program) in build::c_programs()? {
         let to = bin.join(name);
@@ -162,7 +165,7 @@ fn busybox(root: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-/// What a recipe needs: its script, and the programs and libraries of its packages.
+/// Installs what a recipe needs: its script, and the programs and libraries of its packages.
 fn recipe(recipe: &Recipe, root: &Path) -> Result<(), LabError> {
     let (bin, scripts) = (root.join("bin"), root.join("lib/real"));
     std::fs::create_dir_all(&scripts).map_err(|error| LabError::io(&scripts, error))?;
@@ -197,8 +200,8 @@ fn recipe(recipe: &Recipe, root: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-/// A program or library where it lies in the guest, and what it is linked with; one of busybox's of
-/// the same name gives way.
+/// Installs a program or library at its place in the guest, with everything that it is linked with.
+/// It replaces a program of busybox of the same name.
 fn install(program: &Path, to: &Path, root: &Path, search: &[&Path]) -> Result<(), LabError> {
     if program != to {
         to.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(|error| LabError::io(to, error))?;
@@ -209,7 +212,7 @@ fn install(program: &Path, to: &Path, root: &Path, search: &[&Path]) -> Result<(
         }
     }
     for library in libraries(program, search) {
-        // A library of an unpacked package goes where the guest's loader looks.
+        // A library of an unpacked package goes to a folder in which the guest's loader looks.
         let found = search.iter().any(|folder| library.starts_with(folder));
         let place = if found {
             Path::new("/lib/x86_64-linux-gnu").join(library.file_name().unwrap_or_default())
@@ -225,7 +228,7 @@ fn install(program: &Path, to: &Path, root: &Path, search: &[&Path]) -> Result<(
     Ok(())
 }
 
-/// The libraries of a program, as the loader finds them; none for a static one.
+/// The libraries of a program, as the loader finds them. A static program has none.
 fn libraries(program: &Path, search: &[&Path]) -> Vec<PathBuf> {
     let mut command = Command::new("ldd");
     if let Ok(folders) = std::env::join_paths(search) {
@@ -236,7 +239,7 @@ fn libraries(program: &Path, search: &[&Path]) -> Vec<PathBuf> {
     text.split_whitespace().filter(|word| word.starts_with('/') && !word.ends_with(':')).map(PathBuf::from).collect()
 }
 
-/// A copy that may be executed, whatever the checkout made of its mode.
+/// Makes an executable copy, whatever mode the file has in the checkout.
 fn executable(from: &Path, to: &Path) -> Result<(), LabError> {
     copy(from, to)?;
     std::fs::set_permissions(to, std::fs::Permissions::from_mode(0o755)).map_err(|error| LabError::io(to, error))
@@ -246,9 +249,10 @@ fn copy(from: &Path, to: &Path) -> Result<(), LabError> {
     std::fs::copy(from, to).map(|_| ()).map_err(|error| LabError::io(from, error))
 }
 
-/// Packs the same bytes for the same files, whenever and wherever: order, times, inodes and devices
-/// are fixed, for the guest reads these, and what it reads takes it time. Only root may write to
-/// its folders, whatever the umask here: a daemon that runs as root may refuse others.
+/// Packs a folder. The same files always give the same bytes: order, times, inodes and devices are
+/// fixed, because the guest reads these and reading takes it time. Only root may write to the
+/// guest's folders, whatever the umask here, because a daemon that runs as root may refuse other
+/// folders.
 fn pack(root: &Path, to: &Path) -> Result<(), LabError> {
     const PACK: &str = "chmod -R go-w . && find . -exec touch -h -d @0 {} + && find . | LC_ALL=C sort | cpio \
                         -o -H newc -R 0:0 --reproducible --quiet > \"$0\"";

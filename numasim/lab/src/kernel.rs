@@ -1,21 +1,22 @@
-//! Constants of the guest's kernel that are times, or sizes that follow the caches, and can be set
-//! while it runs. A scaled machine runs at a twentieth of the speed and the kernel's clock does
-//! not, so that by itself the kernel ticks, scans and balances twenty times too often for the work
-//! that is done. Scaled, each constant is as long in work as on the real machine. The guest's first
-//! process reads what the kernel has there and multiplies it (guest/init).
+//! Scales constants of the guest's kernel: times, and sizes that follow the caches, as far as they
+//! can be set while the kernel runs. A scaled machine runs at a twentieth of the speed, but the
+//! kernel's clock does not, so an unchanged kernel ticks, scans and balances twenty times too often
+//! for the work that is done. When scaled, each constant spans as much work as on the real machine.
+//! The guest's first process reads the kernel's own values and multiplies them (guest/init).
 //!
-//! Not scaled, because nothing sets it: the tick (250 a second) and what counts in ticks, such as
-//! the periods of load balancing (`sched_domain` in kernel/sched/topology.c) and RCU's.
+//! The tick (250 per second) is not scaled, because no setting changes it. The same holds for
+//! whatever counts in ticks, such as the periods of load balancing (`sched_domain` in
+//! kernel/sched/topology.c) and RCU's.
 
 use numasim_model::Spec;
 use std::fmt::Write;
 
-/// Where the guest looks for it.
+/// The file in which the guest looks for the lines.
 pub const FILE: &str = "/etc/kernel.scale";
 
-/// Times: the slice of a thread, how long a thread that ran counts as cache-hot, NUMA balancing
-/// (kernel/sched/debug.c, fair.c), the bandwidth slice, the statistics of memory, writeback, and
-/// khugepaged.
+/// Times: the slice of a thread, how long a thread counts as cache-hot after it ran, NUMA balancing
+/// (kernel/sched/debug.c, fair.c), the bandwidth slice, and the intervals of memory statistics,
+/// writeback and khugepaged.
 const TIMES: [&str; 10] = [
     "/sys/kernel/debug/sched/base_slice_ns",
     "/sys/kernel/debug/sched/migration_cost_ns",
@@ -28,10 +29,10 @@ const TIMES: [&str; 10] = [
     "/proc/sys/vm/dirty_writeback_centisecs",
     "/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs",
 ];
-/// Sizes: what NUMA balancing scans in one go. Footprints are divided as caches are.
+/// Sizes: the memory that NUMA balancing scans at a time. Footprints are divided like caches.
 const SIZES: [&str; 1] = ["/sys/kernel/debug/sched/numa_balancing/scan_size_mb"];
 
-/// A line each: the path, by what its number is multiplied, and by what divided.
+/// One line for each constant: its path, and the numbers to multiply it by and to divide it by.
 #[must_use]
 pub fn lines(spec: &Spec) -> String {
     let thousandths = |scale: f64| numasim_model::num::round(scale * 1000.0).max(1);

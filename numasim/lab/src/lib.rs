@@ -4,11 +4,12 @@
 //! The pure part knows no file and no process: [`experiment`] (what is asked), [`plan`] (which runs
 //! in which order), [`machine`] (a real machine scaled down), [`cores`] (what its cores have
 //! outstanding), [`kernel`] (its kernel's constants), [`command`] (QEMU's command line), [`ending`]
-//! (what went wrong, named as what it is), [`metrics`], [`stats`] and [`report`]. The rest does:
-//! [`fetch`] (QEMU, kernel, tools), [`build`] (programs and plugin by cargo and cc), [`image`]
-//! (what the guest holds), [`qemu`] (a process that never outlives us), [`scratch`] (a folder that
-//! does not, either), [`boot`] (a guest from its order to its lines), [`brought`] (files that
-//! daemons wrote there), [`page_trace`] (which CPU accessed which page of a command).
+//! (how a boot ended, and what went wrong), [`metrics`], [`stats`] and [`report`]. The rest works
+//! with files and processes: [`fetch`] (QEMU, kernel, tools), [`build`] (programs and plugin by
+//! cargo and cc), [`image`] (the guest's files), [`qemu`] (a process that never outlives numasim),
+//! [`scratch`] (a folder that does not, either), [`boot`] (a guest from its order to its lines),
+//! [`brought`] (files that daemons wrote there), [`page_trace`] (which CPU accessed which page of a
+//! command).
 
 #![forbid(unsafe_code)]
 
@@ -48,8 +49,8 @@ pub use error::LabError;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A flag that the signals which ask to stop set; a second one ends the process at once, and the
-/// guests with it.
+/// A flag that is set by the signals that ask a process to stop. A second signal ends the process
+/// at once, and the guests with it.
 #[must_use]
 pub fn interrupted() -> Arc<AtomicBool> {
     let interrupted = Arc::new(AtomicBool::new(false));

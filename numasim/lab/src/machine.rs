@@ -1,10 +1,10 @@
-//! A real machine scaled down to what the emulator carries. It knows the two factors and what a
-//! file of the folder `machines` says; what the file leaves out (private caches, what an LLC hit
-//! costs) is stated here, with its source.
+//! Scales a real machine down to what the emulator can carry. This file knows the two factors and
+//! the format of the files in the folder `machines`. What these files leave out (private caches,
+//! the cost of an LLC hit) is stated here, with its source.
 //!
-//! Time: a guest of factor S has CPUs S times slower, memory S times slower and of 1/S the
-//! bandwidth: latencies in cycles and all ratios stay. Caches: capacities are divided by K, ways
-//! stay; programs have footprints to match.
+//! Time: with factor S, a guest has CPUs S times slower, memory S times slower, and 1/S of the
+//! bandwidth, so latencies in cycles and all ratios stay the same. Caches: capacities are divided
+//! by K, and the number of ways stays; programs have correspondingly smaller footprints.
 
 use crate::cores;
 use crate::error::LabError;
@@ -15,22 +15,22 @@ use serde::Deserialize;
 /// Cycles that a hit in the last-level cache costs: 35-40 and more on Nehalem (Intel 64
 /// optimization manual, table 2-19), about 40 on the other machines that ship.
 const LLC_HIT_CYCLES: f64 = 40.0;
-/// The private cache of a core where the file says nothing: Nehalem's L2 (Intel 64 optimization
+/// KiB of a core's private cache if the file does not say: Nehalem's L2 (Intel 64 optimization
 /// manual).
 const PRIVATE_KIB: f64 = 256.0;
-/// Its ways.
+/// Ways of the private cache.
 const PRIVATE_WAYS: u32 = 8;
 
 /// Real machines by name: the file of each, with the source of every number.
 const MACHINES: &[(&str, &str)] = include!("../../../machines/list.rs");
-/// Real machines that numasim alone knows.
+/// Real machines that only numasim knows.
 const MORE: [(&str, &str); 1] = [("epyc-7302-2x4", include_str!("../../machines/epyc-7302-2x4.toml"))];
-/// Machines whose files are numasim's own, already scaled.
+/// Machines whose files are numasim's own and already scaled.
 const OWN: [(&str, &str); 1] = [("small-2x2", include_str!("../../machines/small-2x2.toml"))];
 
-/// A file of a real machine, as far as it is used here; the rest is for the contention simulator:
-/// the ranges of estimates, what its counters count, and the packets of its coherence protocol
-/// (here links carry data only).
+/// The keys of a real machine's file that are used here. The others are for the contention
+/// simulator: ranges of estimates, what its counters count, and packets of its coherence protocol
+/// (here, links carry only data).
 #[derive(Deserialize)]
 struct Source {
     clock_ghz: f64,
@@ -81,36 +81,37 @@ const fn sixteen() -> u32 {
     16
 }
 
-/// A machine and the text that says it.
+/// A machine, and the text of its file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
-    /// What the text says.
+    /// The machine that the text describes.
     pub spec: Spec,
     /// The machine file: as it was given, or as [`to_toml`] writes it.
     pub text: String,
 }
 
 impl Machine {
-    /// A machine that was made here.
+    /// Makes a machine of a spec, whose text is written here.
     ///
     /// # Errors
-    /// A name that TOML cannot carry.
+    /// The spec has a name that TOML cannot carry.
     pub fn of(spec: Spec) -> Result<Self, LabError> {
         Ok(Self { text: to_toml(&spec)?, spec })
     }
 
-    /// A machine file, as it is.
+    /// Reads a machine file, whose text stays as it is.
     fn as_given(text: String, file: &str) -> Result<Self, LabError> {
         let spec = Spec::parse(&text, file).map_err(|error| LabError::input("machine", error.to_string()))?;
         Ok(Self { spec, text })
     }
 }
 
-/// A machine by name, scaled, or one whose file is scaled already: of our own, or a file that ends
-/// in `.toml`.
+/// A machine by name, which is scaled, or a machine whose file is already scaled: one of numasim's
+/// own, or a file that ends in `.toml`.
 ///
 /// # Errors
-/// As [`scaled`]; the file cannot be read or is no machine; a scale for one that has its own.
+/// As [`scaled`]; the file cannot be read or is not a machine; or a scale is given for a machine
+/// that states its own.
 pub fn named(machine: &str, scale: Scale) -> Result<Machine, LabError> {
     let own = OWN.iter().find(|(name, _)| *name == machine);
     if own.is_none() && !machine.ends_with(".toml") {
@@ -128,7 +129,7 @@ pub fn named(machine: &str, scale: Scale) -> Result<Machine, LabError> {
     Machine::as_given(text, machine)
 }
 
-/// Names of the machines that ship and can be scaled, ascending.
+/// Names of the machines that ship and can be scaled, in ascending order.
 #[must_use]
 pub fn shipped() -> Vec<&'static str> {
     let mut all: Vec<_> = MACHINES.iter().chain(&MORE).map(|(name, _)| *name).collect();
@@ -141,7 +142,7 @@ fn unknown(name: &str) -> String {
     format!("no machine is called `{name}`; there are {}, {own}, and files that end in .toml", shipped().join(", "))
 }
 
-/// A factor that something is divided or multiplied by.
+/// Checks a factor that something is divided or multiplied by.
 fn factor(option: &str, value: f64) -> Result<(), LabError> {
     let problem = || format!("is {value}; it must be a number from 0.01 to 10000");
     if (0.01..=1e4).contains(&value) { Ok(()) } else { Err(LabError::input(option, problem())) }
@@ -150,7 +151,7 @@ fn factor(option: &str, value: f64) -> Result<(), LabError> {
 /// A machine that ships, scaled.
 ///
 /// # Errors
-/// No machine of that name ships; or nothing is left of it at this scale.
+/// No machine of that name ships, or nothing is left of it at this scale.
 pub fn scaled(name: &str, scale: Scale) -> Result<Spec, LabError> {
     factor("--time-scale", scale.time)?;
     factor("--cache-scale", scale.cache)?;
@@ -212,8 +213,8 @@ impl Source {
         })
     }
 
-    /// CPUs of each LLC, numbered anew one LLC after another: QEMU numbers its CPUs by socket and
-    /// die.
+    /// CPUs of each LLC, renumbered one LLC after another, because QEMU numbers its CPUs by socket
+    /// and die.
     fn cpus(&self, name: &str) -> Result<Vec<CpuList>, LabError> {
         let mut next = 0;
         let mut lists = Vec::new();
@@ -226,12 +227,12 @@ impl Source {
         Ok(lists)
     }
 
-    /// The private cache: as the file says, where last-level caches are victim caches; else the
-    /// usual one.
+    /// The private cache. If last-level caches are victim caches, the file states its size; else it
+    /// has the usual size.
     fn private(&self, scale: Scale) -> Private {
         let listed = self.llc.iter().map(|llc| llc.private_kib).fold(0.0, f64::max);
         let kib = if listed > 0.0 { listed } else { PRIVATE_KIB } / scale.cache;
-        // 64 bytes times the ways times a power of two, in KiB, at least one set of each way.
+        // A size of 64 bytes times the ways times a power of two, in KiB, with at least two sets.
         let sets = (kib * 16.0 / f64::from(PRIVATE_WAYS)).max(2.0).log2().round();
         let size_kib = num::round(sets.exp2() * f64::from(PRIVATE_WAYS) / 16.0);
         Private { size_kib: u32::try_from(size_kib).unwrap_or(1).max(1), ways: PRIVATE_WAYS, hit_ns: 0.0 }
@@ -245,10 +246,10 @@ fn nearest_kib(kib: f64, ways: u32) -> u32 {
     u32::try_from(steps).unwrap_or(u32::MAX).saturating_mul(step)
 }
 
-/// The machine as a file that numasim reads, under a head that says how it was made.
+/// The machine as a file that numasim reads, with a head that says how it was made.
 ///
 /// # Errors
-/// A name that TOML cannot carry.
+/// The machine has a name that TOML cannot carry.
 pub fn to_toml(spec: &Spec) -> Result<String, LabError> {
     let body = spec.to_toml().map_err(|error| LabError::input(&spec.name, error.to_string()))?;
     let Spec { name, time_scale, cache_scale, .. } = spec;

@@ -1,4 +1,5 @@
-//! The command `numasim`: reads the command line, does the verb, says what went wrong in one line.
+//! The command `numasim`: reads the command line, carries out the verb, and reports an error in one
+//! line.
 
 #![forbid(unsafe_code)]
 
@@ -34,7 +35,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Help goes out as it is; what is wrong with the command line, in one line, as all else is.
+/// Help is printed as it is. An error in the command line is printed in one line, like all other
+/// errors.
 fn wrong(problem: &clap::Error) -> ExitCode {
     use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand as Nothing;
     if !problem.use_stderr() || problem.kind() == Nothing {

@@ -1,5 +1,5 @@
-//! What a run came to: times, slowdowns, where accesses went, what was moved. Arithmetic on what
-//! the guest reported; it judges nothing.
+//! Computes the measures of a run: times, slowdowns, where accesses went, what was moved. This is
+//! arithmetic on what the guest reported, without any verdict.
 
 use crate::plan::program_of;
 use crate::stats::{Fairness, fairness};
@@ -10,45 +10,45 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A contender's run.
+/// The measures of a contender's run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Measures {
-    /// Completion time of each measured job: seconds of its own clock.
+    /// Completion time of each measured job, in seconds of its own clock.
     pub seconds: BTreeMap<String, f64>,
-    /// The same over the time of the program alone.
+    /// Completion time of each measured job over the time of the program alone.
     pub slowdowns: BTreeMap<String, f64>,
-    /// Of these slowdowns.
+    /// Summary of these slowdowns.
     pub summary: Option<Fairness>,
-    /// What each job printed of latencies: members whose names end in `_us`.
+    /// Latencies that each job printed: the members of its line whose names end in `_us`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub latencies_us: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Misses that another node served over all misses of the machine; `None`: nothing was
-    /// modelled, or nothing missed.
+    /// Misses that another node served, over all misses of the machine; `None` if nothing was
+    /// modelled or nothing missed.
     pub remote_share: Option<f64>,
     /// The same for each job that had its CPUs to itself.
     pub remote_share_by_job: BTreeMap<String, f64>,
-    /// Bytes to and from memory a second, all nodes together.
+    /// Bytes to and from memory per second, over all nodes.
     pub bytes_per_second: Option<f64>,
-    /// All pages that were moved, as the kernel counted (`pgmigrate_success`); those that the
-    /// commands before the measured part moved are among them.
+    /// All pages that were moved, as the kernel counted (`pgmigrate_success`), including the pages
+    /// that commands moved before the measured part.
     pub pages_migrated: Option<u64>,
-    /// Those of them that were moved before the measured part.
+    /// The part of these pages that was moved before the measured part.
     pub pages_moved_before: Option<u64>,
-    /// Those of them that NUMA balancing moved.
+    /// The part of these pages that NUMA balancing moved.
     pub pages_balanced: Option<u64>,
     /// How often threads of the measured jobs changed their CPU, as the kernel counted.
     pub thread_migrations: Option<u64>,
-    /// CPU seconds of the daemon.
+    /// CPU time of the daemon, in seconds.
     pub daemon_cpu_seconds: Option<f64>,
-    /// What the daemon reports that it did.
+    /// What the daemon reports about its own work.
     pub daemon: Option<Reported>,
-    /// What the command before the measured part printed, by job: the document, where it prints
-    /// JSON, else the text.
+    /// What the command before the measured part printed, by job: the document if it prints JSON,
+    /// else the text.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub before: BTreeMap<String, Value>,
 }
 
-/// What a daemon reports that it did, beside what the kernel and the plugin saw.
+/// What a daemon reports about its own work, in addition to what the kernel and the plugin saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Reported {
     /// Threads moved.
@@ -59,7 +59,7 @@ pub struct Reported {
     pub epochs: u64,
 }
 
-/// Why a run counts for nothing, if so.
+/// Why a run does not count; `None` if it does.
 #[must_use]
 pub fn problem(ran: &Ran) -> Option<String> {
     let of_job = |job: &JobRan| job.problem.as_ref().map(|why| format!("{}: {why}", job.name));
@@ -78,14 +78,14 @@ pub fn seconds(job: &JobRan) -> Option<f64> {
     (seconds.is_finite() && seconds > 0.0).then_some(seconds)
 }
 
-/// Members of a job's line that are microseconds.
+/// Members of a job's line that are in microseconds.
 fn latencies(job: &JobRan) -> BTreeMap<String, f64> {
     let members = job.line.as_ref().and_then(Value::as_object).into_iter().flatten();
     let one = |(name, value): (&String, &Value)| Some((name.clone(), value.as_f64().filter(|us| us.is_finite())?));
     members.filter(|(name, _)| name.ends_with("_us")).filter_map(one).collect()
 }
 
-/// The measures of a run; `alone` has seconds of each program alone, `jobs` what was asked for.
+/// The measures of a run. `alone` has the seconds of each program alone, `jobs` what was ordered.
 #[must_use]
 pub fn measures(ran: &Ran, alone: &BTreeMap<String, f64>, jobs: &[Job]) -> Measures {
     let measured: Vec<&JobRan> = ran.jobs.iter().filter(|job| !job.background).collect();
@@ -123,12 +123,12 @@ pub fn measures(ran: &Ran, alone: &BTreeMap<String, f64>, jobs: &[Job]) -> Measu
     }
 }
 
-/// A document, else the text as it is.
+/// The JSON document in a text, or the text as it is.
 fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
-/// Misses that another node served over all misses, of some CPUs.
+/// Misses of some CPUs that another node served, over all their misses.
 #[must_use]
 pub fn remote_share(counters: &Counters, of: impl Fn(usize) -> bool) -> Option<f64> {
     let cpus = counters.cpus.iter().enumerate().filter(|(cpu, _)| of(*cpu)).map(|(_, cpu)| cpu);
@@ -165,8 +165,8 @@ fn bytes_per_second(counters: &Counters) -> Option<f64> {
     (counters.time_ns > 0).then(|| num::float(bytes) * 1e9 / num::float(counters.time_ns))
 }
 
-/// What a daemon's last line `{"summary": {"threads_moved": 3, "pages_moved": 400, "epochs": 9}}`
-/// says, if it writes one.
+/// What a daemon says in its last line of the form
+/// `{"summary": {"threads_moved": 3, "pages_moved": 400, "epochs": 9}}`, if it writes such a line.
 fn reported(log: &str) -> Option<Reported> {
     let last = log.lines().rev().find_map(|line| {
         let document: Value = serde_json::from_str(line).ok()?;

@@ -26,7 +26,7 @@ fn job(name: &str, cpus: Option<Vec<u32>>) -> Job {
     }
 }
 
-/// CPU 0 of node 0: 30 local, 10 remote. CPU 1 of node 1: 60 remote (to node 0), none local.
+/// CPU 0 of node 0: 30 local misses, 10 remote. CPU 1 of node 1: 60 remote (to node 0), none local.
 fn counters() -> Counters {
     let cpu = |node, misses: [u64; 2]| Cpu { node, misses_by_node: misses.to_vec(), ..Cpu::default() };
     Counters { time_ns: 5, cpus: vec![cpu(0, [30, 10]), cpu(1, [60, 0])], ..Counters::default() }
@@ -45,8 +45,8 @@ fn ran() -> Ran {
     }
 }
 
-/// Alone 1 s: slowdowns 2 and 3, unfairness 1.5, STP 1/2 + 1/3; 70 of 100 misses remote; on CPU 0
-/// alone 10 of 40.
+/// With 1 s alone, the slowdowns are 2 and 3, unfairness is 1.5, and STP 1/2 + 1/3. 70 of 100
+/// misses are remote; on CPU 0, 10 of 40 are.
 #[test]
 fn worked_by_hand() {
     let alone = BTreeMap::from([("a".to_owned(), 1.0)]);
@@ -93,7 +93,7 @@ fn a_daemons_summary_is_read() {
     assert_eq!(reported("{\"epoch\":1}\nnot json"), None);
 }
 
-/// Pages that were moved before the measured part are pages moved; what was printed is kept.
+/// Pages that were moved before the measured part count as pages moved. What was printed is kept.
 #[test]
 fn what_came_before_counts() {
     let said =

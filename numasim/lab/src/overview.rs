@@ -1,11 +1,11 @@
-//! All experiments together: what each contender came to over all of them. Every experiment counts
-//! once, however many boots and programs it has. Pure.
+//! Combines all experiments: the results of each contender over all of them. Every experiment
+//! counts once, however many boots and programs it has. Pure.
 
 use crate::stats::{Verdict, ratio};
 use crate::summary::{Row, Summary};
 use std::collections::BTreeSet;
 
-/// What came of a contender over all experiments in which it can be compared.
+/// The results of a contender over all experiments in which it can be compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overall {
     /// Its name.
@@ -14,21 +14,21 @@ pub struct Overall {
     pub experiments: usize,
     /// Geometric mean of its ratios of completion time.
     pub time: f64,
-    /// The same of ANTT, over those that have it.
+    /// The same for ANTT, over the experiments that have it.
     pub antt: Option<f64>,
     /// The experiment of its lowest ratio, and that ratio.
     pub best: (String, f64),
     /// The experiment of its highest ratio, and that ratio.
     pub worst: (String, f64),
-    /// Experiments in which its whole interval is below 1.
+    /// Number of experiments in which its whole interval is below 1.
     pub sooner: usize,
-    /// Above 1.
+    /// Number of experiments in which its whole interval is above 1.
     pub later: usize,
-    /// Neither.
+    /// Number of experiments in which it is neither.
     pub not_shown: usize,
 }
 
-/// Contenders in the order in which they are first met, the baselines left out.
+/// The results by contender, in the order in which contenders first occur, without the baselines.
 #[must_use]
 pub fn overview(summaries: &[(String, Summary)]) -> Vec<Overall> {
     let rows = || summaries.iter().flat_map(|(_, summary)| &summary.rows);
@@ -67,7 +67,7 @@ mod tests {
     use crate::metrics::Measures;
     use crate::summary::{Counted, Head, together};
 
-    /// An experiment of one program and two boots, whose ratios are given.
+    /// An experiment of one program and two boots with the given ratios.
     fn experiment(title: &str, ratios: [f64; 2]) -> (String, Summary) {
         let run = |seconds: f64| Measures { seconds: [("p".to_owned(), seconds)].into(), ..Measures::default() };
         let boot = |(repeat, ratio): (u32, f64)| Counted {
@@ -89,7 +89,7 @@ mod tests {
         (title.to_owned(), together(&head, &boots))
     }
 
-    /// Means 0.5, 2 and 1: the geometric mean over experiments is 1. The third experiment's two
+    /// Means of 0.5, 2 and 1: the geometric mean over experiments is 1. The third experiment's two
     /// boots, 0.5 and 2, show nothing.
     #[test]
     fn experiments_count_once_each() {

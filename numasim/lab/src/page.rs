@@ -1,6 +1,6 @@
-//! Results as a page in Markdown: a table over all experiments, then the tables of each, and
-//! figures. Made of sets alone, so that a committed CSV makes the same page. It judges by the
-//! intervals and draws no conclusions.
+//! Writes results as a page in Markdown: a table over all experiments, then the tables of each
+//! experiment, and figures. The page is made of sets alone, so a committed CSV gives the same page
+//! again. Verdicts follow from the intervals, and no conclusions are drawn.
 
 use crate::overview::overview;
 use crate::report::{extreme, figures, latency_columns, names, number, shown_ratio};
@@ -11,20 +11,21 @@ use isobar_plot as svg;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The figure of all experiments.
+/// File name of the figure of all experiments.
 const OVERVIEW: &str = "overview.svg";
 
 /// A page and its figures, by file name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page {
-    /// Markdown.
+    /// The page, in Markdown.
     pub text: String,
-    /// SVG.
+    /// Figures in SVG, with their file names.
     pub figures: Vec<(String, String)>,
 }
 
-/// The page of some sets under a heading; `compare_with` is the baseline of those that have it,
-/// else each has its experiment's; `folder` is where the page finds its figures, if it has any.
+/// The page of some sets, under a heading. `compare_with` is the baseline of the sets that have
+/// this contender; the others keep their experiment's baseline. `folder` is where the page finds
+/// its figures, if it has any.
 #[must_use]
 pub fn page(heading: &str, sets: &[Set], compare_with: Option<&str>, folder: Option<&str>) -> Page {
     let heading = format!("# {}\n\n", cell(heading));
@@ -47,7 +48,7 @@ pub fn page(heading: &str, sets: &[Set], compare_with: Option<&str>, folder: Opt
     page
 }
 
-/// The experiment's name, and what sets it apart from another of that name.
+/// The experiment's name, and what distinguishes the set from others of that name.
 fn title(set: &Set, sets: &[Set]) -> String {
     let same: Vec<&Set> = sets.iter().filter(|other| other.head.experiment == set.head.experiment).collect();
     let own = set.identity.parts();
@@ -65,7 +66,7 @@ fn title(set: &Set, sets: &[Set]) -> String {
     }
 }
 
-/// Over all experiments.
+/// Writes the table over all experiments.
 fn overall(page: &mut Page, all: &[(String, Summary)], folder: Option<&str>) {
     let baselines: BTreeSet<&str> = all.iter().map(|(_, summary)| summary.baseline.as_str()).collect();
     let text = &mut page.text;
@@ -118,7 +119,7 @@ fn ratios(all: &[(String, Summary)], contender: &str) -> Vec<f64> {
     all.iter().filter_map(|(_, summary)| Some(of(summary)?.mean)).collect()
 }
 
-/// One experiment.
+/// Writes the part of one experiment.
 fn one(page: &mut Page, set: &Set, title: &str, summary: &Summary, folder: Option<&str>) {
     let text = &mut page.text;
     let _ = writeln!(text, "\n## {title}\n");
@@ -139,7 +140,7 @@ fn one(page: &mut Page, set: &Set, title: &str, summary: &Summary, folder: Optio
     }
     again(text, set);
     if let Some(folder) = folder {
-        // Figures are called after the set, for sets of one experiment.
+        // Figures are named after the set, because several sets may belong to one experiment.
         let renamed = Summary { experiment: title.to_owned(), ..summary.clone() };
         for (name, drawn) in figures(&renamed).into_iter().filter(|(name, _)| name.ends_with("-ratios.svg")) {
             figure(page, folder, &name, &format!("{title}: ratios by boot"), |_| drawn);
@@ -147,7 +148,7 @@ fn one(page: &mut Page, set: &Set, title: &str, summary: &Summary, folder: Optio
     }
 }
 
-/// Median seconds, and ratios.
+/// Writes median seconds, and ratios.
 fn times(text: &mut String, summary: &Summary) {
     let programs: Vec<&str> = names(&summary.rows).into_iter().collect();
     let head = ["contender", "time ratio, 95 %", "ANTT ratio, 95 %"].into_iter();
@@ -171,7 +172,7 @@ fn times(text: &mut String, summary: &Summary) {
     }
 }
 
-/// Everything else that is measured.
+/// Writes everything else that is measured.
 fn measures(text: &mut String, summary: &Summary) {
     let head = [
         "contender",
@@ -209,7 +210,7 @@ fn measures(text: &mut String, summary: &Summary) {
     }
 }
 
-/// Latencies, where programs print any.
+/// Writes latencies, if programs print any.
 fn latencies(text: &mut String, summary: &Summary) {
     let columns = latency_columns(summary);
     if columns.is_empty() {
@@ -227,7 +228,7 @@ fn latencies(text: &mut String, summary: &Summary) {
     }
 }
 
-/// Where the boots come from, and how one is made again.
+/// Writes where the boots come from: the commands that repeat them, and hashes.
 fn again(text: &mut String, set: &Set) {
     let commands: BTreeSet<&str> = set.boots.iter().map(|boot| boot.command.as_str()).collect();
     text.push_str("\nMade by these commands:\n\n```sh\n");
@@ -243,7 +244,7 @@ fn figure(page: &mut Page, folder: &str, name: &str, title: &str, draw: impl FnO
     page.figures.push((format!("{stem}.svg"), draw(title)));
 }
 
-/// The target of a link: between angle brackets where it would end too soon without.
+/// The target of a link, between angle brackets if it would otherwise end too early.
 fn target(path: &str) -> String {
     let ends = |c: char| c.is_whitespace() || "()<>".contains(c);
     let escaped = || path.replace('<', "\\<").replace('>', "\\>");
@@ -258,12 +259,12 @@ fn rule(text: &mut String, columns: usize) {
     let _ = writeln!(text, "|{}", "---|".repeat(columns));
 }
 
-/// What stays within its cell.
+/// A text that cannot break out of its cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// A paragraph of lines of at most 100 columns.
+/// Appends a paragraph in lines of at most 100 columns.
 fn wrapped(text: &mut String, paragraph: &str) {
     let mut width = 0;
     for word in paragraph.split_whitespace() {

@@ -1,6 +1,6 @@
-//! The page trace of a boot, in one file: what it is of, where the command's pages were when it
-//! ended, then the lines of the plugin as they came (`numasim_model::page_trace`). Others read it;
-//! here is only said what stands where.
+//! Puts the page trace of a boot into one file: what was traced, where the command's pages were
+//! when it ended, then the lines of the plugin unchanged (`numasim_model::page_trace`). This file
+//! only decides the order; other programs interpret the trace.
 
 use crate::command::left;
 use crate::error::LabError;
@@ -11,10 +11,11 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Writes it, from what the boot left in its folder.
+/// Writes the trace, from what the boot left in its folder.
 ///
 /// # Errors
-/// The command left no pages: it was over at once, or the guest went down. A file refuses.
+/// The command left no pages, because it was over at once or the guest went down; or a file cannot
+/// be read or written.
 pub fn write(spec: &Spec, command: &[String], lines: &[Line], folder: &Path, to: &Path) -> Result<(), LabError> {
     let pages = lines.iter().find_map(|line| if let Line::Pages(pages) = line { Some(pages.as_ref()) } else { None });
     let pages = pages

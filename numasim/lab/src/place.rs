@@ -1,4 +1,4 @@
-//! CPUs by name: what an experiment says of places, as CPU numbers of a machine.
+//! Translates the places that an experiment names into CPU numbers of a machine.
 
 use crate::experiment::{Program, Start};
 use numasim_model::num;
@@ -7,7 +7,7 @@ use numasim_model::{CpuList, Spec};
 /// The CPUs of a program's set-up.
 ///
 /// # Errors
-/// The key, what is wrong, what would be right.
+/// A line with the key, what is wrong, and what would be right.
 pub fn setup(spec: &Spec, program: &Program) -> Result<Vec<u32>, String> {
     let Start { cpus, node } = &program.start;
     match (cpus, node) {
@@ -20,16 +20,16 @@ pub fn setup(spec: &Spec, program: &Program) -> Result<Vec<u32>, String> {
 /// The CPUs of the first node that has any.
 ///
 /// # Errors
-/// None has: no valid machine.
+/// No node has CPUs, so the machine is not valid.
 pub fn first(spec: &Spec) -> Result<Vec<u32>, String> {
     let node = spec.node.iter().find(|node| !node.cpus.as_slice().is_empty());
     node.map(|node| numbers(&node.cpus)).ok_or_else(|| "node.cpus: the machine has no CPUs".to_owned())
 }
 
-/// CPUs of a list, all of which must be there.
+/// The CPUs of a list, all of which must exist.
 ///
 /// # Errors
-/// The key, what is wrong, what would be right.
+/// A line with the key, what is wrong, and what would be right.
 pub fn list(spec: &Spec, key: &str, text: &str) -> Result<Vec<u32>, String> {
     let parsed: CpuList = text.parse().map_err(|problem| format!("{key}: {problem}"))?;
     let most = spec.cpus();
@@ -42,10 +42,10 @@ pub fn list(spec: &Spec, key: &str, text: &str) -> Result<Vec<u32>, String> {
     }
 }
 
-/// The CPUs of a node, of which it must have some.
+/// The CPUs of a node, which must have some.
 ///
 /// # Errors
-/// The key, what is wrong, what would be right.
+/// A line with the key, what is wrong, and what would be right.
 pub fn of_node(spec: &Spec, key: &str, node: u32) -> Result<Vec<u32>, String> {
     let all = spec.node.get(num::index(node));
     let all =

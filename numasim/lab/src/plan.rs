@@ -1,6 +1,6 @@
-//! From an experiment to the orders of its boots. Each boot runs every program alone first, but one
-//! that binds its own threads, then all contenders; their order is rotated from boot to boot, so
-//! that each comes late in its turn. Pure.
+//! Turns an experiment into the orders of its boots. Each boot first runs every program alone,
+//! except programs that bind their own threads, and then all contenders. The order of contenders
+//! rotates from boot to boot, so that each of them runs late in some boots. Pure.
 
 use crate::experiment::{Bind, Contender, Experiment, Program};
 use crate::place;
@@ -9,9 +9,9 @@ use numasim_model::Spec;
 use numasim_model::num;
 use std::collections::BTreeMap;
 
-/// What makes the id of a run in which a program is alone.
+/// Prefix of the id of a run in which a program is alone.
 const ALONE: &str = "alone/";
-/// What makes the id of a contender's run.
+/// Prefix of the id of a contender's run.
 const UNDER: &str = "under/";
 
 /// The id of the run in which a program is alone.
@@ -26,13 +26,13 @@ pub fn under_id(contender: &str) -> String {
     format!("{UNDER}{contender}")
 }
 
-/// The contender of a run's id.
+/// The contender of a run, by the run's id.
 #[must_use]
 pub fn contender_of(id: &str) -> &str {
     id.strip_prefix(UNDER).unwrap_or(id)
 }
 
-/// The program of a job: instances are called `name#1`, `name#2`.
+/// The program of a job. Jobs of several instances are called `name#1`, `name#2`.
 #[must_use]
 pub fn program_of(job: &str) -> &str {
     job.split_once('#').map_or(job, |(program, _)| program)
@@ -41,16 +41,18 @@ pub fn program_of(job: &str) -> &str {
 /// How the runs of an experiment are carried out.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Contenders whose names contain one of these; empty: all. The baseline always runs.
+    /// Contenders run if their names contain one of these; empty: all run. The baseline always
+    /// runs.
     pub only: Vec<String>,
-    /// Without the plugin: daemons get their files for that case, and times mean nothing.
+    /// Whether the plugin is left out. Daemons then get their files for that case, and times mean
+    /// nothing.
     pub plain: bool,
 }
 
-/// The order of boot `repeat`, from 0.
+/// The order of a boot; `repeat` counts boots from 0.
 ///
 /// # Errors
-/// A place that the machine does not have: key, problem and remedy.
+/// A place does not exist on the machine; the line has the key, the problem and the remedy.
 pub fn order(experiment: &Experiment, spec: &Spec, repeat: u32, options: &Options) -> Result<Order, String> {
     let measured = experiment.program.iter().filter(|program| !program.background && program.each_thread_on.is_none());
     let alone = measured.map(|program| alone(experiment, spec, program)).collect::<Result<Vec<_>, _>>()?;
@@ -63,7 +65,7 @@ pub fn order(experiment: &Experiment, spec: &Spec, repeat: u32, options: &Option
     Ok(Order { modelled: !options.plain, limit_seconds: experiment.limit_seconds, runs })
 }
 
-/// Contenders that are asked for, the baseline always among them.
+/// The wanted contenders, which always include the baseline.
 #[must_use]
 pub fn contenders<'a>(experiment: &'a Experiment, only: &[String]) -> Vec<&'a Contender> {
     let baseline = experiment.baseline();
@@ -72,14 +74,14 @@ pub fn contenders<'a>(experiment: &'a Experiment, only: &[String]) -> Vec<&'a Co
     experiment.contender.iter().filter(|contender| wanted(&contender.name())).collect()
 }
 
-/// The contender that comes first in a boot.
+/// Index of the contender that comes first in a boot.
 fn rotation(seed: u64, repeat: u32, count: usize) -> usize {
     let count = u64::try_from(count).unwrap_or(1).max(1);
     usize::try_from(seed.wrapping_add(u64::from(repeat)) % count).unwrap_or(0)
 }
 
-/// A program alone, memory and CPU on the first node, nothing else about: what slowdowns are
-/// measured against.
+/// A program alone, with memory and CPUs on the first node, and nothing else running: the reference
+/// for slowdowns.
 fn alone(experiment: &Experiment, spec: &Spec, program: &Program) -> Result<Run, String> {
     let cpus = place::first(spec)?;
     let job = Job {
@@ -115,14 +117,15 @@ fn under(experiment: &Experiment, spec: &Spec, contender: &Contender, options: &
     Ok(Run { id: under_id(&contender.name()), regime, ways: Vec::new(), jobs })
 }
 
-/// Where an instance (from 1) begins: of several each on one CPU of the list, in turn.
+/// The CPUs where an instance (from 1) begins. Of several instances, each begins on one CPU of the
+/// list, in turn.
 fn begin(program: &Program, job: &Job, instance: u32) -> Option<Vec<u32>> {
     let all = job.begin_cpus.clone()?;
     let turn = num::index(instance.saturating_sub(1)) % all.len().max(1);
     if program.instances == 1 { Some(all) } else { all.get(turn).map(|cpu| vec![*cpu]) }
 }
 
-/// Where numactl puts an instance (from 1) of a program by hand.
+/// The place to which numactl binds an instance (from 1) of a program by hand.
 fn hand<'a>(contender: &'a Contender, program: &str, instance: u32) -> Option<&'a Bind> {
     let Contender::Numactl { bind, bind_each, .. } = contender else { return None };
     let turn = num::index(instance.saturating_sub(1));
@@ -152,13 +155,13 @@ fn job(spec: &Spec, program: &Program, hand: Option<&Bind>) -> Result<Job, Strin
     })
 }
 
-/// The words of a command. Programs are named by their path, since the guest's shell has some of
-/// the same names (`sort`).
+/// The words of a command. Experiments name a program by its path if the guest's shell has a
+/// command of the same name (`sort`).
 fn words(command: &str) -> Vec<String> {
     command.split_whitespace().map(str::to_owned).collect()
 }
 
-/// CPUs as the programs read them.
+/// CPUs in the form that the programs read.
 fn numbers(cpus: &[u32]) -> String {
     cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }
@@ -186,8 +189,8 @@ fn daemon(experiment: &Experiment, run: &str, plain: bool) -> Daemon {
     Daemon { argv: words(run), files, lead_seconds: experiment.lead_seconds, ..Daemon::default() }
 }
 
-/// numad leaves the foreground, and ignores processes of less than 300 MB unless they are named
-/// (numad(8), `-p`).
+/// Starts numad. It leaves the foreground, and it ignores processes of less than 300 MB unless they
+/// are named (numad(8), `-p`).
 fn numad(experiment: &Experiment, interval_seconds: u32) -> Daemon {
     let argv = ["numad", "-i", &format!("{interval_seconds}:{interval_seconds}"), "{pids}"].map(str::to_owned);
     Daemon {
@@ -200,7 +203,7 @@ fn numad(experiment: &Experiment, interval_seconds: u32) -> Daemon {
     }
 }
 
-/// How many runs a boot has.
+/// Number of runs of a boot.
 #[must_use]
 pub fn runs(order: &Order) -> u32 {
     num::narrow(order.runs.len())

@@ -141,7 +141,8 @@ fn places_that_the_machine_lacks_are_refused() {
     assert!(wrong("run_on = \"0-1\"", "run_on = \"x\"").contains("is no CPU list"));
 }
 
-/// Each can be planned, runs programs that there are, and lets isobar manage these and no others.
+/// Each can be planned, runs programs that exist, and lets isobar manage these programs and no
+/// others.
 #[test]
 fn experiments_that_ship_can_be_planned() {
     let numasim = concat!(env!("CARGO_MANIFEST_DIR"), "/..");

@@ -1,6 +1,7 @@
-//! A QEMU process that never outlives us: in a process group of its own, bounded in time, killed
-//! and waited for on Ctrl-C, on an error and when its handle is dropped; should we be killed
-//! ourselves, the kernel ends it (`PR_SET_PDEATHSIG`, through setpriv where there is one).
+//! Runs QEMU as a process that never outlives numasim. It has a process group of its own and
+//! limited time, and is killed and waited for on Ctrl-C, on an error and when its handle is
+//! dropped. If numasim itself is killed, the kernel ends QEMU (`PR_SET_PDEATHSIG`, through setpriv
+//! if this is installed).
 
 use crate::ending::Stop;
 use crate::error::LabError;
@@ -13,7 +14,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often we look whether it has ended.
+/// Interval at which numasim checks whether QEMU has ended.
 const TICK: Duration = Duration::from_millis(50);
 
 /// What to start.
@@ -22,18 +23,18 @@ pub struct Start<'a> {
     pub binary: &'a Path,
     /// Its arguments.
     pub arguments: &'a [String],
-    /// A library that is loaded into it, and into nothing else.
+    /// A library that is loaded into the emulator, and into nothing else.
     pub preload: Option<&'a Path>,
-    /// Where its errors go.
+    /// The file for its output and errors.
     pub errors: &'a Path,
     /// How long it may run.
     pub limit: Duration,
 }
 
-/// Runs it to its end.
+/// Runs the emulator to its end.
 ///
 /// # Errors
-/// It cannot be started at all.
+/// The emulator cannot be started at all.
 pub fn run(start: &Start<'_>, interrupted: &AtomicBool) -> Result<Stop, LabError> {
     let mut guard = Guard(spawn(start)?);
     let until = Instant::now() + start.limit;
@@ -66,7 +67,7 @@ fn spawn(start: &Start<'_>) -> Result<Child, LabError> {
         words.extend(["setpriv", "--pdeathsig", "KILL"].map(Into::into));
     }
     if let Some(library) = start.preload {
-        // `env` sets it for QEMU alone: setpriv itself must not load the plugin.
+        // `env` sets the variable for QEMU alone: setpriv itself must not load the plugin.
         let mut preload = std::ffi::OsString::from("LD_PRELOAD=");
         preload.push(library);
         words.extend(["env".into(), preload]);
@@ -84,8 +85,8 @@ struct Guard(Child);
 impl Drop for Guard {
     fn drop(&mut self) {
         if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
-            // Where it has ended and was waited for, its group is gone, or what is left of it is
-            // ours to end.
+            // If it has ended and was waited for, either its group is gone, or what is left of the
+            // group has to be ended, too.
             let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = self.0.wait();

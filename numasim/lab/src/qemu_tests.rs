@@ -2,8 +2,8 @@ use super::*;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-/// A script that takes QEMU's place, its errors, and the file in which it leaves the pid of a child
-/// of its own.
+/// A script that takes QEMU's place. Its folder holds its errors, and the file in which it leaves
+/// the pid of its child.
 struct Fake {
     folder: tempfile::TempDir,
     binary: PathBuf,
@@ -29,7 +29,7 @@ impl Fake {
         std::fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
     }
 
-    /// The child is gone within two seconds.
+    /// Whether the child is gone within two seconds.
     fn child_is_gone(&self) -> bool {
         let stat = PathBuf::from(format!("/proc/{}/stat", self.read("child").trim()));
         let gone = || std::fs::read_to_string(&stat).map_or(true, |text| text.contains(") Z"));

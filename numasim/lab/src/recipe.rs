@@ -1,6 +1,7 @@
-//! Recipes: how a program of Debian's is set up and run in the guest (`numasim/programs/real`). A
-//! recipe is a shell script that `real` runs there; comments at its head say what the guest needs
-//! for it. It knows these lines; it fetches and runs nothing.
+//! Recipes, which say how a program of Debian's is set up and run in the guest
+//! (`numasim/programs/real`). A recipe is a shell script that `real` runs there; comments at its
+//! head list what the guest needs for it. This file reads these lines, and fetches and runs
+//! nothing.
 //!
 //! ```sh
 //! # packages: redis-server redis-tools
@@ -19,13 +20,13 @@ const REAL: &str = "real";
 /// What a recipe needs in the guest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recipe {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The script.
     pub script: PathBuf,
     /// Debian packages, which are fetched with all that they depend on.
     pub packages: Vec<String>,
-    /// Files of the packages that lie in `/bin` of the guest.
+    /// Files of the packages that are put into `/bin` of the guest.
     pub programs: Vec<String>,
     /// Libraries of the packages that its programs load while they run.
     pub libraries: Vec<String>,
@@ -33,7 +34,7 @@ pub struct Recipe {
     pub sources: Vec<PathBuf>,
 }
 
-/// The recipe that a command runs, if it runs one: `real redis keys=1000` runs `redis`.
+/// The recipe that a command runs, if it does: `real redis keys=1000` runs `redis`.
 #[must_use]
 pub fn named_by(command: &str) -> Option<&str> {
     let mut words = command.split_whitespace();
@@ -45,7 +46,7 @@ impl Recipe {
     /// Reads the recipe of a name.
     ///
     /// # Errors
-    /// There is none of that name, and which there are.
+    /// No recipe has this name; the message lists the names that exist.
     pub fn read(name: &str) -> Result<Self, LabError> {
         let folder = fetch::workspace().join("numasim/programs/real");
         let script = folder.join(format!("{name}.sh"));
@@ -67,7 +68,7 @@ impl Recipe {
     }
 }
 
-/// The words behind a key at the head of a recipe.
+/// The words that follow a key at the head of a recipe.
 fn words(text: &str, key: &str) -> Vec<String> {
     let head = text.lines().take_while(|line| line.starts_with('#'));
     let line = |line: &str| line.strip_prefix("# ")?.strip_prefix(key)?.strip_prefix(": ").map(str::to_owned);

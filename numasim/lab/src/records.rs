@@ -1,5 +1,6 @@
-//! Results as CSV, one row for each job of each contender in each boot, and back: pages are made of
-//! such a file alone. What is not measured is an empty cell. It knows columns; it averages nothing.
+//! Writes results as CSV, one row for each job of each contender in each boot, and reads them back,
+//! because pages are made of such a file alone. A figure that was not measured is an empty cell.
+//! This file knows columns and averages nothing.
 
 use crate::error::LabError;
 use crate::identity::Identity;
@@ -11,7 +12,7 @@ use crate::summary::{Counted, Head, overall};
 use numasim_model::num;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The columns before those of latencies, whose names programs choose.
+/// The columns before the columns of latencies, whose names the programs choose.
 const FIRST: [&str; 22] = [
     "experiment",
     "machine",
@@ -36,7 +37,7 @@ const FIRST: [&str; 22] = [
     "thread_migrations",
     "daemon_cpu_seconds",
 ];
-/// Those behind them.
+/// The columns after those of latencies.
 const LAST: [&str; 11] = [
     "problem",
     "command",
@@ -67,7 +68,7 @@ pub fn write(sets: &[Set]) -> String {
     csv.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }
 
-/// What differs from row to row of a boot.
+/// The cells that differ from row to row of a boot.
 #[derive(Default)]
 struct Cells {
     contender: String,
@@ -77,8 +78,8 @@ struct Cells {
     problem: String,
 }
 
-/// The jobs of a boot, contender after contender, or why a contender's run did not count; then what
-/// else did not.
+/// The rows of a boot: contender after contender, its jobs and why its run did not count; then the
+/// problems that belong to no contender.
 fn rows(set: &Set, boot: &Taken) -> Vec<Cells> {
     let base = boot.counted.runs.get(&set.head.baseline);
     let problems = &boot.counted.problems;
@@ -154,10 +155,10 @@ fn row(set: &Set, boot: &Taken, cells: &Cells, latencies: &BTreeSet<&String>) ->
     row
 }
 
-/// Reads sets; `file` is what messages call the CSV.
+/// Reads sets of results; `file` is the name that messages use for the CSV.
 ///
 /// # Errors
-/// The file, the line and the column, and what would be right.
+/// A line with the file, the line and the column, and what would be right.
 pub fn read(text: &str, file: &str) -> Result<Vec<Set>, LabError> {
     let wrong = |problem: String| LabError::input(file, problem);
     let mut csv = csv::Reader::from_reader(text.as_bytes());
@@ -176,7 +177,7 @@ pub fn read(text: &str, file: &str) -> Result<Vec<Set>, LabError> {
     if sets.is_empty() { Err(wrong("has no rows".to_owned())) } else { Ok(sets) }
 }
 
-/// A row as it is read.
+/// A row that is being read.
 struct Line<'a> {
     cells: &'a BTreeMap<&'a str, &'a str>,
 }

@@ -1,5 +1,5 @@
-//! An experiment for people: plain text of at most 110 columns, and figures. It says plainly where
-//! a contender loses.
+//! Prints an experiment for people: plain text of at most 110 columns, and figures. It states
+//! plainly where a contender loses.
 
 use crate::stats::{Ratio, Verdict};
 use crate::summary::{Extreme, Row, Summary, overall};
@@ -7,7 +7,7 @@ use isobar_plot as svg;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// Programs side by side this many at a time, so that a line stays within 110 columns.
+/// Number of programs side by side, so that a line stays within 110 columns.
 const SIDE_BY_SIDE: usize = 6;
 
 /// The whole report.
@@ -76,7 +76,7 @@ fn totals(text: &mut String, summary: &Summary) {
     );
 }
 
-/// What the first table has no room for: ANTT and the ends of the ratios, against the baseline.
+/// What the first table has no room for: ANTT and the extremes of the ratios, against the baseline.
 fn compared(text: &mut String, summary: &Summary) {
     let line = |text: &mut String, name: &str, [antt, best, worst, cpu]: [&str; 4]| {
         let _ = writeln!(text, "{:<22}{antt:>26}{best:>24}{worst:>24}{cpu:>14}", short(name, 21));
@@ -96,7 +96,7 @@ pub(crate) fn extreme(extreme: Option<&Extreme>) -> String {
     extreme.map_or_else(dash, |Extreme { program, ratio }| format!("{} {ratio:.3}", short(program, 15)))
 }
 
-/// What programs printed of latencies: a row a contender, a column each.
+/// Latencies that programs printed: one row per contender, one column per latency.
 fn latencies(text: &mut String, summary: &Summary) {
     let columns = latency_columns(summary);
     if columns.is_empty() {
@@ -125,7 +125,7 @@ pub(crate) fn latency_columns(summary: &Summary) -> Vec<(&str, &str)> {
     columns.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Completion times and slowdowns: a row a contender, a column a program.
+/// Completion times and slowdowns: one row per contender, one column per program.
 fn programs(text: &mut String, summary: &Summary, programs: &[&str]) {
     let alone = !summary.alone_seconds.is_empty();
     let brackets = ", and in brackets the slowdown against the program alone on local memory";
@@ -148,14 +148,14 @@ fn programs(text: &mut String, summary: &Summary, programs: &[&str]) {
     }
 }
 
-/// One plain sentence a contender.
+/// One plain sentence per contender.
 fn verdicts(text: &mut String, summary: &Summary) {
     text.push('\n');
     let others = summary.rows.iter().filter(|row| row.contender != summary.baseline);
     others.for_each(|row| _ = writeln!(text, "{}", sentence(row, &summary.baseline)));
 }
 
-/// What a contender did to completion times, and to which program the contrary.
+/// What a contender did to completion times, and which programs it made slower.
 #[must_use]
 pub fn sentence(row: &Row, baseline: &str) -> String {
     let name = &row.contender;
@@ -209,7 +209,7 @@ fn short(name: &str, most: usize) -> String {
     name.chars().take(most).map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-/// Figures by file name.
+/// Figures, with their file names.
 #[must_use]
 pub fn figures(summary: &Summary) -> Vec<(String, String)> {
     let programs: Vec<String> = names(&summary.rows).into_iter().map(str::to_owned).collect();
@@ -235,7 +235,7 @@ pub fn figures(summary: &Summary) -> Vec<(String, String)> {
     ]
 }
 
-/// How much each contender's ratios spread over the boots.
+/// The spread of each contender's ratios over the boots.
 fn ratios(summary: &Summary, title: &str) -> String {
     let base = summary.rows.iter().find(|row| row.contender == summary.baseline);
     let others: Vec<&Row> = summary.rows.iter().filter(|row| row.contender != summary.baseline).collect();

@@ -1,18 +1,18 @@
-//! A folder for as long as this process lives, however it ends. A small shell waits on a pipe whose
-//! other end is ours: when that closes, because the folder is dropped or because the process was
-//! killed, the shell removes the folder. It sits in a process group of its own, so that Ctrl-C does
-//! not end it first.
+//! A folder that exists as long as this process lives, however the process ends. A small shell
+//! waits on a pipe whose other end this process holds. When the pipe closes, because the folder is
+//! dropped or the process was killed, the shell removes the folder. The shell has a process group
+//! of its own, so that Ctrl-C does not end it first.
 
 use crate::error::LabError;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Removes its folder when its input ends; programs that were killed a moment ago may still write
+/// Removes its folder when its input ends. Programs that were killed a moment ago may still write
 /// there, so it tries for some seconds.
 const REMOVE: &str = r#"cat > /dev/null; for _ in 1 2 3 4 5; do rm -rf "$1" && exit; sleep 1; done"#;
 
-/// See the head of the file.
+/// A folder that exists as long as this process lives; see the head of the file.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
@@ -23,7 +23,7 @@ impl Scratch {
     /// A new folder, which no other user may enter, in the folder for temporary files (`$TMPDIR`).
     ///
     /// # Errors
-    /// The folder for temporary files refuses; there is no `sh`.
+    /// The folder for temporary files cannot be written, or there is no `sh`.
     pub fn new() -> Result<Self, LabError> {
         let within = std::env::temp_dir();
         let made = tempfile::Builder::new().prefix("numasim-").tempdir_in(&within);
@@ -38,7 +38,7 @@ impl Scratch {
         Ok(Self { path, remover })
     }
 
-    /// Where it is.
+    /// The folder's path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -65,7 +65,7 @@ mod tests {
         drop(scratch);
         assert!(!path.exists());
 
-        // As where the owner is killed: nothing but the pipe's end reaches the remover.
+        // As if the owner were killed: only the closed pipe reaches the remover.
         let mut scratch = std::mem::ManuallyDrop::new(Scratch::new().unwrap());
         std::fs::write(scratch.path().join("file"), "x").unwrap();
         drop(scratch.remover.stdin.take());

@@ -1,6 +1,6 @@
-//! Results of several folders and machines put together. Boots that depend on the same things form
-//! a set; sets are kept apart, and what they differ in is named, so that nothing is averaged that
-//! is not alike. Pure.
+//! Combines results of several folders and machines. Boots that depend on the same things form a
+//! set. Sets are kept apart, and their differences are named, so that only boots that are alike are
+//! averaged. Pure.
 
 use crate::identity::Identity;
 use crate::metrics::Measures;
@@ -8,15 +8,15 @@ use crate::stored::Stored;
 use crate::summary::{Counted, Head, Summary, counted, together};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many digits of a hash are shown and written into tables.
+/// Number of digits of a hash that are kept and written into tables.
 const DIGITS: usize = 16;
 
-/// Boots that differ by their seed alone.
+/// Boots that differ only by their seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Set {
     /// The experiment.
     pub head: Head,
-    /// What its boots depend on, the first digits of each hash.
+    /// The first digits of the hash of each thing that its boots depend on.
     pub identity: Identity,
     /// The boots, by seed.
     pub boots: Vec<Taken>,
@@ -33,11 +33,12 @@ pub struct Taken {
     pub commit: String,
     /// The release of the kernel.
     pub kernel: String,
-    /// What counts of it.
+    /// The part of it that counts.
     pub counted: Counted,
 }
 
-/// Groups results; a note for each boot that is there twice with other figures.
+/// Groups results into sets. Returns them with a note for each boot that occurs twice with
+/// different figures.
 #[must_use]
 pub fn of(results: Vec<Stored>) -> (Vec<Set>, Vec<String>) {
     merge(results.into_iter().map(alone).collect())
@@ -53,7 +54,7 @@ fn alone(result: Stored) -> Set {
     Set { head, identity, boots: vec![Taken { seed, command, commit, kernel, counted }] }
 }
 
-/// Joins sets that are alike: by name of experiment, then in the order in which they came.
+/// Joins sets that are alike. The result is sorted by experiment, then in the order of the input.
 #[must_use]
 pub fn merge(sets: Vec<Set>) -> (Vec<Set>, Vec<String>) {
     let (mut all, mut notes): (Vec<Set>, Vec<String>) = (Vec::new(), Vec::new());
@@ -83,8 +84,8 @@ fn add(set: &mut Set, boot: Taken, notes: &mut Vec<String>) {
     }
 }
 
-/// Whether two boots have the same figures, as far as a CSV holds them (records.rs): one of both
-/// may be from there.
+/// Whether two boots have the same figures, as far as a CSV holds them (records.rs), because one of
+/// the two may come from a CSV.
 fn alike(one: &Counted, other: &Counted) -> bool {
     let held = |counted: &Counted| -> BTreeMap<String, Measures> {
         counted.runs.iter().filter_map(|(name, run)| Some((name.clone(), held(run)?))).collect()
@@ -93,7 +94,7 @@ fn alike(one: &Counted, other: &Counted) -> bool {
     alone && held(one) == held(other)
 }
 
-/// What a CSV holds of a run; nothing of one without jobs.
+/// The part of a run that a CSV holds; `None` for a run without jobs.
 fn held(run: &Measures) -> Option<Measures> {
     let Measures { seconds, slowdowns, latencies_us, .. } = run.clone();
     let Measures { summary, remote_share, pages_migrated, thread_migrations, daemon_cpu_seconds, .. } = *run;
@@ -110,8 +111,8 @@ fn held(run: &Measures) -> Option<Measures> {
     })
 }
 
-/// Numbers the boots by seed, and calls them by it; their problems have one order, wherever they
-/// are from.
+/// Numbers the boots by seed, and labels them with it. Their problems are sorted, so that their
+/// order does not depend on the source.
 fn number(set: &mut Set) {
     set.boots.sort_by_key(|boot| boot.seed);
     for (repeat, boot) in (0..).zip(&mut set.boots) {
@@ -123,8 +124,8 @@ fn number(set: &mut Set) {
 }
 
 impl Set {
-    /// The table of the set; with another baseline than that of the experiment where one is named
-    /// that the set has.
+    /// The table of the set. If `compare_with` names a contender of the set, it is the baseline
+    /// instead of the experiment's.
     #[must_use]
     pub fn summary(&self, compare_with: Option<&str>) -> Summary {
         let mut head = self.head.clone();
@@ -134,7 +135,7 @@ impl Set {
         together(&head, &boots)
     }
 
-    /// One line: seeds, commits, kernel and hashes.
+    /// One line with seeds, commits, kernel and hashes.
     #[must_use]
     pub fn origin(&self) -> String {
         let distinct = |of: &dyn Fn(&Taken) -> &str| {
@@ -146,7 +147,7 @@ impl Set {
     }
 }
 
-/// One line for each thing that sets of one experiment differ in.
+/// One line for each thing in which sets of one experiment differ.
 #[must_use]
 pub fn differences(sets: &[Set]) -> Vec<String> {
     let mut by_name: BTreeMap<&str, Vec<&Set>> = BTreeMap::new();
@@ -163,7 +164,7 @@ fn differing(name: &str, sets: &[&Set]) -> Vec<String> {
     (0..6).filter_map(part).chain(baseline).collect()
 }
 
-/// `wrong-node is kept apart by image: 1a2b (seeds 1, 2), 3c4d (seed 3)`.
+/// A line such as `wrong-node is kept apart by image: 1a2b (seeds 1, 2), 3c4d (seed 3)`.
 fn line(name: &str, what: &str, sets: &[&Set], of: &dyn Fn(&Set) -> String) -> Option<String> {
     let mut values: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let all: Vec<(String, String)> = sets.iter().map(|set| (of(set), seeds(set))).collect();
@@ -172,7 +173,7 @@ fn line(name: &str, what: &str, sets: &[&Set], of: &dyn Fn(&Set) -> String) -> O
     (values.len() > 1).then(|| format!("{name} is kept apart by {what}: {}", each.join(", ")))
 }
 
-/// `seeds 1, 2, 5`.
+/// The seeds of a set, as `seeds 1, 2, 5`.
 fn seeds(set: &Set) -> String {
     let all = set.boots.iter().map(|boot| boot.seed.to_string()).collect::<Vec<_>>();
     format!("seed{} {}", if all.len() == 1 { "" } else { "s" }, all.join(", "))

@@ -1,24 +1,25 @@
-//! Medians, fairness of slowdowns, and how sure a ratio is. Repeats are paired: both times come
-//! from the same boot. The logarithms of their ratios are taken for normal (times are products of
-//! many small effects), so the interval is Student's t on them; fewer than two pairs have none.
+//! Medians, fairness of slowdowns, and confidence intervals of ratios. Repeats are paired: both
+//! times of a ratio come from the same boot. The logarithms of the ratios are assumed to be
+//! normally distributed (times are products of many small effects), so the interval is Student's t
+//! on these logarithms. Fewer than two pairs have no interval.
 
 use numasim_model::num;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::statistics::Statistics;
 
-/// A ratio of paired times, and how sure it is.
+/// A ratio of paired times, with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ratio {
     /// Geometric mean of the ratios.
     pub mean: f64,
     /// The 95 % confidence interval of that mean; `None` for fewer than two pairs.
     pub interval_95: Option<(f64, f64)>,
-    /// Pairs.
+    /// Number of pairs.
     pub pairs: usize,
 }
 
-/// What a ratio of completion times says.
+/// What a ratio of completion times shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -26,11 +27,12 @@ pub enum Verdict {
     Sooner,
     /// The whole interval is above 1.
     Later,
-    /// 1 is in the interval, or there is none.
+    /// 1 is in the interval, or there is no interval.
     NotShown,
 }
 
-/// How evenly programs are slowed down: over completion times together over alone.
+/// How evenly programs are slowed down. A slowdown is a completion time together over the time
+/// alone.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fairness {
     /// Greatest over least slowdown; 1 is fair.
@@ -43,7 +45,7 @@ pub struct Fairness {
     pub unfairness_cov: f64,
 }
 
-/// The fairness of slowdowns; `None` without any, or where one is not above 0 and finite.
+/// The fairness of slowdowns; `None` if there are none, or if one is not finite and above 0.
 #[must_use]
 pub fn fairness(slowdowns: &[f64]) -> Option<Fairness> {
     let usable = !slowdowns.is_empty() && slowdowns.iter().all(|slowdown| slowdown.is_finite() && *slowdown > 0.0);
@@ -56,7 +58,8 @@ pub fn fairness(slowdowns: &[f64]) -> Option<Fairness> {
     })
 }
 
-/// The middle value; of an even number the mean of the middle two. `None` for none.
+/// The middle value, or the mean of the two middle values of an even number; `None` if there are no
+/// values.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
@@ -65,7 +68,8 @@ pub fn median(values: &[f64]) -> Option<f64> {
     Some(f64::midpoint(*low, *high))
 }
 
-/// The ratio over pairs `(value, baseline)`; `None` without a pair, or where one is not above 0.
+/// The ratio over pairs `(value, baseline)`; `None` if there is no pair, or if a value is not above
+/// 0.
 #[must_use]
 pub fn ratio(pairs: &[(f64, f64)]) -> Option<Ratio> {
     let logs: Vec<f64> = pairs.iter().map(|(value, baseline)| (value / baseline).ln()).collect();
@@ -78,9 +82,9 @@ pub fn ratio(pairs: &[(f64, f64)]) -> Option<Ratio> {
     Some(Ratio { mean: mean.exp(), interval_95: interval, pairs: pairs.len() })
 }
 
-/// The mean lies within this distance of the values' mean with 95 % confidence: `t * s / sqrt(n)`,
-/// with the 97.5 % point of Student's t of `n - 1` degrees of freedom and the sample standard
-/// deviation. `None` for fewer than two values.
+/// Half the width of the 95 % confidence interval of the mean: `t * s / sqrt(n)`, with the 97.5 %
+/// point of Student's t of `n - 1` degrees of freedom and the sample standard deviation. `None` for
+/// fewer than two values.
 fn half_width_95(values: &[f64]) -> Option<f64> {
     let count = num::float_len(values.len());
     let student = StudentsT::new(0.0, 1.0, count - 1.0).ok().filter(|_| values.len() > 1)?;
@@ -88,14 +92,14 @@ fn half_width_95(values: &[f64]) -> Option<f64> {
 }
 
 impl Ratio {
-    /// How far the interval goes beyond the mean, in per cent of it: the wider side. `None` without
-    /// an interval.
+    /// How far the interval goes beyond the mean, in per cent of the mean, on its wider side.
+    /// `None` if there is no interval.
     #[must_use]
     pub fn half_width_percent(self) -> Option<f64> {
         self.interval_95.map(|(_, high)| (high / self.mean - 1.0) * 100.0)
     }
 
-    /// What it says of completion times.
+    /// What the ratio shows about completion times.
     #[must_use]
     pub fn verdict(self) -> Verdict {
         match self.interval_95 {
@@ -127,8 +131,8 @@ mod tests {
         assert_eq!([fairness(&[]), fairness(&[1.0, 0.0]), fairness(&[1.0, f64::NAN])], [None; 3]);
     }
 
-    /// Logs of 1/2, 1/2, 1/4: mean -0.9242 (0.3969), s = 0.4002, t of 2 degrees 4.3027: half width
-    /// 0.9941.
+    /// Logarithms of 1/2, 1/2 and 1/4: mean -0.9242 (0.3969), s = 0.4002, t of 2 degrees of freedom
+    /// 4.3027, so the half width is 0.9941.
     #[test]
     fn a_ratio_by_hand() {
         let got = ratio(&[(1.0, 2.0), (2.0, 4.0), (1.0, 4.0)]).unwrap();

@@ -1,40 +1,42 @@
-//! When an experiment begins no further boot: when the intervals are narrow enough, or boots or
-//! host time are used up. It looks at how wide intervals are and never at where they lie, so that
-//! no contender gains by when the boots end. Pure: time is handed in.
+//! Decides when an experiment begins no further boot: when the intervals are narrow enough, or when
+//! boots or host time are used up. The decision depends on how wide intervals are and never on
+//! where they lie, so no contender can gain by the moment at which boots end. Pure: the caller
+//! provides the time.
 
 use crate::summary::Summary;
 use std::time::Duration;
 
-/// Fewer boots have intervals that are narrow by chance.
+/// Least number of boots for [`Rule::until_percent`]: intervals of fewer boots may be narrow by
+/// chance.
 pub const LEAST_BOOTS: u32 = 3;
-/// Boots where neither the number nor the time is limited.
+/// Largest number of boots with `--until`, unless `--repeats` says otherwise.
 pub const MOST_BOOTS: u32 = 100;
 
-/// What ends an experiment.
+/// The conditions that end an experiment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// Intervals are narrow enough when they reach no further than this from their mean, in per
-    /// cent of it.
+    /// Intervals are narrow enough if they reach no further than this from their mean, in per cent
+    /// of the mean.
     pub until_percent: Option<f64>,
-    /// Boots at most.
+    /// Largest number of boots.
     pub most: u32,
-    /// Host time at most.
+    /// Host time that may be used.
     pub budget: Option<Duration>,
 }
 
 /// How far an experiment has come.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
-    /// Boots that were begun, those that have ended among them.
+    /// Boots that were begun, including those that have ended.
     pub begun: u32,
     /// Boots that have ended.
     pub ended: u32,
-    /// How far each contender's interval reaches from its mean, in per cent; `None`: no interval.
-    /// Contenders of which no run counts are left out.
+    /// How far each contender's interval reaches from its mean, in per cent; `None` if it has no
+    /// interval. Contenders without a run that counts are left out.
     pub half_widths: Vec<Option<f64>>,
-    /// Host time that was used.
+    /// Host time that has been used.
     pub spent: Duration,
-    /// What a boot takes: the longest so far; `None` before the first has ended.
+    /// Duration of a boot: the longest so far; `None` before the first has ended.
     pub boot: Option<Duration>,
 }
 
@@ -43,25 +45,25 @@ pub struct Progress {
 pub enum Stop {
     /// Every interval is narrow enough.
     Narrow {
-        /// The widest reaches so far, in per cent.
+        /// How far the widest interval reaches, in per cent.
         widest: f64,
-        /// So far they may reach.
+        /// How far intervals may reach, in per cent.
         until: f64,
     },
     /// Nothing can be compared, and further boots would not change that.
     Nothing,
     /// All boots have been begun.
     Boots(u32),
-    /// One more would not end within the budget.
+    /// One more boot would not end within the budget.
     Budget {
-        /// The host's minutes.
+        /// The budget in minutes of host time.
         minutes: f64,
-        /// The widest interval reaches so far, in per cent; `None`: one contender has none.
+        /// How far the widest interval reaches, in per cent; `None` if a contender has none.
         widest: Option<f64>,
     },
 }
 
-/// Whether to begin a further boot (`None`), or why not.
+/// `None` if a further boot is to be begun, else the reason why not.
 #[must_use]
 pub fn next(rule: &Rule, so_far: &Progress) -> Option<Stop> {
     narrow(rule, so_far).or_else(|| spent(rule, so_far))
@@ -85,13 +87,13 @@ fn spent(rule: &Rule, so_far: &Progress) -> Option<Stop> {
     over.then(|| Stop::Budget { minutes: budget.as_secs_f64() / 60.0, widest: widest(so_far) })
 }
 
-/// The widest; `None` where there is none, or a contender has none yet.
+/// The widest interval; `None` if there is none, or if a contender has none yet.
 fn widest(so_far: &Progress) -> Option<f64> {
     so_far.half_widths.first()?;
     so_far.half_widths.iter().try_fold(0.0, |widest: f64, one| Some(widest.max((*one)?)))
 }
 
-/// Half widths as [`Progress`] wants them, of the contenders that are compared.
+/// The half widths for [`Progress`], of the contenders that can be compared.
 #[must_use]
 pub fn half_widths(summary: &Summary) -> Vec<Option<f64>> {
     let ratios = summary.rows.iter().filter_map(|row| row.vs_baseline);
@@ -99,7 +101,7 @@ pub fn half_widths(summary: &Summary) -> Vec<Option<f64>> {
 }
 
 impl Stop {
-    /// In a sentence.
+    /// The reason in a sentence.
     #[must_use]
     pub fn in_words(self) -> String {
         match self {
@@ -163,7 +165,8 @@ mod tests {
         assert_eq!(next(&fixed, &after(9, &[Some(0.0)])), None, "without --until narrow intervals end nothing");
     }
 
-    /// Boots of 7 minutes, a budget of 30: the fourth would end after 28, a fifth after 35.
+    /// Boots of 7 minutes and a budget of 30: the fourth would end after 28 minutes, a fifth after
+    /// 35.
     #[test]
     fn no_boot_is_begun_that_would_end_after_the_budget() {
         let rule = Rule { budget: Some(minutes(30)), ..RULE };
@@ -178,7 +181,7 @@ mod tests {
         assert!(over.in_words().contains("budget of 30 min; the widest 95 % interval reaches 9.00 %"));
     }
 
-    /// Who is ahead changes nothing: the rule sees widths alone.
+    /// Which contender is ahead changes nothing: the rule sees only widths.
     #[test]
     fn a_winner_and_a_loser_of_one_width_end_alike() {
         let ratio = |pairs: &[(f64, f64)]| crate::stats::ratio(pairs).unwrap().half_width_percent().unwrap();

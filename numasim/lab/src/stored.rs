@@ -1,6 +1,6 @@
-//! A boot that ended well, as a file: everything that tables need, and what it was made of. A file
-//! appears under its name whole or not at all, so that an experiment that was killed goes on where
-//! it was. It knows files and JSON; it compares nothing.
+//! Stores a boot that ended well as a file, with everything that tables need and what the boot was
+//! made of. A file appears under its name complete or not at all, so that an experiment that was
+//! killed continues where it stopped. This file knows files and JSON, and compares nothing.
 
 use crate::error::LabError;
 use crate::experiment::Experiment;
@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The version of the files.
+/// Version of the format of the files.
 pub const VERSION: u32 = 1;
-/// The longest that the readable part of a name is: file names end at 255 bytes.
+/// Longest readable part of a name, because file names may have 255 bytes.
 const READABLE: usize = 120;
 
 /// A boot that ended well.
@@ -24,25 +24,25 @@ pub struct Stored {
     pub numasim_boot: u32,
     /// The experiment, with the contenders that ran.
     pub experiment: Experiment,
-    /// Guest nanoseconds for each of the real machine.
+    /// Guest nanoseconds for each nanosecond of the real machine.
     pub time_scale: f64,
-    /// Bytes of a real cache for each byte here.
+    /// Bytes of a real cache for each byte of a modelled one.
     pub cache_scale: f64,
-    /// Of the guest's random numbers and of the order of contenders.
+    /// Seed of the guest's random numbers and of the order of contenders.
     pub seed: u64,
-    /// What else it depends on.
+    /// Everything else that the boot depends on.
     pub identity: Identity,
     /// The command that boots it again.
     pub command: String,
-    /// The commit of the sources; empty: not known.
+    /// The commit of the sources; empty if it is not known.
     pub commit: String,
     /// QEMU's version.
     pub qemu_version: String,
-    /// What it took on the host.
+    /// Seconds that the boot took on the host.
     pub host_seconds: f64,
-    /// What was asked.
+    /// The order of the boot.
     pub order: Order,
-    /// What came back, but files that daemons wrote.
+    /// The lines that came back, except files that daemons wrote.
     pub lines: Vec<Line>,
 }
 
@@ -53,7 +53,7 @@ impl Stored {
         Boot { repeat, order: self.order, lines: self.lines, problem: None }
     }
 
-    /// The release of the guest's kernel, as it said itself.
+    /// The release of the guest's kernel, as the guest reported it.
     #[must_use]
     pub fn kernel(&self) -> &str {
         let hello = |line: &'_ Line| matches!(line, Line::Hello { .. });
@@ -64,13 +64,14 @@ impl Stored {
     }
 }
 
-/// The file of a boot: what it is to a person, and a hash of all that it depends on.
+/// The file of a boot. Its name has a readable part, and a hash of everything that the boot depends
+/// on.
 #[must_use]
 pub fn path(folder: &Path, experiment: &str, seed: u64, identity: &Identity) -> PathBuf {
     folder.join(format!("{}-s{seed}-{}.json", slug(experiment), identity.short(seed)))
 }
 
-/// A name as every file system and shell takes it.
+/// A name in a form that every file system and shell accepts.
 #[must_use]
 pub fn slug(name: &str) -> String {
     let kept = |c: char| if c.is_ascii_alphanumeric() || "._+=".contains(c) { c } else { '-' };
@@ -82,31 +83,31 @@ pub fn slug(name: &str) -> String {
 /// Writes a boot to its file, without the files that its daemons wrote.
 ///
 /// # Errors
-/// The folder refuses.
+/// The folder cannot be written.
 pub fn write(path: &Path, stored: &Stored) -> Result<(), LabError> {
     let told = |error| LabError::io(path, error);
     let mut stored = stored.clone();
     stored.lines.retain(|line| !matches!(line, Line::File(_)));
     let text = serde_json::to_string(&stored).map_err(|error| LabError::Boot(error.to_string()))?;
     let folder = path.parent().unwrap_or(Path::new("."));
-    // Temporary files have names of their own, for machines that share the folder.
+    // Each temporary file has its own name, because several machines may share the folder.
     let mut file = tempfile::Builder::new().suffix(".tmp").tempfile_in(folder).map_err(told)?;
     file.write_all(text.as_bytes()).and_then(|()| file.write_all(b"\n")).map_err(told)?;
-    // What has a name is whole, after a loss of power, too.
+    // A file that has its final name is complete, even after a loss of power.
     file.as_file().sync_all().map_err(told)?;
     readable(file.as_file()).map_err(told)?;
     file.persist(path).map(drop).map_err(|error| told(error.error))
 }
 
-/// Temporary files are their owner's alone; results are for all.
+/// Temporary files may be read only by their owner, but results by everyone.
 fn readable(file: &std::fs::File) -> std::io::Result<()> {
     file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
 }
 
-/// Reads a boot; `None`: the file is not there.
+/// Reads a boot; `None` if the file does not exist.
 ///
 /// # Errors
-/// It is no result of a boot.
+/// The file is not a result of a boot.
 pub fn read(path: &Path) -> Result<Option<Stored>, LabError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -122,10 +123,10 @@ pub fn read(path: &Path) -> Result<Option<Stored>, LabError> {
     if stored.numasim_boot == VERSION { Ok(Some(stored)) } else { Err(other()) }
 }
 
-/// All boots of a folder, by name of file.
+/// All boots of a folder, sorted by file name.
 ///
 /// # Errors
-/// No folder, none in it, or a file that is no result.
+/// There is no folder, it has no results, or a file is not a result.
 pub fn all(folder: &Path) -> Result<Vec<Stored>, LabError> {
     let entries = std::fs::read_dir(folder).map_err(|error| LabError::io(folder, error))?;
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();

@@ -1,5 +1,5 @@
-//! An experiment's boots put together: medians over repeats, ratios to the baseline of the same
-//! boot, and what did not count. Pure.
+//! Combines an experiment's boots: medians over repeats, ratios to the baseline of the same boot,
+//! and what did not count. Pure.
 
 mod row;
 
@@ -12,25 +12,25 @@ pub use row::{Extreme, Row, overall};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A boot: what was asked, what came back.
+/// A boot: its order, and what came back.
 #[derive(Clone, Debug)]
 pub struct Boot {
-    /// Which repeat, from 0.
+    /// Number of the repeat, from 0.
     pub repeat: u32,
-    /// What was asked.
+    /// The order of the boot.
     pub order: Order,
-    /// What came back.
+    /// The lines that came back.
     pub lines: Vec<Line>,
-    /// Why it did not come to its end, if so.
+    /// Why the boot did not come to its end, if it did not.
     pub problem: Option<String>,
 }
 
-/// A boot as far as it counts.
+/// The part of a boot that counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counted {
-    /// Which repeat, from 0.
+    /// Number of the repeat, from 0.
     pub repeat: u32,
-    /// What problems call it, such as `boot 3`.
+    /// Its name in problems, such as `boot 3`.
     pub label: String,
     /// Seconds of each program alone.
     pub alone: BTreeMap<String, f64>,
@@ -40,20 +40,20 @@ pub struct Counted {
     pub problems: Vec<String>,
 }
 
-/// What a summary says of its experiment.
+/// What a summary says about its experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Head {
     /// Its name.
     pub experiment: String,
-    /// What it asks.
+    /// The question that it answers.
     pub about: String,
     /// The machine.
     pub machine: String,
-    /// Guest nanoseconds for each of the real machine.
+    /// Guest nanoseconds for each nanosecond of the real machine.
     pub time_scale: f64,
-    /// Bytes of a real cache for each byte here.
+    /// Bytes of a real cache for each byte of a modelled one.
     pub cache_scale: f64,
-    /// What rotated the order.
+    /// The seed that rotated the order.
     pub seed: u64,
     /// The contender that the others are compared with.
     pub baseline: String,
@@ -61,22 +61,22 @@ pub struct Head {
     pub contenders: Vec<String>,
 }
 
-/// What came of an experiment.
+/// The results of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Its name.
     pub experiment: String,
-    /// What it asks.
+    /// The question that it answers.
     pub about: String,
     /// The machine.
     pub machine: String,
-    /// Guest nanoseconds for each of the real machine.
+    /// Guest nanoseconds for each nanosecond of the real machine.
     pub time_scale: f64,
-    /// Bytes of a real cache for each byte here.
+    /// Bytes of a real cache for each byte of a modelled one.
     pub cache_scale: f64,
-    /// Boots.
+    /// Number of boots.
     pub repeats: u32,
-    /// What rotated the order.
+    /// The seed that rotated the order.
     pub seed: u64,
     /// The contender that the others are compared with.
     pub baseline: String,
@@ -86,12 +86,12 @@ pub struct Summary {
     pub rows: Vec<Row>,
     /// Boots and runs that did not count, and why.
     pub problems: Vec<String>,
-    /// Why no further boot was begun; empty where that was not asked.
+    /// Why no further boot was begun; empty if there was neither a limit of width nor a budget.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stopped: String,
 }
 
-/// Puts an experiment's boots together.
+/// Combines an experiment's boots.
 #[must_use]
 pub fn summary(experiment: &Experiment, only: &[String], scales: (f64, f64), boots: &[Boot]) -> Summary {
     let counted: Vec<Counted> = boots.iter().map(|boot| counted(experiment, boot)).collect();
@@ -99,7 +99,7 @@ pub fn summary(experiment: &Experiment, only: &[String], scales: (f64, f64), boo
 }
 
 impl Head {
-    /// That of an experiment.
+    /// The head of an experiment's summary.
     #[must_use]
     pub fn of(experiment: &Experiment, only: &[String], (time_scale, cache_scale): (f64, f64)) -> Self {
         Self {
@@ -115,7 +115,7 @@ impl Head {
     }
 }
 
-/// What counts of a boot.
+/// The part of a boot that counts.
 #[must_use]
 pub fn counted(experiment: &Experiment, boot: &Boot) -> Counted {
     let alone = alone_seconds(experiment, boot);
@@ -135,7 +135,7 @@ pub fn counted(experiment: &Experiment, boot: &Boot) -> Counted {
     }
 }
 
-/// Puts boots together as far as they count.
+/// Combines the parts of boots that count.
 #[must_use]
 pub fn together(head: &Head, boots: &[Counted]) -> Summary {
     let mut alone: BTreeMap<String, Vec<f64>> = BTreeMap::new();

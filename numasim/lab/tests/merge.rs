@@ -1,6 +1,6 @@
-//! Small results in two folders, put together by the command: table, CSV and page are as the
-//! goldens have them, and the page of the CSV alone is the same. `NUMASIM_BLESS=1` writes the
-//! goldens anew.
+//! Merges small results of two folders by means of the command: table, CSV and page must be equal
+//! to the golden files, and the page made of the CSV alone must be the same. `NUMASIM_BLESS=1`
+//! rewrites the golden files.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -45,8 +45,8 @@ fn job(name: &str, seconds: f64) -> JobRan {
     JobRan { name: name.into(), background: false, line: Some(line), problem: None, migrations: Some(2), pages: None }
 }
 
-/// What the machine, the kernel, the daemon and the command before report, of which a CSV holds a
-/// part.
+/// What the machine reports. Of this, and of what the kernel, the daemon and the command before
+/// report, a CSV holds only a part.
 fn counters() -> Counters {
     let cpu = |node| Cpu { node, misses_by_node: vec![30, 10], ..Cpu::default() };
     let node = || Node { bytes_read: 6000, bytes_written: 2000, ..Node::default() };
@@ -70,7 +70,8 @@ fn ran(id: &str, jobs: Vec<JobRan>) -> Line {
     }))
 }
 
-/// A boot: alone a scan takes 2 s and kv 1 s; under Linux 4, 4 and 2 s; under the mover as given.
+/// A boot. Alone, a scan takes 2 s and kv 1 s; under Linux they take 4, 4 and 2 s; under the mover
+/// the given times.
 fn boot(seed: u64, [first, second, kv]: [f64; 3], image: &str) -> Stored {
     let experiment = Experiment::parse(EXPERIMENT, "pair.toml").unwrap();
     let machine = machine::named("small-2x2", experiment.scale).unwrap();
@@ -130,8 +131,8 @@ fn golden(name: &str, text: &str) {
 }
 
 /// Half the time, a quarter, and half: ratios 1/2, 1/4 and 1/2, whose mean and interval are those
-/// of stats.rs ("a ratio by hand": 0.397 [0.147, 1.072]). ANTT is 2 under Linux; under the mover 1,
-/// 0.5 and 1. The boot of seed 3 is in both folders and counts once.
+/// of stats.rs ("a ratio by hand": 0.397 [0.147, 1.072]). ANTT is 2 under Linux, and 1, 0.5 and 1
+/// under the mover. The boot of seed 3 is in both folders and counts once.
 #[test]
 fn two_folders_become_one_table_and_the_csv_says_the_same() {
     let folder = tempfile::tempdir().unwrap();
@@ -162,7 +163,7 @@ fn two_folders_become_one_table_and_the_csv_says_the_same() {
     }
 }
 
-/// A folder beside that of the page, whose name has blanks.
+/// The folder of figures lies beside the folder of the page, and its name has blanks.
 #[test]
 fn figures_are_linked_wherever_they_lie() {
     let folder = tempfile::tempdir().unwrap();
@@ -174,8 +175,8 @@ fn figures_are_linked_wherever_they_lie() {
     assert!(page.contains("](<../my images/overview.svg>)") && at.join("my images/overview.svg").is_file(), "{page}");
 }
 
-/// Two images: two tables, and a line that says so. By seed 1 alone the mover is ahead, by seed 2
-/// behind; an average would hide both.
+/// Two images give two tables, and a line that says so. With seed 1 the mover is ahead, with seed 2
+/// it is behind; an average would hide both.
 #[test]
 fn boots_of_two_images_are_not_averaged() {
     let folder = tempfile::tempdir().unwrap();
@@ -207,7 +208,7 @@ fn what_does_not_repeat_is_named() {
     assert!(text.starts_with("pair: seed 1 is there twice with the same hashes and other figures"), "{text}");
 }
 
-/// A CSV holds fewer figures than a folder: other ones in what it holds are named all the same.
+/// A CSV holds fewer figures than a folder. Differences in the figures that it holds are reported.
 #[test]
 fn what_does_not_repeat_is_named_beside_a_csv() {
     let folder = tempfile::tempdir().unwrap();
@@ -220,7 +221,7 @@ fn what_does_not_repeat_is_named_beside_a_csv() {
     assert!(String::from_utf8_lossy(&merged.stdout).contains("other figures"), "{csv}");
 }
 
-/// A contender that failed everywhere keeps its row and its place, by way of a CSV, too.
+/// A contender whose runs all failed keeps its row and its place, also by way of a CSV.
 #[test]
 fn a_contender_without_a_run_that_counts_is_not_forgotten() {
     let folder = tempfile::tempdir().unwrap();
@@ -246,7 +247,7 @@ fn a_contender_without_a_run_that_counts_is_not_forgotten() {
     assert_eq!(String::from_utf8_lossy(&words("all.csv")), text);
 }
 
-/// Against the mover instead of Linux, the ratios are turned round.
+/// With the mover as the baseline, the ratios are inverted.
 #[test]
 fn another_baseline_can_be_named() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Two boots that numasim recorded, put together again: the table says what their lines say.
+//! Two recorded boots are combined again, and the table must say what their lines say.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -24,7 +24,7 @@ fn recorded(change: impl Fn(u32, Vec<Line>) -> Vec<Line>) -> Summary {
     summary(&experiment, &options.only, (20.0, 16.0), &[boot(0), boot(1)])
 }
 
-/// What two boots reported: stock Linux 0.6332 s in boot 1, DINO 0.6333 s; the programs do not
+/// Two recorded boots: stock Linux took 0.6332 s in boot 1, DINO 0.6333 s. The programs do not
 /// disturb each other.
 #[test]
 fn a_recorded_experiment_is_reported() {
@@ -42,7 +42,8 @@ fn a_recorded_experiment_is_reported() {
     assert_eq!(report::figures(&got).len(), 4);
 }
 
-/// The same with DINO's times doubled: the table must say that it loses, by how much, and for whom.
+/// The same boots with DINO's times doubled: the table must say that DINO loses, by how much, and
+/// for which program.
 #[test]
 fn a_loser_is_called_one() {
     let got = recorded(|_, mut lines| {
@@ -62,7 +63,7 @@ fn a_loser_is_called_one() {
     assert!(text.contains("dino LOSES: 100.") && text.contains("it costs chase (x2.0"), "{text}");
 }
 
-/// A boot that broke off counts with what it reported, and is named.
+/// A run that did not count is listed with its reason, and the other runs of its boot count.
 #[test]
 fn what_did_not_count_is_listed() {
     let got = recorded(|repeat, mut lines| {

@@ -1,7 +1,7 @@
-//! What an access costs the host: hits of the private cache (the last used line, and any line of a
-//! set), LLC hits, LLC misses of one CPU and of a stream; the same in loops as compilers write
-//! them, whose misses overlap; and what the end of a window costs with CPUs that all miss
-//! everywhere. Each sample runs a fixed list of addresses.
+//! The host time of an access: hits of the private cache (the last used line, and any line of a
+//! set), LLC hits, LLC misses of one CPU and of a stream; the same accesses in loops as compilers
+//! write them, whose misses overlap; and the host time of closing a window with CPUs that all miss
+//! on all nodes. Each sample runs a fixed list of addresses.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -15,8 +15,8 @@ fn machine() -> Machine {
     Machine::new(&Spec::parse(include_str!("../../machines/small-2x2.toml"), "small-2x2").unwrap()).unwrap()
 }
 
-/// A walk over this many lines in an order without streams: steps by a number that has no factor in
-/// common with their count.
+/// A walk over this many lines in an order without streams: the step has no factor in common with
+/// the number of lines.
 fn walk(lines: u64, step: u64) -> Vec<u64> {
     (0..COUNT).map(|at| at * step % lines * 64).collect()
 }
@@ -42,7 +42,7 @@ fn accesses(c: &mut Criterion) {
                 for (position, addr) in list.iter().enumerate() {
                     stall += machine.access(0, black_box(addr + base), position % 4 == 0);
                 }
-                // Where misses are wanted, other lines each time.
+                // Uses other lines each time if misses are wanted.
                 base = if name.starts_with("llc miss") { (base + (64 << 20)) % (512 << 20) } else { 0 };
                 stall
             });
@@ -54,12 +54,12 @@ fn accesses(c: &mut Criterion) {
 /// Picoseconds of an instruction.
 const INSTRUCTION: u64 = 8_000;
 
-/// A CPU that runs a loop of one block again and again, as numasim's plugin drives it.
+/// A CPU that runs a loop of one block again and again, as numasim's plugin drives the model.
 struct Cpu {
     machine: Machine,
     core: Core,
     block: &'static Block,
-    /// Each with whether it stores.
+    /// The memory references of the block, each with whether it stores.
     references: Vec<(Reference, bool)>,
     now: u64,
     executed: u64,
@@ -68,14 +68,15 @@ struct Cpu {
 impl Cpu {
     fn of(instructions: &[&[u8]]) -> Self {
         let block: &'static Block = Box::leak(Box::new(Block::of(instructions.iter().map(|bytes| (*bytes, 0)))));
-        // Of these loops what reads memory has it as its last operand, and a store as its first.
+        // In these loops, memory is the last operand of a load and the first operand of a store.
         let stores = |at: usize| matches!(instructions[at], [0xf2, 0x0f, 0x11, ..] | [0x48, 0x89, ..]);
         let accesses = block.roles().iter().enumerate();
         let references = accesses.filter_map(|(at, role)| Some((role.reference?, stores(at)))).collect();
         Self { machine: machine(), core: Core::new(0), block, references, now: 0, executed: 0 }
     }
 
-    /// Once around: an address for each access, all of them so much further on.
+    /// Runs the loop once. `addresses` has an address for each access; `further` is added to all of
+    /// them.
     fn turn(&mut self, addresses: &[u64], further: u64) {
         let count = self.block.count();
         let begun = self.now;
@@ -102,8 +103,8 @@ const TRIAD: [&[u8]; 5] = [
     &[0x48, 0xff, 0xc1],
     &[0x75, 0xef],
 ];
-/// A load by a counter, and a store where it says: `mov rax, [rsi+8*rcx]`; `mov [rdi+rax], rax`;
-/// `inc rcx`; `jne`.
+/// A load indexed by a counter, and a store to the loaded address: `mov rax, [rsi+8*rcx]`;
+/// `mov [rdi+rax], rax`; `inc rcx`; `jne`.
 const SCATTER: [&[u8]; 4] = [&[0x48, 0x8b, 0x04, 0xce], &[0x48, 0x89, 0x04, 0x07], &[0x48, 0xff, 0xc1], &[0x75, 0xf3]];
 
 /// Loops whose misses overlap.
@@ -124,7 +125,7 @@ fn overlapping(c: &mut Criterion) {
     for (name, code, list) in cases {
         let mut cpu = Cpu::of(code);
         group.throughput(Throughput::Elements(COUNT * list[0].len() as u64));
-        // Where misses are wanted, other lines each time.
+        // Uses other lines each time if misses are wanted.
         let (step, mut further) = if name.ends_with("LLC") { (0, 0) } else { (4 << 20, 0) };
         group.bench_function(name, |bench| {
             bench.iter(|| {
@@ -149,7 +150,7 @@ fn ring(nodes: u32) -> Machine {
     Machine::new(&spec).unwrap()
 }
 
-/// Every CPU misses 40 times, on all nodes by turns.
+/// Every CPU misses 40 times, on all nodes in turn.
 fn windows(c: &mut Criterion) {
     let mut group = c.benchmark_group("window, 40 misses a CPU");
     for nodes in [2_u32, 4, 8] {

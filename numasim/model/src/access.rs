@@ -1,5 +1,5 @@
-//! The way of an access through the caches: which has the line, what it moves, what it costs by
-//! itself. It refuses to know what overlaps (issue.rs).
+//! The path of an access through the caches: which cache has the line, what the access moves, and
+//! what it costs by itself. Overlap of accesses is not known here (issue.rs).
 
 use crate::cache::{Gone, Touch};
 use crate::llc::Found;
@@ -7,17 +7,17 @@ use crate::machine::Machine;
 use crate::queue::LINE;
 use crate::tlb::Tlb;
 
-/// What an access costs that the private cache did not answer.
+/// The cost of an access that the private cache did not answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cost {
     pub ps: u64,
-    /// A stream covered it: this is its part, which nothing can overlap further.
+    /// Whether a stream covered it. `ps` is then the reduced cost, which cannot overlap further.
     pub covered: bool,
 }
 
 impl Machine {
-    /// A load or store of a CPU at a physical address, for which the CPU waits: the picoseconds
-    /// that it is stalled. A CPU that does not exist is not.
+    /// A load or store of a CPU at a physical address, for which the CPU waits. Returns the
+    /// picoseconds that it is stalled; 0 for a CPU that does not exist.
     #[inline]
     pub fn access(&mut self, cpu: usize, addr: u64, store: bool) -> u64 {
         let line = addr / LINE;
@@ -33,9 +33,9 @@ impl Machine {
         cost.ps
     }
 
-    /// As [`Self::issue`], where the private cache answers at once and nothing else knows of it,
-    /// which most accesses are: the picoseconds that it takes. None: it is no such access, and
-    /// nothing has changed.
+    /// Like [`Self::issue`], for accesses that the private cache answers at once and that concern
+    /// nothing else, which is most accesses. Returns the picoseconds that the access takes. `None`
+    /// if it is not such an access; nothing has changed then.
     #[inline]
     pub(crate) fn hit(&mut self, cpu: usize, addr: u64, store: bool) -> Option<u64> {
         let line = addr / LINE;
@@ -48,14 +48,15 @@ impl Machine {
         Some(self.private_hit_ps)
     }
 
-    /// A CPU needs the translation of an address: the picoseconds of the walk until it has it.
+    /// A CPU needs the translation of an address. Returns the picoseconds of the page walk; 0
+    /// without one.
     #[inline]
     pub fn translate(&mut self, cpu: usize, address: u64, physical: u64) -> u64 {
         let tlb = self.cpus.get_mut(cpu).and_then(|own| own.tlb.as_mut());
         tlb.map_or(0, |tlb| tlb.access(address, physical))
     }
 
-    /// A CPU is stalled for a walk; for how long.
+    /// Stalls a CPU for a page walk; returns the picoseconds.
     #[inline]
     pub(crate) fn walks(&mut self, cpu: usize, walk: u64) -> u64 {
         if let Some(own) = self.cpus.get_mut(cpu) {
@@ -64,12 +65,12 @@ impl Machine {
         walk
     }
 
-    /// Addresses mean others on a CPU from here on.
+    /// Empties the TLB of a CPU, because addresses have other meanings from here on.
     pub fn forget_translations(&mut self, cpu: usize) {
         self.cpus.get_mut(cpu).and_then(|own| own.tlb.as_mut()).into_iter().for_each(Tlb::empty);
     }
 
-    /// A CPU waits for an access, from its begin to its end.
+    /// Records that a CPU waits for an access from its beginning to its end.
     pub(crate) fn wait(&mut self, cpu: usize, cost: Cost) {
         let own = &mut self.cpus[cpu];
         own.counters.stall_ps += cost.ps;
@@ -79,7 +80,8 @@ impl Machine {
         }
     }
 
-    /// What the private cache did not have, or has not for itself.
+    /// The rest of an access for which the private cache does not have the line, or does not have
+    /// it exclusively.
     pub(crate) fn beyond(&mut self, cpu: usize, line: u64, store: bool, touch: Touch) -> Cost {
         match touch {
             Touch::Hit => Cost::default(),
@@ -91,7 +93,7 @@ impl Machine {
         }
     }
 
-    /// A line that came into the private cache for another one.
+    /// A line came into the private cache in place of another one.
     #[inline]
     pub(crate) fn miss(&mut self, cpu: usize, line: u64, store: bool, gone: Option<Gone>, covered: bool) -> Cost {
         let cost = match self.memory.node(line) {
@@ -109,7 +111,7 @@ impl Machine {
         cost
     }
 
-    /// A line of a node from a cache or from memory.
+    /// Fetches a line of a node's memory, from a cache or from memory.
     #[inline]
     fn fetch(&mut self, cpu: usize, line: u64, node: usize, store: bool, covered: bool) -> Cost {
         let own = &mut self.cpus[cpu];
@@ -160,7 +162,7 @@ impl Machine {
         lines[node] += 1;
     }
 
-    /// A line has come to the LLC in the place of another.
+    /// A line has come to the LLC in place of another one.
     #[inline]
     fn filled(&mut self, cpu: usize, line: u64, gone: Option<Gone>) {
         let llc = self.cpus[cpu].llc;
@@ -173,7 +175,7 @@ impl Machine {
         }
     }
 
-    /// A dirty line that left a private cache.
+    /// A dirty line has left a private cache.
     pub(crate) fn retire(&mut self, cpu: usize, line: u64) {
         let llc = self.cpus[cpu].llc;
         if self.memory.node(line).is_some() && !self.llcs[llc].absorb(line) {
@@ -189,8 +191,9 @@ impl Machine {
         }
     }
 
-    /// The line of an address leaves all caches (`clflush`; Intel SDM, volume 2A). Dirty data is
-    /// written back once: for the CPU that had it, or for the first CPU of the LLC that had it.
+    /// Removes the line of an address from all caches (`clflush`; Intel SDM, volume 2A). Dirty data
+    /// is written back once. The write is counted for the CPU that had changed the line, or for the
+    /// first CPU of the LLC that held it.
     pub fn flush(&mut self, addr: u64) {
         let line = addr / LINE;
         if let Some(cpu) = self.purge(line) {
@@ -198,7 +201,7 @@ impl Machine {
         }
     }
 
-    /// A line leaves all caches; the CPU that had changed it.
+    /// Removes a line from all caches; returns the CPU that had changed it.
     pub(crate) fn purge(&mut self, line: u64) -> Option<usize> {
         let mut writer = None;
         for (number, cpu) in self.cpus.iter_mut().enumerate() {

@@ -1,6 +1,6 @@
-//! The machine's accounts: what a window of guest time has moved over which queue, and what
-//! controllers and links have carried. It knows lines and routes; queue.rs knows what follows from
-//! them.
+//! The machine's accounts: what a window of guest time has moved over each queue, and what
+//! controllers and links have carried. This file knows lines and routes; queue.rs computes the
+//! delays.
 
 use crate::counters::{LinkCounters, NodeCounters, Traffic};
 use crate::machine::{Cpu, Machine};
@@ -8,12 +8,13 @@ use crate::num::{float, round};
 use crate::queue::LINE;
 
 impl Machine {
-    /// Ends a window of guest time: its traffic gives the delays of the next (queue.rs). `busy` is
-    /// the local time for which each CPU ran in it, stalls included, in picoseconds.
+    /// Ends a window of guest time: its traffic determines the delays of the next window
+    /// (queue.rs). `busy` is the local time for which each CPU ran in the window, stalls included,
+    /// in picoseconds.
     ///
-    /// Windows should be equally long, since delays move by steps from window to window. Where time
-    /// jumps because all CPUs sleep, end a few windows of the usual length with no CPU busy: after
-    /// ten of them the earlier load has no effect.
+    /// Windows should have equal length, because delays change in steps from window to window. If
+    /// time jumps because all CPUs sleep, end a few windows of the usual length with no CPU busy:
+    /// after ten such windows the earlier load has no effect.
     pub fn window(&mut self, picos: u64, busy: &[u64]) {
         self.queues.begin();
         for (number, own) in self.cpus.iter_mut().enumerate() {
@@ -32,8 +33,8 @@ impl Machine {
         }
     }
 
-    /// Accounts what was fetched in the window, or written and waited for. Of misses that overlap
-    /// each CPU has paid a part, the same for all of a window.
+    /// Accounts for lines that were fetched in the window, or written and waited for. Of misses
+    /// that overlap, each CPU has paid a fraction, which is the same for all misses of a window.
     fn fetched(&mut self) {
         for (cpu, own) in self.cpus.iter().enumerate() {
             for node in 0..self.latency.len() {
@@ -58,15 +59,15 @@ impl Machine {
         }
     }
 
-    /// The part of its wait that a CPU pays for a line that it writes around the caches.
+    /// The fraction of its wait that a CPU pays for a line that it writes around the caches.
     fn posted_share(&self, share: f64) -> f64 {
         if self.overlaps() { share } else { 1.0 / float(self.depth) }
     }
 
-    /// Accounts what was written back in the window. The CPU that evicts a dirty line is not the
-    /// one that dirtied it, and a longer wait delays the latter: write-backs from a node to a node
-    /// are charged to the CPUs that fetch along that path, in proportion; where none does, to the
-    /// CPUs that evicted them.
+    /// Accounts for lines that were written back in the window. The CPU that evicts a dirty line
+    /// need not be the CPU that dirtied it, and a longer wait delays the latter. Write-backs from
+    /// one node to another are therefore charged to the CPUs that fetch along that path, in
+    /// proportion. If no CPU does, they are charged to the CPUs that evicted the lines.
     fn written(&mut self) {
         for home in 0..self.latency.len() {
             for node in 0..self.latency.len() {
@@ -97,7 +98,7 @@ impl Machine {
     }
 
     /// What each direction of each link has carried since the last reset: for each link of the
-    /// spec, from `a` to `b` and from `b` to `a`.
+    /// spec, first from `a` to `b`, then from `b` to `a`.
     pub fn link_counters(&self) -> impl Iterator<Item = LinkCounters> + '_ {
         let first = self.latency.len();
         self.links.iter().enumerate().map(move |(position, (from, to))| {

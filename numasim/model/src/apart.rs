@@ -1,23 +1,25 @@
-//! Instructions that CPUs execute for housekeeping ([`crate::Spaces`]), apart from all that they
-//! execute: who counts CPUs to learn what programs do leaves them out. One CPU runs at a time.
+//! Counts the instructions that CPUs execute for housekeeping ([`crate::Spaces`]), separately from
+//! all instructions. Readers of CPU counters who want to know what programs do subtract them. One
+//! CPU runs at a time.
 
 /// The instructions of housekeeping, by CPU.
 #[derive(Clone, Debug)]
 pub struct Apart {
     sums: Vec<u64>,
-    /// The CPU that runs housekeeping now, and what it had executed in all when it began.
+    /// The CPU that runs housekeeping now, and the instructions it had executed in total when that
+    /// began.
     since: Option<(usize, u64)>,
 }
 
 impl Apart {
-    /// Nothing is executed yet.
+    /// Counts from zero.
     #[must_use]
     pub fn new(cpus: usize) -> Self {
         Self { sums: vec![0; cpus], since: None }
     }
 
-    /// From here on it is this CPU that runs, and housekeeping or not. `executed` is what a CPU has
-    /// executed in all.
+    /// This CPU runs from here on, either housekeeping or not. `executed` returns the total number
+    /// of instructions that a CPU has executed.
     pub fn turn(&mut self, cpu: usize, housekeeping: bool, executed: impl Fn(usize) -> u64) {
         if let Some((before, from)) = self.since.take() {
             self.sums[before] += executed(before).saturating_sub(from);
@@ -25,14 +27,14 @@ impl Apart {
         self.since = housekeeping.then(|| (cpu, executed(cpu)));
     }
 
-    /// The instructions of housekeeping of a CPU whose instructions in all are `executed`.
+    /// The housekeeping instructions of a CPU whose total number of instructions is `executed`.
     #[must_use]
     pub fn of(&self, cpu: usize, executed: u64) -> u64 {
         let now = self.since.filter(|(running, _)| *running == cpu);
         self.sums[cpu] + now.map_or(0, |(_, from)| executed.saturating_sub(from))
     }
 
-    /// All counts begin at 0, those of all instructions, too.
+    /// Resets all counts to 0. The totals must restart at 0, too.
     pub fn zero(&mut self) {
         self.sums.fill(0);
         self.since = self.since.map(|(cpu, _)| (cpu, 0));
@@ -43,8 +45,8 @@ impl Apart {
 mod tests {
     use super::*;
 
-    /// CPU 0 executes 100 for a program, 50 for a daemon, which goes on after CPU 1 has had its
-    /// turn.
+    /// CPU 0 executes 100 instructions for a program and 50 for a daemon, which continues after CPU
+    /// 1 has had its turn.
     #[test]
     fn what_a_daemon_executes_is_counted_apart() {
         let mut apart = Apart::new(2);

@@ -1,18 +1,18 @@
-//! The private cache of a CPU: set-associative, least recently used line out, written back. It
-//! knows lines; it refuses to know nodes, costs and what is below it.
+//! The private cache of a CPU: set-associative, with LRU replacement and write-back. It knows
+//! lines; it does not know nodes, costs or the levels below.
 //!
 //! A set is kept in the order of use, the last used line first, so that the ordinary hit is one
-//! comparison. What looks for a line moves the others down by one on its way: where the line is not
-//! found, the set is already as it must be after the fill.
+//! comparison. The search for a line moves the other lines down by one on its way: if the line is
+//! not found, the set is already in the state that it must have after the fill.
 
 use crate::num::index;
 
-/// No line: no address has it, since lines are addresses divided by 64.
+/// An empty slot: no address has this line, because lines are addresses divided by 64.
 const EMPTY: u64 = u64::MAX;
 const LINE_SHIFT: u32 = 2;
-/// Another cache may have the line, so that a store must take it from there.
+/// Flag: another cache may have the line, so that a store must take it from there.
 const SHARED: u64 = 2;
-/// It was stored to.
+/// Flag: the line was stored to.
 const DIRTY: u64 = 1;
 
 /// See the head of the file.
@@ -24,14 +24,14 @@ pub(crate) struct Cache {
     set_mask: u64,
 }
 
-/// What an access found.
+/// The result of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Touch {
-    /// The line.
+    /// The line is here.
     Hit,
-    /// The line, which must be taken from other caches before it is stored to.
+    /// The line is here, but must be taken from other caches before it is stored to.
     Shared,
-    /// Not the line: it is here now, in the place of what went.
+    /// The line was not here. It is here now, in place of the evicted line, if there was one.
     Miss(Option<Gone>),
 }
 
@@ -43,17 +43,17 @@ pub(crate) struct Gone {
 }
 
 impl Cache {
-    /// A cache of `sets`, a power of two.
+    /// A cache with `sets` sets, a power of two.
     pub fn new(sets: usize, ways: usize) -> Self {
         Self { slots: vec![EMPTY; sets * ways], ways, set_mask: sets as u64 - 1 }
     }
 
-    /// Holds nothing; what was dirty is forgotten.
+    /// Empties the cache; dirty data is forgotten.
     pub fn empty(&mut self) {
         self.slots.fill(EMPTY);
     }
 
-    /// Reads or writes a line; it is the last used one then.
+    /// Reads or writes a line, which becomes the last used one.
     #[inline]
     pub fn touch(&mut self, line: u64, store: bool) -> Touch {
         let set = self.set(line);
@@ -63,8 +63,8 @@ impl Cache {
         search(set, line, store)
     }
 
-    /// As [`Self::touch`] of a line that is here and, for a store, in no other cache; false: it is
-    /// not so, and nothing has changed.
+    /// Like [`Self::touch`], for a line that is here and, for a store, in no other cache. False if
+    /// this is not the case; nothing has changed then.
     #[inline]
     pub fn touch_own(&mut self, line: u64, store: bool) -> bool {
         let set = self.set(line);
@@ -80,7 +80,7 @@ impl Cache {
         true
     }
 
-    /// Takes a line out; whether it was here, and dirty.
+    /// Removes a line. Returns whether it was dirty; `None` if it was not here.
     pub fn flush(&mut self, line: u64) -> Option<bool> {
         let set = self.set(line);
         let at = find(set, line)?;
@@ -90,8 +90,8 @@ impl Cache {
         Some(dirty)
     }
 
-    /// Another cache has the line from now on, too, and what was dirty is known elsewhere; whether
-    /// it was here, and dirty.
+    /// Marks a line as shared with another cache, which also knows the dirty data. Returns whether
+    /// the line was dirty; `None` if it was not here.
     pub fn share(&mut self, line: u64) -> Option<bool> {
         let set = self.set(line);
         let at = find(set, line)?;
@@ -100,7 +100,7 @@ impl Cache {
         Some(dirty)
     }
 
-    /// No other cache has the line, and it is stored to.
+    /// Marks a line as stored to and in no other cache.
     pub fn own(&mut self, line: u64) {
         let set = self.set(line);
         if let Some(at) = find(set, line) {
@@ -129,7 +129,7 @@ fn store_to(slot: &mut u64, store: bool) -> Touch {
     Touch::Hit
 }
 
-/// Moves lines down until the one wanted is found or the last has fallen out.
+/// Moves lines down until the wanted line is found or the last line has fallen out.
 fn search(set: &mut [u64], line: u64, store: bool) -> Touch {
     let mut held = set[0];
     for slot in &mut set[1..] {

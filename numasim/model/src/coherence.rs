@@ -1,30 +1,31 @@
-//! Who has a line: private caches and LLCs, changed or not. A store takes all other copies away; a
-//! line that another cache has changed comes from there. The states are those of MESI: a private
-//! cache has a line alone (a store needs no request) or shared; an LLC knows whether another may
-//! have the line.
+//! Which private caches and LLCs have a line, changed or unchanged. A store removes all other
+//! copies; a line that another cache has changed is fetched from that cache. The states are those
+//! of MESI. A private cache has a line exclusively (a store needs no request) or shared; an LLC
+//! knows whether another LLC may have the line.
 //!
-//! A line that a CPU of the same LLC has changed costs `local_ns` and counts as an LLC hit; one
-//! that another LLC or a CPU of it has changed costs `remote_ns` by the nodes of reader and writer,
-//! counts as an LLC miss to the line's home, and moves over the links from the writer's node, not
-//! from memory. When it is read, the writer's change goes to its LLC (same LLC) or is written back
-//! (other LLC), and both have the line shared. A store that takes copies of another LLC away costs
-//! at least `remote_ns`; one that takes some of its own LLC away, an LLC hit.
+//! A line that a CPU of the same LLC has changed costs `local_ns` and counts as an LLC hit. A line
+//! that another LLC or a CPU of it has changed costs `remote_ns` by the nodes of reader and writer.
+//! It counts as an LLC miss to the line's home node, and moves over the links from the writer's
+//! node, not from memory. When it is read, the writer's change goes to its LLC (same LLC) or is
+//! written back (other LLC), and both have the line shared. A store that removes copies of another
+//! LLC costs at least `remote_ns`; a store that removes only copies of its own LLC costs an LLC
+//! hit.
 //!
-//! Departures from real machines: an unmodified copy never comes from another LLC but
-//! from memory; messages without data take no capacity; there is no directory that fills up.
+//! Departures from real machines: an unmodified copy always comes from memory, never from another
+//! LLC; messages without data take no capacity; there is no directory that fills up.
 
 use crate::num::round;
 use crate::presence::Presence;
 use crate::spec::{LOCAL_OF_HIT, Spec};
 use crate::spec_check::NODES;
 
-/// What coherence costs, and what shows quickly that a line is not shared.
+/// The costs of coherence, and the counts that show quickly that a line is not shared.
 #[derive(Clone, Debug)]
 pub(crate) struct Coherent {
     on: bool,
-    /// Lines of private caches, by the LLC above them.
+    /// Counts of lines in private caches, by the LLC above them.
     pub private: Presence,
-    /// Lines of LLCs.
+    /// Counts of lines in LLCs.
     pub llcs: Presence,
     /// CPUs of each LLC.
     pub cpus: Vec<Vec<usize>>,
@@ -34,12 +35,12 @@ pub(crate) struct Coherent {
     pub remote: [[u64; NODES]; NODES],
 }
 
-/// What a search for other copies found, in the state that it left.
+/// The result of a search for other copies; the search has already changed their states.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Others {
-    /// Any.
+    /// Whether there was any copy.
     pub found: bool,
-    /// In another LLC or below one: the node that is furthest.
+    /// The node with the highest cost among copies in other LLCs or below them.
     pub far: Option<usize>,
     /// The CPU that had changed the line.
     pub writer: Option<usize>,
@@ -68,7 +69,7 @@ impl Coherent {
         }
     }
 
-    /// What a line from a cache of a node costs at the delays of the links.
+    /// Sets the cost of a line from a cache of a node, given the delays of the links.
     pub fn price(&mut self, home: usize, node: usize, links: f64) {
         self.remote[home][node] = round(self.unloaded[home][node] + links);
     }
@@ -86,7 +87,7 @@ impl Coherent {
         }
     }
 
-    /// A line left one.
+    /// A line left a private cache below an LLC.
     #[inline]
     pub fn went(&mut self, line: u64, llc: usize) {
         if self.on {
@@ -102,7 +103,7 @@ impl Coherent {
         }
     }
 
-    /// A line left one.
+    /// A line left an LLC.
     #[inline]
     pub fn evicted(&mut self, line: u64, llc: usize) {
         if self.on && self.cpus.len() > 1 {
@@ -110,7 +111,7 @@ impl Coherent {
         }
     }
 
-    /// Whether another cache than an LLC may have a line; `here` is what the LLC knows of it.
+    /// Whether a cache other than an LLC may have a line; `here` is what the LLC knows about it.
     #[inline]
     pub fn may_share(&self, line: u64, llc: usize, here: Option<bool>) -> bool {
         self.on

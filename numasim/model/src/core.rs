@@ -1,6 +1,7 @@
-//! The core of a CPU as far as it decides what overlaps: the registers that wait for loads
-//! (scoreboard.rs), and the machine that says when these arrive. It is called for blocks and
-//! accesses in the order in which the CPU executes them, and says how long the CPU is stalled.
+//! The part of a CPU's core that decides what overlaps: the registers that wait for loads
+//! (scoreboard.rs), and the machine, which says when these loads arrive. The core is called for
+//! blocks and accesses in the order in which the CPU executes them, and returns how long the CPU is
+//! stalled.
 
 use crate::flow::{Block, Reference};
 use crate::issue::{Dispatch, Outcome};
@@ -17,16 +18,16 @@ pub struct Core {
 /// A load or a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// As the program sees it.
+    /// The virtual address.
     pub address: u64,
-    /// Where it is.
+    /// The physical address.
     pub physical: u64,
-    /// Or it loads.
+    /// Whether it stores; otherwise it loads.
     pub store: bool,
 }
 
-/// When an access begins, what its page walk takes (picoseconds), and how many instructions came
-/// before.
+/// When an access begins, how long its page walk takes (both in picoseconds), and how many
+/// instructions came before.
 #[derive(Clone, Copy)]
 struct Begin {
     now: u64,
@@ -41,35 +42,35 @@ impl Core {
         Self { cpu, score: Scoreboard::default() }
     }
 
-    /// Whether anything is waited for.
+    /// Whether the core waits for anything.
     #[must_use]
     #[inline]
     pub fn is_waiting(&self) -> bool {
         self.score.is_waiting()
     }
 
-    /// Nothing is waited for.
+    /// Forgets everything that the core waits for.
     pub fn clear(&mut self) {
         self.score.clear();
     }
 
-    /// A block began while nothing was waited for: as [`Self::begin`], at any time.
+    /// A block began while the core waited for nothing: like [`Self::begin`], at any time.
     #[inline]
     pub fn began(&mut self, block: &'static Block) {
         self.score.began(block);
     }
 
-    /// A block begins, at a time in picoseconds and after a number of instructions; how long
+    /// A block begins at a time in picoseconds and after a number of instructions. Returns how long
     /// the CPU is stalled for loads that are too far behind.
     #[inline]
     pub fn begin(&mut self, machine: &mut Machine, block: &'static Block, now: u64, instruction: u64) -> u64 {
         if self.score.enter(block, now) { machine.due(self.cpu, now, instruction) } else { 0 }
     }
 
-    /// As [`Self::access`], where the private cache answers at once and the core waits for nothing
-    /// that the access needs: the picoseconds that it takes. None: it is no such access, and
-    /// nothing has changed. Not for a store around the caches; the reference is read only where it
-    /// must be, since the host does not have it in its caches.
+    /// Like [`Self::access`], for accesses that the private cache answers at once and that need
+    /// nothing that the core waits for. Returns the picoseconds that the access takes. `None` if it
+    /// is not such an access; nothing has changed then. Not for a store around the caches. The
+    /// reference is read only if necessary, because the host does not have it in its caches.
     #[inline]
     pub fn hit(
         &mut self,
@@ -105,7 +106,7 @@ impl Core {
         if walk == 0 {
             return found;
         }
-        // The walk of a line that is on its way only makes the way longer.
+        // The page walk of a line that is on its way only delays the line's arrival.
         let stalls = if found.arrives > 0 && found.missed { 0 } else { machine.walks(self.cpu, walk) };
         Outcome { stall: found.stall + stalls, walked: true, ..found }
     }
@@ -136,7 +137,7 @@ impl Core {
         outcome
     }
 
-    /// A fence: how long the CPU is stalled until nothing is waited for.
+    /// A fence: returns how long the CPU is stalled until it waits for nothing.
     pub fn fence(&mut self, machine: &mut Machine, now: u64) -> u64 {
         self.score.clear();
         machine.drain(self.cpu, now)

@@ -1,24 +1,24 @@
-//! What the machine counts. Plain sums since the last reset; it refuses to know rates.
+//! The machine's counters: plain sums since the last reset. Rates are computed elsewhere.
 
 use crate::spec_check::NODES;
 
-/// What a CPU has done. All cumulative.
+/// The counters of a CPU, all cumulative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuCounters {
     /// Loads and stores.
     pub accesses: u64,
-    /// Those that the private cache did not have: LLC references. Accesses to what is no memory of
-    /// a node are not among them.
+    /// Accesses that missed the private cache: LLC references. Accesses to addresses that are no
+    /// node's memory do not count.
     pub private_misses: u64,
-    /// Those that the LLC had.
+    /// LLC references that hit the LLC.
     pub llc_hits: u64,
-    /// Those that it did not.
+    /// LLC references that missed the LLC.
     pub llc_misses: u64,
     /// LLC misses by the node of the memory.
     pub misses_by_node: [u64; NODES],
     /// Bytes that LLC misses fetched.
     pub bytes_read: u64,
-    /// Bytes that went back to memory: dirty lines that this CPU's misses drove out of a cache, or
+    /// Bytes written back to memory: dirty lines that this CPU's misses evicted from a cache, or
     /// that were flushed from its own.
     pub bytes_written: u64,
     /// Picoseconds charged.
@@ -27,61 +27,61 @@ pub struct CpuCounters {
     pub prefetched: u64,
     /// LLC hits on lines that another CPU of the LLC had changed.
     pub hitm_local: u64,
-    /// LLC misses on lines that a CPU of another LLC had changed: they came from there, not from
-    /// the node by which they are counted as misses.
+    /// LLC misses on lines that a CPU of another LLC had changed. The lines came from that LLC, not
+    /// from the node for which they are counted as misses.
     pub hitm_remote: u64,
     /// Copies in other caches that its stores took away.
     pub invalidated: u64,
 }
 
-/// What a memory controller has carried.
+/// The counters of a memory controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeCounters {
     /// Bytes read and written; cumulative.
     pub bytes: u64,
-    /// Picoseconds that this took of its capacity; cumulative.
+    /// Capacity that the bytes took, in picoseconds; cumulative.
     pub busy_ps: u64,
-    /// What a miss waits here now, in picoseconds.
+    /// Delay of a miss here now, in picoseconds.
     pub delay_ps: u64,
-    /// What all lines together have waited here, in picoseconds; cumulative.
+    /// Total time that all lines have waited here, in picoseconds; cumulative.
     pub waited_ps: u64,
 }
 
-/// What one direction of a link has carried.
+/// The counters of one direction of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCounters {
     /// The node that the data came from.
     pub from: u32,
-    /// The node that it went to.
+    /// The node that the data went to.
     pub to: u32,
     /// Bytes; cumulative.
     pub bytes: u64,
-    /// Picoseconds that this took of its capacity; cumulative.
+    /// Capacity that the bytes took, in picoseconds; cumulative.
     pub busy_ps: u64,
-    /// What a miss waits here now, in picoseconds.
+    /// Delay of a miss here now, in picoseconds.
     pub delay_ps: u64,
-    /// What all lines together have waited here, in picoseconds; cumulative.
+    /// Total time that all lines have waited here, in picoseconds; cumulative.
     pub waited_ps: u64,
 }
 
 /// Lines that a CPU has moved, by the node of the memory; never reset, so that a window is a
-/// difference.
+/// difference of two values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traffic {
     /// Fetched at full cost.
     pub plain: [u64; NODES],
-    /// Fetched where a stream covered them.
+    /// Fetched at the reduced cost of lines that a stream covers.
     pub covered: [u64; NODES],
     /// Written back.
     pub written: [u64; NODES],
-    /// Written by stores that bypass the caches, and paid for.
+    /// Written by stores that bypass the caches, and waited for.
     pub around: [u64; NODES],
-    /// Fetched from a cache of the node instead of its memory.
+    /// Fetched from a cache on the node instead of its memory.
     pub passed: [u64; NODES],
 }
 
 impl Traffic {
-    /// What came after `before`.
+    /// The traffic since `before`.
     pub fn since(&self, before: &Self) -> Self {
         let less = |a: &[u64; NODES], b: &[u64; NODES]| std::array::from_fn(|node| a[node].wrapping_sub(b[node]));
         Self {

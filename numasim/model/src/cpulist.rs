@@ -1,14 +1,14 @@
 //! A list of CPUs as the kernel writes it (`0-3,8`; "cpulist" in
-//! Documentation/admin-guide/kernel-parameters). It knows the text; it refuses to know which CPUs
+//! Documentation/admin-guide/kernel-parameters). It knows the text; it does not know which CPUs
 //! exist.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The most CPUs of a machine.
+/// The largest number of CPUs of a machine.
 pub const CPUS: usize = 256;
 
-/// CPU numbers, ascending, each once. The empty text is no CPU.
+/// CPU numbers, ascending, without duplicates. The empty text is the empty list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CpuList(Vec<usize>);

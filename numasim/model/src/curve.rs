@@ -1,11 +1,12 @@
-//! The wait at a memory controller as it was measured on a real machine: a curve of latency over
-//! bandwidth, as Intel's Memory Latency Checker prints it, in place of the queue's law. Between two
-//! points a straight line; below the first, no wait; above the last the wait grows as
-//! `1 / (1 - u)^4`, without bound as the capacity is neared, so that it is never passed: curves end
-//! near it, and the solver (queue.rs) needs a delay for every load.
+//! The wait at a memory controller as measured on a real machine: a curve of latency over
+//! bandwidth, as Intel's Memory Latency Checker prints it, which replaces the queue's law. Between
+//! two points the curve is linear. Below the first point there is no wait. Above the last point the
+//! wait grows as `1 / (1 - u)^4`, without bound towards the capacity, so that the capacity is never
+//! exceeded. This is needed because curves end near the capacity, and the solver (queue.rs) needs a
+//! delay for every load.
 //!
-//! The first point counts as idle: what the others cost more is the wait. So the curve adds to
-//! `latency.ns`, whatever that says.
+//! The first point counts as idle: the wait is what the other points cost in addition. The curve is
+//! therefore added to `latency.ns`, whatever that says.
 
 use crate::spec::Node;
 
@@ -17,7 +18,7 @@ pub(crate) struct Curve {
 }
 
 impl Curve {
-    /// The curve of a node's controllers; none: the law holds.
+    /// The curve of a node's controllers; `None`: the law holds.
     pub fn new(node: &Node) -> Option<Self> {
         let idle = node.curve.first()?[1];
         let point = |[mb_per_s, ns]: &[f64; 2]| (mb_per_s / node.mb_per_s, 1e3 * (ns - idle));

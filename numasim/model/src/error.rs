@@ -1,7 +1,7 @@
-//! What can be wrong with a machine file or with a value that the guest writes. Each message is one
-//! line that names the file or the knob, the key, and the remedy.
+//! Errors in a machine file or in a value that the guest writes. Each message is one line that
+//! names the file or the knob, the key, and the remedy.
 
-/// Why a machine file is refused: the line or the key, what is wrong, what would be right.
+/// Why a machine file is refused: the line or the key, what is wrong, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {problem}")]
 pub struct SpecError {
@@ -11,12 +11,12 @@ pub struct SpecError {
 }
 
 impl SpecError {
-    /// A value that cannot be.
+    /// An impossible value.
     pub(crate) fn value(file: &str, key: &str, problem: impl Into<String>) -> Self {
         Self { file: one_line(file), problem: format!("`{key}` {}", one_line(&problem.into())) }
     }
 
-    /// The text is no TOML of the expected form; an unknown key is named.
+    /// The text is not TOML of the expected form; an unknown key is named.
     pub(crate) fn toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let line = error.span().map(|span| 1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count());
         let message = one_line(&error.message().split_whitespace().collect::<Vec<_>>().join(" "));
@@ -66,7 +66,7 @@ pub enum KnobError {
     },
 }
 
-/// The text with control characters escaped, so that a message stays on its line.
+/// The text with control characters escaped, so that a message stays on one line.
 fn one_line(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }

@@ -1,20 +1,20 @@
-//! The misses of a CPU that have not been answered yet. A CPU does not wait where it misses: it
-//! goes on until it has as many misses outstanding as it has places for them (line fill buffers),
-//! or until it has executed as many instructions beyond the oldest load as it can hold (reorder
-//! buffer). It knows lines, times and instruction numbers; it refuses to know what a miss costs and
-//! which instruction needs it (scoreboard.rs).
+//! The outstanding misses of a CPU. A CPU does not wait where it misses. It continues until all of
+//! its places for misses (line fill buffers) are taken, or until it has executed as many
+//! instructions beyond the oldest load as it can hold (reorder buffer). This file knows lines,
+//! times and instruction numbers. It does not know what a miss costs, or which instruction needs it
+//! (scoreboard.rs).
 //!
 //! Departures from real cores:
 //!
-//! 1. *A place is taken from dispatch on*: a load whose address is not known yet has one, too. A
-//!    core keeps it elsewhere, so a loop of one long chain and many independent loads overlaps a
-//!    little less here.
-//! 2. *Stores* never hold up the instructions behind them: they wait in a store buffer without end.
+//! 1. *A place is taken from dispatch on*, even by a load whose address is not known yet. A core
+//!    keeps such a load elsewhere, so a loop of one long chain and many independent loads overlaps
+//!    a little less here.
+//! 2. *Stores* never hold up the instructions behind them: they wait in an unlimited store buffer.
 //!    Only places are counted.
-//! 3. *No wrong guesses*: a branch that depends on an outstanding load is as if predicted right.
-//!    Where it is not, a core overlaps less.
+//! 3. *No misprediction*: a branch that depends on an outstanding load counts as predicted
+//!    correctly. If it is mispredicted, a real core overlaps less.
 
-/// Nothing waits for it before it is needed: a store or a prefetch.
+/// The instruction number of a miss that nothing needs to wait for: a store or a prefetch.
 pub(crate) const FREE: u64 = u64::MAX;
 
 /// See the head of the file.
@@ -22,11 +22,11 @@ pub(crate) const FREE: u64 = u64::MAX;
 pub(crate) struct Flight {
     misses: Vec<Miss>,
     places: usize,
-    /// Instructions that may be executed beyond a load that is outstanding.
+    /// Instructions that may be executed beyond an outstanding load.
     reach: u64,
     /// The instruction at which the CPU must wait for its oldest load.
     limit: u64,
-    /// When the first of them arrives; [`FREE`]: none does.
+    /// When the first miss arrives; [`FREE`]: there is none.
     first: u64,
     /// One bit for each value of the low bits of a line: whether such a line may be on its way.
     filter: u64,
@@ -41,7 +41,7 @@ const fn bit(line: u64) -> u64 {
 struct Miss {
     line: u64,
     arrives: u64,
-    /// The first load that wants it; [`FREE`]: none does.
+    /// The first load that needs it; [`FREE`]: none does.
     load: u64,
 }
 
@@ -52,7 +52,7 @@ impl Flight {
         Self { misses: Vec::with_capacity(places), places, reach, limit: FREE, first: FREE, filter: 0 }
     }
 
-    /// Nothing is outstanding.
+    /// Removes all outstanding misses.
     pub fn clear(&mut self) {
         self.misses.clear();
         (self.limit, self.first, self.filter) = (FREE, FREE, 0);
@@ -64,8 +64,8 @@ impl Flight {
         self.filter & bit(line) != 0
     }
 
-    /// When a line arrives that is on its way, and that a load (or nothing) wants now; 0: it is not
-    /// on its way.
+    /// A load needs a line now (or nothing does: [`FREE`]). Returns when the line arrives; 0 if it
+    /// is not on its way.
     #[inline]
     pub fn meet(&mut self, line: u64, load: u64) -> u64 {
         if !self.may_have(line) {
@@ -87,7 +87,7 @@ impl Flight {
         wait
     }
 
-    /// A line is on its way; the buffer must not be full.
+    /// Records a line as on its way; the buffer must not be full.
     pub fn start(&mut self, line: u64, arrives: u64, load: u64) {
         self.misses.push(Miss { line, arrives, load });
         self.filter |= bit(line);
@@ -108,7 +108,8 @@ impl Flight {
         wait
     }
 
-    /// How long until all loads, stores and prefetches are answered, which then they are.
+    /// How long until all loads, stores and prefetches are answered; afterwards nothing is
+    /// outstanding.
     pub fn drain(&mut self, now: u64) -> u64 {
         let last = self.misses.iter().map(|miss| miss.arrives).max().unwrap_or(now);
         self.clear();
@@ -175,7 +176,7 @@ mod tests {
         assert_eq!((flight.drain(40), flight.drain(40), flight.due(40, FREE - 1)), (860, 0, 0));
     }
 
-    /// The misses in a list that is searched from end to end: line, arrival, load.
+    /// The misses in a list that is searched from beginning to end: line, arrival, load.
     #[derive(Default)]
     struct Slow(Vec<(u64, u64, u64)>);
 
@@ -204,7 +205,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Lines that are wanted by loads or by nothing, and arrive some time later.
+        /// Lines that are needed by loads or by nothing, and arrive some time later.
         #[test]
         fn waits_are_those_of_a_list(steps in proptest::collection::vec((0..9_u64, 1..60_u64, 0..6_u64, proptest::bool::ANY), 1..60)) {
             let spec = crate::spec::Overlap { misses: 3, instructions: 10 };

@@ -1,24 +1,24 @@
-//! Which loads of a block of instructions need which: for each access the registers and the loads
-//! that its address depends on, and for each register what it depends on at the end of the block.
-//! Instructions are decoded by the crate `iced-x86`; this file knows no encoding.
+//! The dependences between the loads of a block of instructions: for each access the registers and
+//! loads that its address depends on, and for each register what it depends on at the end of the
+//! block. The crate `iced-x86` decodes instructions; this file knows no encoding.
 //!
-//! A value depends on all that the instruction reads, flags included: so a conditional move on a
-//! loaded value depends on it and a branch does not (it is predicted). Departures: a register of
-//! which 8 or 16 bits are written depends on its old value, too; the stack pointer and the pointers
-//! of string instructions depend on no load that moves them; of more than 64 loads in a block the
-//! last ones count as one; x87 and MMX registers are always there.
+//! A value depends on everything that the instruction reads, including flags. A conditional move on
+//! a loaded value therefore depends on it, and a branch does not (it is predicted). Departures: a
+//! register of which 8 or 16 bits are written also depends on its old value; the stack pointer and
+//! the pointers of string instructions depend on no load that moves them; in a block with more than
+//! 64 loads the last ones count as one; x87 and MMX registers are always ready.
 
 use crate::x86::Address;
 use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register};
 
-/// General registers, the flags, vector registers.
+/// Number of registers: general registers, the flags, vector registers.
 pub(crate) const REGISTERS: usize = 33;
-/// Loads of a block that have numbers of their own.
+/// Number of loads of a block that have slots of their own.
 pub(crate) const SLOTS: usize = 64;
 const FLAGS: usize = 16;
 const VECTORS: usize = 17;
 
-/// Registers and loads, a bit each.
+/// A set of registers and loads, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Needs {
     pub registers: u64,
@@ -30,7 +30,7 @@ impl Needs {
         Self { registers: self.registers | other.registers, loads: self.loads | other.loads }
     }
 
-    /// Whether any of these is among others.
+    /// Whether the two sets have an element in common.
     #[inline]
     pub fn meet(self, others: Self) -> bool {
         self.registers & others.registers | self.loads & others.loads != 0
@@ -43,16 +43,16 @@ pub struct Reference {
     address: Needs,
     data: Needs,
     slot: u8,
-    /// Instructions of the block from this one on.
+    /// Number of instructions of the block from this one on.
     pub rest: u16,
-    /// Nothing overlaps it: a locked instruction.
+    /// Whether nothing overlaps it: a locked instruction.
     pub alone: bool,
-    /// A store that bypasses the caches.
+    /// Whether it is a store that bypasses the caches.
     pub around: bool,
 }
 
 impl Reference {
-    /// Of an instruction that overlaps with nothing.
+    /// A reference of an instruction that overlaps with nothing.
     pub const ALONE: Self = Self {
         address: Needs { registers: 0, loads: 0 },
         data: Needs { registers: 0, loads: 0 },
@@ -78,18 +78,18 @@ impl Reference {
     }
 }
 
-/// What numasim must know of an instruction.
+/// The properties of an instruction that numasim needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Role {
     /// Its access to memory, if it has one.
     pub reference: Option<Reference>,
-    /// It waits for all loads before it.
+    /// Whether it waits for all loads before it.
     pub fence: bool,
     /// The operand of a prefetch.
     pub prefetch: Option<Prefetched>,
 }
 
-/// The operand of a prefetch instruction; as [`Address`], hashed as part of a block.
+/// The operand of a prefetch instruction: the parts of an [`Address`], hashable as part of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Prefetched {
     base: Option<u8>,
@@ -111,13 +111,13 @@ pub struct Block {
     count: u64,
     roles: Vec<Role>,
     changes: Vec<(u8, Needs)>,
-    /// The registers of `changes`, a bit each, and all that they depend on.
+    /// The registers in `changes`, one bit each, and the union of what they depend on.
     changed: u64,
     carried: Needs,
 }
 
 impl Block {
-    /// Its instructions, one after another: their bytes and where they are.
+    /// The block of these instructions, in order: their bytes and their addresses.
     #[must_use]
     pub fn of<'a>(instructions: impl IntoIterator<Item = (&'a [u8], u64)>) -> Self {
         let mut flow = Flow::new();
@@ -133,32 +133,32 @@ impl Block {
         Self { count: roles.len() as u64, roles, changes, changed, carried }
     }
 
-    /// Instructions.
+    /// Number of instructions.
     #[must_use]
     #[inline]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Its instructions.
+    /// The roles of its instructions.
     #[must_use]
     pub fn roles(&self) -> &[Role] {
         &self.roles
     }
 
-    /// Registers that it changes, a bit each.
+    /// The registers that it changes, one bit each.
     #[inline]
     pub(crate) fn changed(&self) -> u64 {
         self.changed
     }
 
-    /// All that these depend on at its end.
+    /// The union of what these registers depend on at its end.
     #[inline]
     pub(crate) fn carried(&self) -> Needs {
         self.carried
     }
 
-    /// Registers that it changes, and what they depend on then.
+    /// The registers that it changes, and what each depends on at its end.
     #[inline]
     pub(crate) fn changes(&self) -> impl Iterator<Item = (usize, Needs)> + '_ {
         self.changes.iter().map(|(register, needs)| (usize::from(*register), *needs))
@@ -192,7 +192,7 @@ impl Flow {
         Role { reference, fence: fences(&instruction), prefetch: None }
     }
 
-    /// Carries the dependences over an instruction; its access to memory.
+    /// Propagates the dependences over an instruction; returns its access to memory.
     fn access(&mut self, instruction: &Instruction) -> Option<Reference> {
         let info = self.info.info(instruction);
         let of = |register: Register| number(register).map_or(Needs::default(), |at| self.of[at]);
@@ -246,18 +246,19 @@ const fn writing(access: OpAccess) -> bool {
     matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
 }
 
-/// Whether something of the old value stays.
+/// Whether part of the old value remains.
 fn partial(register: Register, access: OpAccess) -> bool {
     access == OpAccess::CondWrite || (register.is_gpr() && register.size() < 4)
 }
 
-/// Stack pointers, and the pointers and counts of string instructions, move by constants.
+/// Whether a register moves by constants: stack pointers, and the pointers and counts of string
+/// instructions.
 fn is_pointer(instruction: &Instruction, register: usize) -> bool {
     (instruction.is_stack_instruction() && register == 4 && instruction.mnemonic() != Mnemonic::Leave)
         || (instruction.is_string_instruction() && [1, 6, 7].contains(&register))
 }
 
-/// `xor eax, eax` and the like depend on nothing.
+/// Whether the result depends on nothing, as in `xor eax, eax`.
 fn clears(instruction: &Instruction) -> bool {
     use Mnemonic::{Pxor, Sub, Vpxor, Vxorpd, Vxorps, Xor, Xorpd, Xorps};
     let last = instruction.op_count().saturating_sub(1);
@@ -271,8 +272,8 @@ fn is_locked(instruction: &Instruction) -> bool {
     instruction.has_lock_prefix() || (instruction.mnemonic() == Mnemonic::Xchg && memory)
 }
 
-/// What waits for the loads before it: by definition (Intel 64 manual, volume 3, 9.2.5 and 9.3), or
-/// since it enters or leaves the kernel.
+/// Whether an instruction waits for the loads before it: by definition (Intel 64 manual, volume 3,
+/// 9.2.5 and 9.3), or because it enters or leaves the kernel.
 fn fences(instruction: &Instruction) -> bool {
     use Mnemonic::{
         Cpuid, Hlt, In, Invlpg, Iretd, Iretq, Lfence, Mfence, Out, Rdtsc, Rdtscp, Serialize, Sfence, Syscall, Sysret,
@@ -292,7 +293,7 @@ fn is_around(instruction: &Instruction) -> bool {
     known.contains(&instruction.mnemonic())
 }
 
-/// None: no prefetch. Some of none: one whose address is not known (a segment).
+/// `None`: not a prefetch. `Some(None)`: a prefetch whose address is not known (a segment).
 fn prefetched(instruction: &Instruction) -> Option<Option<Prefetched>> {
     use Mnemonic::{Prefetch, Prefetchnta, Prefetcht0, Prefetcht1, Prefetcht2, Prefetchw, Prefetchwt1};
     let known = [Prefetch, Prefetchnta, Prefetcht0, Prefetcht1, Prefetcht2, Prefetchw, Prefetchwt1];

@@ -1,17 +1,18 @@
-//! Accesses that a CPU does not wait for: loads and stores whose misses overlap, prefetches, stores
-//! around the caches. When each line arrives follows from what it costs by itself (access.rs), from
-//! when its address is known (scoreboard.rs) and from the places for misses (flight.rs).
+//! Accesses that a CPU does not wait for: loads and stores whose misses overlap, prefetches, and
+//! stores around the caches. The arrival time of each line follows from its cost by itself
+//! (access.rs), from the time at which its address is known (scoreboard.rs) and from the places for
+//! misses (flight.rs).
 //!
 //! Departures from real machines:
 //!
-//! 1. *A line is in the caches at once* when it is asked for; until it arrives, loads of it wait
+//! 1. *A line is in the caches at once* when it is requested; until it arrives, loads of it wait
 //!    for it there.
-//! 2. *What a stream covers* costs its part of a miss at once and takes no place: `depth` says
-//!    already how many lines of it are on their way.
+//! 2. *A line that a stream covers* costs its reduced part of a miss at once and takes no place:
+//!    `depth` already says how many such lines are on their way.
 //! 3. *Prefetches* bring lines into all caches whatever their hint, and train no stream.
 //! 4. *Stores around the caches* fill a line in one of as many buffers as there are places for
-//!    misses (at least 4); a line that leaves its buffer is written whole, however much of it was
-//!    stored.
+//!    misses (at least 4). A line that leaves its buffer is written as a whole, however much of it
+//!    was stored.
 
 use crate::access::Cost;
 use crate::cache::Touch;
@@ -30,20 +31,20 @@ pub struct Dispatch {
     pub instruction: u64,
 }
 
-/// What becomes of it.
+/// The result of an access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Picoseconds for which the CPU is stalled now.
     pub stall: u64,
     /// When the line arrives; 0: it is here, or was waited for.
     pub arrives: u64,
-    /// Whether the private cache had it not.
+    /// Whether the private cache did not have the line.
     pub missed: bool,
-    /// Whether its page had to be looked up.
+    /// Whether its translation needed a page walk.
     pub walked: bool,
 }
 
-/// Lines that stores around the caches fill side by side, at the least.
+/// The least number of lines that stores around the caches can fill at the same time.
 const BUFFERS: usize = 4;
 
 impl Machine {
@@ -53,8 +54,8 @@ impl Machine {
         self.places > 1
     }
 
-    /// A load or store for which the CPU does not wait before it must. A CPU that does not exist is
-    /// not stalled.
+    /// A load or store for which the CPU waits only when it must. A CPU that does not exist is not
+    /// stalled.
     #[inline]
     pub fn issue(&mut self, cpu: usize, addr: u64, store: bool, at: Dispatch) -> Outcome {
         let line = addr / LINE;
@@ -75,7 +76,7 @@ impl Machine {
         self.start(cpu, line, cost.ps, load, at)
     }
 
-    /// A line begins its way.
+    /// Sends a line on its way.
     fn start(&mut self, cpu: usize, line: u64, ps: u64, load: u64, at: Dispatch) -> Outcome {
         let own = &mut self.cpus[cpu];
         let stall = own.flight.room(at.now);
@@ -87,8 +88,8 @@ impl Machine {
         Outcome { stall, arrives, missed: true, walked: false }
     }
 
-    /// A prefetch of an address: where it misses, the line begins its way, and nothing waits for
-    /// it. Does nothing where a CPU waits for each miss.
+    /// A prefetch of an address. If it misses, the line is sent on its way, and nothing waits for
+    /// it. Does nothing if CPUs wait for each miss.
     pub fn prefetch(&mut self, cpu: usize, addr: u64, now: u64) -> Outcome {
         let line = addr / LINE;
         if !self.overlaps() || self.memory.node(line).is_none() || cpu >= self.cpus.len() {
@@ -102,8 +103,8 @@ impl Machine {
         self.start(cpu, line, cost.ps, FREE, Dispatch { now, ..Dispatch::default() })
     }
 
-    /// A store that bypasses the caches (MOVNTI and its kin): the line is not read, and leaves all
-    /// caches. The picoseconds that the CPU is stalled.
+    /// A store that bypasses the caches (MOVNTI and similar): the line is not read, and leaves all
+    /// caches. Returns the picoseconds that the CPU is stalled.
     pub fn store_around(&mut self, cpu: usize, addr: u64, now: u64) -> u64 {
         let line = addr / LINE;
         let Some(own) = self.cpus.get_mut(cpu) else { return 0 };
@@ -119,7 +120,7 @@ impl Machine {
         done.map_or(0, |line| self.pour(cpu, line, now))
     }
 
-    /// A line that stores around the caches have filled goes to memory.
+    /// Sends to memory a line that stores around the caches have filled.
     fn pour(&mut self, cpu: usize, line: u64, now: u64) -> u64 {
         let Some(node) = self.memory.node(line) else { return 0 };
         let own = &mut self.cpus[cpu];
@@ -130,7 +131,7 @@ impl Machine {
             return 0;
         }
         if self.overlaps() {
-            // No load means this line: it was taken out of the caches.
+            // No load needs this line, because it was removed from the caches.
             return self.start(cpu, line, ps, FREE, Dispatch { now, ..Dispatch::default() }).stall;
         }
         let ps = (ps / self.depth).max(self.queues.service(node, 1));
@@ -138,8 +139,8 @@ impl Machine {
         ps
     }
 
-    /// How long a CPU must wait before it may execute an instruction of this number, for the loads
-    /// that are too far behind it.
+    /// How long a CPU must wait, before it may execute the instruction with this number, for loads
+    /// that are too far behind.
     #[inline]
     pub fn due(&mut self, cpu: usize, now: u64, instruction: u64) -> u64 {
         let Some(own) = self.cpus.get_mut(cpu) else { return 0 };
@@ -149,7 +150,7 @@ impl Machine {
         stall
     }
 
-    /// A fence: how long a CPU waits until nothing of its own is on its way.
+    /// A fence: how long a CPU waits until none of its lines is on its way.
     pub fn drain(&mut self, cpu: usize, now: u64) -> u64 {
         let Some(own) = self.cpus.get_mut(cpu) else { return 0 };
         let mut stall = own.flight.drain(now);
@@ -161,7 +162,7 @@ impl Machine {
         stall
     }
 
-    /// Nothing is on its way to any CPU, as if all had been waited for.
+    /// Removes all lines on their way to any CPU, as if they had been waited for.
     pub fn calm(&mut self) {
         self.cpus.iter_mut().for_each(|own| own.flight.clear());
     }

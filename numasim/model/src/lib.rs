@@ -1,9 +1,10 @@
-//! The machine of numasim, as a pure function of the accesses that are reported to it: per CPU a
-//! private cache, a stream prefetcher and misses that are outstanding, per last-level cache sets
-//! and way masks, per line who has it, per node a memory controller and per link two queues.
+//! The machine of numasim, as a pure function of the accesses that are reported to it. It has, per
+//! CPU, a private cache, a stream prefetcher and outstanding misses; per last-level cache, sets and
+//! way masks; per line, the caches that have it; per node, a memory controller; and per link, two
+//! queues.
 //!
-//! It knows physical addresses and guest time in picoseconds. It refuses to know QEMU, the guest,
-//! clocks and files; the same calls give the same answers on any machine.
+//! It knows physical addresses and guest time in picoseconds. It does not know QEMU, the guest,
+//! clocks or files. The same calls give the same results on any machine.
 
 #![forbid(unsafe_code)]
 

@@ -1,11 +1,11 @@
-//! A last-level cache: set-associative, least recently used line out, written back, with way masks
-//! per class of service as resctrl's CAT has them (Documentation/arch/x86/resctrl.rst): a mask says
-//! which ways a class may *fill*; hits are taken anywhere. It does not include the private caches:
-//! a line that leaves it may stay in them.
+//! A last-level cache: set-associative, with LRU replacement and write-back, and with way masks per
+//! class of service like those of resctrl's CAT (Documentation/arch/x86/resctrl.rst): a mask says
+//! which ways a class may *fill*; hits may be in any way. It does not include the private caches: a
+//! line that leaves the LLC may stay in them.
 //!
-//! A set is kept in the order of use, the last used line first; each entry carries the way that it
-//! lies in. So the victim is the last entry whose way is in the mask. The number of sets is any
-//! (LLCs of 11 ways or of 20 slices have no power of two).
+//! A set is kept in the order of use, the last used line first; each entry stores the way that it
+//! lies in. The victim is therefore the last entry whose way is in the mask. The number of sets is
+//! arbitrary (LLCs with 11 ways or 20 slices have no power of two).
 
 use crate::cache::Gone;
 use crate::num::{high_half, index, low};
@@ -14,15 +14,15 @@ const WAY_SHIFT: u32 = 1;
 const CLOS_SHIFT: u32 = 7;
 const SHARED: u64 = 1 << 17;
 const LINE_SHIFT: u32 = 18;
-/// No line has this number: the address would not fit 64 bits.
+/// An empty slot: no line has this number, because its address would not fit 64 bits.
 const EMPTY: u64 = u64::MAX >> LINE_SHIFT;
 
-/// Where a line was that has been looked for.
+/// The result of looking for a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// Here; whether another LLC may have it.
+    /// The line was here; whether another LLC may have it.
     Here(bool),
-    /// Not here; now it is, in the place of what went.
+    /// The line was not here. It is here now, in place of the evicted line, if there was one.
     Came(Option<Gone>),
 }
 
@@ -33,9 +33,9 @@ pub(crate) struct Llc {
     slots: Vec<u64>,
     ways: usize,
     sets: Modulus,
-    /// Ways that each class may fill.
+    /// The mask of ways that each class may fill.
     masks: Vec<u64>,
-    /// Lines that each class has filled and that are still here.
+    /// Number of lines that each class has filled and that are still here.
     held: Vec<u64>,
     hit_ps: u64,
 }
@@ -56,34 +56,35 @@ impl Llc {
         }
     }
 
-    /// Holds nothing; masks stay, what was dirty is forgotten.
+    /// Empties the cache; masks stay, dirty data is forgotten.
     pub fn empty(&mut self) {
         self.slots.iter_mut().for_each(|slot| *slot = EMPTY << LINE_SHIFT | way(*slot) << WAY_SHIFT);
         self.held.fill(0);
     }
 
-    /// What a hit costs.
+    /// The cost of a hit.
     #[inline]
     pub fn hit_ps(&self) -> u64 {
         self.hit_ps
     }
 
-    /// All its ways.
+    /// The mask of all its ways.
     pub fn full(&self) -> u64 {
         full(self.ways)
     }
 
-    /// Ways of each class.
+    /// The mask of each class.
     pub fn masks_mut(&mut self) -> &mut [u64] {
         &mut self.masks
     }
 
-    /// Lines held by each class.
+    /// Number of lines held by each class.
     pub fn held(&self) -> &[u64] {
         &self.held
     }
 
-    /// Whether a line is here, and whether another LLC may have it; it is the last used one then.
+    /// Looks for a line, which becomes the last used one. Returns whether another LLC may have it;
+    /// `None` if it is not here.
     fn touch(&mut self, line: u64) -> Option<bool> {
         let set = self.set(line);
         let at = find(set, line)?;
@@ -91,9 +92,9 @@ impl Llc {
         Some(set[0] & SHARED != 0)
     }
 
-    /// Looks for a line for a class, and takes it in where it is not here. Where the class may fill
-    /// all ways, what looks for the line moves the others down by one on its way: where the line is
-    /// not found, the last has fallen out.
+    /// Looks for a line for a class, and fills it if it is not here. If the class may fill all
+    /// ways, the search moves the other lines down by one on its way: if the line is not found, the
+    /// last one has already fallen out.
     pub fn look(&mut self, line: u64, class: usize) -> Found {
         if self.masks[class] != self.full() {
             return match self.touch(line) {
@@ -118,8 +119,8 @@ impl Llc {
         Found::Came(self.gone(held))
     }
 
-    /// Another LLC has the line from now on, and memory what was dirty; whether it was here, and
-    /// dirty.
+    /// Marks a line as shared with another LLC, and its dirty data as in memory. Returns whether
+    /// the line was dirty; `None` if it was not here.
     pub fn share(&mut self, line: u64) -> Option<bool> {
         let set = self.set(line);
         let at = find(set, line)?;
@@ -128,7 +129,7 @@ impl Llc {
         Some(dirty)
     }
 
-    /// Another LLC may have the line; what is dirty stays so.
+    /// Marks a line as possibly in another LLC; dirty data stays dirty.
     pub fn mark_shared(&mut self, line: u64) {
         let set = self.set(line);
         if let Some(at) = find(set, line) {
@@ -136,7 +137,7 @@ impl Llc {
         }
     }
 
-    /// No other LLC has the line any more.
+    /// Marks a line as in no other LLC.
     pub fn own(&mut self, line: u64) {
         let set = self.set(line);
         if let Some(at) = find(set, line) {
@@ -144,7 +145,7 @@ impl Llc {
         }
     }
 
-    /// Puts a line that is not here into a way of the class; what went for it.
+    /// Puts a line that is not here into a way of the class; returns the evicted line.
     fn fill(&mut self, line: u64, class: usize) -> Option<Gone> {
         let mask = self.masks[class];
         let set = self.set(line);
@@ -156,13 +157,14 @@ impl Llc {
         self.gone(old)
     }
 
-    /// Takes a dirty line from a private cache, if it is here; the order of use stays.
+    /// Takes the data of a dirty line from a private cache, if the line is here; the order of use
+    /// does not change. Returns whether it is here.
     pub fn absorb(&mut self, line: u64) -> bool {
         let set = self.set(line);
         find(set, line).map(|at| set[at] |= 1).is_some()
     }
 
-    /// Takes a line out; whether it was here, and dirty.
+    /// Removes a line. Returns whether it was dirty; `None` if it was not here.
     pub fn flush(&mut self, line: u64) -> Option<bool> {
         let set = self.set(line);
         let at = find(set, line)?;
@@ -196,7 +198,7 @@ const fn full(ways: usize) -> u64 {
     u64::MAX >> (64 - ways)
 }
 
-/// A clean line that no other LLC has.
+/// The entry of a clean line that no other LLC has.
 #[inline]
 const fn entry(line: u64, class: usize, way: u64) -> u64 {
     line << LINE_SHIFT | (class as u64) << CLOS_SHIFT | way << WAY_SHIFT
@@ -216,7 +218,7 @@ fn to_front(set: &mut [u64], at: usize) {
     }
 }
 
-/// The remainder by a number that does not change, without a division (Lemire, Kaser, Kurz: Faster
+/// Computes the remainder by a fixed number without a division (Lemire, Kaser, Kurz: Faster
 /// remainder by direct computation, 2019; exact for 32 bits).
 #[derive(Clone, Copy, Debug)]
 struct Modulus {

@@ -1,18 +1,18 @@
 //! The machine that models every memory access: which caches have the line, what the access costs,
-//! what it moves.
+//! and what it moves.
 //!
 //! Departures from real machines, each for speed or predictability:
 //!
-//! 1. *LLCs do not include* the private caches: a line that leaves the LLC stays where else it is.
-//!    A dirty line that leaves a private cache goes to the LLC if that still has it, else to
-//!    memory.
+//! 1. *LLCs do not include* the private caches: a line that leaves the LLC stays wherever else it
+//!    is. A dirty line that leaves a private cache goes to the LLC if that still has it, otherwise
+//!    to memory.
 //! 2. *Write-backs are posted*: they take capacity of controller and links, and stall no CPU.
-//! 3. *Prefetching brings nothing*: what a stream covers is fetched on demand, at the cost divided
-//!    by the depth (stream.rs). It covers LLC hits as well as misses, since it sits at the private
-//!    cache.
+//! 3. *Prefetching fetches nothing ahead*: a line that a stream covers is fetched on demand, at the
+//!    cost divided by the depth (stream.rs). Streams cover LLC hits as well as misses, because the
+//!    prefetcher sits at the private cache.
 //!
-//! The heads of coherence.rs, issue.rs and flight.rs have those of coherence and of misses that
-//! overlap.
+//! The module documentation of coherence.rs, issue.rs and flight.rs lists the departures of
+//! coherence and of overlapping misses.
 
 use crate::cache::Cache;
 use crate::coherence::Coherent;
@@ -43,13 +43,12 @@ pub struct Machine {
     pub(crate) queues: Queues,
     /// `[node of the CPU][node of the memory]`, unloaded, picoseconds.
     pub(crate) latency: Vec<Vec<f64>>,
-    /// What a miss costs now, by the same pair.
+    /// The present cost of a miss, by the same pair.
     pub(crate) cost: [[u64; NODES]; NODES],
-    /// What a miss costs now that a stream covers: no less than the slowest resource on its way
-    /// takes to carry a line.
+    /// The present cost of a miss that a stream covers: at least the time that the slowest resource
+    /// on its way takes to carry a line.
     pub(crate) covered: [[u64; NODES]; NODES],
-    /// What a line costs now that goes from a CPU to memory by itself: alone, and where several are
-    /// on their way.
+    /// The present cost of a line that a CPU writes to memory around the caches, by the same pair.
     pub(crate) around: [[u64; NODES]; NODES],
     pub(crate) private_hit_ps: u64,
     pub(crate) depth: u64,
@@ -58,7 +57,7 @@ pub struct Machine {
     pub(crate) delays: bool,
 }
 
-/// A CPU and what it has for itself.
+/// A CPU and its private state.
 #[derive(Clone, Debug)]
 pub(crate) struct Cpu {
     pub(crate) cache: Cache,
@@ -66,7 +65,7 @@ pub(crate) struct Cpu {
     pub(crate) tlb: Option<Tlb>,
     pub(crate) streams: Streams,
     pub(crate) flight: Flight,
-    /// Lines that stores around the caches have begun, the last used one first.
+    /// Lines that stores around the caches have begun to fill, the last used one first.
     pub(crate) combining: Vec<u64>,
     pub(crate) llc: usize,
     pub(crate) node: usize,
@@ -77,23 +76,23 @@ pub(crate) struct Cpu {
     pub(crate) reset: Traffic,
     /// Traffic of the window that is being closed.
     pub(crate) lines: Traffic,
-    /// Stall at the end of the last window, less what was reset since.
+    /// Stall at the end of the last window, less what has been reset since.
     pub(crate) stalled: u64,
-    /// What the misses of this window that no stream covered cost one by one, and how long the CPU
-    /// has waited for them.
+    /// The sum of what the misses of this window that no stream covered cost one by one, and how
+    /// long the CPU has waited for them.
     pub(crate) asked: u64,
     pub(crate) waited: u64,
-    /// The second as a part of the first, in the window that is being closed.
+    /// The quotient of the second and the first, for the window that is being closed.
     pub(crate) share: f64,
-    /// The least that this can be: all places for misses taken.
+    /// The least value of `share`, which means that all places for misses are taken.
     least_share: f64,
 }
 
 impl Machine {
-    /// The machine of a spec, caches empty and queues idle.
+    /// The machine described by a spec, with empty caches and idle queues.
     ///
     /// # Errors
-    /// What [`Spec::validate`] finds.
+    /// The errors of [`Spec::validate`].
     pub fn new(spec: &Spec) -> Result<Self, SpecError> {
         spec.validate()?;
         let mut machine = Self {
@@ -117,10 +116,10 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Sets the ways that a class of service may fill. What lies elsewhere stays, and is hit.
+    /// Sets the ways that a class of service may fill. Lines in other ways stay, and can be hit.
     ///
     /// # Errors
-    /// An LLC, a class or a way that does not exist; no way at all. Nothing has changed then.
+    /// An LLC, a class or a way does not exist, or the mask has no way. Nothing has changed then.
     pub fn set_mask(&mut self, llc: usize, clos: usize, mask: u64) -> Result<(), KnobError> {
         let count = self.llcs.len();
         let cache = self.llcs.get_mut(llc).ok_or(KnobError::Llc { llc, count })?;
@@ -134,10 +133,10 @@ impl Machine {
         Ok(())
     }
 
-    /// Sets the class of service with which a CPU fills its LLC; 0 at first.
+    /// Sets the class of service with which a CPU fills its LLC; initially 0.
     ///
     /// # Errors
-    /// A CPU or a class that does not exist. Nothing has changed then.
+    /// A CPU or a class does not exist. Nothing has changed then.
     pub fn set_class(&mut self, cpu: usize, clos: usize) -> Result<(), KnobError> {
         let count = self.cpus.len();
         let own = self.cpus.get_mut(cpu).ok_or(KnobError::Cpu { cpu, count })?;
@@ -149,7 +148,7 @@ impl Machine {
         Ok(())
     }
 
-    /// What misses cost at the delays in force.
+    /// Computes the cost of misses at the delays in force.
     pub(crate) fn price(&mut self) {
         if !self.delays {
             return;
@@ -169,26 +168,26 @@ impl Machine {
         }
     }
 
-    /// What a CPU has done since the last reset; zeros for a CPU that does not exist.
+    /// The counters of a CPU since the last reset; zeros for a CPU that does not exist.
     #[must_use]
     pub fn cpu_counters(&self, cpu: usize) -> CpuCounters {
         self.cpus.get(cpu).map(|own| own.counters).unwrap_or_default()
     }
 
-    /// The node of a physical address; none: a device, or nothing at all.
+    /// The node of a physical address; `None`: a device, or nothing at all.
     #[must_use]
     pub fn node_of(&self, addr: u64) -> Option<usize> {
         self.memory.node(addr / LINE)
     }
 
-    /// Lines that a class of service holds in an LLC (CMT's `llc_occupancy` divided by 64); none
-    /// where there is no such LLC or class.
+    /// Number of lines that a class of service holds in an LLC (CMT's `llc_occupancy` divided by
+    /// 64); `None` if there is no such LLC or class.
     #[must_use]
     pub fn occupancy(&self, llc: usize, clos: usize) -> Option<u64> {
         self.llcs.get(llc)?.held().get(clos).copied()
     }
 
-    /// Sets all cumulative counters to 0. Caches, queues and the window that is open go on.
+    /// Sets all cumulative counters to 0. Caches, queues and the open window are not affected.
     pub fn reset_counters(&mut self) {
         for own in &mut self.cpus {
             own.stalled = own.stalled.wrapping_sub(own.counters.stall_ps);
@@ -198,8 +197,8 @@ impl Machine {
         self.queues.reset();
     }
 
-    /// Empties all caches and queues. Counters, way masks and classes go on; what caches would have
-    /// written back is forgotten.
+    /// Empties all caches and queues. Counters, way masks and classes are not affected; data that
+    /// caches would have written back is forgotten.
     pub fn empty(&mut self) {
         for own in &mut self.cpus {
             own.cache.empty();
@@ -240,16 +239,16 @@ impl Cpu {
         }
     }
 
-    /// The part of what its misses cost that the CPU has waited for, and resets the sums. A
-    /// CPU whose misses were all hidden would wait for longer ones, so it is never less than where
-    /// all places for misses are taken.
+    /// The fraction of the cost of its misses for which the CPU has waited; resets the sums. A CPU
+    /// whose misses were all hidden would still wait for longer ones, so the fraction is never less
+    /// than with all places for misses taken.
     pub fn share(&mut self) -> f64 {
         let (asked, waited) = (std::mem::take(&mut self.asked), std::mem::take(&mut self.waited));
         if asked == 0 { 1.0 } else { (float(waited) / float(asked)).clamp(self.least_share, 1.0) }
     }
 }
 
-/// Controllers by node, then the directions of the links: the numbering of route.rs.
+/// Controllers by node, then the directions of the links, numbered as in route.rs.
 fn resources(spec: &Spec) -> Vec<Resource> {
     let controllers = spec.node.iter().map(|node| Resource::controller(node, spec.queue.controller_ns));
     let link = |link: &crate::spec::Link| Resource::new(link.mb_per_s_each_way, spec.queue.link_ns);

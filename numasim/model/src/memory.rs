@@ -1,5 +1,5 @@
 //! Which node a physical address belongs to. It knows the nodes' memory and the hole below 4 GiB;
-//! it refuses to know virtual addresses.
+//! it does not know virtual addresses.
 
 use crate::num::index;
 use crate::spec::Spec;
@@ -30,7 +30,7 @@ impl Memory {
         Self { nodes }
     }
 
-    /// The node of a line; none: a device, or nothing at all.
+    /// The node of a line; `None`: a device, or nothing at all.
     #[inline]
     pub fn node(&self, line: u64) -> Option<usize> {
         let node = self.nodes.get(index(line >> (MIB_SHIFT - 6))).copied().unwrap_or(NONE);

@@ -1,4 +1,5 @@
-//! The only places of numasim's machine and laboratory where numbers change type with loss.
+//! The only places in numasim's machine and laboratory where numeric conversions may lose
+//! information.
 
 /// A count as a float. Counts above 2^53 lose their last bits; no rate needs them.
 #[must_use]
@@ -14,9 +15,9 @@ pub fn round(value: f64) -> u64 {
     value.round() as u64
 }
 
-/// A number as an index, on machines whose `usize` has 64 bits (those that emulate a guest);
-/// elsewhere the low bits, which the bounds check of the slice then refuses or which are already
-/// masked.
+/// A number as an index, on machines whose `usize` has 64 bits (those that emulate a guest). On
+/// other machines only the low bits remain; either the bounds check of the slice then refuses the
+/// index, or it was masked before.
 #[must_use]
 #[allow(clippy::cast_possible_truncation)]
 #[inline]

@@ -1,5 +1,6 @@
-//! A page trace: loads, stores, misses and waiting of user code, by CPU and page, slice by slice of
-//! guest time. Text, a line each, between the guest's words `trace-begin` and `trace-end`:
+//! A page trace: loads, stores, misses and waiting time of user code, by CPU and page, in slices of
+//! guest time. It is text, one record per line, between the guest's words `trace-begin` and
+//! `trace-end`:
 //!
 //! ```text
 //! p PAGE FRAME NODE CPU                 a page with its memory, new; numbered from 0 in this order
@@ -8,67 +9,67 @@
 //! e TIME                                the end, picoseconds after the begin
 //! ```
 //!
-//! PAGE and FRAME are hexadecimal numbers of virtual and physical pages, WAITED picoseconds. User
-//! code is distinguished from the kernel's by the addresses of its instructions, so that what the
-//! kernel reads and writes for a program does not count. Which process a page belongs to is not
-//! known here: the guest says which frames its own pages have.
+//! PAGE and FRAME are hexadecimal numbers of virtual and physical pages; WAITED is in picoseconds.
+//! User code is distinguished from the kernel's by the addresses of its instructions, so that what
+//! the kernel reads and writes for a program does not count. The trace does not know which process
+//! a page belongs to: the guest reports which frames its own pages have.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// Picoseconds of guest time in a slice.
 pub const SLICE: u64 = 100_000_000_000;
-/// Pages that each CPU finds again without a look into the table.
+/// Number of pages that each CPU finds again without a lookup in the table.
 const NEAR: usize = 64;
 
 /// A virtual page and its frame.
 pub type PageFrame = (u64, u64);
 
-/// What a CPU did to a page.
+/// Accesses of a CPU to a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageCounts {
     /// Loads.
     pub loads: u64,
     /// Stores.
     pub stores: u64,
-    /// Those that memory had to answer.
+    /// Accesses that memory had to answer.
     pub misses: u64,
-    /// What it waited for all of them, picoseconds.
+    /// Time that the CPU waited for all accesses, in picoseconds.
     pub waited: u64,
 }
 
-/// A page trace in the making.
+/// A page trace being written.
 #[derive(Debug)]
 pub struct PageTrace<W: Write> {
     out: W,
     cpus: usize,
-    /// When it began; none: it has not, or is over.
+    /// When it began; `None`: it has not begun, or is over.
     begun: Option<u64>,
     slice: u64,
     known: BTreeMap<PageFrame, usize>,
     counts: Vec<PageCounts>,
-    /// PageCounts that are not zero.
+    /// Positions of the elements of `counts` that are not zero.
     used: Vec<usize>,
     near: Vec<[(PageFrame, usize); NEAR]>,
 }
 
 impl<W: Write> PageTrace<W> {
-    /// Nothing counts yet.
+    /// A trace that does not count yet.
     pub fn new(out: W, cpus: usize) -> Self {
         let near = vec![[((u64::MAX, 0), 0); NEAR]; cpus];
         let (known, counts, used) = (BTreeMap::new(), Vec::new(), Vec::new());
         Self { out, cpus, begun: None, slice: 0, known, counts, used, near }
     }
 
-    /// PageCounts from now on; `now` in picoseconds of guest time.
+    /// Starts counting; `now` in picoseconds of guest time.
     pub fn begin(&mut self, now: u64) {
         self.begun = Some(now);
     }
 
-    /// An access of user code to a virtual page and its frame on a node.
+    /// Counts an access of user code to a virtual page and its frame on a node.
     ///
     /// # Errors
-    /// What `out` says.
+    /// The errors of `out`.
     pub fn count(&mut self, cpu: usize, page: PageFrame, node: usize, one: PageCounts) -> io::Result<()> {
         if self.begun.is_none() {
             return Ok(());
@@ -95,10 +96,10 @@ impl<W: Write> PageTrace<W> {
         Ok(())
     }
 
-    /// All CPUs have come to this time: writes the slice, if it is over.
+    /// All CPUs have reached this time: writes the slice if it is over.
     ///
     /// # Errors
-    /// What `out` says.
+    /// The errors of `out`.
     pub fn reached(&mut self, now: u64) -> io::Result<()> {
         let Some(begun) = self.begun else { return Ok(()) };
         let slice = now.saturating_sub(begun) / SLICE;
@@ -120,10 +121,10 @@ impl<W: Write> PageTrace<W> {
         if any { writeln!(self.out, "s {}", self.slice) } else { Ok(()) }
     }
 
-    /// Writes what is left; nothing counts from now on.
+    /// Writes the rest and stops counting.
     ///
     /// # Errors
-    /// What `out` says.
+    /// The errors of `out`.
     pub fn finish(&mut self, now: u64) -> io::Result<()> {
         let Some(begun) = self.begun else { return Ok(()) };
         self.reached(now)?;

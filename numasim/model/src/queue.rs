@@ -1,18 +1,17 @@
-//! Memory controllers and the two directions of each link, as queues: what a miss waits there in
-//! the next window.
+//! Memory controllers and the two directions of each link, as queues: how long a miss waits there
+//! in the next window.
 //!
-//! **The law** is that of the contention simulator (crates/contention/src/queue.rs), so that
-//! both give the same delay for the same load, unless the machine file has measured figures
-//! (curve.rs): a line waits `q u^2 / (1 - u)` at a resource of
-//! utilisation `u`. It grows without bound as `u` nears 1: the delivered rate stays below the
-//! capacity, however high the demand.
+//! **The law** is that of the contention simulator (crates/contention/src/queue.rs), so that both
+//! give the same delay for the same load, unless the machine file has measured values (curve.rs): a
+//! line waits `q u^2 / (1 - u)` at a resource of utilisation `u`. The wait grows without bound as
+//! `u` approaches 1: the delivered rate stays below the capacity, however high the demand.
 //!
-//! **The window.** Within a window CPUs run one after another, so arrival times inside it mean
-//! nothing: a delay is a function of the totals of earlier windows, in which all CPUs count alike.
-//! Feeding the measured `u` back through the law would swing between idle and full, since the law
-//! is steep near 1. Instead the window is *solved*: a CPU that was busy for `B` and paid the delay
-//! of `n` lines would have been busy for `B + n x` had the delay been longer by `x`, and so would
-//! have moved its lines at `B / (B + n x)` of its pace. With
+//! **The window.** Within a window CPUs run one after another, so arrival times inside it have no
+//! meaning: a delay is a function of the totals of earlier windows, in which all CPUs count
+//! equally. Feeding the measured `u` back through the law would oscillate between idle and full,
+//! because the law is steep near 1. Instead the window is *solved*. A CPU that was busy for `B` and
+//! paid the delay of `n` lines would have been busy for `B + n x` if the delay had been longer by
+//! `x`, and so would have moved its lines at `B / (B + n x)` of its pace. With
 //!
 //! ```text
 //! a_ik   lines that CPU i moved over resource k in the window (fetched and written back)
@@ -26,37 +25,37 @@
 //! ```
 //!
 //! this is the fixed point of the contention simulator for the programs as they were in this
-//! window. Resource by resource the left side rises and the right side falls in `x_k`: one root
-//! each, found by halving; a few rounds over all resources settle their interplay. The delay in
-//! force then moves a part of the way there ([`UP`], [`DOWN`]), which averages over what differs
-//! from window to window. It falls more slowly than it rises: load that comes in bursts meets some
-//! of the delay that it left.
+//! window. For each resource, the left side rises and the right side falls in `x_k`: there is one
+//! root, found by bisection. A few rounds over all resources settle their interplay. The delay in
+//! force then moves a fraction of the way towards the solution ([`UP`], [`DOWN`]), which averages
+//! out differences between windows. It falls more slowly than it rises: load that comes in bursts
+//! meets some of the delay that it left.
 //!
-//! **Debt.** The first windows of a new load run at delays that are too short, and carry more than
-//! the capacity. The excess is a debt, which is added to the load over [`HORIZON`] windows, so that
-//! the long-run throughput stays within capacity; a debt is at most [`MOST_DEBT`] windows, since
-//! real queues hold microseconds of work and no CPU should pay long for the model's late answer. So
-//! a program that demands ten times the capacity, in bursts of fewer than ten windows, still gets
-//! more than the capacity.
+//! **Debt.** The first windows of a new load run with delays that are too short, and carry more
+//! than the capacity. The excess is a debt, which is added to the load over [`HORIZON`] windows, so
+//! that the long-run throughput stays within capacity. A debt is at most [`MOST_DEBT`] windows,
+//! because real queues hold microseconds of work and no CPU should pay long for the model's late
+//! answer. A program that demands ten times the capacity in bursts of fewer than ten windows
+//! therefore still gets more than the capacity.
 
 use crate::curve::Curve;
 use crate::num::{float, round};
 
 /// Bytes of a line.
 pub(crate) const LINE: u64 = 64;
-/// The part of the way to a longer delay that one window covers.
+/// The fraction of the way to a longer delay that one window covers.
 const UP: f64 = 0.6;
-/// The part of the way to a shorter one.
+/// The fraction of the way to a shorter delay that one window covers.
 const DOWN: f64 = 0.4;
 /// Windows over which a debt is paid.
 const HORIZON: f64 = 4.0;
-/// The greatest debt, in windows.
+/// The largest debt, in windows.
 const MOST_DEBT: f64 = 4.0;
-/// The greatest utilisation that a delay corresponds to: a thousand times `q`.
+/// The largest utilisation that a delay corresponds to: a wait of a thousand times `q`.
 const TOP: f64 = 0.999;
 /// Rounds over all resources in a window.
 const ROUNDS: usize = 2;
-/// Halvings: to one part in 10^7 of the capacity.
+/// Bisection steps: to one part in 10^7 of the capacity.
 const HALVINGS: usize = 24;
 
 /// One controller or one direction of a link.
@@ -66,7 +65,7 @@ pub(crate) struct Resource {
     pub service: f64,
     /// The scale `q` of its delay, in picoseconds.
     pub scale: f64,
-    /// What was measured instead of the law.
+    /// The measured curve that replaces the law.
     pub curve: Option<Curve>,
 }
 
@@ -75,7 +74,7 @@ impl Resource {
         Self { service: 1e6 * float(LINE) / mb_per_s, scale: 1e3 * queue_ns, curve: None }
     }
 
-    /// The controllers of a node.
+    /// The resource for the controllers of a node.
     pub fn controller(node: &crate::spec::Node, queue_ns: f64) -> Self {
         Self { curve: Curve::new(node), ..Self::new(node.mb_per_s, queue_ns) }
     }
@@ -93,17 +92,17 @@ pub(crate) struct Queues {
     resources: Vec<Resource>,
     /// Delay in force, in picoseconds.
     delay: Vec<f64>,
-    /// What the window that is being closed asks for.
+    /// The delay that the window being closed asks for.
     wanted: Vec<f64>,
-    /// Picoseconds of service owed.
+    /// Debt, in picoseconds of service.
     debt: Vec<f64>,
-    /// Picoseconds that lines have waited since the last reset, all of them together.
+    /// Total picoseconds that lines have waited since the last reset.
     waited: Vec<f64>,
     /// `a`, `n` and `B` of the window, CPU by CPU.
     carried: Vec<f64>,
     paid: Vec<f64>,
     busy: Vec<f64>,
-    /// Kept for its space.
+    /// Scratch memory.
     users: Vec<User>,
 }
 
@@ -125,7 +124,7 @@ impl Queues {
         }
     }
 
-    /// Nothing waits, nothing is owed.
+    /// Sets all delays and debts to zero.
     pub fn empty(&mut self) {
         self.delay.fill(0.0);
         self.debt.fill(0.0);
@@ -136,13 +135,13 @@ impl Queues {
         self.delay[resource]
     }
 
-    /// Picoseconds that lines have waited at a resource since [`Self::reset`]: the delay in force
-    /// when each was moved, whole also where a stream covered most of it.
+    /// Picoseconds that lines have waited at a resource since [`Self::reset`]: the sum of the
+    /// delays in force when each line was moved, in full even if a stream covered most of it.
     pub fn waited(&self, resource: usize) -> u64 {
         round(self.waited[resource])
     }
 
-    /// Nothing has waited yet. Delays and debts go on.
+    /// Sets the waiting times to zero. Delays and debts are not affected.
     pub fn reset(&mut self) {
         self.waited.fill(0.0);
     }
@@ -152,19 +151,19 @@ impl Queues {
         round(self.resources[resource].service * float(lines))
     }
 
-    /// Begins the account of a window.
+    /// Begins accounting for a window.
     pub fn begin(&mut self) {
         self.carried.fill(0.0);
         self.paid.fill(0.0);
         self.busy.fill(0.0);
     }
 
-    /// How long a CPU ran.
+    /// Records how long a CPU ran.
     pub fn ran(&mut self, cpu: usize, picos: f64) {
         self.busy[cpu] = picos;
     }
 
-    /// Lines that a CPU moved over a resource, and lines whose delay it paid.
+    /// Records the lines that a CPU moved over a resource, and the lines whose delay it paid.
     pub fn moved(&mut self, cpu: usize, resource: usize, carried: f64, paid: f64) {
         let at = cpu * self.resources.len() + resource;
         self.carried[at] += carried;
@@ -172,7 +171,7 @@ impl Queues {
         self.waited[resource] += carried * self.delay[resource];
     }
 
-    /// Ends the account of a window of this many picoseconds, and sets the delays for the next.
+    /// Ends accounting for a window of this many picoseconds, and sets the delays for the next one.
     pub fn end(&mut self, picos: f64) {
         self.owe(picos);
         self.wanted.copy_from_slice(&self.delay);
@@ -230,31 +229,33 @@ impl Queues {
     }
 }
 
-/// What a CPU does with a resource in a window.
+/// A CPU's use of a resource in a window.
 #[derive(Clone, Copy, Debug)]
 struct User {
     carried: f64,
     busy: f64,
     paid: f64,
-    /// How long it would have run for the same work, had this resource had no delay.
+    /// How long it would have run for the same work if this resource had no delay.
     unloaded: f64,
 }
 
 impl User {
-    /// The lines that it would have moved in its time at another delay.
+    /// The lines that it would have moved in the same time at another delay.
     fn lines(&self, delay: f64) -> f64 {
         self.carried * self.busy / (self.unloaded + self.paid * delay).max(LEAST * self.busy)
     }
 }
 
-/// However short the delays become, a CPU is not expected to run more than twenty times as fast.
+/// The least ratio of a CPU's time to its present time: however short the delays become, it is not
+/// expected to run more than twenty times as fast.
 const LEAST: f64 = 0.05;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// One CPU that pays all it carries, on one resource of 64 ns a line and `q` = 200 ns.
+    /// One CPU that pays for all that it carries, on one resource with 64 ns per line and `q` = 200
+    /// ns.
     fn queues() -> Queues {
         Queues::new(vec![Resource::new(1000.0, 200.0)], 1)
     }
@@ -268,7 +269,7 @@ mod tests {
 
     #[test]
     fn the_law_is_that_of_the_contention_simulator() {
-        // The values of its own tests: q = 20 ns; at one half 10 ns, at 0.9 162 ns.
+        // The values of the law's own tests: q = 20 ns; 10 ns at one half, 162 ns at 0.9.
         let law = Resource::new(10_000.0, 20.0);
         assert!((law.wait(0.5) - 10e3).abs() < 1e-6 && (law.wait(0.9) - 162e3).abs() < 1e-6);
         assert!((law.service - 6400.0).abs() < 1e-9, "64 bytes at 10 GB/s take 6.4 ns");
@@ -276,8 +277,8 @@ mod tests {
 
     #[test]
     fn the_delay_goes_most_of_the_way_to_the_fixed_point_in_one_window() {
-        // 1250 lines in 100 us are 0.8 of the capacity, at 80 ns each. Had each waited w longer: u
-        // = 64 / (80 + w), w = 200 u^2 / (1 - u), whose root is found by halving here.
+        // 1250 lines in 100 us are 0.8 of the capacity, at 80 ns each. If each had waited w longer:
+        // u = 64 / (80 + w), w = 200 u^2 / (1 - u), whose root is found by bisection here.
         let (mut low, mut high) = (0.0_f64, 1.0_f64);
         for _ in 0..60 {
             let u = 0.5 * (low + high);
@@ -311,7 +312,8 @@ mod tests {
         assert_eq!(queues.debt[0], 0.0);
     }
 
-    /// 1000 lines at no delay, then 1000 at the delay that they left: what waited is 1000 times it.
+    /// 1000 lines at no delay, then 1000 at the resulting delay: the waiting time is 1000 times
+    /// that delay.
     #[test]
     fn what_lines_waited_is_the_delay_in_force_when_they_were_moved() {
         let mut queues = queues();

@@ -1,6 +1,6 @@
-//! Routes: the shortest path over the links between any two nodes, ties to the path whose nodes
-//! have the lowest ids, so that a machine file says the same everywhere; or the nodes that the file
-//! names. The same rules as in the contention simulator.
+//! Routes between any two nodes: the path that the file names, or else the shortest path over the
+//! links. Ties go to the path whose nodes have the lowest ids, so that a machine file means the
+//! same everywhere. The contention simulator has the same rules.
 
 use crate::error::SpecError;
 use crate::spec::{Route, Spec};
@@ -11,8 +11,8 @@ type Edge = (usize, usize, usize);
 /// `[from][to]` = the link directions that data passes, as resources.
 pub(crate) type Routes = Vec<Vec<Vec<usize>>>;
 
-/// The routes of a machine. Resources are numbered: after one controller for each node come, for
-/// each link, the direction from `a` to `b` and the one from `b` to `a`.
+/// The routes of a machine. Resources are numbered as follows: one controller for each node, then,
+/// for each link, the direction from `a` to `b` and the one from `b` to `a`.
 pub(crate) fn routes(spec: &Spec, file: &str) -> Result<Routes, SpecError> {
     let edges = edges(spec, file)?;
     let mut routes = shortest(file, spec.node.len(), &edges)?;
@@ -31,10 +31,10 @@ pub(crate) fn directions(spec: &Spec) -> Vec<(u32, u32)> {
 
 impl Spec {
     /// The link directions, each from a node id to a node id, that data passes on its way from the
-    /// memory of one node (its position) to a CPU of another.
+    /// memory of one node (by position) to a CPU of another.
     ///
     /// # Errors
-    /// The spec joins its nodes by no route, or names one that no link carries.
+    /// No route of the spec joins the nodes, or a route is named that no link carries.
     pub fn path(&self, from: usize, to: usize) -> Result<Vec<(u32, u32)>, SpecError> {
         let (routes, directions) = (routes(self, &self.name)?, directions(self));
         let resources = routes.get(from).and_then(|row| row.get(to)).map_or(&[][..], Vec::as_slice);
@@ -74,8 +74,8 @@ fn shortest(file: &str, nodes: usize, edges: &[Edge]) -> Result<Routes, SpecErro
     all.collect()
 }
 
-/// The link directions of a route that the file names; of two links between the same nodes the
-/// first.
+/// The link directions of a route that the file names. If there are two links between the same
+/// nodes, the first is used.
 fn along(spec: &Spec, file: &str, edges: &[Edge], route: &Route) -> Result<Vec<usize>, SpecError> {
     let stops: Vec<_> = [&[route.from], route.via.as_slice(), &[route.to]].concat();
     let hop = |pair: &[u32]| {
@@ -88,7 +88,7 @@ fn along(spec: &Spec, file: &str, edges: &[Edge], route: &Route) -> Result<Vec<u
     stops.windows(2).map(hop).collect()
 }
 
-/// Breadth first, neighbours ascending.
+/// Breadth-first search, neighbours ascending.
 fn search(from: usize, nodes: usize, edges: &[Edge]) -> Vec<Option<Vec<usize>>> {
     let mut routes: Vec<Option<Vec<usize>>> = vec![None; nodes];
     routes[from] = Some(Vec::new());
@@ -110,8 +110,8 @@ fn search(from: usize, nodes: usize, edges: &[Edge]) -> Vec<Option<Vec<usize>>> 
 mod tests {
     use crate::{Link, Route, Spec};
 
-    /// Four nodes in a square: links 0-1, 0-2, 1-3, 2-3; after the four controllers, two directions
-    /// each.
+    /// Four nodes in a square with links 0-1, 0-2, 1-3, 2-3. They follow the four controllers, two
+    /// directions each.
     fn square(routes: &[(u32, u32, &[u32])]) -> Spec {
         let mut spec = Spec::parse(include_str!("../../machines/small-2x2.toml"), "square").unwrap();
         for id in [2, 3] {

@@ -1,13 +1,13 @@
-//! When the registers of a CPU have their values: the time at which the last load arrives that each
-//! of them depends on. It applies what flow.rs found out about a block of instructions; it refuses
-//! to know instructions.
+//! When the registers of a CPU have their values: for each register, the time at which the last
+//! load that it depends on arrives. This file applies what flow.rs found out about a block of
+//! instructions; it does not know instructions.
 //!
-//! A value that is stored while it is not there yet is remembered by its address, so that a load of
-//! it (a spilled register) waits as long. Only the last [`STORES`] are.
+//! If a value is stored before it has arrived, it is remembered by its address, so that a load of
+//! it (a spilled register) waits as long. Only the last [`STORES`] such values are remembered.
 
 use crate::flow::{Block, Needs, REGISTERS, Reference, SLOTS};
 
-/// Stored values that are remembered.
+/// Number of stored values that are remembered.
 const STORES: usize = 8;
 
 /// See the head of the file. Times in picoseconds.
@@ -17,16 +17,17 @@ pub(crate) struct Scoreboard {
     ready: [u64; REGISTERS],
     /// When each load of this block arrives.
     loads: [u64; SLOTS],
-    /// Those of either that are waited for; times of others mean nothing.
+    /// The registers and loads that are waited for; times of others have no meaning.
     late: Needs,
     /// Stored values by address / 8.
     stores: [(u64, u64); STORES],
     next: usize,
-    /// One bit for each value of the low bits of a word: whether such a word may be among them.
+    /// One bit for each value of the low bits of a word: whether such a word may be among the
+    /// stored ones.
     filter: u64,
-    /// Scratch of [`Self::leave`], which would else clear it at each block.
+    /// Scratch memory of [`Self::leave`], which would otherwise clear it at each block.
     into: [(usize, u64); REGISTERS],
-    /// When all of these are there.
+    /// When all of these values have arrived.
     all: u64,
     block: Option<&'static Block>,
 }
@@ -48,7 +49,8 @@ impl Default for Scoreboard {
 }
 
 impl Scoreboard {
-    /// Every register has its value; times of what is not late are never read.
+    /// Marks every register as having its value; times of registers that are not late are never
+    /// read.
     pub fn clear(&mut self) {
         self.late = Needs::default();
         self.all = 0;
@@ -58,14 +60,14 @@ impl Scoreboard {
         }
     }
 
-    /// Whether anything is waited for, as far as is known.
+    /// Whether anything is waited for, as far as known.
     #[inline]
     pub fn is_waiting(&self) -> bool {
         self.all > 0
     }
 
-    /// A block begins; what the one before did to the registers holds. True while anything is
-    /// waited for.
+    /// A block begins, and the effects of the previous block on the registers take effect. True
+    /// while anything is waited for.
     #[inline]
     pub fn enter(&mut self, block: &'static Block, now: u64) -> bool {
         if self.all > 0 {
@@ -90,8 +92,8 @@ impl Scoreboard {
             return;
         }
         let late = self.late;
-        // Registers that something late goes into, each with its time: times of before are read
-        // until all are known.
+        // Registers that depend on something late, each with its new time. They are collected
+        // first, because the old times are read until all new ones are known.
         let (mut into, mut count) = (0, 0);
         if block.carried().meet(late) {
             for (register, needs) in block.changes().filter(|(_, needs)| needs.meet(late)) {
@@ -112,7 +114,7 @@ impl Scoreboard {
         self.when(access.address())
     }
 
-    /// The load arrives then.
+    /// Records when a load arrives.
     pub fn load(&mut self, access: &Reference, time: u64) {
         let slot = access.slot();
         let before = if self.late.loads >> slot & 1 == 1 { self.loads[slot] } else { 0 };
@@ -121,7 +123,7 @@ impl Scoreboard {
         self.all = self.all.max(time);
     }
 
-    /// A value is stored, if it is there yet or not.
+    /// Records a stored value, whether it has arrived or not.
     pub fn store(&mut self, access: &Reference, address: u64, now: u64) {
         let time = self.when(access.data());
         let word = address / 8;
@@ -135,13 +137,13 @@ impl Scoreboard {
         }
     }
 
-    /// Whether a value that was stored at an address may be not there yet.
+    /// Whether a value that was stored at an address may not have arrived yet.
     #[inline]
     pub fn may_wait_for(&self, address: u64) -> bool {
         self.filter & bit(address / 8) != 0
     }
 
-    /// When the value that was stored at an address is there; 0 where it is.
+    /// When the value that was stored at an address arrives; 0 if it has arrived.
     #[inline]
     pub fn stored(&self, address: u64) -> u64 {
         if !self.may_wait_for(address) {
@@ -161,7 +163,7 @@ const fn bit(word: u64) -> u64 {
     1 << (word % 64)
 }
 
-/// The bits of a mask that are set.
+/// The positions of the bits that are set in a mask.
 #[inline]
 fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
@@ -176,9 +178,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Loads, stores and sums that hand values on, and what forgets one: `mov rax, [rbx]`;
-    /// `mov rbx, [rax]`; `mov [rax], rbx`; `add rax, rbx`; `mov rcx, rax`; `mov bl, cl`;
-    /// `cmovz rax, rcx`; `xor eax, eax`; `movq xmm0, rax`; `movsd xmm1, [rcx]`; `movq rbx, xmm1`.
+    /// Loads, stores and sums that pass values on, and instructions that forget a value:
+    /// `mov rax, [rbx]`; `mov rbx, [rax]`; `mov [rax], rbx`; `add rax, rbx`; `mov rcx, rax`;
+    /// `mov bl, cl`; `cmovz rax, rcx`; `xor eax, eax`; `movq xmm0, rax`; `movsd xmm1, [rcx]`;
+    /// `movq rbx, xmm1`.
     const CODE: [&[u8]; 11] = [
         &[0x48, 0x8b, 0x03],
         &[0x48, 0x8b, 0x18],
@@ -193,7 +196,7 @@ mod tests {
         &[0x66, 0x48, 0x0f, 0x7e, 0xcb],
     ];
 
-    /// All times of all registers, reckoned at the end of every block.
+    /// All times of all registers, computed at the end of every block.
     #[derive(Clone)]
     struct Slow {
         ready: [u64; REGISTERS],
@@ -214,7 +217,7 @@ mod tests {
     }
 
     proptest! {
-        /// Blocks of up to six instructions, whose loads arrive at these times, or at once.
+        /// Blocks of up to six instructions, whose loads arrive at given times, or at once.
         #[test]
         fn registers_wait_for_what_they_need_and_for_nothing_else(
             blocks in prop::collection::vec(prop::collection::vec((0..CODE.len(), prop_oneof![Just(0), 1..90_u64]), 1..7), 1..9),

@@ -1,15 +1,16 @@
-//! Lines on which CPUs meet: those that several CPUs use with atomic instructions, and those that a
+//! Lines on which CPUs meet: lines that several CPUs use with atomic instructions, and lines that a
 //! CPU watches in a loop with PAUSE. Locks, counters and flags are such lines.
 //!
 //! CPUs run one after another through a window of guest time (windows.rs). On most lines their
-//! order inside the window does not matter; on these it decides who gets a lock, and when. The
-//! caller therefore lets a CPU read such a line only when no other running CPU is behind it in
-//! time, and to a CPU that reads what another one wrote later than its own time, the time of the
-//! write is given here: it has to wait until then. Together they keep what a lock guards from
-//! overlapping in guest time: conservative synchronisation, as in parallel discrete-event
-//! simulation (Chandy and Misra, Distributed simulation, 1979), of these lines alone.
+//! order inside the window does not matter; on these lines it decides which CPU gets a lock, and
+//! when. The caller therefore lets a CPU read such a line only when no other running CPU is behind
+//! it in time. If a CPU reads a value that another CPU wrote later than its own time, this file
+//! gives it the time of the write, until which it has to wait. Together the two rules keep critical
+//! sections from overlapping in guest time. This is conservative synchronisation, as in parallel
+//! discrete-event simulation (Chandy and Misra, Distributed simulation, 1979), restricted to these
+//! lines.
 //!
-//! It knows lines, CPUs and times. It refuses to know how a CPU is made to wait.
+//! This file knows lines, CPUs and times. It does not know how a CPU is made to wait.
 
 use crate::num::index;
 
@@ -17,9 +18,9 @@ use crate::num::index;
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     line: u64,
-    /// The last CPU that used it so.
+    /// The last CPU that used it in this way.
     cpu: usize,
-    /// Until when it counts as shared.
+    /// The time until which it counts as shared.
     until: u64,
     /// When it was last written while it was shared, and by which CPU.
     written: u64,
@@ -29,18 +30,21 @@ struct Entry {
 /// See the head of the file. Times in picoseconds.
 #[derive(Clone, Debug)]
 pub struct Shared {
-    /// One bit for each value of the low [`BITS`] bits of a line: whether a line with it is shared.
+    /// One bit for each value of the low [`BITS`] bits of a line: whether a line with these bits is
+    /// shared.
     filter: Vec<u64>,
-    /// By the low [`PLACES`] bits of a line, so that a bit of the filter belongs to one entry.
+    /// Entries by the low [`PLACES`] bits of a line, so that a bit of the filter belongs to one
+    /// entry.
     entries: Vec<Entry>,
 }
 
-/// Bits of a line's number that the filter distinguishes: 8 KiB, which the host's L1 keeps.
+/// Bits of a line's number that the filter distinguishes. The filter has 8 KiB, which stay in the
+/// host's L1.
 const BITS: u32 = 16;
 /// Bits that the entries distinguish.
 const PLACES: u32 = 12;
-/// How long a line stays shared after a second CPU has last used it: long against the time slices
-/// and short against the phases of programs.
+/// How long a line stays shared after a second CPU has last used it, in picoseconds: long compared
+/// with time slices and short compared with the phases of programs.
 const KEPT: u64 = 10_000_000_000;
 const NOTHING: Entry = Entry { line: u64::MAX, cpu: 0, until: 0, written: 0, writer: 0 };
 
@@ -94,8 +98,8 @@ impl Shared {
         now <= entry.until
     }
 
-    /// When another CPU wrote a shared line: this one reads what it wrote, so its time is not
-    /// earlier.
+    /// When another CPU wrote a shared line. A CPU that reads the value cannot be earlier than that
+    /// time.
     #[must_use]
     pub fn written(&self, line: u64, cpu: usize) -> Option<u64> {
         let entry = &self.entries[low(line, PLACES)];
@@ -110,7 +114,8 @@ impl Shared {
         }
     }
 
-    /// A line that becomes shared forgets when it was written: until then no order was kept.
+    /// Marks a line as shared. A line that becomes shared forgets when it was written, because no
+    /// order was kept until then.
     fn share(&mut self, line: u64, cpu: usize, now: u64) {
         let entry = &mut self.entries[low(line, PLACES)];
         if now > entry.until {
@@ -173,7 +178,7 @@ mod tests {
         assert!(shared.is(9, 60));
     }
 
-    /// Lines 1 and 4097 have the same place: the one that is shared keeps it.
+    /// Lines 1 and 4097 have the same place: the line that is shared keeps it.
     #[test]
     fn a_shared_line_keeps_its_place_until_it_is_no_longer_shared() {
         let mut shared = Shared::default();

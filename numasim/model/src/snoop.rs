@@ -1,12 +1,13 @@
-//! Searches other caches for a line and leaves it in the states of coherence.rs, with what that
-//! costs and moves. It refuses to know when a search is needed.
+//! Searches other caches for a line and leaves it in the states of coherence.rs, with the costs and
+//! traffic of doing so. It does not know when a search is needed.
 
 use crate::access::Cost;
 use crate::coherence::Others;
 use crate::machine::Machine;
 
 impl Machine {
-    /// Looks for copies in all other caches. For a load they become shared, for a store they go.
+    /// Looks for copies in all other caches. For a load they become shared; for a store they are
+    /// removed.
     pub(crate) fn snoop(&mut self, cpu: usize, line: u64, store: bool) -> Others {
         let own = self.cpus[cpu].llc;
         let mut others = Others::default();
@@ -63,7 +64,7 @@ impl Machine {
         }
     }
 
-    /// A line that another CPU has changed comes from its cache.
+    /// Fetches a line that another CPU has changed from that CPU's cache.
     pub(crate) fn transfer(&mut self, cpu: usize, node: usize, writer: usize, covered: bool) -> Cost {
         let (llc, home) = (self.cpus[cpu].llc, self.cpus[cpu].node);
         let from = self.cpus[writer].node;
@@ -83,8 +84,8 @@ impl Machine {
         Cost { ps: ps / depth, covered }
     }
 
-    /// Leaves the line in the states that follow from what was found, and what the access costs
-    /// then.
+    /// Leaves the line in the states that follow from what was found; returns the resulting cost of
+    /// the access.
     pub(crate) fn settle(&mut self, cpu: usize, line: u64, store: bool, others: &Others, cost: Cost) -> Cost {
         let (llc, home) = (self.cpus[cpu].llc, self.cpus[cpu].node);
         if store {
@@ -106,7 +107,7 @@ impl Machine {
         cost
     }
 
-    /// A store to a line that other caches may have: they lose it.
+    /// A store to a line that other caches may have: they lose it. Returns the cost in picoseconds.
     pub(crate) fn upgrade(&mut self, cpu: usize, line: u64) -> u64 {
         let others = self.snoop(cpu, line, true);
         let own = &mut self.cpus[cpu];
@@ -117,8 +118,8 @@ impl Machine {
         others.far.map_or(near, |node| self.coherent.remote[home][node].max(near))
     }
 
-    /// Lines that came from other caches, and copies that stores took away, by all CPUs since the
-    /// last reset: what grows while CPUs share lines that they write.
+    /// Number of lines that came from other caches, plus copies that stores removed, for all CPUs
+    /// since the last reset. It grows while CPUs share lines that they write.
     #[must_use]
     pub fn bounces(&self) -> u64 {
         let one =

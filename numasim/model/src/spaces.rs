@@ -1,24 +1,24 @@
-//! Address spaces of housekeeping: those of daemons, which a guest has marked, and of all that they
-//! start. It knows each by its top-level page table (what CR3 points to), and says which CPU runs
-//! one of them. It refuses to know what follows from that.
+//! Address spaces of housekeeping: those of daemons, which a guest has marked, and of all processes
+//! that they start. Each is identified by its top-level page table (the target of CR3). This file
+//! says which CPU runs one of them; it does not know what follows from that.
 //!
-//! A mark is inherited as a process is. When a kernel makes an address space, at fork and at exec,
-//! it writes the kernel's half of a new page table, and with it always the last word
-//! (`clone_pgd_range` of Linux). So a table belongs to housekeeping where an address space of
-//! housekeeping wrote that word last: children and programs that it executes are marked with it,
-//! and a table that another process makes, in the same page, is not.
+//! A mark is inherited from parent to child. When a kernel makes an address space, at fork and at
+//! exec, it writes the kernel's half of a new page table, which always includes the last word
+//! (`clone_pgd_range` of Linux). A table therefore belongs to housekeeping if an address space of
+//! housekeeping wrote that word last: children, and the programs that they execute, are marked in
+//! this way. A table that another process makes in the same page later is not.
 //!
-//! Moving pages is no housekeeping (`migrate_pages`, `move_pages`): it costs by the page, and there
-//! are as many fewer pages as caches are smaller.
+//! Moving pages does not count as housekeeping (`migrate_pages`, `move_pages`): it costs by the
+//! page, and the number of pages is smaller in proportion to the caches.
 
 use std::collections::BTreeSet;
 
-/// Which CPU runs what. Page tables by their physical page.
+/// Which CPU runs which address space. Page tables are identified by their physical page.
 #[derive(Clone, Debug)]
 pub struct Spaces {
-    /// Pages whose last word housekeeping wrote last, or that were marked.
+    /// Pages that were marked, or whose last word housekeeping wrote last.
     written: BTreeSet<u64>,
-    /// Of these, those whose last system call moves pages.
+    /// The pages among `written` whose last system call moves pages.
     moving: BTreeSet<u64>,
     /// Page table of each CPU.
     on: Vec<u64>,
@@ -34,31 +34,32 @@ const MIGRATE_PAGES: u64 = 256;
 const MOVE_PAGES: u64 = 279;
 
 impl Spaces {
-    /// Nothing is marked.
+    /// No address space is marked.
     #[must_use]
     pub fn new(cpus: usize) -> Self {
         Self { written: BTreeSet::new(), moving: BTreeSet::new(), on: vec![0; cpus] }
     }
 
-    /// The CPU has another page table: the value of its CR3.
+    /// The CPU switches to another page table: `cr3` is its new CR3.
     pub fn switch(&mut self, cpu: usize, cr3: u64) {
         self.on[cpu] = (cr3 & ADDRESS) >> PAGE;
     }
 
-    /// What the CPU runs, with this value of CR3, is housekeeping from now on.
+    /// Marks the address space that the CPU runs, with this value of CR3, as housekeeping from now
+    /// on.
     pub fn mark(&mut self, cpu: usize, cr3: u64) {
         self.switch(cpu, cr3);
         self.written.insert(self.on[cpu]);
     }
 
-    /// Whether the CPU runs housekeeping; moving pages is none.
+    /// Whether the CPU runs housekeeping. Moving pages does not count.
     #[must_use]
     pub fn is_housekeeping(&self, cpu: usize) -> bool {
         let page = self.on[cpu];
         self.written.contains(&page) && !self.moving.contains(&page)
     }
 
-    /// Whether the page table of the CPU is marked, whatever it does.
+    /// Whether the page table of the CPU is marked, whatever the CPU does.
     #[must_use]
     pub fn is_marked(&self, cpu: usize) -> bool {
         self.written.contains(&self.on[cpu])
@@ -85,7 +86,7 @@ impl Spaces {
     /// A marked process calls the kernel: the call's number, and its fourth argument.
     pub fn call(&mut self, cpu: usize, number: u64, fourth: u64) {
         let page = self.on[cpu];
-        // Without nodes to move to, move_pages says where pages are.
+        // Without target nodes, move_pages reports where pages are.
         if number == MIGRATE_PAGES || (number == MOVE_PAGES && fourth != 0) {
             self.moving.insert(page);
         } else {
@@ -114,7 +115,7 @@ mod tests {
     fn a_mark_goes_with_its_address_space() {
         let mut spaces = two();
         assert!(spaces.is_housekeeping(0) && !spaces.is_housekeeping(1));
-        // PCID and the bit that keeps translations are no part of the address.
+        // PCID and the bit that keeps translations are not part of the address.
         spaces.switch(1, DAEMON | 5 | 1 << 63);
         spaces.switch(0, PROGRAM);
         assert!(spaces.is_housekeeping(1) && !spaces.is_housekeeping(0));
@@ -127,7 +128,8 @@ mod tests {
         spaces.switch(0, CHILD);
         assert!(spaces.is_housekeeping(0), "the daemon has made this table");
         spaces.switch(0, DAEMON);
-        // The child has ended, and the program starts one of its own in the same page.
+        // The child has ended, and the program starts a process of its own whose table is in the
+        // same page.
         spaces.store(1, CHILD + 4088);
         spaces.switch(1, CHILD);
         assert!(!spaces.is_housekeeping(1) && spaces.is_housekeeping(0));

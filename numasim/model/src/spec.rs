@@ -1,6 +1,6 @@
-//! A machine as written in TOML, units in the key names. All values are those of the guest's time
-//! and size: a real machine must be scaled before. It knows the text; spec_check.rs knows what its
-//! values may be.
+//! A machine as written in TOML, with units in the key names. All values are in the guest's time
+//! and size: the values of a real machine must be scaled first. This file knows the text;
+//! spec_check.rs checks the values.
 
 use crate::cpulist::CpuList;
 use crate::error::SpecError;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Guest nanoseconds for each nanosecond of the real machine; informative.
     pub time_scale: f64,
@@ -31,21 +31,21 @@ pub struct Spec {
     /// Bytes of a cache line; always 64.
     #[serde(default = "line")]
     pub line_bytes: u32,
-    /// Whether anything is charged beyond instructions; counted is everything in either case.
+    /// Whether anything is charged beyond instructions. Counters count in either case.
     #[serde(default = "yes")]
     pub delays: bool,
-    /// The cache that each CPU has for itself.
+    /// The private cache of each CPU.
     pub private: Private,
-    /// What fetches ahead of each CPU.
+    /// The prefetcher of each CPU.
     #[serde(default)]
     pub prefetch: Prefetch,
-    /// What each CPU may have outstanding.
+    /// The limits of what each CPU may have outstanding.
     #[serde(default)]
     pub overlap: Overlap,
-    /// What it costs to have a line that another cache has changed.
+    /// The cost of a line that another cache has changed.
     #[serde(default)]
     pub coherence: Coherence,
-    /// The translations that each CPU has; none: they cost nothing.
+    /// The TLB of each CPU; `None`: translations cost nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tlb: Option<Tlb>,
     /// Scales of the queueing delays.
@@ -64,11 +64,11 @@ pub struct Spec {
     pub route: Vec<Route>,
 }
 
-/// The cache that a CPU has for itself: its L1 and L2 as one.
+/// The private cache of a CPU: its L1 and L2 combined.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Private {
-    /// Capacity; 64 bytes times the ways times a power of two.
+    /// Capacity; must be 64 bytes times the ways times a power of two.
     pub size_kib: u32,
     /// Ways of a set.
     pub ways: u32,
@@ -81,9 +81,9 @@ pub struct Private {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Prefetch {
-    /// Streams that it follows at a time.
+    /// Streams that it follows at the same time.
     pub streams: u32,
-    /// By how much the cost of a miss is divided that continues a stream; 1 turns it off.
+    /// The divisor of the cost of a miss that continues a stream; 1 turns the prefetcher off.
     pub depth: u32,
 }
 
@@ -99,7 +99,7 @@ impl Default for Prefetch {
 pub struct Overlap {
     /// Misses of the private cache that a CPU may have outstanding; 1: it waits for each.
     pub misses: u32,
-    /// Instructions that it may execute beyond a load that is outstanding.
+    /// Instructions that it may execute beyond an outstanding load.
     pub instructions: u32,
 }
 
@@ -112,29 +112,30 @@ impl Default for Overlap {
 impl Overlap {
     /// Nehalem's: 10 line fill buffers and a reorder buffer of 128 (Intel 64 optimization manual,
     /// sections on Nehalem); Sandy Bridge to Skylake have 10 to 12 and 168 to 224. Neither is
-    /// scaled, since a scaled machine keeps its latencies in cycles.
+    /// scaled, because a scaled machine keeps its latencies in cycles.
     pub const NEHALEM: Self = Self { misses: 10, instructions: 128 };
 }
 
-/// Coherence: which copies a store invalidates, and what a line costs that another cache has
+/// Coherence: which copies a store invalidates, and the cost of a line that another cache has
 /// changed; see coherence.rs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Coherence {
-    /// Whether it is modelled.
+    /// Whether coherence is modelled.
     pub modelled: bool,
-    /// Cost of a line that a CPU of the same LLC has changed; none: [`LOCAL_OF_HIT`] times the
+    /// Cost of a line that a CPU of the same LLC has changed; `None`: [`LOCAL_OF_HIT`] times the
     /// LLC's hit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub local_ns: Option<f64>,
-    /// Cost of a line that a CPU of another LLC has changed: `[node of the reader][node of the
-    /// writer]`; none: that of an LLC miss to the writer's node.
+    /// Cost of a line that a CPU of another LLC has changed, by
+    /// `[node of the reader][node of the writer]`; `None`: the cost of an LLC miss to the writer's
+    /// node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remote_ns: Option<Vec<Vec<f64>>>,
 }
 
-/// 75 against 38 cycles on Nehalem (Molka et al., PACT 2009, who also find a line that the other
-/// socket has changed as slow as its memory: 102 to 109 against 106 ns).
+/// 75 versus 38 cycles on Nehalem (Molka et al., PACT 2009, who also find that a line that the
+/// other socket has changed is as slow as its memory: 102 to 109 versus 106 ns).
 pub const LOCAL_OF_HIT: f64 = 2.0;
 
 impl Default for Coherence {
@@ -147,12 +148,13 @@ impl Default for Coherence {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tlb {
-    /// Translations that it holds; the ways times a power of two. Pages are not scaled, so that a
-    /// machine whose caches are smaller by a factor has fewer by the same factor.
+    /// Number of translations that it holds; must be the ways times a power of two. Pages are not
+    /// scaled, so a machine whose caches are smaller by a factor has fewer entries by the same
+    /// factor.
     pub entries: u32,
     /// Ways of a set.
     pub ways: u32,
-    /// What a page walk costs.
+    /// The cost of a page walk.
     pub walk_ns: f64,
 }
 
@@ -160,13 +162,13 @@ pub struct Tlb {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Queue {
-    /// Of the memory controllers.
+    /// For the memory controllers.
     pub controller_ns: f64,
-    /// Of each direction of a link.
+    /// For each direction of a link.
     pub link_ns: f64,
 }
 
-/// What an LLC miss costs on an idle machine, everything included.
+/// The cost of an LLC miss on an idle machine, everything included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Latency {
@@ -180,15 +182,15 @@ pub struct Latency {
 pub struct Node {
     /// Number.
     pub id: u32,
-    /// Its CPUs; none: a node of memory alone.
+    /// Its CPUs; empty: a node with memory only.
     #[serde(default)]
     pub cpus: CpuList,
-    /// Its memory, which begins where that of the node before ends.
+    /// Its memory, which begins where that of the previous node ends.
     pub memory_mib: u32,
-    /// What its controllers sustain, in 10^6 bytes a second of guest time.
+    /// The bandwidth that its controllers sustain, in 10^6 bytes per second of guest time.
     pub mb_per_s: f64,
-    /// What an LLC miss of its own CPUs costs at a load, as measured: `[10^6 bytes a second, ns]`,
-    /// both ascending; it replaces the law of `queue.controller_ns` (curve.rs).
+    /// The measured cost of an LLC miss of its own CPUs under load: `[10^6 bytes a second, ns]`,
+    /// both ascending. It replaces the law of `queue.controller_ns` (curve.rs).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<[f64; 2]>,
 }
@@ -201,14 +203,14 @@ pub struct Llc {
     pub id: u32,
     /// The CPUs that share it.
     pub cpus: CpuList,
-    /// Capacity; a multiple of 64 bytes times the ways.
+    /// Capacity; must be a multiple of 64 bytes times the ways.
     pub size_kib: u32,
     /// Ways of a set.
     pub ways: u32,
     /// Classes of service (`num_closids` of resctrl).
     #[serde(default = "sixteen")]
     pub clos: u32,
-    /// What a hit costs.
+    /// The cost of a hit.
     pub hit_ns: f64,
 }
 
@@ -220,20 +222,20 @@ pub struct Link {
     pub a: u32,
     /// The other end.
     pub b: u32,
-    /// Capacity of each direction, in 10^6 bytes a second of guest time.
+    /// Capacity of each direction, in 10^6 bytes per second of guest time.
     pub mb_per_s_each_way: f64,
 }
 
-/// The way that data takes from a node to a node, where it is not the shortest; it says nothing of
-/// the way back.
+/// The path that data takes from one node to another, if it is not the shortest. It does not
+/// determine the way back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
-    /// Where the data is.
+    /// The node that has the data.
     pub from: u32,
-    /// Where it goes.
+    /// The node that the data goes to.
     pub to: u32,
-    /// The nodes between, in order.
+    /// The nodes in between, in order.
     #[serde(default)]
     pub via: Vec<u32>,
 }
@@ -258,12 +260,12 @@ impl Spec {
     /// The text that [`Spec::parse`] reads.
     ///
     /// # Errors
-    /// A name that TOML cannot carry.
+    /// The name cannot be written in TOML.
     pub fn to_toml(&self) -> Result<String, SpecError> {
         toml::to_string(self).map_err(|error| SpecError::value(&self.name, "name", error.to_string()))
     }
 
-    /// CPUs of the machine; they are numbered from 0.
+    /// Number of CPUs; they are numbered from 0.
     #[must_use]
     pub fn cpus(&self) -> usize {
         self.node.iter().map(|node| node.cpus.as_slice().len()).sum()
@@ -287,13 +289,13 @@ impl Spec {
         1e6 * self.cycles_per_instruction / self.clock_mhz
     }
 
-    /// The clock in whole kHz, at least 1: what the guest's time-stamp counter runs at.
+    /// The clock in whole kHz, at least 1: the frequency of the guest's time-stamp counter.
     #[must_use]
     pub fn clock_khz(&self) -> u64 {
         crate::num::round(self.clock_mhz * 1e3).max(1)
     }
 
-    /// Memory of each node as `(first MiB, MiB)`, holes left out.
+    /// Memory of each node as `(first MiB, MiB)`, not counting holes.
     #[must_use]
     pub fn memory(&self) -> Vec<(u32, u32)> {
         let place = |next: &mut u32, node: &Node| {
@@ -304,8 +306,8 @@ impl Spec {
         self.node.iter().scan(0, place).collect()
     }
 
-    /// Where the memory below 4 GiB ends, in MiB, as QEMU's q35 machine has it (`pc_q35_init` in
-    /// hw/i386/pc_q35.c: from 0xb0000000 bytes of memory on 0x80000000, below that 0xb0000000).
+    /// Where the memory below 4 GiB ends, in MiB, as in QEMU's q35 machine (`pc_q35_init` in
+    /// hw/i386/pc_q35.c: 0x80000000 with 0xb0000000 bytes of memory or more, otherwise 0xb0000000).
     #[must_use]
     pub fn hole_start_mib(&self) -> u32 {
         let all = self.memory().last().map_or(0, |(start, size)| start.saturating_add(*size));
@@ -313,7 +315,7 @@ impl Spec {
     }
 }
 
-/// Less memory than this, and q35 puts all of it below 4 GiB.
+/// With less memory than this, in MiB, q35 puts all of it below 4 GiB.
 const Q35_ALL_BELOW: u32 = 2816;
-/// What q35 puts below 4 GiB where there is more.
+/// The memory, in MiB, that q35 puts below 4 GiB if there is more.
 const Q35_SPLIT: u32 = 2048;

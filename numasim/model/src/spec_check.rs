@@ -1,23 +1,23 @@
-//! What the values of a machine file may be. It knows the limits and says what would be right; it
-//! refuses to repair anything.
+//! Checks the values of a machine file. It knows the limits and says what would be right; it
+//! repairs nothing.
 
 use crate::cpulist::{CPUS, CpuList};
 use crate::error::SpecError;
 use crate::spec::{Llc, Node, Spec, Tlb};
 
-/// The most nodes of a machine.
+/// The largest number of nodes of a machine.
 pub const NODES: usize = 8;
 
-/// The most memory: line numbers of 32 bits, with the hole below 4 GiB.
+/// The largest memory, in MiB: line numbers of 32 bits, with the hole below 4 GiB.
 const MOST_MIB: u64 = 128 * 1024;
-/// The most ways: a mask has 64 bits.
+/// The largest number of ways: a mask has 64 bits.
 const MOST_WAYS: u32 = 64;
-/// The least and the greatest number that is taken anywhere: beyond them a slip of the pen, and
-/// sums that overflow.
+/// The least and the greatest number that is accepted anywhere. Numbers beyond are typing mistakes,
+/// and would make sums overflow.
 const RANGE: std::ops::RangeInclusive<f64> = 1e-6..=1e9;
 
 impl Spec {
-    /// Reads and checks a machine file; `file` is what messages call it.
+    /// Reads and checks a machine file; `file` is its name in messages.
     ///
     /// # Errors
     /// One line with the file, the key and the remedy.
@@ -27,7 +27,7 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Checks a machine made in code; messages call it by its name.
+    /// Checks a machine that was made in code; messages use its name.
     ///
     /// # Errors
     /// One line with the name, the key and the remedy.
@@ -136,7 +136,7 @@ fn llc(llc: &Llc, position: usize, file: &str) -> Result<(), SpecError> {
     Err(SpecError::value(file, "llc.size_kib", problem))
 }
 
-/// CPUs are numbered from 0, each on one node and on one LLC.
+/// CPUs must be numbered from 0, each on one node and on one LLC.
 fn cpus(spec: &Spec, file: &str) -> Result<(), SpecError> {
     let count = spec.cpus();
     if count == 0 || count > CPUS {
@@ -176,7 +176,8 @@ fn coherence(spec: &Spec, file: &str) -> Result<(), SpecError> {
     rows.map_or(Ok(()), |rows| matrix(file, "coherence.remote_ns", spec.node.len(), rows))
 }
 
-/// Two points or more, both figures ascending, below the capacity.
+/// A curve must have at least two points, with both values ascending and the bandwidth below the
+/// capacity.
 fn curve(node: &Node, file: &str) -> Result<(), SpecError> {
     let points = &node.curve;
     points.iter().flatten().try_for_each(|value| not_negative(file, "node.curve", *value))?;

@@ -1,37 +1,39 @@
-//! The stream prefetcher of a CPU: which misses continue a run of lines, up or down. It sees the
-//! misses of the private cache and nothing else; it fetches nothing itself: lines that it covers
-//! cost less, and pass the same queues.
+//! The stream prefetcher of a CPU: which misses continue a run of lines, up or down. It sees only
+//! the misses of the private cache. It fetches nothing itself: lines that it covers cost less, and
+//! pass the same queues.
 //!
-//! A run is the stretch of lines that was missed last. A miss up to [`REACH`] lines beyond an end
-//! of it moves that end, and the run *leans* one step that way. From two steps on a run covers what
-//! goes on in its direction, and lines inside it, which were passed over: so lines that are visited
-//! slightly out of order, as unrolled loops do, and strides of up to `REACH` lines make runs, too.
-//! As prefetchers follow the pages that they see, so lines are physical: where the next page is
-//! elsewhere a new run begins, at the cost of two misses in 64.
+//! A run is the range of lines that missed recently. A miss up to [`REACH`] lines beyond an end of
+//! the range moves that end, and the run *leans* one step in that direction. From two steps on, a
+//! run covers misses that continue in its direction, and lines inside the range, which were
+//! skipped. Lines that are visited slightly out of order, as in unrolled loops, and strides of up
+//! to `REACH` lines therefore also make runs. Lines are physical, because prefetchers follow
+//! physical pages: if the next page is elsewhere, a new run begins, at the cost of two misses in
+//! 64.
 
 /// A run of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
     low: u64,
-    /// Lines from the lowest to the highest, less one.
+    /// The distance from the lowest to the highest line.
     length: u8,
-    /// Above 0 it goes up, below down.
+    /// The direction: positive is up, negative is down.
     lean: i8,
 }
 
-/// The runs that a CPU is in, the last continued one first.
+/// The runs of a CPU, the last continued one first.
 #[derive(Clone, Debug)]
 pub(crate) struct Streams {
     runs: Vec<Run>,
 }
 
-/// No line is near this one.
+/// An empty run: no line is near it.
 const NOWHERE: Run = Run { low: u64::MAX / 2, length: 0, lean: 0 };
-/// Lines beyond its end by which a run goes on.
+/// The largest distance beyond its end at which a line continues a run.
 const REACH: u64 = 4;
-/// Lines that a run is long at most: what lies further back belongs to it no more.
+/// The largest length of a run: lines further back no longer belong to it.
 const LENGTH: u64 = 8;
-/// How far a run leans before it covers, and at most: it turns within four lines.
+/// How far a run must lean before it covers, and the most that it can lean: it turns within four
+/// lines.
 const SURE: i8 = 2;
 const MOST: i8 = 3;
 
@@ -40,13 +42,14 @@ impl Streams {
         Self { runs: (0..count).map(|_| NOWHERE).collect() }
     }
 
-    /// Follows none.
+    /// Removes all runs.
     pub fn empty(&mut self) {
         self.runs.fill(NOWHERE);
     }
 
-    /// Whether a miss on this line is covered. What looks for its run moves the others down by one
-    /// on its way: where there is none, one begins in the first place, and the last has fallen out.
+    /// Whether a miss on this line is covered. The search for its run moves the other runs down by
+    /// one on its way: if there is none, a new run is in the first place, and the last run has
+    /// fallen out.
     pub fn covers(&mut self, line: u64) -> bool {
         let mut held = Run { low: line, ..NOWHERE };
         for place in &mut self.runs {
@@ -66,7 +69,7 @@ fn near(run: Run, line: u64) -> bool {
     line.wrapping_add(REACH).wrapping_sub(run.low) <= u64::from(run.length) + 2 * REACH
 }
 
-/// A run with a line near it, and whether it covers that.
+/// A run extended by a line near it, and whether it covers the line.
 #[inline]
 fn next(run: Run, line: u64) -> (Run, bool) {
     let high = run.low + u64::from(run.length);
@@ -77,7 +80,7 @@ fn next(run: Run, line: u64) -> (Run, bool) {
         let lean = (run.lean - 1).max(-MOST);
         (Run::of(line, high.min(line + LENGTH), lean), lean <= -SURE)
     } else {
-        // A run of one line has it again: no stream.
+        // A run of one line has the same line again: not a stream.
         (run, run.lean.abs() >= SURE)
     }
 }
@@ -102,7 +105,7 @@ mod tests {
     fn a_run_covers_from_its_third_line_on() {
         assert_eq!(covered(&mut Streams::new(8), 100..108), "..######");
         assert_eq!(covered(&mut Streams::new(8), (100..108).rev()), "..######");
-        // 6 and 5 lean up, 4 back, and 3, 2, 1 down.
+        // 6 and 5 lean up, 4 leans back, and 3, 2, 1 lean down.
         assert_eq!(covered(&mut Streams::new(8), [5, 6, 5, 4, 3, 2, 1, 0]), ".....###");
     }
 
@@ -138,7 +141,7 @@ mod tests {
         all.filter(|order| (0..4).all(|line| order.contains(&line)))
     }
 
-    /// Lines anywhere among 2048: less than one in a hundred is taken for a run.
+    /// Lines anywhere among 2048: less than one in a hundred counts as part of a run.
     #[test]
     fn random_lines_are_not_covered() {
         let mut seed = 1_u64;
@@ -159,7 +162,7 @@ mod tests {
 
     #[test]
     fn at_a_page_that_lies_elsewhere_a_run_begins_anew() {
-        // Pages of 64 lines: 5, then 9, then 10, which lies behind it.
+        // Pages of 64 lines: page 5, then page 9, then page 10, which follows it.
         let lines = (320..384).chain(576..640).chain(640..704);
         let text = covered(&mut Streams::new(8), lines);
         assert_eq!(text, format!("..{}..{}", "#".repeat(62), "#".repeat(126)));

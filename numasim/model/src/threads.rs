@@ -1,18 +1,18 @@
-//! What threads did, on whatever CPUs they ran. At each switch it learns which thread a CPU goes
-//! on with and what the CPU has counted by then; the difference belongs to the thread that ran,
-//! the kernel on its behalf and interrupts included, as a kernel's own counters of threads
-//! (`perf_event_open(2)`) have it.
+//! Counts what threads did, on whatever CPUs they ran. At each switch it learns which thread a CPU
+//! continues with and what the CPU has counted by then. The difference belongs to the thread that
+//! ran, including the kernel on its behalf and interrupts, as in a kernel's own counters of threads
+//! (`perf_event_open(2)`).
 //!
-//! It refuses to know how a switch is noticed.
+//! It does not know how a switch is noticed.
 
 use std::collections::BTreeMap;
 
-/// What is counted, of a CPU in all or of a thread. All cumulative.
+/// The counters of a CPU in total, or of a thread. All cumulative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Instructions executed.
     pub instructions: u64,
-    /// Picoseconds in which it ran, waiting for memory included.
+    /// Picoseconds for which it ran, including waiting for memory.
     pub ran_ps: u64,
     /// LLC references.
     pub references: u64,
@@ -20,14 +20,15 @@ pub struct Counts {
     pub misses: u64,
     /// Bytes that misses fetched.
     pub bytes_read: u64,
-    /// Bytes that went back to memory.
+    /// Bytes written back to memory.
     pub bytes_written: u64,
-    /// Picoseconds in which it waited for memory.
+    /// Picoseconds for which it waited for memory.
     pub stall_ps: u64,
 }
 
 impl Counts {
-    /// With what came to another one between two readings; nothing where it ran backwards.
+    /// The sum of these counts and the difference between two readings; a counter that ran
+    /// backwards adds nothing.
     fn plus(self, now: Self, before: Self) -> Self {
         let sum = |own: u64, now: u64, before: u64| own + now.saturating_sub(before);
         Self {
@@ -47,25 +48,24 @@ impl Counts {
 pub struct Ran {
     /// Its number.
     pub thread: u32,
-    /// Its name when it last began to run, as the kernel has it; the rest zero.
+    /// Its name when it last began to run, as the kernel has it, padded with zeros.
     pub name: [u8; 16],
-    /// What it did.
+    /// Its counters.
     pub counts: Counts,
-    /// Its class of service; 0: its CPU's.
+    /// Its class of service; 0: the class of its CPU.
     pub class: usize,
     /// The number of the switch that it ran in last.
     last: u64,
 }
 
-/// The place of the thread that runs on a CPU, and what the CPU had counted when that was last
-/// added up.
+/// The place of the thread that runs on a CPU, and the CPU's counters when they were last added up.
 #[derive(Clone, Copy, Debug, Default)]
 struct Now {
     place: Option<usize>,
     from: Counts,
 }
 
-/// Threads by number. Each has a place among those of all, which it keeps.
+/// Threads by number. Each keeps its place among all threads.
 #[derive(Clone, Debug)]
 pub struct Threads {
     cpus: Vec<Now>,
@@ -76,15 +76,15 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// No thread has run. There are `most` places, more than CPUs; where they are taken, the thread
-    /// is forgotten that has not begun to run for longest, and does not run now.
+    /// No thread has run. There are `most` places, which must be more than CPUs. If all are taken,
+    /// the thread that has not begun to run for longest, and does not run now, is forgotten.
     #[must_use]
     pub fn new(cpus: usize, most: usize) -> Self {
         Self { cpus: vec![Now::default(); cpus], places: BTreeMap::new(), ran: Vec::new(), most, switches: 0 }
     }
 
-    /// The CPU goes on with a thread, at what it has counted by now. Thread 0 is every CPU's own,
-    /// which runs when there is nothing to do, and is not counted.
+    /// The CPU continues with a thread; `counted` is what it has counted by now. Thread 0 is every
+    /// CPU's idle thread, which is not counted.
     pub fn switch(&mut self, cpu: usize, thread: u32, name: [u8; 16], counted: Counts) {
         self.add_up(cpu, counted);
         self.switches += 1;
@@ -97,7 +97,7 @@ impl Threads {
         }
     }
 
-    /// Whoever runs on the CPU gets what it has counted since this was last done.
+    /// Adds what the CPU has counted since the last call to the thread that runs on it.
     pub fn add_up(&mut self, cpu: usize, counted: Counts) {
         let now = &mut self.cpus[cpu];
         if let Some(place) = now.place {
@@ -107,30 +107,30 @@ impl Threads {
         now.from = counted;
     }
 
-    /// All counts are zero; `counted` is what a CPU's are at this moment.
+    /// Sets all counts to zero; `counted` returns the present counters of a CPU.
     pub fn zero(&mut self, counted: impl Fn(usize) -> Counts) {
         self.ran.iter_mut().for_each(|ran| ran.counts = Counts::default());
         self.cpus.iter_mut().enumerate().for_each(|(cpu, now)| now.from = counted(cpu));
     }
 
-    /// These threads have a class of service of their own, and no others.
+    /// Sets the class of service of every thread; 0 for threads without a class of their own.
     pub fn set_classes(&mut self, class: impl Fn(u32) -> usize) {
         self.ran.iter_mut().for_each(|ran| ran.class = class(ran.thread));
     }
 
-    /// The class of who runs on a CPU, where it has one of its own.
+    /// The class of the thread that runs on a CPU, if it has one of its own.
     #[must_use]
     pub fn class_on(&self, cpu: usize) -> Option<usize> {
         Some(self.ran[self.cpus[cpu].place?].class).filter(|class| *class != 0)
     }
 
-    /// All that have run and are not forgotten, by place.
+    /// All threads that have run and are not forgotten, by place.
     #[must_use]
     pub fn all(&self) -> &[Ran] {
         &self.ran
     }
 
-    /// A place for a thread that has none.
+    /// Finds a place for a thread that has none.
     fn place(&mut self, thread: u32) -> usize {
         let new = Ran { thread, ..Ran::default() };
         let place = if self.ran.len() < self.most {
@@ -163,8 +163,8 @@ mod tests {
         threads.all().iter().map(|ran| (ran.thread, ran.counts.instructions)).collect()
     }
 
-    /// Thread 7 executes 100 on CPU 0, and 40 on CPU 1, whose first 500 were of the thread that ran
-    /// before the first switch; thread 9 executes 30 in between.
+    /// Thread 7 executes 100 instructions on CPU 0, and 40 on CPU 1, whose first 500 belong to the
+    /// thread that ran before the first switch. Thread 9 executes 30 in between.
     #[test]
     fn counts_go_with_the_thread_from_cpu_to_cpu() {
         let mut threads = Threads::new(2, 10);
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(instructions(&threads), [(5, 20), (8, 1)], "thread 8 has the place of thread 6");
     }
 
-    /// Thread 5 runs on CPU 0 all the time, while others come and go on CPU 1.
+    /// Thread 5 runs on CPU 0 all the time, while other threads come and go on CPU 1.
     #[test]
     fn who_runs_is_not_forgotten() {
         let mut threads = Threads::new(2, 3);

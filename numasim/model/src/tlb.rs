@@ -1,17 +1,17 @@
-//! The TLB of a CPU: which pages it need not look up. It knows addresses; it refuses to know what
-//! is in memory.
+//! The TLB of a CPU: which pages need no page walk. It knows addresses; it does not know what is in
+//! memory.
 //!
 //! Departures from real machines:
 //!
-//! 1. *One level*, data only: its entries stand for the last level's, and what the first level
-//!    misses costs nothing.
-//! 2. *A walk costs the same always*, and page tables take no cache space. Where misses overlap,
-//!    the walk of a line that misses makes its way longer, and any number go on side by side; of a
-//!    line that is in the private cache, or that a stream covers, it stalls the CPU.
-//! 3. *The kernel's addresses are never missed*: it maps memory by pages of 1 GiB.
-//! 4. *A page's size is guessed*: 2 MiB where virtual and physical address agree in their low 21
-//!    bits, as one of 512 small pages does, too; else 4 KiB.
-//! 5. *Every change of address space forgets all*, as on a CPU without PCIDs.
+//! 1. *One level*, data only: its entries are those of the last level, and a miss in the first
+//!    level costs nothing.
+//! 2. *A walk always costs the same*, and page tables take no cache space. If misses overlap, the
+//!    walk for a line that misses delays its arrival, and any number of walks proceed in parallel.
+//!    The walk for a line that is in the private cache, or that a stream covers, stalls the CPU.
+//! 3. *The kernel's addresses never miss*: the kernel maps memory with pages of 1 GiB.
+//! 4. *The size of a page is guessed*: 2 MiB if virtual and physical address agree in their low 21
+//!    bits, which is also true of one in 512 small pages; otherwise 4 KiB.
+//! 5. *Every change of address space empties the TLB*, as on a CPU without PCIDs.
 
 use crate::cache::{Cache, Touch};
 use crate::num::{index, round};
@@ -19,9 +19,9 @@ use crate::spec;
 
 const SMALL_SHIFT: u32 = 12;
 const HUGE_SHIFT: u32 = 21;
-/// Sets apart the numbers of huge pages; no small page of a program has it.
+/// Distinguishes the numbers of huge pages; no small page of a program has this bit.
 const HUGE: u64 = 1 << 58;
-/// Addresses from here on are the kernel's.
+/// Addresses from here on belong to the kernel.
 const KERNEL: u64 = 1 << 63;
 
 /// See the head of the file.
@@ -38,7 +38,7 @@ impl Tlb {
         Self { pages: Cache::new(sets, index(u64::from(spec.ways))), walk_ps }
     }
 
-    /// An access; picoseconds of the walk that it needs.
+    /// An access; returns the picoseconds of the walk that it needs.
     #[inline]
     pub fn access(&mut self, address: u64, physical: u64) -> u64 {
         if address >= KERNEL {
@@ -66,7 +66,7 @@ mod tests {
         Tlb::new(&spec::Tlb { entries: 4, ways: 2, walk_ns: 30.0 }, true)
     }
 
-    /// Small pages, each somewhere else in memory.
+    /// Accesses small pages, each somewhere else in memory.
     fn walks(tlb: &mut Tlb, pages: &[u64]) -> Vec<u64> {
         pages.iter().map(|page| tlb.access(page << 12, (page << 12) + 0x7000)).collect()
     }
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn what_was_used_lately_is_known_by_sets() {
         let mut tlb = tlb();
-        // Even pages share a set of two: 4 takes the place of 0, 0 that of 2.
+        // Even pages share a set of two: 4 takes the place of 0, and 0 takes that of 2.
         assert_eq!(walks(&mut tlb, &[0, 2, 0, 4, 0, 2]), [30_000, 30_000, 0, 30_000, 0, 30_000]);
         assert_eq!(walks(&mut tlb, &[1, 1, 0]), [30_000, 0, 0]);
         tlb.empty();

@@ -1,20 +1,20 @@
 //! Guest time of several CPUs that a single host thread emulates one after another.
 //!
-//! Every CPU has its own time. A window is a span of guest time that all running CPUs live through
-//! before the next begins: each runs until its own time is at the window's end, then the next one
-//! runs. So CPUs advance side by side, never further apart than a window, whatever the host does. A
-//! halted CPU delays no other; it wakes at the time of the CPU that woke it.
+//! Every CPU has its own time. A window is a span of guest time through which all running CPUs pass
+//! before the next window begins: each CPU runs until its own time is at the window's end, then the
+//! next one runs. CPUs therefore advance side by side, never further apart than a window, whatever
+//! the host does. A halted CPU delays no other; it wakes at the time of the CPU that woke it.
 //!
-//! It refuses to know how a CPU is made to yield, and what the time is used for.
+//! This file does not know how a CPU is made to yield, or what the time is used for.
 
 use std::cell::Cell;
 
-/// What a CPU has to do after it was charged.
+/// What a CPU has to do after time was charged to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Go on.
+    /// Continue.
     On,
-    /// Let another CPU run: this one is at the window's end and another is not.
+    /// Let another CPU run: this CPU is at the window's end and another is not.
     Yield,
     /// All running CPUs are at the window's end: close it with [`Windows::close`], then let timers
     /// fire.
@@ -28,16 +28,16 @@ pub struct Windows {
     base: u64,
     length: u64,
     cpus: Vec<Cpu>,
-    /// The CPU that was charged last: what wakes another happened at its time.
+    /// The CPU that was charged last: when it wakes another CPU, the wake-up happens at its time.
     last: usize,
 }
 
 #[derive(Clone, Debug)]
 struct Cpu {
     local: Cell<u64>,
-    /// Its time when it began to run in this window, later by as much as it has slept in it.
+    /// Its time when it began to run in this window, plus the time that it has slept in the window.
     since: u64,
-    /// Its time less what it has run in all.
+    /// Its time less its total running time.
     slept: u64,
     halted: bool,
 }
@@ -52,14 +52,14 @@ impl Cpu {
 }
 
 impl Windows {
-    /// CPUs that are all halted, at a time, with windows of a length.
+    /// CPUs that are all halted at time `now`, with windows of the given length.
     #[must_use]
     pub fn new(cpus: usize, length: u64, now: u64) -> Self {
         let cpu = Cpu { local: Cell::new(now), since: now, slept: now, halted: true };
         Self { base: now, length: length.max(1), cpus: vec![cpu; cpus], last: 0 }
     }
 
-    /// Start of the window: the time of everything that is no CPU.
+    /// Start of the window: the time of everything that is not a CPU.
     #[must_use]
     pub fn base(&self) -> u64 {
         self.base
@@ -79,8 +79,8 @@ impl Windows {
         self.cpus[cpu].local.get().max(self.base)
     }
 
-    /// Where the time of the CPU is that was charged last: who adds to it charges that CPU, and
-    /// stays below [`Self::end`].
+    /// The clock of the CPU that was charged last. Adding to it charges that CPU, and must stay
+    /// below [`Self::end`].
     #[must_use]
     #[inline]
     pub fn clock(&self) -> &Cell<u64> {
@@ -94,20 +94,20 @@ impl Windows {
         self.cpus[cpu].halted
     }
 
-    /// Time that each CPU has run in this window, what it waited for memory included.
+    /// Time that each CPU has run in this window, including waiting for memory.
     #[must_use]
     pub fn ran(&self) -> Vec<u64> {
         self.cpus.iter().map(|cpu| cpu.local.get() - cpu.since).collect()
     }
 
-    /// Time that a CPU has run in all windows.
+    /// Total time that a CPU has run in all windows.
     #[must_use]
     pub fn has_run(&self, cpu: usize) -> u64 {
         let cpu = &self.cpus[cpu];
         cpu.local.get().saturating_sub(cpu.slept)
     }
 
-    /// Charges a running CPU; true when it has reached the window's end ([`Self::turn`] then says
+    /// Charges a running CPU; true if it has reached the window's end ([`Self::turn`] then says
     /// what to do).
     #[inline]
     pub fn charge(&mut self, cpu: usize, picos: u64) -> bool {
@@ -126,7 +126,7 @@ impl Windows {
         if self.someone_before(self.end()) { Turn::Yield } else { Turn::Close }
     }
 
-    /// Whether a CPU is at the window's end while another is not: it does not run.
+    /// Whether a CPU is at the window's end while another is not; it does not run then.
     #[must_use]
     #[inline]
     pub fn waits(&self, cpu: usize) -> bool {
@@ -140,7 +140,7 @@ impl Windows {
         self.cpus[cpu].local.get() >= self.end()
     }
 
-    /// Whether a running CPU other than this has not yet come to a time.
+    /// Whether a running CPU other than this one has not reached a time yet.
     #[must_use]
     #[inline]
     pub fn behind(&self, cpu: usize, time: u64) -> bool {
@@ -148,7 +148,7 @@ impl Windows {
         all.any(|(at, other)| at != cpu && !other.halted && other.local.get() < time)
     }
 
-    /// Takes back a part of what the CPU was charged last: it has not done it.
+    /// Takes back a part of what the CPU was charged last, because it has not done it.
     pub fn uncharge(&mut self, cpu: usize, picos: u64) {
         self.last = cpu;
         let own = &mut self.cpus[cpu];
@@ -160,8 +160,8 @@ impl Windows {
         self.cpus.iter().any(|cpu| !cpu.halted && cpu.local.get() < end)
     }
 
-    /// The CPU halts. `Close` where all others are at the window's end, `Yield` where it was the
-    /// last that ran: the time then is its own until [`Self::jump`].
+    /// Halts the CPU. `Close` if all others are at the window's end, `Yield` if it was the last
+    /// that ran: the time is then that of this CPU until [`Self::jump`].
     pub fn halt(&mut self, cpu: usize) -> Turn {
         self.cpus[cpu].halted = true;
         if self.is_quiet() {
@@ -170,25 +170,25 @@ impl Windows {
         if self.someone_before(self.end()) { Turn::On } else { Turn::Close }
     }
 
-    /// A halted CPU runs again, from the time of what woke it.
+    /// Wakes a halted CPU, at the time of the event that woke it.
     pub fn wake(&mut self, cpu: usize) {
         let time = self.quiet();
         self.cpus[cpu].halted = false;
         self.cpus[cpu].comes_to(time);
     }
 
-    /// This window and all later ones have another length.
+    /// Sets the length of this window and all later ones.
     pub fn set_length(&mut self, length: u64) {
         self.length = length.max(1);
     }
 
-    /// The next window begins where this one ends.
+    /// Begins the next window where this one ends.
     pub fn close(&mut self) {
         self.base += self.length;
         self.begin();
     }
 
-    /// All CPUs are halted and nothing happens before `time`: a window begins there. An earlier
+    /// Begins a window at `time`, if all CPUs are halted and nothing happens before. An earlier
     /// time changes nothing.
     pub fn jump(&mut self, time: u64) {
         if time > self.base {
@@ -203,7 +203,7 @@ impl Windows {
         self.cpus.iter().all(|cpu| cpu.halted)
     }
 
-    /// The time at which the last CPU halted: where a window may begin while all of them are.
+    /// The time at which the last CPU halted: a window may begin there while all CPUs are halted.
     #[must_use]
     pub fn quiet(&self) -> u64 {
         self.local(self.last)

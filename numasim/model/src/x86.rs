@@ -1,9 +1,9 @@
-//! The few x86 instructions that numasim must know by their bytes: those that halt or pause a CPU,
-//! read its time-stamp counter or flush a cache line, atomic ones, repeated string instructions,
-//! and the one by which a guest talks to numasim. Encodings: Intel 64 manual, volume 2. It refuses
-//! to know any other instruction.
+//! The few x86 instructions that numasim must recognise by their bytes: instructions that halt or
+//! pause a CPU, read its time-stamp counter or flush a cache line, atomic instructions, repeated
+//! string instructions, and the one by which a guest talks to numasim. Encodings: Intel 64 manual,
+//! volume 2. No other instruction is known here.
 
-/// What an instruction means to numasim.
+/// The meaning of an instruction for numasim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Special {
     /// HLT: the CPU waits for an interrupt.
@@ -12,14 +12,15 @@ pub enum Special {
     Pause,
     /// RDTSC or RDTSCP.
     Counter,
-    /// MOV to a control register, INVLPG or INVPCID: addresses may mean others from here on.
+    /// MOV to a control register, INVLPG or INVPCID: addresses may have other meanings from here
+    /// on.
     Translation,
-    /// MOV to CR3 from a general register: another address space.
+    /// MOV to CR3 from a general register: a switch to another address space.
     Space(u8),
     /// SYSCALL.
     Call,
-    /// CLFLUSH, CLFLUSHOPT or CLWB of an address. CLWB is taken as a flush: the manual allows it to
-    /// keep the line, not to flush it.
+    /// CLFLUSH, CLFLUSHOPT or CLWB of an address. CLWB is treated as a flush: the manual allows
+    /// CLWB to keep the line, but does not require it.
     Flush(Address),
     /// [`MAGIC`] with an operation.
     Magic(u16),
@@ -41,13 +42,13 @@ pub struct Address {
     pub scale: u8,
     /// Displacement.
     pub displacement: i64,
-    /// Counted from the next instruction.
+    /// Whether the address is relative to the next instruction.
     pub relative: bool,
     /// Length of the instruction.
     pub length: u8,
 }
 
-/// What an instruction in 64-bit mode means; none for all others.
+/// The meaning of an instruction in 64-bit mode; `None` for all others.
 #[must_use]
 pub fn special(bytes: &[u8]) -> Option<Special> {
     match bytes {
@@ -69,7 +70,8 @@ fn translates(bytes: &[u8]) -> bool {
     }
 }
 
-/// `[REX] 0F 22 /3`: the register that goes to CR3. With REX.R it is another control register.
+/// `[REX] 0F 22 /3`: the register that is written to CR3. With REX.R it is another control
+/// register.
 fn space(bytes: &[u8]) -> Option<u8> {
     let (prefixes, rest) = prefixes(bytes);
     let rex = prefixes.last().filter(|last| **last >> 4 == 4).copied().unwrap_or(0);
@@ -83,31 +85,31 @@ fn magic(tail: &[u8]) -> Option<Special> {
     (displacement & 0xffff_0000 == MAGIC).then(|| Special::Magic(u16::from_le_bytes([low, high])))
 }
 
-/// A repeated string instruction on memory: QEMU runs tens of thousands of its steps as one
+/// A repeated string instruction on memory. QEMU executes tens of thousands of its steps as one
 /// instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeated {
-    /// REP MOVS: a load and a store a step.
+    /// REP MOVS: a load and a store per step.
     Move,
-    /// REP STOS: a store a step.
+    /// REP STOS: a store per step.
     Store,
-    /// REP LODS and SCAS: a load a step.
+    /// REP LODS and SCAS: a load per step.
     Scan,
-    /// REP CMPS: two loads a step.
+    /// REP CMPS: two loads per step.
     Compare,
 }
 
 /// Cycles before the first step: some 35 from Nehalem to Broadwell (Intel's optimization manual, on
 /// fast strings).
 pub const REPEAT_CYCLES: u32 = 35;
-/// Bytes that REP MOVS and STOS move in a cycle (the same).
+/// Bytes that REP MOVS and STOS move in a cycle (same source).
 const FAST_BYTES: u64 = 16;
 /// Cycles of a step of REP LODS, SCAS and CMPS (Agner Fog, instruction tables, Nehalem: 2).
 const STEP_CYCLES: u64 = 2;
 
 impl Repeated {
-    /// What a step takes beside its accesses, for the picoseconds of a cycle and an element of this
-    /// number of bytes; of CMPS, what goes with each of its two loads.
+    /// Time of a step without its accesses, in picoseconds, given the picoseconds of a cycle and
+    /// the bytes of an element. For CMPS it is the share of each of its two loads.
     #[must_use]
     pub const fn step(self, cycle: u64, bytes: u64) -> u64 {
         match self {
@@ -118,7 +120,7 @@ impl Repeated {
     }
 }
 
-/// Which repeated string instruction it is, and the bytes of an element; none for all others.
+/// Which repeated string instruction it is, and the bytes of an element; `None` for all others.
 #[must_use]
 pub fn repeated(bytes: &[u8]) -> Option<(Repeated, u64)> {
     let (prefixes, opcode) = prefixes(bytes);
@@ -143,21 +145,21 @@ pub fn repeated(bytes: &[u8]) -> Option<(Repeated, u64)> {
     Some((kind, bytes))
 }
 
-/// Whether it reads and writes memory as one: with LOCK, or XCHG, which needs none.
+/// Whether it reads and writes memory atomically: with LOCK, or XCHG, which needs no LOCK.
 #[must_use]
 pub fn is_atomic(bytes: &[u8]) -> bool {
     let (prefixes, opcode) = prefixes(bytes);
     prefixes.contains(&0xf0) || matches!(opcode, [0x86 | 0x87, modrm, ..] if modrm >> 6 != 3)
 }
 
-/// Prefixes, REX included, and what follows them.
+/// Splits off the prefixes, including REX, from the rest.
 fn prefixes(bytes: &[u8]) -> (&[u8], &[u8]) {
     let is = |byte: &u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64..=0x67 | 0xf0 | 0xf2 | 0xf3);
     bytes.split_at(bytes.iter().position(|byte| !is(byte)).unwrap_or(bytes.len()))
 }
 
 /// `[66] [REX] 0F AE /7` (CLFLUSH, with 66 CLFLUSHOPT) and `66 0F AE /6` (CLWB), with a memory
-/// operand. Segment overrides are not known.
+/// operand. Segment overrides are not handled.
 fn flush(bytes: &[u8]) -> Option<Address> {
     let (opt, rest) = match bytes {
         [0x66, rest @ ..] => (true, rest),
@@ -270,7 +272,7 @@ mod tests {
         assert!(is_atomic(&[0x48, 0x87, 0x07]) && !is_atomic(&[0x48, 0x89, 0x07]) && !is_atomic(&[]));
     }
 
-    /// A cycle of 160 ps: a byte is a sixteenth of it.
+    /// With a cycle of 160 ps, a byte takes a sixteenth of it.
     #[test]
     fn a_step_takes_what_the_manuals_say() {
         assert_eq!((Repeated::Store.step(160, 1), Repeated::Move.step(160, 8)), (10, 80));

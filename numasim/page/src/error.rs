@@ -1,4 +1,4 @@
-//! Why the page cannot be used, in one line with the remedy, and why a request is refused.
+//! Why the page cannot be used, as one line with the remedy, and why a request is refused.
 
 use crate::layout::VERSION;
 use std::io;

@@ -1,7 +1,7 @@
-//! The contents of the page, as values: the machine (once), and its counters (again and again).
-//! Host and guest use the same types, so that what the one writes is what the other reads.
+//! The contents of the page, as values: the machine (written once) and its counters (written
+//! repeatedly). Host and guest use the same types, so the guest reads what the host writes.
 //!
-//! The fields of a CPU, a thread, a controller and a link stand on the page in the order that they
+//! The fields of a CPU, a thread, a controller and a link are on the page in the order that they
 //! have here (row.rs). Counters are cumulative since modelling began, or since they were last
 //! zeroed. Times in picoseconds of guest time end in `_ps`.
 
@@ -21,7 +21,7 @@ pub struct Header {
     pub window_ns: u64,
     /// bytes of a cache line
     pub line_bytes: u64,
-    /// whether CPUs are charged for what they wait
+    /// whether CPUs are charged for the time that they wait
     pub delays: bool,
     /// the last-level caches
     pub llcs: Vec<LlcFigures>,
@@ -74,7 +74,7 @@ pub struct Snapshot {
     pub classes: Vec<Vec<ClassFigures>>,
 }
 
-/// What a CPU did.
+/// The counters of a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub struct CpuFigures {
@@ -102,20 +102,20 @@ pub struct CpuFigures {
     pub accesses: u64,
     /// references to lines that a CPU of the same last-level cache had changed: hits
     pub hitm_local: u64,
-    /// references to lines that a CPU of another last-level cache had changed: misses, by the
-    /// node of the memory, though the line came from that cache
+    /// references to lines that a CPU of another last-level cache had changed. They count as
+    /// misses, by the node of the memory, although the line came from that cache
     pub hitm_remote: u64,
 }
 
-/// What a thread did, on whatever CPUs, the kernel on its behalf and interrupts meanwhile included.
-/// A marked daemon's instructions count here, in which it is `time_scale` times as fast as a
-/// program; its accesses do not.
+/// The counters of a thread, on whatever CPUs it ran, including the kernel on its behalf and
+/// interrupts meanwhile. A marked daemon's instructions count here, at `time_scale` times the speed
+/// of a program's; its accesses do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub struct ThreadFigures {
     /// its number in the initial PID namespace; 0: none
     pub tid: u64,
-    /// its name when it last began to run: bytes, the rest zero
+    /// its name when it last began to run, as bytes, padded with zeros
     pub name: [u8; NAME_BYTES],
     /// instructions executed
     pub instructions: u64,
@@ -150,13 +150,13 @@ impl ThreadFigures {
 pub struct Switches {
     /// address of the function that is called with the next thread as its second argument
     pub address: u64,
-    /// where in the kernel's description of a thread its number is, in bytes
+    /// offset of its number in the kernel's description of a thread, in bytes
     pub id: u64,
-    /// where its name is
+    /// offset of its name there
     pub name: u64,
 }
 
-/// What a memory controller carried.
+/// The counters of a memory controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub struct NodeFigures {
@@ -166,19 +166,19 @@ pub struct NodeFigures {
     pub bytes_written: u64,
     /// busy
     pub busy_ps: u64,
-    /// what a miss waits here now; a level, no sum
+    /// delay of a miss here now; a level, not a sum
     pub delay_ps: u64,
-    /// bytes that it carries in a second at most; no sum
+    /// the most bytes that it can carry per second; not a sum
     pub bytes_per_second: u64,
     /// accesses by CPUs of its own node
     pub from_local: u64,
     /// accesses by CPUs of other nodes
     pub from_remote: u64,
-    /// what all lines together have waited here
+    /// total time that all lines have waited here
     pub waited_ps: u64,
 }
 
-/// What one direction of a link carried.
+/// The counters of one direction of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub struct LinkFigures {
@@ -186,32 +186,32 @@ pub struct LinkFigures {
     pub bytes: u64,
     /// busy
     pub busy_ps: u64,
-    /// what a miss waits here now; a level, no sum
+    /// delay of a miss here now; a level, not a sum
     pub delay_ps: u64,
-    /// what all lines together have waited here
+    /// total time that all lines have waited here
     pub waited_ps: u64,
 }
 
-/// What a class of service has and moved in one last-level cache.
+/// The figures of a class of service in one last-level cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ClassFigures {
-    /// bytes that it holds there now; a level, no sum
+    /// bytes that it holds there now; a level, not a sum
     pub occupancy: u64,
-    /// bytes to and from memory
+    /// bytes fetched from memory (the plugin does not count write-backs by class)
     pub total_bytes: u64,
-    /// those to and from the memory of the LLC's own node
+    /// bytes fetched from the memory of the LLC's own node
     pub local_bytes: u64,
 }
 
-/// What the guest wants: a class of service for each CPU and for some threads, and a way mask for
-/// each class of each last-level cache.
+/// The settings that the guest wants: a class of service for each CPU and for some threads, and a
+/// way mask for each class of each last-level cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wishes {
-    /// the number under which the guest will look for it
+    /// the number by which the guest will recognise the answer
     pub generation: u64,
     /// by CPU
     pub classes: Vec<usize>,
-    /// by thread: those that have a class of their own, which their CPU has while they run
+    /// by thread: those with a class of their own, which their CPU takes on while they run
     pub threads: BTreeMap<u64, usize>,
     /// by last-level cache, then class
     pub masks: Vec<Vec<u64>>,

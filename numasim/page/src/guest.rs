@@ -1,5 +1,5 @@
-//! What a guest reads, and what it requests. It knows the layout and how often to try; it refuses
-//! to know what counters are for.
+//! The guest's side: what it reads and what it requests. This file knows the layout and how often
+//! to try; it does not know what counters are used for.
 
 use crate::error::{PageError, Refusal};
 use crate::figures::{
@@ -14,21 +14,21 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a reading is tried again that the plugin has written into. A publication is some
-/// thousand stores, once a window at most.
+/// How often a reading is repeated if the plugin has written meanwhile. A publication is some
+/// thousand stores, at most once per window.
 const TRIES: u32 = 3000;
 
-/// This many tries follow each other at once; later ones wait, for a plugin that lost its CPU while
-/// it wrote: a second in all.
+/// This many tries are made without a pause. Later tries pause, in case the plugin lost its CPU
+/// while it wrote: a second in total.
 const TRIES_AT_ONCE: u32 = 1000;
 
-/// Between two later tries.
+/// Pause between two later tries.
 const TRY_AGAIN: Duration = Duration::from_micros(500);
 
-/// Between two looks at what the plugin has applied.
+/// Pause between two looks at what the plugin has applied.
 const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
-/// What became of a request for classes of threads.
+/// The result of a request for classes of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// whether anything differs from what was last requested
@@ -48,7 +48,7 @@ impl<W: Words> Guest<W> {
     /// Reads the machine's figures.
     ///
     /// # Errors
-    /// [`PageError`] where it is not a numasim page, of another version, or damaged.
+    /// [`PageError`] if it is not a numasim page, has another version, or is damaged.
     pub fn open(words: W) -> Result<Self, PageError> {
         let header = read_header(&words)?;
         Ok(Self { words, header })
@@ -60,16 +60,16 @@ impl<W: Words> Guest<W> {
         &self.header
     }
 
-    /// The machine, where it counts.
+    /// The machine, provided that the plugin is modelling.
     ///
     /// # Errors
-    /// As [`Self::open`] where the page has changed since, and [`PageError::NotModelling`].
+    /// As [`Self::open`] if the page has changed since, and [`PageError::NotModelling`].
     pub fn check(&self) -> Result<Header, PageError> {
         let header = read_header(&self.words)?;
         if self.words.load(layout::MODELLING) == 0 { Err(PageError::NotModelling) } else { Ok(header) }
     }
 
-    /// How far the plugin is: a number that moves with every publication.
+    /// The plugin's progress: a number that changes with every publication.
     pub fn sequence(&self) -> u64 {
         self.words.load(layout::SEQUENCE)
     }
@@ -79,10 +79,10 @@ impl<W: Words> Guest<W> {
         self.words.load(layout::TIME_NS)
     }
 
-    /// All counters but those of threads, of one publication.
+    /// All counters of one publication, except those of threads.
     ///
     /// # Errors
-    /// [`PageError::Torn`] where no reading was.
+    /// [`PageError::Torn`] if no reading was consistent.
     pub fn snapshot(&self) -> Result<Snapshot, PageError> {
         self.consistently(layout::SEQUENCE, || Snapshot {
             time_ns: self.words.load(layout::TIME_NS),
@@ -104,12 +104,12 @@ impl<W: Words> Guest<W> {
         self.words.load(layout::THREADS) != 0
     }
 
-    /// What threads have counted, ascending by their number: those that have run lately. Each is of
-    /// one publication, which may be another for each; none where the plugin does not know how
-    /// the guest's kernel switches threads.
+    /// The counters of threads that have run recently, ascending by thread number. Each thread's
+    /// counters are of one publication, which may differ between threads. Empty if the plugin does
+    /// not know how the guest's kernel switches threads.
     ///
     /// # Errors
-    /// [`PageError::Torn`] where a thread could not be read.
+    /// [`PageError::Torn`] if a thread could not be read consistently.
     pub fn threads(&self) -> Result<Vec<ThreadFigures>, PageError> {
         let thread = |first| self.consistently(first, || ThreadFigures::read(&self.words, first + 1));
         let all = (0..self.places()).map(|at| thread(layout::thread(at))).collect::<Result<Vec<_>, _>>()?;
@@ -118,13 +118,13 @@ impl<W: Words> Guest<W> {
         Ok(threads)
     }
 
-    /// Places of threads; a word that says more than there can be is not believed.
+    /// Number of places of threads; a number above the possible maximum is reduced to it.
     fn places(&self) -> usize {
         index(self.words.load(layout::THREADS)).min(layout::MAX_THREADS)
     }
 
-    /// Says how the kernel of this guest switches threads, so that the plugin counts by thread. It
-    /// looks at the moment at which modelling starts, and not again.
+    /// Tells the plugin how the kernel of this guest switches threads, so that it counts by thread.
+    /// The plugin reads this when modelling starts, and not again.
     pub fn set_switches(&self, switches: &Switches) {
         self.words.store(layout::THREAD_ID, switches.id);
         self.words.store(layout::THREAD_NAME, switches.name);
@@ -144,7 +144,7 @@ impl<W: Words> Guest<W> {
     /// Requests a class of service for a CPU; in force after [`Self::commit`].
     ///
     /// # Errors
-    /// [`PageError::Wish`] where there is no such CPU or class: then nothing is requested.
+    /// [`PageError::Wish`] if there is no such CPU or class; nothing is requested then.
     pub fn set_class(&self, cpu: usize, class: usize) -> Result<(), PageError> {
         self.header.check_class(cpu, class)?;
         self.words.store(layout::CLASS + cpu, word(class));
@@ -156,8 +156,8 @@ impl<W: Words> Guest<W> {
     /// are left out: request them again.
     ///
     /// # Errors
-    /// [`PageError::Wish`] where there is no such class, [`PageError::NoThreads`]: then nothing is
-    /// requested.
+    /// [`PageError::Wish`] if there is no such class, or [`PageError::NoThreads`]; nothing is
+    /// requested then.
     pub fn set_thread_classes(&self, classes: &BTreeMap<u64, usize>) -> Result<Asked, PageError> {
         classes.values().try_for_each(|class| self.header.check_thread_class(*class))?;
         if !self.counts_threads() && !classes.is_empty() {
@@ -180,14 +180,14 @@ impl<W: Words> Guest<W> {
     /// Requests the ways of a class of an LLC; in force after [`Self::commit`].
     ///
     /// # Errors
-    /// [`PageError::Wish`] where the LLC has no such class or ways: then nothing is requested.
+    /// [`PageError::Wish`] if the LLC has no such class or ways; nothing is requested then.
     pub fn set_mask(&self, llc: usize, class: usize, mask: u64) -> Result<(), PageError> {
         self.header.check_mask(llc, class, mask)?;
         self.words.store(layout::by_class(layout::MASK, llc, class), mask);
         Ok(())
     }
 
-    /// Informs the plugin that classes or masks were requested, and returns the number of this
+    /// Tells the plugin that classes or masks were requested, and returns the number of this
     /// request. Only one program at a time may send requests.
     pub fn commit(&self) -> u64 {
         let generation = self.words.load(layout::WISHED).wrapping_add(1);
@@ -195,7 +195,7 @@ impl<W: Words> Guest<W> {
         generation
     }
 
-    /// Waits until a demand is in force.
+    /// Waits until a request is in force.
     ///
     /// # Errors
     /// [`PageError::Refused`], and [`PageError::Unanswered`] after `patience`.
@@ -220,8 +220,9 @@ impl<W: Words> Guest<W> {
         }
     }
 
-    /// Reads until the plugin did not write meanwhile what a sequence guards. Loads acquire and
-    /// stores release, so a word of a writing that has begun comes with its odd sequence.
+    /// Reads until the plugin has not written meanwhile to the words that a sequence guards. Loads
+    /// acquire and stores release, so a reader that sees a word of an unfinished writing also sees
+    /// its odd sequence.
     fn consistently<T>(&self, sequence: usize, read: impl Fn() -> T) -> Result<T, PageError> {
         for number in 0..TRIES {
             let before = self.words.load(sequence);
@@ -248,7 +249,7 @@ impl<W: Words> Guest<W> {
         (0..self.header.classes).map(of).collect()
     }
 
-    /// Every ordered pair of nodes.
+    /// All ordered pairs of nodes.
     fn links(&self) -> impl Iterator<Item = (usize, usize)> + use<W> {
         let nodes = self.header.nodes.len();
         (0..nodes).flat_map(move |from| (0..nodes).filter(move |to| *to != from).map(move |to| (from, to)))

@@ -1,5 +1,5 @@
-//! What the plugin writes, and what it takes from the guest. It knows the layout and the order of
-//! stores; it refuses to know the model.
+//! The plugin's side: what it writes, and what it takes from the guest. This file knows the layout
+//! and the order of stores; it does not know the model.
 
 use crate::error::{PageError, Refusal};
 use crate::figures::{Header, NodeFigures, Snapshot, Switches, ThreadFigures, Wishes};
@@ -14,18 +14,19 @@ pub struct Host<W> {
     words: W,
     header: Header,
     sequence: u64,
-    /// Threads as they stand on the page, by place, and how often each place was written.
+    /// Threads as they are on the page, by place, and the sequence word of each place.
     threads: Vec<(ThreadFigures, u64)>,
     /// The last generation that was taken.
     taken: u64,
 }
 
 impl<W: Words> Host<W> {
-    /// Makes a page of it: everything zero, the machine's figures, all CPUs in class 0 and all
-    /// masks full; the magic comes last, so that no reader takes half a page for a whole one.
+    /// Initialises the page: everything zero, then the machine's figures, all CPUs in class 0 and
+    /// all masks full. The magic comes last, so that no reader takes an incomplete page for a
+    /// complete one.
     ///
     /// # Errors
-    /// [`PageError::Damaged`] where the page is too small for the machine.
+    /// [`PageError::Damaged`] if the page is too small for the machine.
     pub fn initialise(words: W, header: Header) -> Result<Self, PageError> {
         header.check()?;
         (0..layout::WORDS).for_each(|at| words.store(at, 0));
@@ -44,7 +45,7 @@ impl<W: Words> Host<W> {
         &self.header
     }
 
-    /// Writes all counters, so that a guest that reads meanwhile can detect it.
+    /// Writes all counters, in such a way that a guest that reads meanwhile can detect it.
     pub fn publish(&mut self, snapshot: &Snapshot) {
         self.put(layout::SEQUENCE, self.sequence + 1);
         self.put(layout::TIME_NS, snapshot.time_ns);
@@ -59,8 +60,8 @@ impl<W: Words> Host<W> {
         self.put(layout::SEQUENCE, self.sequence);
     }
 
-    /// Writes what threads have counted, each at its place; the default where a place is free.
-    /// Those that stand there already are left alone.
+    /// Writes the counters of threads, each at its place; the default if a place is free. Rows that
+    /// have not changed are not written.
     pub fn publish_threads(&mut self, threads: &[ThreadFigures]) {
         let threads = threads.get(..layout::MAX_THREADS).unwrap_or(threads);
         self.threads.resize(threads.len().max(self.threads.len()), (ThreadFigures::default(), 0));
@@ -90,14 +91,14 @@ impl<W: Words> Host<W> {
         (said.address != 0).then_some(said)
     }
 
-    /// Whether the guest wants something new; one load, for every window.
+    /// Whether the guest has a new request; a single load, made in every window.
     #[must_use]
     pub fn is_asked(&self) -> bool {
         self.words.load(layout::WISHED) != self.taken
     }
 
-    /// What the guest wants now, where that is new; the plugin carries it out and says so with
-    /// [`Self::applied`] or [`Self::refuse`]. What cannot be is refused here, and nothing is
+    /// The guest's request, if it is new. The plugin carries it out and reports that with
+    /// [`Self::applied`] or [`Self::refuse`]. An impossible request is refused here, and nothing is
     /// returned.
     pub fn take_wishes(&mut self) -> Option<Wishes> {
         if !self.is_asked() {
@@ -114,12 +115,12 @@ impl<W: Words> Host<W> {
         }
     }
 
-    /// The wishes of this generation are in force.
+    /// Reports that the request of this generation is in force.
     pub fn applied(&self, generation: u64) {
         self.put(layout::APPLIED, generation);
     }
 
-    /// The wishes of this generation are not carried out, and what was in force before is.
+    /// Reports that the request of this generation is refused; the previous settings stay in force.
     pub fn refuse(&self, generation: u64, why: Refusal) {
         self.put(layout::REFUSAL, why.code());
         self.put(layout::REFUSED, generation);
@@ -160,7 +161,7 @@ impl<W: Words> Host<W> {
         (0..self.header.nodes.len()).for_each(|at| self.write_node(at, &NodeFigures::default()));
     }
 
-    /// What a controller can carry is the header's to say.
+    /// The capacity of a controller comes from the header.
     fn write_node(&self, at: usize, node: &NodeFigures) {
         let bytes_per_second = self.header.nodes[at];
         NodeFigures { bytes_per_second, ..*node }.write(&self.words, layout::node(at));
@@ -176,13 +177,14 @@ impl<W: Words> Host<W> {
         }
     }
 
-    /// The class that the guest wants for a thread and its place.
+    /// The thread and the class that the guest wants for it, if it wants one.
     fn class_of(&self, at: usize, tid: u64) -> Option<(u64, usize)> {
         let said = self.words.load(layout::class_of(at));
         (tid != 0 && said & u64::from(u32::MAX) == tid).then(|| (tid, index(said >> 32)))
     }
 
-    /// A guest that writes on while this reads counts up once more, and is read again then.
+    /// If the guest writes more while this reads, it increments the generation again, and its
+    /// request is read again then.
     fn read_wishes(&self) -> Wishes {
         let read = |at: usize| self.words.load(at);
         let mask = |llc| move |class| (llc, class);

@@ -1,12 +1,11 @@
-//! Where everything stands on the page: word offsets of version 3, and nothing else. A word is 64
-//! bits, little-endian. What stands in the words of a CPU, a thread, a controller and a link are
-//! the fields of figures.rs, in their order.
+//! The layout of the page: word offsets of version 3. A word is 64 bits, little-endian. The words
+//! of a CPU, a thread, a controller and a link are the fields of figures.rs, in their order.
 //!
 //! The page is 256 KiB, the size of ivshmem's BAR 2, a power of two ("Device Specification for
-//! Inter-VM shared memory device", `docs/specs/ivshmem-spec.rst` of QEMU). A change of meaning is a
-//! new [`VERSION`].
+//! Inter-VM shared memory device", `docs/specs/ivshmem-spec.rst` of QEMU). A change of meaning
+//! requires a new [`VERSION`].
 
-/// What word [`MAGIC`] says: the text `NUMASIM` and a zero byte.
+/// The value of word [`MAGIC`]: the text `NUMASIM` and a zero byte.
 pub const MAGIC_VALUE: u64 = u64::from_le_bytes(*b"NUMASIM\0");
 /// The version of this layout.
 pub const VERSION: u64 = 3;
@@ -19,62 +18,62 @@ pub const END: usize = THREAD + THREAD_WORDS * MAX_THREADS;
 
 /// The most CPUs that the page can hold.
 pub const MAX_CPUS: usize = 256;
-/// The most last-level caches.
+/// The most last-level caches that the page can hold.
 pub const MAX_LLCS: usize = 16;
-/// The most memory nodes.
+/// The most memory nodes that the page can hold.
 pub const MAX_NODES: usize = 16;
 /// The most classes of service of a last-level cache.
 pub const MAX_CLASSES: usize = 16;
-/// The most threads.
+/// The most threads that the page can hold.
 pub const MAX_THREADS: usize = 2048;
-/// Misses are counted by node for this many nodes.
+/// The number of nodes for which misses are counted by node.
 pub const MISS_NODES: usize = 8;
 
 /// [`MAGIC_VALUE`], written last.
 pub const MAGIC: usize = 0;
 /// The version that the plugin writes.
 pub const PAGE_VERSION: usize = 1;
-/// CPUs of the guest.
+/// Number of CPUs of the guest.
 pub const CPUS: usize = 2;
-/// Last-level caches.
+/// Number of last-level caches.
 pub const LLCS: usize = 3;
-/// Memory nodes.
+/// Number of memory nodes.
 pub const NODES: usize = 4;
-/// Classes of service (CLOS) of each last-level cache.
+/// Number of classes of service (CLOS) of each last-level cache.
 pub const CLASSES: usize = 5;
-/// Odd while the plugin writes, and 2 more after each publication: a seqlock.
+/// A seqlock: odd while the plugin writes, and 2 more after each publication.
 pub const SEQUENCE: usize = 6;
 /// Guest time of the last publication, in nanoseconds.
 pub const TIME_NS: usize = 7;
-/// 1 from the moment at which modelling started, else 0.
+/// 1 once modelling has started, otherwise 0.
 pub const MODELLING: usize = 8;
 /// The clock of a guest CPU, in kHz.
 pub const CLOCK_KHZ: usize = 9;
 /// Length of a window of guest time, in nanoseconds.
 pub const WINDOW_NS: usize = 10;
-/// Ways of LLC 0, once more.
+/// Ways of LLC 0, also in [`WAYS`].
 pub const WAYS_0: usize = 11;
 /// Bytes of a cache line.
 pub const LINE_BYTES: usize = 12;
-/// 1 where CPUs are charged for what they wait, 0 where they are only counted.
+/// 1 if CPUs are charged for waiting, 0 if waiting is only counted.
 pub const DELAYS: usize = 13;
 /// Why the generation in [`REFUSED`] was refused: a number of [`crate::Refusal`].
 pub const REFUSAL: usize = 15;
-/// Counted up by the guest after it wrote classes or masks.
+/// Incremented by the guest after it wrote classes or masks.
 pub const WISHED: usize = 16;
 /// The generation that the plugin applied last.
 pub const APPLIED: usize = 17;
-/// The generation that the plugin refused last; 0 where it refused none.
+/// The generation that the plugin refused last; 0 if it refused none.
 pub const REFUSED: usize = 18;
 /// Address at which the guest's kernel switches from one thread to the next; the guest writes it
 /// before modelling starts. 0: it is not known, and nothing is counted by thread.
 pub const SWITCH: usize = 19;
-/// Where the kernel's description of a thread has its number, in bytes from its start; the guest
+/// Offset of a thread's number in the kernel's description of the thread, in bytes; the guest
 /// writes it.
 pub const THREAD_ID: usize = 20;
-/// Where it has the thread's name; the guest writes it.
+/// Offset of the thread's name there; the guest writes it.
 pub const THREAD_NAME: usize = 21;
-/// Places of threads that are or were in use; 0: nothing is counted by thread.
+/// Number of places of threads that are or were in use; 0: nothing is counted by thread.
 pub const THREADS: usize = 22;
 /// Ways of each last-level cache.
 pub const WAYS: usize = 32;
@@ -84,11 +83,11 @@ pub const SIZE: usize = 48;
 pub const CLASS: usize = 64;
 /// Way masks by LLC and class; the guest writes them.
 pub const MASK: usize = 320;
-/// Bytes in a last-level cache by LLC and class.
+/// Bytes held in a last-level cache, by LLC and class.
 pub const OCCUPANCY: usize = 576;
-/// Bytes to and from memory by LLC and class.
+/// Bytes fetched from memory, by LLC and class.
 pub const TOTAL: usize = 832;
-/// Bytes to and from memory of the LLC's own node, by LLC and class.
+/// Bytes fetched from the memory of the LLC's own node, by LLC and class.
 pub const LOCAL: usize = 1088;
 /// Counters of memory controllers, [`NODE_WORDS`] each.
 pub const NODE: usize = 1344;
@@ -104,10 +103,10 @@ pub const CPU: usize = 2560;
 pub const CPU_WORDS: usize = 22;
 /// Counters of threads, [`THREAD_WORDS`] each.
 pub const THREAD: usize = CPU + CPU_WORDS * MAX_CPUS;
-/// Words of a thread: one that is odd while the plugin writes the others, and 2 more afterwards;
-/// those of `ThreadFigures`, of thread 0 where the place is free; [`class_of`]. A thread keeps its
-/// place, so that a reader needs no more than a row that is whole: all rows take the guest longer
-/// than it is from one publication to the next.
+/// Words of a thread: a sequence word, which is odd while the plugin writes the others, and 2 more
+/// afterwards; the words of `ThreadFigures`, with thread 0 if the place is free; and [`class_of`].
+/// A thread keeps its place, so a reader only needs each row to be consistent: reading all rows
+/// takes the guest longer than the interval between two publications.
 pub const THREAD_WORDS: usize = 12;
 
 /// The first word of a memory controller.
@@ -134,14 +133,15 @@ pub const fn thread(at: usize) -> usize {
     THREAD + THREAD_WORDS * at
 }
 
-/// The word of a thread that the guest writes: the lower half is its number, so that no other gets
-/// it that has its place later, and the upper half its class of service. 0: it has none of its own.
+/// The word of a thread that the guest writes. The lower half is the thread's number, so that a
+/// thread that later has the place does not get the class; the upper half is the class of service.
+/// 0: the thread has no class of its own.
 #[must_use]
 pub const fn class_of(at: usize) -> usize {
     thread(at) + THREAD_WORDS - 1
 }
 
-/// The first of the two words that say where a CPU is.
+/// The first of the two words that give the place of a CPU.
 #[must_use]
 pub const fn place(at: usize) -> usize {
     cpu(at) + CPU_WORDS - 2
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Every word that any accessor can name, with the accessor.
+    /// Every word that an accessor can return, with the name of the accessor.
     fn all_words() -> Vec<(String, usize)> {
         let single = [
             (MAGIC, "magic"),

@@ -1,8 +1,8 @@
-//! The page of memory that numasim's plugin and its guest share (ivshmem): per-CPU counters, memory
-//! controllers and links come out of the machine, classes of service and way masks go into it.
+//! The page of memory that numasim's plugin and its guest share (ivshmem). Counters of CPUs, memory
+//! controllers and links come from the machine; classes of service and way masks go to it.
 //!
-//! This crate is the one place that knows its layout. It refuses to know the model, QEMU's plugin
-//! interface, and what counters are used for. Everything but [`map`] is safe code over a trait of
+//! Only this crate knows the layout of the page. It does not know the model, QEMU's plugin
+//! interface, or what counters are used for. Everything except [`map`] is safe code over a trait of
 //! words, so that tests need no device.
 
 #![deny(unsafe_code)]

@@ -1,19 +1,19 @@
 //! Limits of a machine on the page, and of a guest's requests. Host and guest check by the same
-//! rules, so that the plugin refuses only what another program wrote.
+//! rules, so the plugin refuses only what another program wrote.
 
 use crate::error::{PageError, Refusal};
 use crate::figures::{Header, Wishes};
 use crate::layout::{MAX_CLASSES, MAX_CPUS, MAX_LLCS, MAX_NODES};
 use crate::num::word;
 
-/// Ways that a mask has bits for.
+/// The most ways that a mask has bits for.
 const MAX_WAYS: usize = 64;
 
 impl Header {
-    /// Whether the page can hold this machine.
+    /// Checks that the page can hold this machine.
     ///
     /// # Errors
-    /// [`PageError::Damaged`]: the first figure that it cannot hold.
+    /// [`PageError::Damaged`] names the first figure that it cannot hold.
     pub fn check(&self) -> Result<(), PageError> {
         count("CPUs", word(self.cpus.len()), MAX_CPUS)?;
         count("last-level caches", word(self.llcs.len()), MAX_LLCS)?;
@@ -22,10 +22,10 @@ impl Header {
         self.llcs.iter().try_for_each(|llc| count("ways", u64::from(llc.ways), MAX_WAYS).map(drop))
     }
 
-    /// Whether a class can be given to a CPU.
+    /// Checks that a class can be given to a CPU.
     ///
     /// # Errors
-    /// Why not.
+    /// Why it cannot.
     pub fn check_class(&self, cpu: usize, class: usize) -> Result<(), Refusal> {
         if cpu >= self.cpus.len() {
             return Err(Refusal::Cpu);
@@ -33,19 +33,19 @@ impl Header {
         self.check_thread_class(class)
     }
 
-    /// Whether a class can be given to a thread.
+    /// Checks that a class can be given to a thread.
     ///
     /// # Errors
-    /// Why not.
+    /// Why it cannot.
     pub const fn check_thread_class(&self, class: usize) -> Result<(), Refusal> {
         if class < self.classes { Ok(()) } else { Err(Refusal::Class) }
     }
 
-    /// Whether a class of an LLC can have these ways: one at least, and none that the LLC does not
-    /// have. Gaps are allowed.
+    /// Checks that a class of an LLC can have these ways: at least one, and none that the LLC does
+    /// not have. Gaps are allowed.
     ///
     /// # Errors
-    /// Why not.
+    /// Why it cannot.
     pub fn check_mask(&self, llc: usize, class: usize, mask: u64) -> Result<(), Refusal> {
         let figures = self.llcs.get(llc).ok_or(Refusal::Llc)?;
         match mask {
@@ -56,10 +56,10 @@ impl Header {
         }
     }
 
-    /// Whether all of this can be.
+    /// Checks all settings.
     ///
     /// # Errors
-    /// Why not.
+    /// Why they are refused.
     pub fn check_wishes(&self, wishes: &Wishes) -> Result<(), Refusal> {
         let mut classes = wishes.classes.iter().enumerate();
         classes.try_for_each(|(cpu, class)| self.check_class(cpu, *class))?;
@@ -71,7 +71,7 @@ impl Header {
     }
 }
 
-/// A count within its limit.
+/// Checks that a count is from 1 to its limit.
 pub(crate) fn count(what: &'static str, count: u64, most: usize) -> Result<usize, PageError> {
     let fits = usize::try_from(count).ok().filter(|count| (1..=most).contains(count));
     fits.ok_or(PageError::Damaged { what, count, most })

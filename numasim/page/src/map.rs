@@ -1,5 +1,6 @@
-//! Mapping the page: a file on the host, BAR 2 of the ivshmem device in the guest. The only file
-//! with unsafe code: once mapped, the page is words that are loaded and stored atomically.
+//! Maps the page: a file on the host, BAR 2 of the ivshmem device in the guest. This is the only
+//! file with unsafe code. Once mapped, the page is a set of words that are loaded and stored
+//! atomically.
 
 use crate::error::PageError;
 use crate::layout::{PAGE_BYTES, WORDS};
@@ -15,11 +16,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Where Linux shows PCI devices (`Documentation/ABI/testing/sysfs-bus-pci`).
 pub const PCI_DEVICES: &str = "/sys/bus/pci/devices";
 
-/// Red Hat, Qumranet; ivshmem ("Device Specification for Inter-VM shared memory device").
+/// PCI ids: Red Hat, Qumranet; ivshmem ("Device Specification for Inter-VM shared memory device").
 const VENDOR: &str = "0x1af4";
 const DEVICE: &str = "0x1110";
 
-/// The page in our memory, as long as this lives.
+/// The page, mapped into memory for as long as this value lives.
 #[derive(Debug)]
 pub struct Mapping {
     first: NonNull<AtomicU64>,
@@ -32,18 +33,18 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Makes a file of the page's size (or takes an existing one) and maps it: what QEMU's
-    /// `memory-backend-file` maps too.
+    /// Creates a file of the page's size (or takes an existing one) and maps it. QEMU's
+    /// `memory-backend-file` maps the same file.
     ///
     /// # Errors
-    /// [`PageError::Unreadable`] where it cannot be made or mapped.
+    /// [`PageError::Unreadable`] if it cannot be created or mapped.
     pub fn create(path: &Path) -> Result<Self, PageError> {
         let make = || {
             let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
             if file.metadata()?.len() < bytes() {
                 file.set_len(bytes())?;
             }
-            // A full disk is reported here; else the first word written would end the process
+            // A full disk is reported here; otherwise the first word written would end the process
             // (SIGBUS).
             match fallocate(&file, FallocateFlags::empty(), 0, bytes()) {
                 Ok(()) | Err(Errno::OPNOTSUPP) => Ok(file),
@@ -57,7 +58,7 @@ impl Mapping {
     /// Maps an existing file.
     ///
     /// # Errors
-    /// [`PageError`] where it cannot be opened or mapped, or is too small.
+    /// [`PageError`] if it cannot be opened or mapped, or is too small.
     pub fn file(path: &Path) -> Result<Self, PageError> {
         let file = OpenOptions::new().read(true).write(true).open(path);
         Self::of(&file.map_err(|source| unreadable(path, "open it for reading and writing", source))?, path)
@@ -71,14 +72,14 @@ impl Mapping {
         Self::device_in(Path::new(PCI_DEVICES))
     }
 
-    /// The same with the folder of devices at another place, for tests.
+    /// Like [`Self::device`], with the folder of devices at another place, for tests.
     ///
     /// # Errors
     /// As [`Self::device`].
     pub fn device_in(folder: &Path) -> Result<Self, PageError> {
         let device = find(folder).ok_or_else(|| PageError::NoDevice { folder: folder.to_owned() })?;
-        // Firmware has mostly switched its memory on. Where neither the firmware nor this could,
-        // all words read 0xff...: no magic, which is reported.
+        // Firmware has usually enabled the device's memory. If neither the firmware nor this line
+        // could, all words read 0xff...: the magic is missing, which is reported.
         let _ = fs::write(device.join("enable"), "1");
         Self::file(&device.join("resource2"))
     }
@@ -130,7 +131,7 @@ impl Drop for Mapping {
     }
 }
 
-/// The folder of the first ivshmem device, by name.
+/// The folder of the first ivshmem device, in order of names.
 fn find(folder: &Path) -> Option<PathBuf> {
     let says = |device: &Path, file: &str, text: &str| {
         fs::read_to_string(device.join(file)).is_ok_and(|found| found.trim() == text)

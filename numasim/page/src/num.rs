@@ -1,4 +1,4 @@
-//! Conversions that lose nothing on machines of 64 bits, and saturate elsewhere.
+//! Conversions that are exact on machines with 64 bits, and saturate elsewhere.
 
 /// A count as a word.
 pub(crate) fn word(count: usize) -> u64 {

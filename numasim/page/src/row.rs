@@ -1,5 +1,5 @@
-//! Records of figures as rows of words, in the order of their fields. What is read, written and
-//! subtracted is a row; no field is named here but those that are levels and no sums.
+//! Records of figures as rows of words, in the order of their fields. Reading, writing and
+//! subtracting work on rows; fields are named here only if they are levels, not sums.
 
 use crate::figures::{CpuFigures, LinkFigures, NAME_BYTES, NodeFigures, ThreadFigures};
 use crate::words::Words;
@@ -10,7 +10,7 @@ const WORD_BYTES: usize = size_of::<u64>();
 
 /// A record that is a row.
 pub(crate) trait Row: FromBytes + IntoBytes + Immutable + Copy + Default {
-    /// Words that are levels and no sums.
+    /// Positions of the words that are levels, not sums.
     const LEVELS: &'static [usize];
 
     /// Its words.
@@ -18,7 +18,7 @@ pub(crate) trait Row: FromBytes + IntoBytes + Immutable + Copy + Default {
         <[u64]>::ref_from_bytes(self.as_bytes()).unwrap_or_default()
     }
 
-    /// Its words, to be changed.
+    /// Its words, mutable.
     fn words_mut(&mut self) -> &mut [u64] {
         <[u64]>::mut_from_bytes(self.as_mut_bytes()).unwrap_or_default()
     }
@@ -30,12 +30,13 @@ pub(crate) trait Row: FromBytes + IntoBytes + Immutable + Copy + Default {
         row
     }
 
-    /// Writes it from a word of the page on.
+    /// Writes it to the page, beginning at a word.
     fn write(&self, page: &impl Words, first: usize) {
         self.words().iter().zip(first..).for_each(|(word, at)| page.store(at, *word));
     }
 
-    /// The counts after `before`; levels stay. A count that ran backwards was zeroed in between.
+    /// The counts after `before`; levels stay as they are. A count that ran backwards was zeroed in
+    /// between.
     fn since(&self, before: &Self) -> Self {
         let mut row = *self;
         let pairs = row.words_mut().iter_mut().zip(before.words()).enumerate();
@@ -62,7 +63,7 @@ impl Row for LinkFigures {
     const LEVELS: &'static [usize] = &[offset_of!(Self, delay_ps) / WORD_BYTES];
 }
 
-/// What was counted from one reading to the next; all of it where the counter was zeroed.
+/// The difference between two readings; the whole new value if the counter was zeroed in between.
 pub(crate) fn less(now: u64, before: u64) -> u64 {
     now.checked_sub(before).unwrap_or(now)
 }
@@ -72,8 +73,8 @@ mod tests {
     use super::*;
     use crate::layout;
 
-    /// No row has more words than there are for it, and each field has the word that version 3 of
-    /// the page gives it.
+    /// No row has more words than the page has for it, and each field has the word that version 3
+    /// of the page gives it.
     #[test]
     fn rows_have_the_words_of_the_layout() {
         let (cpu, node, link) = (CpuFigures::default(), NodeFigures::default(), LinkFigures::default());

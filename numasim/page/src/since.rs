@@ -1,6 +1,6 @@
 //! What was counted between two readings. A counter that ran backwards was zeroed in between
-//! (`numasim-ctl zero`): what it shows is what was counted since then. Levels (delays, occupancy)
-//! stay as they are.
+//! (`numasim-ctl zero`): its value is then what was counted since. Levels (delays, occupancy) stay
+//! as they are.
 
 use crate::figures::{ClassFigures, Snapshot, ThreadFigures};
 use crate::row::{Row, less};
@@ -29,8 +29,8 @@ impl Snapshot {
 }
 
 impl ThreadFigures {
-    /// What each thread counted after `before`, in which threads are ascending by number; of one
-    /// that was not there, all that it has counted.
+    /// The counts of each thread after `before`, in which threads are ascending by number. For a
+    /// thread that was not there, all of its counts.
     #[must_use]
     pub fn since(now: &[Self], before: &[Self]) -> Vec<Self> {
         let old = |tid: u64| before.binary_search_by_key(&tid, |thread| thread.tid).ok().and_then(|at| before.get(at));

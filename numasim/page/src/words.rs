@@ -1,5 +1,5 @@
-//! The page as words, however one comes by them: a mapping of a device or a file, or plain memory
-//! in tests.
+//! The page as words, wherever they come from: a mapping of a device or a file, or plain memory in
+//! tests.
 
 use crate::layout::WORDS;
 use std::ops::Deref;
@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// 64-bit words that two parties share.
 ///
-/// A load acquires and a store releases ([`Ordering`]): a reader that sees a stored word sees all
-/// that was stored before it, which is what makes the seqlock and the generations right. A word
-/// beyond the page reads 0, and storing to it does nothing.
+/// A load acquires and a store releases ([`Ordering`]): a reader that sees a stored word also sees
+/// all earlier stores. The seqlock and the generations depend on this. A word beyond the page reads
+/// as 0, and storing to it does nothing.
 pub trait Words {
     /// Reads a word.
     fn load(&self, word: usize) -> u64;
@@ -27,7 +27,7 @@ impl<P: Deref<Target: Words>> Words for P {
     }
 }
 
-/// A page in plain memory, all zero at first.
+/// A page in plain memory, initially all zero.
 #[derive(Debug)]
 pub struct Memory(Vec<AtomicU64>);
 

@@ -1,4 +1,4 @@
-//! Host and guest over one page: what the one writes the other reads, whatever happens to it
+//! Host and guest on one page: each reads what the other writes, whatever happens to the page
 //! meanwhile.
 
 #![allow(clippy::unwrap_used)]
@@ -31,7 +31,7 @@ fn header() -> Header {
     }
 }
 
-/// Every figure has a value of its own, derived from `seed`.
+/// A snapshot in which every figure has a value of its own, derived from `seed`.
 fn snapshot(seed: u64) -> Snapshot {
     let cpu = |at: u64| {
         let base = seed * 10_000 + at * 100;
@@ -94,7 +94,7 @@ fn what_is_published_is_what_is_read() {
     assert_eq!(guest.sequence() - before, 2);
 }
 
-/// Every figure has a value of its own.
+/// Figures of a thread, each with a value of its own.
 fn thread(tid: u64) -> ThreadFigures {
     let base = tid * 10;
     ThreadFigures {
@@ -131,7 +131,7 @@ fn threads_are_read_one_by_one_and_free_places_are_no_threads() {
     assert!(matches!(guest.threads(), Err(PageError::Torn { sequence: 7, .. })), "a plugin that ended while it wrote");
 }
 
-/// Thread 5 has a class until its place is another thread's; thread 8 has not run.
+/// Thread 5 has a class until its place belongs to another thread; thread 8 has not run.
 #[test]
 fn a_thread_has_a_class_of_its_own() {
     let page = Memory::default();
@@ -214,7 +214,7 @@ fn what_cannot_be_is_refused_on_both_sides_with_the_reason() {
     assert_eq!(why(guest.set_mask(0, 4, 1)), Refusal::Class);
     assert_eq!(why(guest.set_mask(0, 0, 0)), Refusal::NoWay);
     assert_eq!(why(guest.set_mask(1, 0, 0x800)), Refusal::BeyondWays);
-    // Another program writes past the accessors.
+    // Another program writes without the accessors.
     page.store(layout::by_class(layout::MASK, 1, 1), 0x800);
     let generation = guest.commit();
     assert_eq!(host.take_wishes(), None);
@@ -234,7 +234,7 @@ fn every_refusal_has_a_number_of_its_own() {
     assert_eq!(Refusal::from_code(99), Refusal::Other);
 }
 
-/// A plugin that publishes without a pause: no reading mixes two publications.
+/// A plugin publishes without a pause: no reading mixes two publications.
 #[test]
 fn readings_are_never_torn() {
     let page = Arc::new(Memory::default());
@@ -277,7 +277,7 @@ fn a_plugin_that_ended_while_it_wrote_is_told() {
     assert!(torn.contains("sequence 3") && torn.contains("ended while it wrote"), "{torn}");
 }
 
-/// A change to a page.
+/// A change that damages a page.
 type Damage = fn(&Memory);
 
 #[test]
@@ -324,7 +324,7 @@ fn a_file_is_shared_between_mappings() {
     guest.set_class(0, 1).unwrap();
     guest.commit();
     assert_eq!(host.take_wishes().unwrap().classes[0], 1);
-    // Little-endian, as any other reader of the file expects it.
+    // Little-endian, as other readers of the file expect.
     assert_eq!(&fs::read(&path).unwrap()[..16], b"NUMASIM\0\x03\0\0\0\0\0\0\0");
     let again = Mapping::create(&path).unwrap();
     assert_eq!(again.load(layout::MAGIC), layout::MAGIC_VALUE, "what is there is kept");
@@ -345,7 +345,7 @@ fn files_that_cannot_be_a_page_are_told() {
     assert!(said.contains("no/such: cannot make it"), "{said}");
 }
 
-/// A folder as `/sys/bus/pci/devices` is.
+/// A folder like `/sys/bus/pci/devices`.
 #[test]
 fn the_device_is_found_by_its_ids() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What stands after the plugin's name on QEMU's command line.
+//! The plugin's arguments: what follows the plugin's name on QEMU's command line.
 
 use std::path::PathBuf;
 
@@ -8,9 +8,9 @@ pub struct Arguments {
     pub machine: PathBuf,
     /// The file behind the guest's shared page.
     pub page: Option<PathBuf>,
-    /// Where a page trace goes, if the guest may ask for one.
+    /// The file that a page trace is written to, if the guest may request one.
     pub trace: Option<PathBuf>,
-    /// Whether the guest also sees an L1, which is the private cache once more.
+    /// Whether the guest also sees an L1, which has the same size as the private cache.
     pub l1: bool,
 }
 
@@ -18,7 +18,7 @@ const KNOWN: &str = "known are machine=FILE, page=FILE, trace=FILE and l1=on";
 
 impl Arguments {
     /// # Errors
-    /// An unknown word, or no machine, in one line.
+    /// An unknown word or no machine, as one line.
     pub fn parse(words: impl Iterator<Item = String>) -> Result<Self, String> {
         let (mut machine, mut page, mut trace, mut l1) = (None, None, None, false);
         for word in words {

@@ -1,9 +1,10 @@
-//! The cache sizes that the guest reads (CPUID leaf 4). QEMU 10.0 has options for who shares a
-//! cache, none for its size: CPUs without a model of their own show one table of sizes, in QEMU's
-//! memory. Before any CPU exists that table is overwritten with the two levels of the machine file:
-//! the private cache as L2, the last-level cache as L3; where that is asked for the private cache
-//! is shown as L1, too, which programs that read leaf 4 themselves insist on (libpqos). The table's
-//! L3 itself stays as it is: leaf 0x80000006 encodes it as well, in units of 512 KiB.
+//! The cache sizes that the guest reads (CPUID leaf 4). QEMU 10.0 has options for which CPUs share
+//! a cache, but none for its size: CPUs without a model of their own show one table of sizes, in
+//! QEMU's memory. Before any CPU exists, this file overwrites that table with the two levels of the
+//! machine file: the private cache as L2, the last-level cache as L3. On request the private cache
+//! is also shown as L1, because some programs that read leaf 4 themselves need an L1 (libpqos). The
+//! table's own L3 entry is left alone, because leaf 0x80000006 also encodes it, in units of 512
+//! KiB.
 
 use crate::error::note;
 use numasim_model::Spec;
@@ -12,8 +13,8 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// QEMU's `CPUCacheInfo` (target/i386/cpu.h) up to the first field that no cache here changes; all
-/// little-endian, with the padding of the compiler.
+/// QEMU's `CPUCacheInfo` (target/i386/cpu.h), up to the first field that no cache here changes; all
+/// fields are little-endian, with the compiler's padding.
 #[derive(Clone, Copy)]
 struct Entry {
     /// 0 data, 1 instructions, 2 both; anything else ends the list in leaf 4.
@@ -23,10 +24,10 @@ struct Entry {
     ways: u8,
     partitions: u8,
     sets: u32,
-    /// Lines a tag, and whether it needs no initialisation, is left alone by WBINVD, is inclusive.
+    /// Lines per tag, and flags: needs no initialisation, is not affected by WBINVD, is inclusive.
     flags: [u8; 4],
     complex: u32,
-    /// Who shares it, as `CpuTopologyLevel` (qapi/machine-common.json) numbers it.
+    /// Which CPUs share it, as numbered by `CpuTopologyLevel` (qapi/machine-common.json).
     shared_by: u32,
 }
 
@@ -34,7 +35,7 @@ const CORE: u32 = 1;
 const DIE: u32 = 4;
 const BYTES: usize = 32;
 
-/// What leaf 4 shows first, second and third (`legacy_l1d_cache`, `legacy_l1i_cache` and
+/// The caches that leaf 4 shows first, second and third (`legacy_l1d_cache`, `legacy_l1i_cache` and
 /// `legacy_l2_cache` in target/i386/cpu.c).
 const FIRST: Entry = entry(0, 1, 8, 64, [0, 1, 1, 0]);
 const SECOND: Entry = entry(1, 1, 8, 64, [0, 1, 1, 0]);
@@ -60,8 +61,8 @@ impl Entry {
         all
     }
 
-    /// A cache of the machine. QEMU wants fewer ways than sets, so a cache of few sets is shown
-    /// with fewer ways and as many lines.
+    /// A cache of the machine. QEMU requires fewer ways than sets, so a cache with few sets is
+    /// shown with fewer ways and the same number of lines.
     fn cache(self, level: u32, size_kib: u32, ways: u32, shared_by: u32) -> Self {
         let (mut ways, mut sets) = (ways, size_kib * 16 / ways);
         while ways >= sets && ways.is_multiple_of(2) {
@@ -71,7 +72,7 @@ impl Entry {
     }
 }
 
-/// Shows the guest the caches of the machine, with an L1 where `l1` says so; says where this QEMU's
+/// Shows the guest the caches of the machine, with an L1 if `l1`; prints a note if this QEMU's
 /// table is not as expected.
 pub fn show(spec: &Spec, l1: bool) {
     let Some(llc) = spec.llc.first() else { return };
@@ -89,7 +90,7 @@ pub fn show(spec: &Spec, l1: bool) {
     }
 }
 
-/// Whether each was found; nothing is written where one was not.
+/// Replaces the entries; returns whether all were found. If one was not, nothing is written.
 fn replace(changes: &[(Entry, Entry)]) -> io::Result<bool> {
     let memory = File::options().read(true).write(true).open("/proc/self/mem")?;
     let mut places = Vec::new();
@@ -109,7 +110,7 @@ fn replace(changes: &[(Entry, Entry)]) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Where the data of QEMU's own program lies (proc_pid_maps(5)); no code.
+/// Address ranges of the data of QEMU's own program (proc_pid_maps(5)), without code.
 fn own() -> io::Result<Vec<Range<u64>>> {
     let program = std::fs::read_link("/proc/self/exe")?.display().to_string();
     let maps = std::fs::read_to_string("/proc/self/maps")?;

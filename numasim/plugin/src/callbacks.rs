@@ -1,4 +1,5 @@
-//! What QEMU calls while code runs, once for each block, instruction or access that asked for it.
+//! The callbacks that QEMU calls while code runs: once for each block, instruction or access that
+//! requested one.
 
 use crate::datum::{Begin, Site};
 use crate::flush::Operand;
@@ -22,7 +23,7 @@ fn leave_if(leaves: Option<bool>, from: usize) {
     }
 }
 
-/// A block begins before memory is modelled; the datum is the number of its instructions.
+/// A block begins before memory is modelled; `instructions` is the number of its instructions.
 pub unsafe extern "C" fn count(_index: c_uint, instructions: *mut c_void, from: usize) {
     clock::in_generated_code();
     leave_if(world::with(|world| world.block(instructions.addr() as u64)), from);
@@ -80,8 +81,8 @@ pub unsafe extern "C" fn on_repeat(_index: c_uint, _data: *mut c_void) {
     world::with(World::repeat);
 }
 
-/// A load of a repeated string instruction, or a store of one that only stores; `takes`:
-/// picoseconds of the step.
+/// A load of a repeated string instruction, or a store of one that only stores; `takes` is the
+/// duration of the step in picoseconds.
 pub unsafe extern "C" fn step(_index: c_uint, info: MemInfo, address: u64, takes: *mut c_void, from: usize) {
     // SAFETY: takes a number.
     let store = unsafe { qemu::qemu_plugin_mem_is_store(info) };
@@ -99,7 +100,7 @@ pub unsafe extern "C" fn on_traced(_index: c_uint, info: MemInfo, address: u64, 
     });
 }
 
-/// The physical address of an access; none: of a device's registers.
+/// The physical address of an access; `None` for a device's registers.
 #[inline]
 fn physical(world: &mut World, info: MemInfo, address: u64) -> Option<u64> {
     let known = world.translated(address);
@@ -142,7 +143,7 @@ pub unsafe extern "C" fn on_translation(_index: c_uint, _data: *mut c_void) {
     world::with(World::retranslates);
 }
 
-/// `register`: the number of the one that goes to CR3.
+/// The CPU changes its address space; `register` is the number of the register that goes to CR3.
 pub unsafe extern "C" fn on_space(_index: c_uint, register: *mut c_void) {
     recent::forget_all();
     world::with(|world| {

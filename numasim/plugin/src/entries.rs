@@ -1,7 +1,8 @@
-//! What generated code calls. Callbacks that may leave have to know from where they were called:
-//! the return address becomes their last argument (QEMU passes two of a block or an instruction and
-//! four of an access, the address in rdx). A load or store of a line used lately calls nothing, nor
-//! does the begin of a block where nothing has to be decided.
+//! The entry points that generated code calls. Callbacks that may leave have to know from where
+//! they were called: the return address becomes their last argument (QEMU passes two arguments for
+//! a block or an instruction and four for an access, with the address in rdx). A load or store of a
+//! recently used line calls nothing, and neither does the beginning of a block if nothing has to be
+//! decided.
 
 use crate::callbacks::{atomic, count, counter, execution, load, step, store};
 use crate::datum;
@@ -10,8 +11,8 @@ use crate::recent::{self, Recent};
 use crate::steady::{self, Steady};
 use std::ffi::{c_uint, c_void};
 
-/// The begin of a block: charges it, where nothing has to be decided, else calls. `$count` puts the
-/// number of its instructions into rcx, `$kept` keeps what a block is.
+/// The beginning of a block: charges the block if nothing has to be decided, otherwise calls.
+/// `$count` puts the number of its instructions into rcx; `$kept` records the block.
 macro_rules! begin {
     ($name:literal, $count:literal, $kept:literal, $call:literal) => {
         concat!(

@@ -1,6 +1,6 @@
-//! Errors on standard error, in the one form that the program which runs QEMU looks for.
+//! Errors on standard error, in the format that the program which runs QEMU looks for.
 
-/// `numasim: error: ...` in one line.
+/// Prints `numasim: error: ...` on one line.
 pub fn tell(problem: &str) {
     eprintln!("numasim: error: {}", problem.replace('\n', " "));
 }
@@ -12,7 +12,7 @@ pub fn end(problem: &str) -> ! {
     unsafe { libc::_exit(70) }
 }
 
-/// `numasim: ...` in one line.
+/// Prints `numasim: ...` on one line.
 pub fn note(what: &str) {
     eprintln!("numasim: {what}");
 }

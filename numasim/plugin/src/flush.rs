@@ -1,29 +1,30 @@
-//! Cache-line flushes and prefetches. QEMU treats them as doing nothing and reports no access, so
-//! the address is computed from the registers, and its physical one from this CPU's accesses to the
-//! page: a line that is in a cache got there by one. For a prefetch, which may be of a page that
-//! only other threads have used, those of the other CPUs count as well: two programs that use an
-//! address for different pages may so prefetch each other's.
+//! Cache-line flushes and prefetches. QEMU treats these instructions as no-ops and reports no
+//! access, so the address is computed from the registers. The physical address is taken from this
+//! CPU's accesses to the page, because a line that is in a cache got there by an access. A prefetch
+//! may concern a page that only other threads have used, so the accesses of other CPUs count as
+//! well. Two programs that use the same address for different pages may therefore prefetch each
+//! other's lines.
 
 use crate::bytes;
 use crate::qemu::{self, Register};
 use numasim_model::x86::Address;
 use std::ffi::CStr;
 
-/// Pages that each CPU has used lately, by virtual page number; 16,384 a CPU, the newest of those
-/// that share a place.
+/// Pages that each CPU has used recently, by virtual page number: 16,384 per CPU, the newest of
+/// those that share a place.
 pub struct Pages {
     seen: Vec<Vec<(u64, u64)>>,
     /// Handles of the general registers, as numbered in encodings, and of [`CR3`].
     handles: [usize; 17],
 }
 
-/// The number of this register here; encodings have no such number.
+/// The number of CR3 in this file; encodings have no such number.
 pub const CR3: u8 = 16;
 
 const PAGES: usize = 16_384;
 const SHIFT: u32 = 12;
 
-/// Names of the general registers in the order of their encoding, then CR3's.
+/// Names of the general registers in the order of their encoding, then CR3.
 const NAMES: [&CStr; 17] = [
     c"rax", c"rcx", c"rdx", c"rbx", c"rsp", c"rbp", c"rsi", c"rdi", c"r8", c"r9", c"r10", c"r11", c"r12", c"r13",
     c"r14", c"r15", c"cr3",
@@ -46,12 +47,12 @@ impl Pages {
         (seen == page).then_some((physical << SHIFT) | (address & ((1 << SHIFT) - 1)))
     }
 
-    /// As [`Self::physical`], or what any CPU knows.
+    /// As [`Self::physical`], or from any other CPU.
     pub fn known(&self, cpu: usize, address: u64) -> Option<u64> {
         self.physical(cpu, address).or_else(|| (0..self.seen.len()).find_map(|other| self.physical(other, address)))
     }
 
-    /// Asks QEMU which registers can be read; within the callback of a new CPU.
+    /// Asks QEMU which registers can be read. Must be called within the callback of a new CPU.
     pub fn registers(&mut self) {
         // SAFETY: called where QEMU allows it; the array is ours to free.
         let list = unsafe { qemu::qemu_plugin_get_registers() };
@@ -70,7 +71,8 @@ impl Pages {
         unsafe { qemu::g_array_free(list, 1) };
     }
 
-    /// A register's value; within a callback that was registered as reading registers.
+    /// A register's value. Must be called within a callback that was registered as reading
+    /// registers.
     pub fn register(&self, number: u8) -> Option<u64> {
         let handle = self.handles[usize::from(number)];
         if handle == 0 {
@@ -88,23 +90,23 @@ const fn place(page: u64) -> usize {
 /// The operand of a flush in translated code.
 pub struct Operand {
     address: Address,
-    /// Where the instruction is.
+    /// The address of the instruction.
     at: u64,
 }
 
 impl Operand {
-    /// A place for an operand that lives as long as QEMU does: QEMU does not say when it forgets
+    /// Stores an operand for as long as QEMU lives, because QEMU does not say when it discards
     /// translated code.
     pub fn keep(address: Address, at: u64) -> usize {
         std::ptr::from_ref(Box::leak(Box::new(Self { address, at }))).expose_provenance()
     }
 
-    /// An operand that is counted from no instruction.
+    /// An operand that is not relative to an instruction.
     pub const fn absolute(address: Address) -> Self {
         Self { address, at: 0 }
     }
 
-    /// The address that the operand means now.
+    /// The address that the operand has now.
     pub fn address(&self, pages: &Pages) -> Option<u64> {
         let of = |register: Option<u8>| register.map_or(Some(0), |number| pages.register(number));
         let base = if self.address.relative {

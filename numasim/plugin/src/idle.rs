@@ -1,27 +1,28 @@
-//! Time while no CPU runs. QEMU's main loop then sleeps until the next timer; here it does not
-//! sleep, time jumps there.
+//! Time while no CPU runs. QEMU's main loop normally sleeps until the next timer. Here it does not
+//! sleep: time jumps to the timer.
 //!
 //! Whether no CPU runs is known from QEMU's thread of CPUs: it waits on a condition, and the thread
-//! that wakes it signals that. So time cannot jump between an interrupt and the CPU that it wakes.
+//! that wakes it signals the condition. Time therefore cannot jump between an interrupt and the CPU
+//! that it wakes.
 //!
-//! The main loop computes how long to sleep, then sleeps; CPUs may run in between, and the computed
-//! time is then outdated. So time jumps only in a sleep that was computed after the CPUs had come
-//! to rest: any other ends at once, and the main loop computes it again. Else a timer would come
-//! late by however long the host took.
+//! The main loop computes how long to sleep, then sleeps. CPUs may run in between, and the computed
+//! time is then outdated. Time therefore jumps only in a sleep that was computed after the CPUs had
+//! come to rest. Any other sleep ends at once, and the main loop computes it again. Otherwise a
+//! timer would be late by however long the host took.
 
 use crate::world::clock::{self, RUNNING, runs_cpus};
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
 static MAIN: AtomicU64 = AtomicU64::new(0);
-/// How often the thread of CPUs has gone from running to waiting for an interrupt and back: odd
-/// while it waits.
+/// How often the thread of CPUs has changed between running and waiting for an interrupt: odd while
+/// it waits.
 static STATE: AtomicU32 = AtomicU32::new(0);
-/// The state in which the main loop began to work out its sleep.
+/// The state in which the main loop began to compute its sleep.
 static KNOWN: AtomicU32 = AtomicU32::new(0);
 static CONDITION: AtomicUsize = AtomicUsize::new(0);
 
-/// Called once, from the thread that becomes QEMU's main loop.
+/// Must be called once, from the thread that becomes QEMU's main loop.
 pub fn begin() {
     // SAFETY: takes no arguments.
     MAIN.store(unsafe { libc::pthread_self() }, SeqCst);
@@ -37,7 +38,7 @@ fn is_main() -> bool {
 const LOOK: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 const NOW: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
 
-/// The call in which QEMU's main loop sleeps.
+/// Replaces the call in which QEMU's main loop sleeps.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ppoll(
     files: *mut libc::pollfd,
@@ -55,8 +56,8 @@ pub unsafe extern "C" fn ppoll(
     ready
 }
 
-/// Returns when a file is ready, when time has passed to what is due, or when that has to be
-/// computed again.
+/// Returns when a file is ready, when time has passed to the next timer, or when the sleep has to
+/// be computed again.
 fn sleep(
     files: *mut libc::pollfd,
     count: libc::nfds_t,
@@ -90,8 +91,8 @@ fn picos(time: libc::timespec) -> u64 {
     time.tv_sec.cast_unsigned() * 1_000_000_000_000 + time.tv_nsec.cast_unsigned() * 1000
 }
 
-/// Timers are run by the thread of CPUs while any CPU runs, so there is little for the main loop to
-/// do; each time that it wakes it takes QEMU's great lock from the CPUs.
+/// Sleeps while CPUs run. The thread of CPUs runs the timers then, so the main loop has little to
+/// do; and each time that it wakes it takes QEMU's global lock from the CPUs.
 fn sleep_while_cpus_run(state: u32) {
     let look = LOOK;
     // SAFETY: the kernel reads one word and one timespec, both of which live as long as the call.
@@ -113,7 +114,7 @@ fn wake_main_loop() {
     unsafe { libc::syscall(libc::SYS_futex, STATE.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1, 0, 0, 0) };
 }
 
-/// The same in programs that were built with checks of buffer lengths.
+/// The same for programs that were built with checks of buffer lengths.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __ppoll_chk(
     files: *mut libc::pollfd,
@@ -143,7 +144,7 @@ fn kernel_ppoll(
 type Wait = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
 type Signal = unsafe extern "C" fn(*mut c_void) -> c_int;
 
-/// The C library's function of this name, found once.
+/// The C library's function of this name, looked up once.
 fn original(cache: &AtomicUsize, name: &CStr) -> usize {
     let known = cache.load(SeqCst);
     if known != 0 {
@@ -156,7 +157,7 @@ fn original(cache: &AtomicUsize, name: &CStr) -> usize {
     found
 }
 
-/// Waiting in the thread of CPUs means that no CPU runs.
+/// If the thread of CPUs waits, no CPU runs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_cond_wait(condition: *mut c_void, mutex: *mut c_void) -> c_int {
     static ORIGINAL: AtomicUsize = AtomicUsize::new(0);
@@ -171,12 +172,12 @@ pub unsafe extern "C" fn pthread_cond_wait(condition: *mut c_void, mutex: *mut c
     unsafe { wait(condition, mutex) }
 }
 
-/// Signalling what the thread of CPUs waits for means that one will run.
+/// If the condition that the thread of CPUs waits for is signalled, a CPU will run.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_cond_broadcast(condition: *mut c_void) -> c_int {
     static ORIGINAL: AtomicUsize = AtomicUsize::new(0);
     if condition.addr() == CONDITION.load(SeqCst) {
-        // Woken once, however often it is signalled.
+        // Counts as one wake-up, however often it is signalled.
         let _ = STATE.fetch_update(SeqCst, SeqCst, |state| rests(state).then(|| state.wrapping_add(1)));
     }
     // SAFETY: the C library's function of this name has this type.

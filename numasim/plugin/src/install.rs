@@ -1,6 +1,6 @@
-//! Makes the world and asks QEMU to call it: of each block of code, the calls that its instructions
-//! need. Until the guest asks for modelling, accesses to memory are not reported: only instructions
-//! take time.
+//! Makes the world and registers callbacks with QEMU: for each block of code, those that its
+//! instructions need. Until the guest requests modelling, accesses to memory are not reported, and
+//! only instructions take time.
 
 use crate::arguments::Arguments;
 use crate::caches;
@@ -28,13 +28,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 static ID: AtomicU64 = AtomicU64::new(0);
 static STARTED: AtomicBool = AtomicBool::new(false);
 
-/// Addresses from here on are the kernel's.
+/// Addresses from here on belong to the kernel.
 const KERNEL: u64 = 1 << 63;
 
-/// Makes the world and asks QEMU to call.
+/// Makes the world and registers its callbacks with QEMU.
 ///
 /// # Errors
-/// What is wrong with QEMU, its command line or the machine, in one line.
+/// What is wrong with QEMU, its command line or the machine, as one line.
 pub fn install(id: Id, info: &Info, arguments: &Arguments) -> Result<(), String> {
     fits(info)?;
     let file = arguments.machine.display().to_string();
@@ -81,15 +81,15 @@ fn fits(info: &Info) -> Result<(), String> {
         .ok_or_else(|| "not preloaded: start QEMU with LD_PRELOAD set to this library, too".to_owned())
 }
 
-/// Whether QEMU's clock is this library's. The function's own name does not show that: the loader
-/// binds it to whichever library comes first, too.
+/// Whether QEMU's clock functions are this library's. The address of this library's own function
+/// does not show that, because the loader also binds its name to whichever library comes first.
 fn preloaded() -> bool {
     // SAFETY: a C string, and the default search order.
     let clock = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"clock_gettime".as_ptr()) };
     library(clock).is_some_and(|place| library(&raw const ID as *const c_void) == Some(place))
 }
 
-/// Where the library begins that an address lies in.
+/// The base address of the library that an address lies in.
 fn library(address: *const c_void) -> Option<usize> {
     // SAFETY: all zero is a valid description, of nothing.
     let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
@@ -128,7 +128,7 @@ unsafe extern "C" fn on_block(_id: Id, block: *mut Block) {
     let flow = modelling.then(|| flow(&bytes)).flatten();
     let traced = world::with(|world| world.trace.is_some()).unwrap_or(false);
     let switches_at = world::with(|world| world.switches_at()).flatten();
-    // Before memory is modelled the number of instructions is enough.
+    // Before memory is modelled, the number of instructions is sufficient.
     let (begin, datum): (qemu::OnExecution, *mut c_void) = match flow {
         Some(flow) => (numasim_on_execution, std::ptr::with_exposed_provenance_mut(Begin::of(flow).word())),
         None => (numasim_on_count, std::ptr::without_provenance_mut(count)),
@@ -139,7 +139,8 @@ unsafe extern "C" fn on_block(_id: Id, block: *mut Block) {
         if let Some(flow) = flow {
             accesses(*instruction, &code.bytes[..code.length], &flow.roles()[at], count - at);
             if code.at < KERNEL && traced {
-                // After what models the access, which may leave the CPU: then it is not counted.
+                // This follows the callback that models the access and may leave the CPU; an access
+                // whose CPU is left is then not counted.
                 on_memory(*instruction, on_traced, qemu::BOTH, 0);
             }
         }
@@ -171,7 +172,7 @@ fn flow(code: &[Code]) -> Option<&'static flow::Block> {
     world::with(|world| world.keep(block))
 }
 
-/// `rest`: instructions of the block from this one on.
+/// `rest` is the number of instructions of the block from this one on.
 fn special(instruction: *mut Instruction, code: &Code, rest: usize, modelling: bool) {
     match x86::special(&code.bytes[..code.length]) {
         Some(Special::Magic(operation)) => on(instruction, on_magic, qemu::READS_REGISTERS, usize::from(operation)),
@@ -190,7 +191,7 @@ fn special(instruction: *mut Instruction, code: &Code, rest: usize, modelling: b
     }
 }
 
-/// `rest`: instructions of the block from this one on.
+/// `rest` is the number of instructions of the block from this one on.
 fn accesses(instruction: *mut Instruction, bytes: &[u8], role: &'static Role, rest: usize) {
     if role.fence {
         on(instruction, on_fence, qemu::NO_REGISTERS, rest);
@@ -199,7 +200,7 @@ fn accesses(instruction: *mut Instruction, bytes: &[u8], role: &'static Role, re
         let datum = std::ptr::from_ref(prefetch).expose_provenance();
         on(instruction, on_prefetch, qemu::READS_REGISTERS, datum);
     }
-    // What the decoder does not know may access memory all the same.
+    // Instructions that the decoder does not know may still access memory.
     let datum = Site::of(role.reference.as_ref().unwrap_or(&Reference::ALONE)).word();
     let (load, store): (qemu::OnAccess, qemu::OnAccess) = match x86::repeated(bytes) {
         Some((kind, bytes)) => {

@@ -1,10 +1,12 @@
-//! Leaving a CPU at once, in the middle of its instruction: QEMU goes on with the next CPU, and
-//! this one later begins the same instruction again. QEMU itself does so where an access faults; a
-//! plugin has no interface for it, so QEMU's own functions are used, which Debian's builds export.
+//! Leaves a CPU at once, in the middle of an instruction. QEMU continues with the next CPU, and
+//! this one later begins the same instruction again. QEMU itself does this when an access faults.
+//! Plugins have no interface for it, so QEMU's own functions are used, which Debian's builds
+//! export.
 //!
-//! A callback of a load may leave (the instruction has changed nothing yet), so may one at the
-//! beginning of a block, or of an instruction when it was registered as reading registers (else
-//! QEMU has not written them back). A step of REP STOS may, since doing it again changes nothing.
+//! A callback of a load may leave, because the instruction has changed nothing yet. So may a
+//! callback at the beginning of a block, or of an instruction if it was registered as reading
+//! registers (otherwise QEMU has not written them back). A step of REP STOS may leave, because
+//! repeating it changes nothing.
 
 use crate::error;
 use std::ffi::c_void;
@@ -43,8 +45,8 @@ pub fn soon(cpu: usize) {
     unsafe { exit(std::ptr::with_exposed_provenance_mut(cpu)) };
 }
 
-/// Leaves the CPU now, and does not come back; only where the callback was not called from
-/// generated code, such as by an instruction that QEMU carries out in C, it does.
+/// Leaves the CPU now, and does not return. It returns only if the callback was not called from
+/// generated code, for example by an instruction that QEMU executes in C.
 ///
 /// # Safety
 /// `cpu` is the one that runs, `from` the address to which the callback would return; nothing of

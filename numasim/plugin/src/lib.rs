@@ -2,19 +2,20 @@
 //!
 //! QEMU reports to a plugin every access to memory with its physical address;
 //! [`numasim_model::Machine`] says what the access costs, and [`numasim_model::Windows`] keeps the
-//! time of each CPU. This crate is what lies between: it refuses to know caches and queues.
+//! time of each CPU. This crate connects the two with QEMU; it does not know caches and queues.
 //!
-//! The same library is preloaded into QEMU (`LD_PRELOAD`), where it stands between QEMU and the C
-//! library's clocks (`clock.rs`): QEMU's virtual clock, the guest's timers and its time-stamp
-//! counter then all show modelled time. QEMU's own interface for that (`qemu_plugin_update_ns`)
-//! moves no clock under TCG in version 10.0; it is used here only to make a CPU yield.
+//! The same library is preloaded into QEMU (`LD_PRELOAD`), where it replaces the C library's clocks
+//! (`clock.rs`). QEMU's virtual clock, the guest's timers and its time-stamp counter then all show
+//! modelled time. QEMU's own interface for that (`qemu_plugin_update_ns`) moves no clock under TCG
+//! in version 10.0; it is used here only to make a CPU yield.
 //!
-//! One host thread runs all CPUs (`-accel tcg,thread=single`), so callbacks of CPUs never meet.
-//! QEMU 10.0 then hands callbacks the index of the CPU that *translated* the code, not of the one
-//! that runs it; which CPU runs is read from QEMU's `current_cpu` (`running.rs`).
+//! One host thread runs all CPUs (`-accel tcg,thread=single`), so callbacks of different CPUs never
+//! run at the same time. QEMU 10.0 then passes callbacks the index of the CPU that *translated* the
+//! code, not of the CPU that runs it. The running CPU is therefore read from QEMU's `current_cpu`
+//! (`running.rs`).
 
 #![expect(unsafe_code, reason = "QEMU's plugin interface and the C library's clocks are C")]
-// Each symbol is declared to Rust as C has it.
+// Symbols are declared to Rust with the types that they have in C.
 #![allow(clippy::missing_safety_doc)]
 
 mod arguments;
@@ -39,11 +40,12 @@ mod world;
 use arguments::Arguments;
 use std::ffi::{CStr, c_char, c_int};
 
-/// The version of QEMU's plugin interface that this is written for: 4, of QEMU 9.2 and later.
+/// The version of QEMU's plugin interface that this plugin is written for: 4, of QEMU 9.2 and
+/// later.
 #[unsafe(no_mangle)]
 pub static qemu_plugin_version: c_int = qemu::VERSION;
 
-/// What QEMU calls when it has loaded the plugin; not 0 makes it end.
+/// QEMU calls this when it has loaded the plugin; a result other than 0 makes QEMU end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn qemu_plugin_install(
     id: qemu::Id,

@@ -1,6 +1,6 @@
-//! QEMU's plugin interface, version 4, as far as it is used: own declarations, since no package
-//! ships the header. From QEMU's documentation (docs/devel/tcg-plugins.rst) and the names and types
-//! that include/qemu/qemu-plugin.h publishes.
+//! The parts of QEMU's plugin interface, version 4, that are used. They are declared here because
+//! no package ships the header. Sources: QEMU's documentation (docs/devel/tcg-plugins.rst) and the
+//! names and types that include/qemu/qemu-plugin.h publishes.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -12,7 +12,7 @@ pub type Id = u64;
 /// A memory access: size, sign, direction.
 pub type MemInfo = u32;
 
-/// What QEMU passes at loading.
+/// The description that QEMU passes at loading.
 #[repr(C)]
 pub struct Info {
     pub target_name: *const c_char,
@@ -42,14 +42,14 @@ pub struct Register {
     pub feature: *const c_char,
 }
 
-/// GLib's array of anything, and of bytes.
+/// GLib's array, of any elements or of bytes.
 #[repr(C)]
 pub struct Array {
     pub data: *mut u8,
     pub len: c_uint,
 }
 
-/// A callback needs no registers, or may read them.
+/// Whether a callback may read registers.
 pub const NO_REGISTERS: c_int = 0;
 pub const READS_REGISTERS: c_int = 1;
 /// Which accesses are reported.
@@ -94,14 +94,15 @@ unsafe extern "C" {
     pub fn qemu_plugin_read_register(handle: *mut c_void, into: *mut Array) -> c_int;
     pub fn qemu_plugin_read_memory_vaddr(address: u64, into: *mut Array, length: usize) -> bool;
 
-    // GLib, which QEMU is linked with.
+    // From GLib, which QEMU is linked with.
     pub fn g_byte_array_new() -> *mut Array;
     pub fn g_array_free(array: *mut Array, with_data: c_int) -> *mut u8;
 }
 
-// Only QEMU has these. Weak, they may be missing: else nothing could be started that inherits
-// `LD_PRELOAD` beside QEMU, and a QEMU that is too old would fail on a missing symbol before it
-// could say so. None is called before QEMU has loaded the plugin and its version has been checked.
+// Only QEMU has these symbols. They are weak, so they may be missing. Otherwise no other program
+// that inherits `LD_PRELOAD` could be started, and a QEMU that is too old would fail on a missing
+// symbol before it could report that. No symbol is called before QEMU has loaded the plugin and its
+// version has been checked.
 std::arch::global_asm!(
     ".weak qemu_plugin_register_vcpu_init_cb",
     ".weak qemu_plugin_register_vcpu_tb_trans_cb",

@@ -1,20 +1,21 @@
-//! Lines that the running CPU has used so lately that using them again changes nothing: in each set
-//! of its private cache the line that was used last. Most accesses are to these, so generated code
-//! looks them up in a few instructions, and calls nothing else then.
+//! Lines that the running CPU has used so recently that using them again changes nothing: in each
+//! set of its private cache, the line that was used last. Most accesses are to these lines.
+//! Generated code looks them up in a few instructions, and calls nothing if it finds one.
 //!
-//! Lines are virtual. They are forgotten wherever an address may come to mean another line, and
-//! wherever another line may have become the last one used: when another CPU runs, at a flush, and
-//! at instructions that change translation. A store counts only where the line is dirty already.
+//! Lines are virtual. They are forgotten whenever an address may come to mean another line, and
+//! whenever another line may have become the last one used: when another CPU runs, at a flush, and
+//! at instructions that change translation. A store counts only if the line is already dirty.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// Places; a page has as many lines, so that virtual and physical lines have the same place.
+/// Number of places. A page has the same number of lines, so virtual and physical lines have the
+/// same place.
 const PLACES: usize = 64;
-/// No address has this line.
+/// An unused place: no address has this line.
 const NONE: u64 = u64::MAX;
 
-/// By the low bits of a line: the lines for loads, those for stores, how often one was found, and
-/// which of the low bits count.
+/// By the low bits of a line: the lines for loads and those for stores. Also how often a line was
+/// found, and a mask of the low bits that count.
 #[repr(C)]
 pub struct Recent {
     loads: [AtomicU64; PLACES],
@@ -31,13 +32,14 @@ pub static RECENT: Recent = Recent {
 };
 
 impl Recent {
-    /// Where in it generated code finds what it needs; lines for loads come first.
+    /// Offsets of the fields that generated code uses; lines for loads come first.
     pub const STORES: usize = std::mem::offset_of!(Self, stores);
     pub const FOUND: usize = std::mem::offset_of!(Self, found);
     pub const MASK: usize = std::mem::offset_of!(Self, mask);
 }
 
-/// The private caches have this many sets, a power of two: a place belongs to a set or to several.
+/// Sets the number of sets of the private caches, a power of two: a place belongs to one set or to
+/// several.
 pub fn sets(count: u64) {
     RECENT.mask.store(count.clamp(1, PLACES as u64) - 1, Relaxed);
 }
@@ -50,7 +52,7 @@ fn place(line: u64) -> usize {
 /// Whether no line is remembered.
 static EMPTY: AtomicBool = AtomicBool::new(true);
 
-/// Whether an access to a line changes nothing; it is counted then.
+/// Whether an access to a line changes nothing. If so, it is counted.
 #[inline]
 pub fn has(line: u64, store: bool) -> bool {
     let lines = if store { &RECENT.stores } else { &RECENT.loads };
@@ -61,7 +63,7 @@ pub fn has(line: u64, store: bool) -> bool {
     found
 }
 
-/// A line has been used: it is the last one of its set.
+/// Records that a line has been used and is the last one used of its set.
 #[inline]
 pub fn used(line: u64, store: bool) {
     let place = place(line);
@@ -71,7 +73,7 @@ pub fn used(line: u64, store: bool) {
     dirty.store(if store || dirty.load(Relaxed) == line { line } else { NONE }, Relaxed);
 }
 
-/// A line must be looked up next time.
+/// Forgets a line, so that it is looked up next time.
 #[inline]
 pub fn forget(line: u64) {
     let place = place(line);
@@ -79,7 +81,7 @@ pub fn forget(line: u64) {
     RECENT.stores[place].store(NONE, Relaxed);
 }
 
-/// All lines must be looked up next time.
+/// Forgets all lines, so that they are looked up next time.
 #[inline]
 pub fn forget_all() {
     if EMPTY.load(Relaxed) {
@@ -89,7 +91,7 @@ pub fn forget_all() {
     RECENT.loads.iter().chain(&RECENT.stores).for_each(|line| line.store(NONE, Relaxed));
 }
 
-/// How often a line was found since this was last asked.
+/// Takes the number of lines found since the last call.
 pub fn take_found() -> u64 {
     RECENT.found.swap(0, Relaxed)
 }

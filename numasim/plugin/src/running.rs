@@ -1,10 +1,10 @@
-//! Which CPU runs. Read from QEMU's thread-local `current_cpu`, which Debian's builds export: see
-//! the head of the crate.
+//! Which CPU runs. It is read from QEMU's thread-local `current_cpu`, which Debian's builds export;
+//! see the documentation of the crate.
 
 use crate::{error, steady};
 use std::ffi::c_void;
 
-/// The CPUs that QEMU has made, and the place where it says which of them runs.
+/// The CPUs that QEMU has made, and the place where QEMU says which of them runs.
 #[derive(Default)]
 pub struct Running {
     place: Option<usize>,
@@ -15,7 +15,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Notes a CPU, as QEMU's thread of CPUs starts it.
+    /// Records a CPU when QEMU's thread of CPUs starts it.
     pub fn add(&mut self, index: usize) {
         // SAFETY: takes no arguments.
         let thread = unsafe { libc::gettid() };
@@ -41,7 +41,7 @@ impl Running {
         self.place.map_or(0, |place| unsafe { *std::ptr::without_provenance::<usize>(place) })
     }
 
-    /// QEMU's own for the CPU that runs now.
+    /// QEMU's handle of the CPU that runs now.
     pub fn handle(&self) -> usize {
         self.last
     }

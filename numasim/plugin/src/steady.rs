@@ -1,33 +1,33 @@
-//! What the begin of a block takes where nothing has to be decided: the CPU is the one that ran
+//! What the beginning of a block needs if nothing has to be decided: the CPU is the one that ran
 //! before, it waits for no load, and the block ends before the window does. Generated code then
-//! charges the block itself, in a few instructions (entries.rs), and calls the world for all
-//! others.
+//! charges the block itself, in a few instructions (entries.rs). For all other blocks it calls the
+//! world.
 //!
-//! The world says at each begin that it was called for whether the next ones are to be so
-//! ([`go_on`]), and takes that back wherever one of these things changes ([`stop`]).
+//! At each beginning for which the world is called, it says whether the next blocks may be handled
+//! in this way ([`go_on`]), and it revokes that when one of the conditions changes ([`stop`]).
 
 use crate::datum::Begin;
 use numasim_model::flow::Block;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// What generated code reads and writes; one thread runs all CPUs.
+/// The data that generated code reads and writes; one thread runs all CPUs.
 #[repr(C)]
 pub struct Steady {
-    /// QEMU's own for the CPU for which the rest holds; 0, which none has: the world is to be
+    /// QEMU's handle of the CPU for which the rest holds. 0, which no CPU has: the world must be
     /// called.
     handle: AtomicUsize,
-    /// Where QEMU says which CPU runs, and the stack of generated code.
+    /// The address where QEMU says which CPU runs, and the stack of generated code.
     place: AtomicUsize,
     stack: AtomicUsize,
     /// Picoseconds of an instruction.
     instruction: AtomicU64,
-    /// Where the CPU's time is, and what it must stay below.
+    /// The address of the CPU's time, and the time that it must stay below.
     time: AtomicUsize,
     end: AtomicU64,
-    /// Where the CPU's instructions are counted.
+    /// The address of the CPU's instruction count.
     instructions: AtomicUsize,
-    /// The block that began last, as its begin was handed it; 0: the world knows it.
+    /// The datum of the block that began last; 0: the world knows the block.
     block: AtomicUsize,
 }
 
@@ -43,7 +43,7 @@ pub static STEADY: Steady = Steady {
 };
 
 impl Steady {
-    /// Where in it generated code finds what it needs.
+    /// Offsets of the fields that generated code uses.
     pub const PLACE: usize = std::mem::offset_of!(Self, place);
     pub const STACK: usize = std::mem::offset_of!(Self, stack);
     pub const INSTRUCTION: usize = std::mem::offset_of!(Self, instruction);
@@ -53,7 +53,7 @@ impl Steady {
     pub const BLOCK: usize = std::mem::offset_of!(Self, block);
 }
 
-/// What is charged to whom.
+/// What is charged, and to which CPU.
 pub struct Charged<'a> {
     pub handle: usize,
     pub instruction: u64,
@@ -62,12 +62,12 @@ pub struct Charged<'a> {
     pub instructions: &'a Cell<u64>,
 }
 
-/// Where QEMU says which CPU runs.
+/// Sets the address where QEMU says which CPU runs.
 pub fn place(place: usize) {
     STEADY.place.store(place, Relaxed);
 }
 
-/// Blocks of this CPU need no call from here on, until [`stop`].
+/// From here on, blocks of this CPU need no call, until [`stop`].
 #[inline]
 pub fn go_on(charged: &Charged<'_>) {
     STEADY.instruction.store(charged.instruction, Relaxed);
@@ -77,7 +77,7 @@ pub fn go_on(charged: &Charged<'_>) {
     STEADY.handle.store(charged.handle, Relaxed);
 }
 
-/// The next block needs a call.
+/// From here on, blocks need a call.
 #[inline]
 pub fn stop() {
     STEADY.handle.store(0, Relaxed);

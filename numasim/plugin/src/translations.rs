@@ -1,12 +1,12 @@
-//! Where the pages are that a CPU has used lately: QEMU is asked once for each, not at each access.
-//! They are forgotten at every instruction after which an address may mean another page, as the
-//! guest's own TLBs are.
+//! Physical addresses of the pages that a CPU has used recently, so that QEMU is asked once per
+//! page and not at each access. They are forgotten at every instruction after which an address may
+//! mean another page, as the guest's own TLBs are.
 
 const PLACES: usize = 64;
 const SHIFT: u32 = 12;
 const OFFSET: u64 = (1 << SHIFT) - 1;
 
-/// By the low bits of the virtual page: it, and the physical one.
+/// By the low bits of the virtual page: the virtual page and the physical one.
 #[derive(Clone)]
 pub struct Translations([(u64, u64); PLACES]);
 

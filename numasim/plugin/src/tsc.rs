@@ -1,7 +1,8 @@
-//! The guest's time-stamp counter. QEMU reads the host's for it, by an instruction that nothing can
-//! be put before; but the kernel can make that instruction a fault (`prctl(2)`, `PR_SET_TSC`), and
-//! the handler answers with modelled time: one count a cycle of the machine's clock, at which the
-//! counters of real processors have run since Nehalem (Intel SDM, volume 3B, "Invariant TSC").
+//! The guest's time-stamp counter. QEMU reads the host's counter for it, by an instruction that
+//! cannot be intercepted by a function. But the kernel can make that instruction a fault
+//! (`prctl(2)`, `PR_SET_TSC`), and the signal handler returns modelled time: one count per cycle of
+//! the machine's clock, which is how the counters of real processors have run since Nehalem (Intel
+//! SDM, volume 3B, "Invariant TSC").
 
 use crate::world::clock;
 use crate::{error, idle};
@@ -9,10 +10,10 @@ use numasim_model::Spec;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Counts a millisecond; a count a nanosecond until the machine is known.
+/// Counts per millisecond; one count per nanosecond until the machine is known.
 static KHZ: AtomicU64 = AtomicU64::new(1_000_000);
 
-/// The counter runs at the machine's clock from now on.
+/// Makes the counter run at the machine's clock from now on.
 pub fn rate(spec: &Spec) {
     KHZ.store(spec.clock_khz(), Relaxed);
 }
@@ -22,12 +23,12 @@ fn count() -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// Instructions that read the counter: RDTSC, and RDTSCP, which also says on which CPU.
+/// Instructions that read the counter: RDTSC, and RDTSCP, which also returns the CPU.
 const RDTSC: [u8; 2] = [0x0f, 0x31];
 const RDTSCP: [u8; 3] = [0x0f, 0x01, 0xf9];
 
 /// Runs when the library is loaded, before QEMU's first instruction, so that all threads inherit
-/// it; in any other program it does nothing.
+/// the setting; in any other program it does nothing.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static ON_LOAD: extern "C" fn() = {

@@ -1,6 +1,6 @@
-//! The one state of the plugin: the machine, the time of its CPUs, what has been counted. Only
-//! QEMU's thread of CPUs touches it, one callback after another; what other threads need lies in
-//! `clock.rs` as atomics.
+//! The single state of the plugin: the machine, the time of its CPUs, and the counters. Only QEMU's
+//! thread of CPUs accesses it, one callback after another. Data for other threads is in `clock.rs`,
+//! as atomics.
 
 mod accesses;
 pub mod clock;
@@ -32,11 +32,11 @@ use trace::Trace;
 pub struct World {
     pub spec: Spec,
     pub machine: Machine,
-    /// What each CPU has outstanding.
+    /// The outstanding accesses of each CPU.
     cores: Vec<Core>,
-    /// Where pages are, as each CPU knows.
+    /// The physical addresses of pages that each CPU has used.
     translations: Vec<Translations>,
-    /// Translated blocks, each once.
+    /// Translated blocks, each stored once.
     blocks: HashSet<&'static Block>,
     pub windows: Windows,
     pub running: Running,
@@ -45,26 +45,26 @@ pub struct World {
     pub instructions: Vec<Cell<u64>>,
     /// Time that each CPU has run in windows that are closed.
     pub ran: Vec<u64>,
-    /// Accesses that needed no lookup (recent.rs), counted apart.
+    /// Accesses that needed no lookup (recent.rs), counted separately.
     pub again: Vec<u64>,
     closed: u64,
     /// Picoseconds of a cycle.
     pub cycle: u64,
     page: Option<Page>,
-    /// The page trace, where one may be wanted.
+    /// The page trace, if one may be requested.
     pub trace: Option<Trace>,
     /// Line, misses and waiting of the access that was looked up last, for the trace.
     cost: (u64, u64, u64),
-    /// Whether memory is modelled; until the guest asks for it, only time is.
+    /// Whether memory is modelled. Until the guest requests it, only time is modelled.
     pub modelling: bool,
-    /// Of an instruction of what runs now, and of one of a program's.
+    /// Picoseconds of an instruction of the present code, and of a program's instruction.
     instruction: u64,
     programs: u64,
-    /// Address spaces of daemons, what they executed, whether one runs now, how much faster it is,
-    /// and what lines it has flushed (pace.rs).
+    /// Address spaces of daemons, their instructions, whether one runs now, how much faster it is,
+    /// and the lines that it has flushed (pace.rs).
     spaces: Spaces,
     apart: Apart,
-    /// How the guest's kernel switches threads, where it has said so, and what threads did.
+    /// How the guest's kernel switches threads, if it has said so, and what threads did.
     switches: Option<Switches>,
     threads: Option<Threads>,
     swift: bool,
@@ -75,39 +75,39 @@ pub struct World {
     cpu: usize,
     /// Physical line of the last access that was looked up.
     line: u64,
-    /// Lines on which CPUs meet, and what each CPU waits for there (meet.rs).
+    /// Lines on which CPUs meet, and whether each CPU waits there (meet.rs).
     shared: Shared,
     waiting: Vec<bool>,
-    /// Of each CPU, whether it was left within a repeated instruction.
+    /// Whether each CPU was left within a repeated instruction.
     repeating: Vec<bool>,
-    /// What the running CPU was charged beyond the instruction that reads a clock.
+    /// Time that the running CPU was charged beyond the instruction that reads a clock.
     ahead: u64,
-    /// What a CPU was given back when it was to be left.
+    /// Instructions that were given back to a CPU when it was to be left.
     returned: u64,
     control: usize,
 }
 
-/// What a PAUSE costs, in cycles: some 40 on Nehalem to Broadwell (Intel's optimization manual).
+/// Cost of a PAUSE, in cycles: some 40 on Nehalem to Broadwell (Intel's optimization manual).
 const PAUSE_CYCLES: f64 = 40.0;
-/// What RDTSC costs, in cycles: 24 to 28 on Nehalem to Skylake (the same manual).
+/// Cost of RDTSC, in cycles: 24 to 28 on Nehalem to Skylake (the same manual).
 const COUNTER_CYCLES: f64 = 25.0;
-/// Picoseconds.
+/// Cost of RDTSC until memory is modelled, in picoseconds.
 const COUNTER_AT_BOOT: u64 = 2_000_000;
 
-/// Length of a window.
+/// Length of a window, in picoseconds.
 const WINDOW: u64 = 100_000_000;
-/// How often the page is written: a millisecond of guest time.
+/// Number of windows between two writings of the page: a millisecond of guest time.
 const WINDOWS_A_WRITING: u64 = 10;
-/// How much longer windows are until memory is modelled, when only timers care.
+/// Factor on the length of windows until memory is modelled, when only timers matter.
 const WINDOWS_AT_BOOT: u64 = 10;
-/// Windows after which delays of a machine that does nothing are gone.
+/// Windows after which the delays of an idle machine are gone.
 const WINDOWS_TO_CALM: u64 = 10;
 
 impl World {
     /// A world that has not begun.
     ///
     /// # Errors
-    /// What is wrong with the machine, in one line.
+    /// What is wrong with the machine, as one line.
     pub fn new(spec: Spec, arguments: &Arguments, control: *const c_void) -> Result<Self, String> {
         let machine = Machine::new(&spec).map_err(|problem| problem.to_string())?;
         let cpus = spec.cpus();
@@ -154,10 +154,10 @@ impl World {
         })
     }
 
-    /// Memory is modelled from now on.
+    /// Begins modelling memory.
     pub fn begin(&mut self) {
         self.modelling = true;
-        // What a hit costs is charged where it is looked up.
+        // A hit with a cost must be looked up, because the cost is charged there.
         recent::sets(if self.spec.private.hit_ns > 0.0 { 1 } else { self.private_sets() });
         self.windows.set_length(WINDOW);
         steady::stop();
@@ -169,7 +169,7 @@ impl World {
         u64::from(self.spec.private.size_kib * 16 / self.spec.private.ways)
     }
 
-    /// A block of instructions begins; true: it must not, the CPU is to be left.
+    /// A block of instructions begins. True: it must not begin, and the CPU is to be left.
     #[inline]
     pub fn block(&mut self, instructions: u64) -> bool {
         let cpu = self.running.cpu();
@@ -185,7 +185,7 @@ impl World {
         false
     }
 
-    /// Until something changes, blocks of this CPU need no call.
+    /// From here on, blocks of this CPU need no call until something changes.
     #[inline]
     fn steady(&self) {
         steady::go_on(&Charged {
@@ -203,7 +203,7 @@ impl World {
         sum.set(sum.get() + instructions);
     }
 
-    /// Another CPU runs, or the same one after a halt; true: it must not yet.
+    /// Another CPU runs, or the same one after a halt. True: it must not run yet.
     #[cold]
     fn switch(&mut self, cpu: usize) -> bool {
         self.count_found();
@@ -225,7 +225,7 @@ impl World {
         }
     }
 
-    /// The CPU is at the window's end. Only the last one to get there lets timers run.
+    /// The CPU is at the window's end. Only the last CPU to reach it lets timers run.
     #[cold]
     fn at_end(&mut self) {
         match self.windows.turn(self.cpu) {
@@ -246,7 +246,7 @@ impl World {
         }
     }
 
-    /// Time has jumped while all CPUs were halted.
+    /// Time has jumped to `now` while all CPUs were halted.
     fn catch_up(&mut self, now: u64) {
         if now <= self.windows.base() {
             return;
@@ -292,7 +292,7 @@ impl World {
         }
     }
 
-    /// Makes QEMU leave this CPU, run the timers that are due, and go on with the next.
+    /// Makes QEMU leave this CPU, run the timers that are due, and continue with the next CPU.
     fn let_go(&mut self) {
         ASKED.store(true, Relaxed);
         // SAFETY: the handle is QEMU's own. With a time of 1 ns, which is past, it runs timers and
@@ -311,7 +311,8 @@ impl World {
         self.take(turn);
     }
 
-    /// PAUSE: QEMU runs the next CPU by itself. What the loop watches is a line on which CPUs meet.
+    /// PAUSE: QEMU runs the next CPU by itself. The line that the loop watches is one on which CPUs
+    /// meet.
     pub fn pause(&mut self) {
         if self.modelling && self.line != u64::MAX {
             self.shared.watched(self.line, self.cpu, self.windows.local(self.cpu));
@@ -320,18 +321,18 @@ impl World {
         self.charge(self.takes(self.pause));
     }
 
-    /// What was found without a lookup, the CPU that ran has accessed.
+    /// Counts the accesses found without a lookup for the CPU that ran.
     fn count_found(&mut self) {
         self.again[self.cpu] += recent::take_found();
     }
 
-    /// Addresses mean others from here on.
+    /// Forgets translations, because addresses have other meanings from here on.
     pub fn retranslates(&mut self) {
         self.machine.forget_translations(self.cpu);
         self.translations[self.cpu] = Translations::NONE;
     }
 
-    /// All counters are zero.
+    /// Sets all counters to zero.
     pub fn zero(&mut self) {
         self.calm();
         self.machine.reset_counters();
@@ -347,15 +348,15 @@ impl World {
         self.publish();
     }
 
-    /// All caches are empty; what they would have written back is forgotten, and queues are idle.
-    /// Classes, masks and counters stay.
+    /// Empties all caches and queues. Data that caches would have written back is forgotten.
+    /// Classes, masks and counters are not affected.
     pub fn empty(&mut self) {
         self.calm();
         self.machine.empty();
         recent::forget_all();
     }
 
-    /// A line is flushed from all caches, if the CPU has used its page.
+    /// Flushes a line from all caches, if the CPU has used its page.
     pub fn flush(&mut self, address: u64) {
         recent::forget_all();
         if let Some(physical) = self.pages.physical(self.cpu, address) {
@@ -365,7 +366,7 @@ impl World {
     }
 }
 
-/// A figure of a machine file, or what follows from one, rounded.
+/// A value of a machine file, or a value derived from one, rounded.
 pub fn whole(figure: f64) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and far below 2^63")]
     {
@@ -385,14 +386,15 @@ unsafe impl Sync for Only {}
 
 static WORLD: Only = Only(UnsafeCell::new(None));
 
-/// Puts the world in its place, while QEMU loads the plugin.
+/// Installs the world, while QEMU loads the plugin.
 pub fn put(world: World) {
     // SAFETY: no CPU exists yet.
     unsafe { *WORLD.0.get() = Some(world) };
     clock::RUNNING.store(true, Relaxed);
 }
 
-/// Does something with the world, if there is one. Never call it from within.
+/// Calls a function with the world, if there is one. Must not be called from within such a
+/// function.
 #[inline]
 pub fn with<T>(act: impl FnOnce(&mut World) -> T) -> Option<T> {
     // SAFETY: one thread, and no caller is called by another (see the head of the file).

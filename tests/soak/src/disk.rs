@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 /// The file that fills it.
 pub const FILL: &str = "fill";
 
-/// A mounted disk; gone when dropped.
+/// A mounted disk, which is unmounted when dropped.
 pub struct Disk {
     at: PathBuf,
 }
 
 impl Disk {
-    /// Mounts one, which needs root.
+    /// Mounts a disk, which needs root.
     pub fn mount(at: &Path) -> Result<Self> {
         mount("soak", at, "tmpfs", MountFlags::empty(), Some(c"size=128k,mode=0700")).context("mounting a tmpfs")?;
         Ok(Self { at: at.to_owned() })

@@ -1,4 +1,4 @@
-//! How each kind of end is caused. It does not know what must be true afterwards.
+//! Causes each kind of end. This module does not know what must be true afterwards.
 
 use crate::disk::Disk;
 use crate::family::{Family, until};
@@ -12,7 +12,7 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit
 use std::thread::sleep;
 use std::time::Duration;
 
-/// What is needed to bring about an end.
+/// What is needed to cause an end.
 pub struct Ender<'a> {
     pub setup: &'a Setup,
     pub family: &'a mut Family,
@@ -22,7 +22,7 @@ pub struct Ender<'a> {
 }
 
 impl Ender<'_> {
-    /// Brings it about; says what was done.
+    /// Causes the end; returns what was done.
     pub fn end(&mut self, kind: Kind) -> Result<String> {
         match kind {
             Kind::Single => Ok(self.signals(1)),
@@ -46,16 +46,17 @@ impl Ender<'_> {
         String::new()
     }
 
-    /// One signal of any kind, several times at once.
+    /// Sends one signal of any kind, several times at once.
     fn signals(&mut self, times: usize) -> String {
-        // Twice comes what terminals and managers send twice: the first ones most often.
+        // If it is sent twice, it is usually one of the first signals, which terminals and managers
+        // send twice.
         let first = if times > 1 && !one_in(self.random, 3) { 3 } else { SIGNALS.len() };
         let (name, signal) = signal(self.random, first);
         (0..times).for_each(|_| drop(self.send(signal)));
         if signal == Signal::PIPE { self.after_pipe(name) } else { name.to_owned() }
     }
 
-    /// SIGPIPE is ignored by a process that has not begun to handle it, as usual: then another
+    /// SIGPIPE is ignored by a process that does not handle it yet, as is usual. Then another
     /// signal must end it.
     fn after_pipe(&mut self, name: &str) -> String {
         let (setup, family, manage) = (self.setup, &mut *self.family, &mut *self.manage);
@@ -105,7 +106,7 @@ impl Ender<'_> {
         String::new()
     }
 
-    /// isobar notices with its next output; where none follows it gets a signal.
+    /// isobar notices when it writes its next output. If there is none, it gets a signal.
     fn leave(&mut self) -> String {
         self.manage.outlet.close();
         let (setup, family, manage) = (self.setup, &mut *self.family, &mut *self.manage);
@@ -134,7 +135,7 @@ impl Ender<'_> {
         self.later()
     }
 
-    /// After a while SIGTERM, or half as often two of them.
+    /// After a while, sends SIGTERM once or, half as often, twice.
     fn later(&mut self) -> String {
         sleep(millis(self.random, 200, 1500));
         self.send(Signal::TERM);

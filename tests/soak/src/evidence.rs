@@ -1,5 +1,5 @@
-//! What Linux says about processes and threads: parents, names, start times, and the CPUs that each
-//! may use (procfs and `sched_getaffinity`).
+//! What Linux reports about processes and threads: parents, names, start times, and the CPUs that
+//! each may use (procfs and `sched_getaffinity`).
 
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity};
@@ -29,7 +29,7 @@ pub struct Task {
     pub cpus: Cpus,
 }
 
-/// Reads a `stat` file; `None` where there is no such process or thread any more.
+/// Reads a `stat` file; `None` if the process or thread does not exist any more.
 pub fn stat(path: &str) -> Option<Stat> {
     let text = String::from_utf8_lossy(&fs::read(path).ok()?).into_owned();
     let (before, after) = text.rsplit_once(')')?;
@@ -44,12 +44,12 @@ pub fn stat(path: &str) -> Option<Stat> {
     })
 }
 
-/// The process of an id.
+/// The process with this id.
 pub fn process(pid: i32) -> Option<Stat> {
     stat(&format!("/proc/{pid}/stat"))
 }
 
-/// All processes below one, itself not.
+/// All descendants of a process.
 pub fn descendants(root: i32) -> BTreeMap<i32, Stat> {
     let all: BTreeMap<i32, Stat> = numbers("/proc").into_iter().filter_map(|pid| Some((pid, process(pid)?))).collect();
     let mut found = BTreeSet::from([root]);
@@ -82,7 +82,7 @@ pub fn own_cpus() -> Cpus {
     sched_getaffinity(None).map(|set| members(&set)).unwrap_or_default()
 }
 
-/// CPUs as people write them, `0-3,8`.
+/// CPUs in list form, `0-3,8`.
 pub fn listed(cpus: &Cpus) -> String {
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for &cpu in cpus {

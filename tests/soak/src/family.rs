@@ -1,6 +1,6 @@
-//! Every process that this program started, and their descendants: daemons also become its children
-//! when their parents end (`PR_SET_CHILD_SUBREAPER`), so that nothing is left over. Nothing else is
-//! ever signalled.
+//! Every process that this program started, and their descendants. Daemons also become its children
+//! when their parents end (`PR_SET_CHILD_SUBREAPER`), so no process is left over. No other process
+//! is ever signalled.
 
 use crate::evidence::{self, Stat};
 use anyhow::{Context, Result};
@@ -10,29 +10,29 @@ use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How often what is waited for is looked at.
+/// How often a condition is checked while waiting for it.
 pub const LOOK: Duration = Duration::from_millis(5);
 
-/// Our children, and how those that ended did so.
+/// Our children, and how those that have ended did so.
 pub struct Family {
     ended: BTreeMap<i32, WaitStatus>,
 }
 
 impl Family {
-    /// From here on orphans among our descendants become our children.
+    /// From this call on, orphans among our descendants become our children.
     pub fn new() -> Result<Self> {
         set_child_subreaper(Some(getpid())).context("becoming the reaper of orphans")?;
         Ok(Self { ended: BTreeMap::new() })
     }
 
-    /// Starts a program. Its id stays ours until [`Self::reap`] has seen its end.
+    /// Starts a program. Its id stays valid until [`Self::reap`] has seen its end.
     pub fn start(&mut self, command: &mut Command) -> Result<Child> {
         let child = command.spawn().with_context(|| command.get_program().to_string_lossy().into_owned())?;
         self.ended.remove(&pid(&child));
         Ok(child)
     }
 
-    /// Collects what ended.
+    /// Collects children that have ended.
     pub fn reap(&mut self) {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             self.ended.insert(pid.as_raw_nonzero().get(), status);
@@ -45,8 +45,8 @@ impl Family {
         self.ended.get(&pid).copied()
     }
 
-    /// Signals one of the family; false where it has ended and was collected, so that its id may be
-    /// another's.
+    /// Signals a member of the family. Returns false if it has ended and was collected, because its
+    /// id may belong to another process by then.
     pub fn signal(&self, pid: i32, signal: Signal) -> bool {
         !self.ended.contains_key(&pid) && Pid::from_raw(pid).is_some_and(|pid| kill_process(pid, signal).is_ok())
     }
@@ -60,8 +60,8 @@ impl Family {
         all
     }
 
-    /// Ends all members of the family that the filter names, however many more they make meanwhile.
-    /// False where some do not end.
+    /// Kills all members of the family that the filter selects, including new ones that they start
+    /// meanwhile. Returns false if some do not end.
     pub fn end_all(&mut self, named: impl Fn(&Stat) -> bool) -> bool {
         let start = Instant::now();
         loop {
@@ -92,7 +92,7 @@ pub fn in_words(status: WaitStatus) -> String {
     }
 }
 
-/// Looks until something is true; false when the time is over.
+/// Checks a condition repeatedly until it is true; returns false if the time runs out.
 pub fn until(limit: Duration, mut reached: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     while !reached() {

@@ -40,7 +40,7 @@ pub enum Kind {
     For,
 }
 
-/// Each kind as often as it occurs before the deck starts again.
+/// Each kind as many times as it occurs before the deck starts again.
 const DECK: &[(Kind, usize)] = &[
     (Kind::Single, 5),
     (Kind::Double, 3),
@@ -66,12 +66,12 @@ impl Kind {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// Whether isobar has no chance to put back by itself.
+    /// Whether isobar gets no chance to put things back itself.
     pub fn kills(self) -> bool {
         matches!(self, Self::Kill | Self::KillPutback)
     }
 
-    /// Whether isobar ends without being signalled.
+    /// Whether isobar ends without a signal.
     pub fn ends_unasked(self) -> bool {
         matches!(self, Self::Timeout | Self::For)
     }
@@ -89,7 +89,7 @@ pub struct Deck {
 }
 
 impl Deck {
-    /// A deck of these kinds; none: of all.
+    /// A deck of these kinds; if the list is empty, of all kinds.
     pub fn new(only: &[Kind]) -> Self {
         Self { only: only.to_vec(), left: Vec::new() }
     }
@@ -102,7 +102,7 @@ impl Deck {
         self.left.pop().unwrap_or(Kind::Single)
     }
 
-    /// From the last to the first: dealt from the end.
+    /// In reverse order, because kinds are dealt from the end.
     fn shuffled(&self, random: &mut Random) -> Vec<Kind> {
         let wanted = |kind: &Kind| self.only.is_empty() || self.only.contains(kind);
         let deck = || DECK.iter().filter(|(kind, _)| wanted(kind));
@@ -115,7 +115,7 @@ impl Deck {
     }
 }
 
-/// The signals that ask or make a process end, apart from SIGKILL, by name.
+/// The signals that ask or force a process to end, apart from SIGKILL, by name.
 pub const SIGNALS: &[(&str, rustix::process::Signal)] = {
     use rustix::process::Signal;
     &[
@@ -133,7 +133,7 @@ pub const SIGNALS: &[(&str, rustix::process::Signal)] = {
     ]
 };
 
-/// One of the first signals of the list.
+/// One of the first `first` signals of the list.
 pub fn signal(random: &mut Random, first: usize) -> (&'static str, rustix::process::Signal) {
     SIGNALS[below(random, first.min(SIGNALS.len()))]
 }

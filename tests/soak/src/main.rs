@@ -1,5 +1,5 @@
 //! The soak test: ends `isobar manage` in every way there is while the managed processes come and
-//! go, and asks Linux after each end what is left. Shares no code with isobar. See `README.md`.
+//! go, and asks Linux after each end what is left. It shares no code with isobar. See `README.md`.
 
 #![forbid(unsafe_code)]
 
@@ -32,12 +32,12 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use trial::{Outcome, Trial};
 
-/// How often an end is tried again while another isobar manages the machine.
+/// How often an end is retried while another isobar manages the machine.
 const ATTEMPTS: u32 = 8;
-/// Between the attempts.
+/// Time between the attempts.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// The exit status of a run in which isobar was seldom at work.
+/// The exit status of a run in which isobar had seldom bound threads.
 const PROVES_LITTLE: u8 = 3;
 
 fn main() -> ExitCode {
@@ -102,7 +102,7 @@ fn tried(args: &Args, setup: &Setup, family: &mut Family, number: u32, kind: Kin
     }
 }
 
-/// How to repeat an end.
+/// The command that repeats an end.
 fn again(args: &Args, number: u32) -> String {
     let only: Vec<String> = args.only.iter().map(|kind| kind.name()).collect();
     let only = if only.is_empty() { String::new() } else { format!(" --only {}", only.join(",")) };

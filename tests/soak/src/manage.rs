@@ -1,4 +1,4 @@
-//! Runs of isobar: `manage` as a user would start it for a kind of end, and `restore`.
+//! Runs isobar: `manage` as a user would start it for a kind of end, and `restore`.
 
 use crate::evidence::Cpus;
 use crate::family::{Family, in_words, pid, until};
@@ -14,20 +14,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// `isobar manage` at work.
+/// A running `isobar manage`.
 pub struct Manage {
-    /// What was started: isobar, or what runs it.
+    /// The process that was started: isobar, or the command that runs it.
     pub child: i32,
-    /// Isobar itself.
+    /// The process of isobar itself.
     pub isobar: i32,
-    /// Where it says something.
+    /// Where its output goes.
     pub outlet: Outlet,
-    /// What was typed.
+    /// The command line.
     pub typed: String,
 }
 
 impl Manage {
-    /// Starts it; returns once isobar runs, or has ended already.
+    /// Starts isobar; returns once it runs or has already ended.
     pub fn start(
         setup: &Setup,
         family: &mut Family,
@@ -53,13 +53,13 @@ impl Manage {
         Ok(Self { child, isobar, outlet, typed })
     }
 
-    /// Whether isobar, and what runs it, have ended.
+    /// Whether isobar, and the command that runs it, have ended.
     pub fn is_over(&self, setup: &Setup, family: &mut Family) -> bool {
         family.end_of(self.child).is_some() && !family.living().values().any(|stat| setup.is_isobar(stat))
     }
 }
 
-/// The program to start, up to isobar's own words.
+/// The command to start, up to isobar's own arguments.
 fn command(setup: &Setup, kind: Kind, random: &mut Random) -> Command {
     if kind.on_terminal() {
         return Command::new(&setup.churn);
@@ -79,13 +79,14 @@ fn command(setup: &Setup, kind: Kind, random: &mut Random) -> Command {
 
 /// The files that isobar writes.
 pub struct Files {
-    /// What it would have to put back.
+    /// The state file: what isobar would have to put back.
     pub state: PathBuf,
     /// The recording of the run.
     pub recording: PathBuf,
 }
 
-/// Settings that move threads at every decision: threads are counted by age, and they come and go.
+/// Arguments that make isobar move threads at every decision: threads are counted by age, and they
+/// come and go.
 pub fn words(setup: &Setup, kind: Kind, name: &str, files: &Files, random: &mut Random) -> Vec<String> {
     let interval = ["0.05", "0.1", "0.25"][below(random, 3)];
     let duration = if kind == Kind::For { millis(random, 300, 2000) } else { Duration::from_secs(100) };
@@ -123,7 +124,7 @@ fn found(setup: &Setup, family: &mut Family, child: i32) -> Option<i32> {
     isobar
 }
 
-/// What isobar said that ran to its end, and how it ended.
+/// The output of a finished isobar, and how it ended.
 pub struct Said {
     pub words: String,
     pub end: String,

@@ -1,4 +1,4 @@
-//! Where isobar's output goes: to a reader that keeps up, or to one that does not.
+//! The destination of isobar's output: a reader that keeps up, or one that does not.
 
 use crate::family::{Family, pid};
 use crate::kinds::Kind;
@@ -12,7 +12,7 @@ use std::fs::{File, OpenOptions};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 
-/// The smallest pipe that the kernel makes.
+/// The size of the smallest pipe that the kernel makes.
 const PIPE_BYTES: usize = 4096;
 
 /// The outputs of one run.
@@ -29,13 +29,13 @@ enum Held {
 }
 
 impl Outlet {
-    /// Everything is read.
+    /// Outputs that are read completely.
     pub fn drained(command: &mut Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Self { words: Vec::new(), held: Held::Nothing }
     }
 
-    /// What the kind of end asks for, apart from terminals.
+    /// The outputs that a kind of end needs, apart from terminals.
     pub fn of(kind: Kind, command: &mut Command, family: &mut Family, random: &mut Random) -> Result<Self> {
         let mut outlet = Self::drained(command);
         match kind {
@@ -58,7 +58,7 @@ impl Outlet {
         if let Held::Terminal(terminal) = &self.held { &terminal.path } else { "" }
     }
 
-    /// The smallest pipe, without a reader; stderr may go there, too.
+    /// The smallest pipe, without a reader; stderr may go to it, too.
     fn pipe(&mut self, command: &mut Command, both: bool) -> Result<()> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         fcntl_setpipe_size(&write, PIPE_BYTES)?;
@@ -84,7 +84,7 @@ impl Outlet {
         self.words.extend(child.stderr.take().map(Words::from));
     }
 
-    /// The reader stops, or the terminal.
+    /// Stops the reader, or the terminal.
     pub fn stop(&self, family: &Family) {
         match &self.held {
             Held::Reader(cat) => drop(family.signal(*cat, Signal::STOP)),
@@ -93,7 +93,7 @@ impl Outlet {
         }
     }
 
-    /// The reader leaves: the pipe or the terminal is closed.
+    /// Makes the reader leave: closes the pipe or the terminal.
     pub fn close(&mut self) {
         if let Held::Terminal(terminal) = &self.held {
             terminal.close();
@@ -102,7 +102,7 @@ impl Outlet {
         }
     }
 
-    /// Everything can be read again, so that what isobar said is known.
+    /// Makes everything readable again, so that all output of isobar is available.
     pub fn release(&mut self, family: &Family) {
         match std::mem::replace(&mut self.held, Held::Nothing) {
             Held::Pipe(read) => self.words.push(Words::from(File::from(read))),
@@ -115,12 +115,12 @@ impl Outlet {
         }
     }
 
-    /// Bytes on each output so far.
+    /// Number of bytes on each output so far.
     pub fn marks(&self) -> Vec<usize> {
         self.words.iter().map(Words::len).collect()
     }
 
-    /// What was said after the marks; of an output without a mark, everything.
+    /// The output after the marks; for an output without a mark, all of it.
     pub fn since(&self, marks: &[usize]) -> String {
         let after = |(index, words): (usize, &Words)| words.since(marks.get(index).copied().unwrap_or(0));
         self.words.iter().enumerate().map(after).collect::<Vec<_>>().join("\n")

@@ -1,5 +1,6 @@
-//! What must be true of the recording after an end: SQLite finds it whole, it holds every epoch
-//! that isobar spoke of (after a kill -9 all but the last), and the policy decides on it as it did.
+//! What must be true of the recording after an end: SQLite finds it intact, it contains every epoch
+//! that isobar reported (after a kill -9 all but the last), and the policy decides on it as it did
+//! in the run.
 
 use crate::family::Family;
 use crate::manage;
@@ -9,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 use std::path::Path;
 
-/// A recording, and what isobar said while it was made.
+/// A recording, and the output of isobar while it was made.
 pub struct Recording<'a> {
     pub setup: &'a Setup,
     pub family: &'a mut Family,
@@ -19,16 +20,17 @@ pub struct Recording<'a> {
     pub killed: bool,
 }
 
-/// What isobar says where it gives up a recording alone: its disk is full.
+/// What isobar prints when it gives up only the recording, because the disk is full.
 const GIVEN_UP: &str = "recording to ";
 
 /// What SQLite finds.
 struct Found {
-    /// Its word on the file: `ok`.
+    /// The result of its integrity check: `ok` if the file is intact.
     integrity: String,
-    /// The number of the last epoch, and how many there are with the reading before the first.
+    /// The number of the last epoch, and the number of epochs including the reading before the
+    /// first.
     epochs: Option<(u64, u64)>,
-    /// Whether isobar finished it.
+    /// Whether isobar finished the recording.
     complete: bool,
 }
 
@@ -41,7 +43,7 @@ impl Recording<'_> {
         }
         let found = match look(self.file) {
             Ok(found) => found,
-            // Killed while it made the tables.
+            // It was killed while it created the tables.
             Err(_) if self.killed && told.is_none() => return Ok(Vec::new()),
             Err(error) => return Ok(vec![format!("it does not open: {error}")]),
         };
@@ -50,13 +52,13 @@ impl Recording<'_> {
         Ok(problems)
     }
 
-    /// Whether isobar said that it gave the recording up, while it ran or with its last words.
+    /// Whether isobar reported that it gave the recording up, during the run or at its end.
     fn was_given_up(&self) -> bool {
         let named = format!("{}: ", self.file.display());
         self.said.contains(GIVEN_UP) || self.said.contains(&named)
     }
 
-    /// Asks isobar to decide all epochs again.
+    /// Lets isobar repeat the decisions of all epochs.
     fn replayed(&mut self) -> Result<Option<String>> {
         let words = ["replay".as_ref(), "--json".as_ref(), self.file.as_os_str()];
         let said = manage::run(self.setup, self.family, &words)?;
@@ -100,7 +102,7 @@ fn look(file: &Path) -> rusqlite::Result<Found> {
     Ok(Found { integrity, epochs, complete: complete.as_deref() == Some("true") })
 }
 
-/// The last epoch of which isobar said something with --json, where it got that far.
+/// The last epoch that isobar reported with --json, if there is one.
 fn last_told(said: &str) -> Option<u64> {
     let number = |line: &str| {
         let (number, _) = line.split_once("{\"epoch\":")?.1.split_once(',')?;

@@ -1,26 +1,26 @@
-//! The score: a line for each end, an account of each failure, a summary by kind.
+//! The score: a line for each end, an account of each failure, and a summary by kind.
 
 use crate::kinds::Kind;
 use crate::trial::Outcome;
 use crate::verdict::Class;
 use std::collections::BTreeMap;
 
-/// What a run says.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// All ends passed.
     Passed,
     /// An end failed.
     Failed,
-    /// No end failed, but threads were seldom bound: this machine was too slow for it.
+    /// No end failed, but threads were seldom bound: this machine was too slow for the test.
     ProvesLittle,
 }
 
-/// Lines of what isobar said that an account shows, from the end.
+/// Number of lines of isobar's output that an account shows, from the end.
 const LINES: usize = 14;
-/// Columns of such a line.
+/// Maximum columns of such a line.
 const COLUMNS: usize = 300;
-/// Columns of what was typed: enough for all of it.
+/// Maximum columns of the command line: enough for all of it.
 const TYPED: usize = 2000;
 
 /// Passed, failed and skipped ends.
@@ -43,7 +43,7 @@ pub struct Score {
 }
 
 impl Score {
-    /// Prints the line of an end, and all that is needed to look into a failure.
+    /// Prints the line of an end, and all that is needed to investigate a failure.
     pub fn add(&mut self, number: u32, kind: Kind, outcome: &Outcome, again: &str) {
         let Outcome { detail, how, bound, threads, problems, typed, account, .. } = outcome;
         let count = self.kinds.entry(kind).or_default();
@@ -69,13 +69,13 @@ impl Score {
         println!("       again: {again}");
     }
 
-    /// An end that could not be tried.
+    /// Adds an end that could not be tried.
     pub fn skip(&mut self, number: u32, kind: Kind, why: &str) {
         self.kinds.entry(kind).or_default().skipped += 1;
         println!("{number:4} {} ... SKIPPED: {why}", kind.name());
     }
 
-    /// The test itself failed.
+    /// Adds a failure of the test itself.
     pub fn break_off(&mut self, number: u32, kind: Kind, why: &str) {
         self.not_done += 1;
         self.kinds.entry(kind).or_default().failed += 1;

@@ -14,19 +14,19 @@ pub struct Setup {
     pub isobar: PathBuf,
     /// The managed program.
     pub churn: PathBuf,
-    /// Each end has a folder in it.
+    /// The folder in which each end has a folder of its own.
     pub folder: TempDir,
     /// The CPUs that every thread may use before isobar starts.
     pub cpus: Cpus,
     /// How long isobar may take to end.
     pub limit: Duration,
-    /// How long isobar may take to bind a thread, before it is ended all the same.
+    /// How long isobar may take to bind a thread, before it is ended in any case.
     pub wait: Duration,
     name: String,
 }
 
 impl Setup {
-    /// Finds everything, or says what is missing.
+    /// Finds everything, or reports what is missing.
     pub fn new(args: &Args) -> Result<Self> {
         let isobar = program(&args.isobar)?;
         let beside = std::env::current_exe()?.with_file_name("churn");
@@ -48,7 +48,7 @@ impl Setup {
         })
     }
 
-    /// Whether the managed program can make its forks last, so that isobar ends within one.
+    /// Whether the managed program can make its forks last, so that isobar ends during one.
     pub fn forks_last(&self) -> Result<bool> {
         let churn = self.churn.display();
         let asked = Command::new(&self.churn).arg("forks-last").status().with_context(|| churn.to_string())?;
@@ -58,7 +58,7 @@ impl Setup {
         }
     }
 
-    /// Whether a process is an isobar.
+    /// Whether a process is isobar.
     pub fn is_isobar(&self, stat: &Stat) -> bool {
         stat.name == self.name
     }

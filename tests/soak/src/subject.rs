@@ -1,5 +1,5 @@
-//! The processes that are managed (`programs/churn.c`): all of them have one name, which no other
-//! process has. Knows their threads and their owners' wishes.
+//! The managed processes (`programs/churn.c`). All of them have the same name, which no other
+//! process has. This module knows their threads and their owners' wishes.
 
 use crate::evidence::{self, Cpus, Stat, Task};
 use crate::family::Family;
@@ -9,10 +9,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A thread, and when it started: ids are used again.
+/// A thread id and the time when the thread started, because ids are reused.
 pub type Id = (i32, u64);
 
-/// What an owner wanted, and how it looks from outside (see `churn.c`).
+/// What an owner wanted, and how it appears from outside (see `churn.c`).
 #[derive(Clone, Debug)]
 pub struct Wish {
     pub kind: String,
@@ -20,7 +20,8 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// Whether the owner's wish cannot be seen from outside: the CPU is the one that isobar gave.
+    /// Whether the owner's wish cannot be recognised from outside, because the CPU is the one that
+    /// isobar chose.
     pub fn is_invisible(&self) -> bool {
         self.kind == "same"
     }
@@ -33,7 +34,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Starts them.
+    /// Starts the processes.
     pub fn start(family: &mut Family, program: &Path, folder: &Path, seed: u64) -> Result<Self> {
         let name = format!("soak{}", std::process::id());
         let link = folder.join(&name);
@@ -69,7 +70,7 @@ impl Subject {
     }
 }
 
-/// `TID START KIND CPU,CPU,`
+/// Parses `TID START KIND CPU,CPU,`.
 fn wish(line: &str) -> Option<(Id, Wish)> {
     let words: Vec<&str> = line.split(' ').collect();
     let [tid, start, kind, cpus] = words[..] else { return None };

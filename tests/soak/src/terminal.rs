@@ -1,5 +1,5 @@
-//! A terminal that isobar runs on: read like a screen, stopped like one with Ctrl-S, or closed like
-//! a window.
+//! A terminal that isobar runs on. It can be read like a screen, stopped with Ctrl-S, or closed
+//! like a window.
 
 use crate::words::Words;
 use anyhow::{Context, Result};
@@ -23,13 +23,13 @@ const CTRL_S: &[u8] = b"\x13";
 pub struct Terminal {
     /// The device for the programs on it.
     pub path: String,
-    /// What they wrote.
+    /// What these programs wrote.
     pub words: Words,
     order: Arc<AtomicU8>,
 }
 
 impl Terminal {
-    /// Opens one, and reads it from now on.
+    /// Opens a terminal, and reads from it from now on.
     pub fn open() -> Result<Self> {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).context("no terminal")?;
         grantpt(&master).and_then(|()| unlockpt(&master)).context("no terminal")?;
@@ -41,12 +41,12 @@ impl Terminal {
         Ok(terminal)
     }
 
-    /// Ctrl-S.
+    /// Stops the terminal, as Ctrl-S does.
     pub fn stop(&self) {
         self.order.store(STOP, Ordering::SeqCst);
     }
 
-    /// Ctrl-Q.
+    /// Resumes the terminal, as Ctrl-Q does.
     pub fn go_on(&self) {
         self.order.store(READ, Ordering::SeqCst);
     }

@@ -16,7 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 
-/// What came of an end.
+/// The result of an end.
 pub struct Outcome {
     /// What was done to isobar.
     pub detail: String,
@@ -28,15 +28,15 @@ pub struct Outcome {
     pub threads: Threads,
     /// Everything that is wrong.
     pub problems: Vec<Problem>,
-    /// Whether isobar did not begin, because another one manages the machine.
+    /// Whether isobar did not start, because another one manages the machine.
     pub refused: bool,
-    /// What was typed.
+    /// The command line.
     pub typed: String,
-    /// What was said, under headings.
+    /// The outputs, under headings.
     pub account: Vec<(String, String)>,
 }
 
-/// What isobar says when another one is at work.
+/// What isobar prints if another one is at work.
 const ANOTHER: &str = "another isobar";
 
 /// The name of the recording of an end.
@@ -52,12 +52,12 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Runs it. An error means that the test itself could not be done.
+    /// Runs the end. An error means that the test itself could not be carried out.
     pub fn run(&mut self) -> Result<Outcome> {
         let disk_at = self.folder.join("state");
         fs::create_dir(&disk_at)?;
         let disk = (self.kind == Kind::DiskFull).then(|| Disk::mount(&disk_at)).transpose()?;
-        // Not on the small disk, which it would fill before anything is changed.
+        // Not on the small disk, because the recording would fill it before anything is changed.
         let files = Files { state: disk_at.join("state.json"), recording: self.folder.join(RECORDING) };
         let subject = Subject::start(self.family, &self.setup.churn, &self.folder, self.random.next_u64())?;
         let outcome = self.with(&subject, &files, disk.as_ref());
@@ -95,7 +95,7 @@ impl Trial<'_> {
         Ok(outcome)
     }
 
-    /// Usually ends come while threads are bound; now and then at any time.
+    /// Usually an end comes while threads are bound, but now and then at any time.
     fn wait_until_at_work(&mut self, subject: &Subject, manage: &Manage) -> bool {
         let (setup, any_time) = (self.setup, one_in(&mut self.random, 8));
         let mut bound = false;
@@ -118,7 +118,7 @@ impl Trial<'_> {
         Ender { setup, family, random, manage, disk }.end(self.kind)
     }
 
-    /// Ends what does not end by itself, and complains.
+    /// Ends what does not end by itself, and reports that as a problem.
     fn wait_for_end(&mut self, manage: &Manage) -> Vec<Problem> {
         let (setup, family) = (self.setup, &mut *self.family);
         if until(setup.limit, || manage.is_over(setup, family)) {
@@ -129,7 +129,7 @@ impl Trial<'_> {
         vec![(Class::Slow, format!("isobar (process {}) had not ended after {seconds} s: kill -9", manage.isobar))]
     }
 
-    /// What is left, and whether `isobar restore` puts it back.
+    /// Finds what is left, and whether `isobar restore` puts it back.
     fn look(&mut self, subject: &Subject, state: &Path, said: &str, bound: bool) -> Result<Outcome> {
         let mut problems = Vec::new();
         let left = fs::symlink_metadata(state).is_ok();
@@ -141,7 +141,7 @@ impl Trial<'_> {
         problems.extend(litter(state));
         let words = restored.as_ref().map_or("", |restored| &restored.words);
         let mut threads = verdict::threads(self.setup, self.family, subject, &format!("{said}\n{words}"));
-        // After a kill -9 no process has watched the bindings: docs/security.md says that such a
+        // After a kill -9 no process has watched the bindings. docs/security.md says that such a
         // pin may be lifted.
         let excused = |class: &Class| *class == Class::Owner && self.kind.kills();
         problems.extend(threads.problems.drain(..).filter(|(class, _)| !excused(class)));
@@ -177,7 +177,7 @@ fn unfinished(restored: &Said, state: &Path) -> Vec<Problem> {
     kept.into_iter().chain(failed).collect()
 }
 
-/// Files beside the state file.
+/// Reports files that are left beside the state file.
 fn litter(state: &Path) -> Option<Problem> {
     let entries = state.parent().and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());

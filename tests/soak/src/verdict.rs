@@ -1,5 +1,5 @@
 //! What must be true after an end: every thread has all CPUs or those that its owner wanted, or
-//! isobar reported that it has not. It judges by procfs and by isobar's output.
+//! isobar reported that it does not. The verdict is based on procfs and on isobar's output.
 
 use crate::evidence::{Cpus, Task, listed};
 use crate::family::Family;
@@ -12,11 +12,11 @@ use std::time::Duration;
 /// What can be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// A thread is still where isobar bound it, and isobar did not say so
+    /// A thread is still bound by isobar, and isobar did not report it
     Bound,
     /// An owner's wish was lifted
     Owner,
-    /// A state file is left without a word, or `restore` did not finish
+    /// A state file is left without a message, or `restore` did not finish
     State,
     /// Files beside the state file
     Litter,
@@ -24,9 +24,9 @@ pub enum Class {
     Slow,
     /// A process is left
     Process,
-    /// Isobar ended before it was made to
+    /// Isobar ended before it was made to end
     Early,
-    /// The recording does not open, lacks epochs, or is not decided again in the same way
+    /// The recording does not open, lacks epochs, or leads to other decisions
     Recording,
 }
 
@@ -49,29 +49,29 @@ impl Class {
 /// Something wrong.
 pub type Problem = (Class, String);
 
-/// Threads after the end.
+/// The state of the threads after the end.
 #[derive(Default)]
 pub struct Threads {
     /// What is wrong with them.
     pub problems: Vec<Problem>,
-    /// Wrong, but isobar said so.
+    /// Threads that are wrong, but were reported by isobar.
     pub reported: usize,
-    /// Pins to the very CPU that isobar had given, which cannot be distinguished from isobar's own
-    /// from outside: still there, and lifted.
+    /// Pins to the same CPU that isobar had chosen, which cannot be distinguished from isobar's own
+    /// from outside: how many are still there, and how many were lifted.
     pub same: (usize, usize),
 }
 
-/// Between looks.
+/// Time between looks.
 const BETWEEN: Duration = Duration::from_millis(200);
 
-/// A thread that is not as it should be.
+/// A thread whose CPUs are not as they should be.
 struct Wrong {
     task: Task,
     wish: Option<Wish>,
 }
 
-/// Looks three times: what is wrong in two looks running is wrong; a thread may be between its wish
-/// and its pin in one.
+/// Looks three times. A thread is wrong if it is wrong in two consecutive looks, because in one
+/// look it may be between its wish and its pin.
 pub fn threads(setup: &Setup, family: &mut Family, subject: &Subject, said: &str) -> Threads {
     let mut found: BTreeMap<Id, Wrong> = BTreeMap::new();
     let mut before = look(setup, family, subject);
@@ -103,7 +103,7 @@ fn judged(setup: &Setup, found: BTreeMap<Id, Wrong>, subject: &Subject, family: 
     threads
 }
 
-/// Threads that are neither as they were nor as their owner wants them.
+/// Threads whose CPUs are neither as they were nor as their owner wants them.
 fn look(setup: &Setup, family: &mut Family, subject: &Subject) -> BTreeMap<Id, Wrong> {
     let tasks = subject.tasks(family);
     let wishes = subject.wishes();
@@ -119,7 +119,7 @@ fn look(setup: &Setup, family: &mut Family, subject: &Subject) -> BTreeMap<Id, W
     wrong.collect()
 }
 
-/// Whether a thread without an owner's wish is bound: then isobar is at work.
+/// Whether a thread without an owner's wish is bound, which shows that isobar is at work.
 pub fn is_bound_by_isobar(setup: &Setup, family: &mut Family, subject: &Subject) -> bool {
     look(setup, family, subject).values().any(|wrong| wrong.wish.is_none())
 }
@@ -140,15 +140,14 @@ impl Wrong {
     }
 }
 
-/// Words of lines that report something left.
+/// Words in lines that report something left.
 const TELLING: &[&str] =
     &["left", "still", "not put back", "could not", "cannot", "missed", "inherit", "refused", "bound"];
-/// Words of lines that report something else: decisions, owners' threads that are not moved, whole
+/// Words in lines that report something else: decisions, owners' threads that are not moved, whole
 /// observations.
 const OTHER: &[&str] = &["left alone", "belongs on", "\"observation\"", "[done]"];
 
-/// Whether isobar says of a thread, by its id or its process's, that it is left as it should not
-/// be.
+/// Whether isobar reports a thread, by its id or by its process's id, as left in a wrong state.
 fn is_reported(said: &str, task: &Task) -> bool {
     let named = |line: &str| names(line, task.pid) || names(line, task.tid);
     let telling = |line: &str| {
@@ -158,7 +157,7 @@ fn is_reported(said: &str, task: &Task) -> bool {
     said.lines().any(|line| named(line) && telling(line))
 }
 
-/// Whether a number stands in a line, not as a part of a longer one.
+/// Whether a number appears in a line by itself, not as a part of a longer number.
 fn names(line: &str, number: i32) -> bool {
     let number = number.to_string();
     line.split(|c: char| !c.is_ascii_digit()).any(|part| part == number)

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// What was said so far.
+/// The text so far.
 #[derive(Clone, Default)]
 pub struct Words {
     said: Arc<Mutex<Vec<u8>>>,
@@ -15,7 +15,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// Collects in the background what a reader gives, to its end.
+    /// Collects in the background what a reader returns, to its end.
     pub fn from(mut reader: impl Read + Send + 'static) -> Self {
         let words = Self::default();
         let ours = words.clone();
@@ -29,22 +29,22 @@ impl Words {
         words
     }
 
-    /// Adds something.
+    /// Appends some bytes.
     pub fn add(&self, part: &[u8]) {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(part);
     }
 
-    /// Nothing more will come.
+    /// Marks the end of the text.
     pub fn end(&self) {
         self.over.store(true, Ordering::SeqCst);
     }
 
-    /// Bytes so far.
+    /// Number of bytes so far.
     pub fn len(&self) -> usize {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// The output after a number of bytes, once nothing more comes (waits a few seconds at most).
+    /// The output after a number of bytes, once the text has ended (waits a few seconds at most).
     pub fn since(&self, mark: usize) -> String {
         until(Duration::from_secs(3), || self.over.load(Ordering::SeqCst));
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,8 @@
-//! The crates of the tree: where each lies, and which of ours it may import.
+//! The crates of the tree: the folder of each, and which of our crates it may import.
 
 use std::path::{Path, PathBuf};
 
-/// Which crates of ours each crate may import.
+/// Which of our crates each crate may import.
 pub const MAY_IMPORT: [(&str, &[&str]); 41] = [
     ("isobar-model", &[]),
     ("isobar-allocation", &[]),
@@ -50,18 +50,18 @@ pub const MAY_IMPORT: [(&str, &[&str]); 41] = [
         ],
     ),
     // The machine and soak tests judge isobar from outside, and so does the resctrl that stands in
-    // for the kernel's. The machine test writes traces to be applied.
+    // for the kernel's. The machine test writes traces that isobar applies.
     ("isobar-vm", &["isobar-pages"]),
     ("isobar-soak", &[]),
     ("isobar-resctrl-double", &[]),
     ("isobar-tree", &[]),
-    // numasim knows nothing of isobar but its figures.
+    // numasim uses nothing of isobar except its figures.
     ("numasim-model", &[]),
     ("numasim-page", &[]),
     ("numasim-plugin", &["numasim-model", "numasim-page"]),
     ("numasim-guest", &["numasim-page"]),
     ("numasim", &["isobar-plot", "numasim-guest", "numasim-model"]),
-    // What joins the two.
+    // The crate that connects the two.
     ("numasim-bridge", &["isobar-linux", "isobar-model", "numasim-page"]),
     ("numasim-resctrl", &["isobar-resctrl-double", "numasim-page"]),
     ("numasim-trace", &["isobar-pages", "numasim-guest"]),
@@ -97,7 +97,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Where a crate lies.
+/// The folder of a crate.
 pub fn folder(name: &str) -> PathBuf {
     match name.split_once('-') {
         Some(("isobar", name @ ("vm" | "soak" | "tree"))) => root().join("tests").join(name),

@@ -1,6 +1,6 @@
-//! What must hold of the tree itself, read from its files: walls between crates, one direction
-//! between folders and files inside a crate. The tests are in `tests/`; here stands what they
-//! share.
+//! Rules for the tree itself, checked on its files: walls between crates, and one direction of
+//! imports between folders and files inside a crate. The tests are in `tests/`; this crate has the
+//! code that they share.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::panic)]

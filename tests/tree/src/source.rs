@@ -1,8 +1,8 @@
-//! Which file of a crate uses which: read from the code itself, without compiling it. Tests are
-//! left out: a test may reach wherever it likes.
+//! Which file of a crate uses which, read from the source code without compiling it. Tests are left
+//! out, because a test may use anything.
 //!
-//! A name leads to the file that defines it, also where a `mod.rs` hands it on; what no rule below
-//! resolves (items of other crates, local names) is no edge.
+//! A name leads to the file that defines it, even if a `mod.rs` re-exports it. Names that no rule
+//! below resolves (items of other crates, local names) are not edges.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,18 +14,18 @@ pub type Module = Vec<String>;
 /// Uses of one module by another: from, to.
 pub type Edges = BTreeSet<(Module, Module)>;
 
-/// The modules of a crate, and who uses whom.
+/// The modules of a crate, and which of them use which.
 pub struct Crate {
     files: BTreeMap<Module, Parsed>,
 }
 
-/// One file: what it names, and what it hands on.
+/// One file: what it names, and what it re-exports.
 struct Parsed {
-    /// Below the folder of sources.
+    /// The path below the folder of sources.
     path: PathBuf,
-    /// Every path in it, as written, `use` trees expanded.
+    /// Every path in it, as written, with `use` trees expanded.
     named: BTreeSet<Vec<String>>,
-    /// `use` with a visibility: the new name and where it comes from.
+    /// `use` with a visibility: the new name, and the path that it comes from.
     handed_on: BTreeMap<String, Vec<String>>,
 }
 
@@ -47,8 +47,8 @@ impl Crate {
         edges.collect()
     }
 
-    /// Every use of one module by another of the same folder, whatever lies below them. A module
-    /// and what is below it are one thing here.
+    /// Every use of one module by another in the same folder, including everything below them. A
+    /// module and what is below it count as one here.
     pub fn folder_edges(&self) -> Edges {
         let siblings = |(from, to): (Module, Module)| {
             let shared = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
@@ -63,12 +63,12 @@ impl Crate {
         &self.files[module].path
     }
 
-    /// How many files were read.
+    /// Number of files read.
     pub fn file_count(&self) -> usize {
         self.files.len()
     }
 
-    /// The file that defines what a path in the file `at` names.
+    /// The file that defines the item that a path in the file `at` names.
     fn resolve(&self, at: &Module, path: &[String], depth: usize) -> Option<Module> {
         let (mut module, mut rest) = match path.first()?.as_str() {
             "crate" => (Vec::new(), &path[1..]),
@@ -120,13 +120,14 @@ fn add(files: &mut BTreeMap<Module, Parsed>, module: Module, path: &Path, src: &
     );
 }
 
-/// Collects what one file declares and names, leaving out what only tests compile.
+/// Collects what one file declares and names, without code that is compiled only for tests.
 #[derive(Default)]
 struct Reader {
     declared: Vec<String>,
     named: BTreeSet<Vec<String>>,
     handed_on: BTreeMap<String, Vec<String>>,
-    /// Types and functions that the code names: what is handed on and stands here is used, too.
+    /// Types and functions that the code names: a re-exported name that is listed here is also
+    /// used.
     mentioned: BTreeSet<String>,
 }
 
@@ -149,7 +150,8 @@ impl Reader {
         }
     }
 
-    /// What a file only hands on it does not use itself, as far as the direction of imports goes.
+    /// A name that a file only re-exports is not used by the file, as far as the direction of
+    /// imports is concerned.
     fn leaf(&mut self, path: Vec<String>, name: Option<String>, public: bool) {
         match name {
             Some(name) if public => drop(self.handed_on.insert(name, path)),
@@ -157,7 +159,7 @@ impl Reader {
         }
     }
 
-    /// Paths inside the arguments of a macro, which are no syntax yet.
+    /// Paths inside the arguments of a macro, which are not parsed as syntax.
     fn tokens(&mut self, tokens: &proc_macro2::TokenStream) {
         let text = tokens.to_string();
         for start in ["crate ::", "super ::", "self ::"] {
@@ -221,7 +223,7 @@ impl<'ast> Visit<'ast> for Reader {
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        // A lower-case name alone may as well be a variable, unless it is called.
+        // A single lower-case name may also be a variable, unless it is called.
         let first = path.segments.first().map(|segment| segment.ident.to_string());
         self.mentioned.extend(first.filter(|name| name.starts_with(char::is_uppercase)));
         if path.leading_colon.is_none() && path.segments.len() > 1 {
@@ -242,7 +244,7 @@ impl<'ast> Visit<'ast> for Reader {
         visit::visit_macro(self, item);
     }
 
-    /// `#[error("{}", crate::limits::MOST)]` is a use, too.
+    /// `#[error("{}", crate::limits::MOST)]` also uses a path.
     fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
         if let syn::Meta::List(list) = &attribute.meta {
             self.tokens(&list.tokens);

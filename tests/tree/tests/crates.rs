@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Crates that do no I/O, with every foreign crate that they may import (none of these touches the
+/// Crates that do no I/O, with every foreign crate that they may import (none of these accesses the
 /// outside world).
 const PURE: [(&str, &[&str]); 14] = [
     ("isobar-allocation", &[]),
@@ -17,10 +17,10 @@ const PURE: [(&str, &[&str]); 14] = [
     ("isobar-groups", &[]),
     ("isobar-metrics", &["prometheus-client"]),
     ("isobar-model", &["serde", "serde_json", "serde_path_to_error", "thiserror"]),
-    // Traces come from readers and go to writers that it is handed.
+    // Traces are read from readers and written to writers that the caller supplies.
     ("isobar-pages", &["crc32fast", "csv", "lz4_flex", "rand_chacha", "serde", "serde_json", "thiserror"]),
     ("isobar-partition", &["thiserror"]),
-    // rayon spreads work over cores; answers do not depend on how many.
+    // rayon distributes work over cores; answers do not depend on the number of cores.
     ("isobar-optima", &["rayon", "thiserror"]),
     ("isobar-policy", &["serde", "serde_path_to_error", "strsim", "thiserror", "toml"]),
     // Both read strings and touch no file.
@@ -30,7 +30,7 @@ const PURE: [(&str, &[&str]); 14] = [
     ("numasim-model", &["iced-x86", "serde", "thiserror", "toml"]),
 ];
 
-/// Names of what each of our crates imports.
+/// For each of our crates, the names of what it imports.
 type Imports = BTreeMap<String, BTreeSet<String>>;
 
 /// Normal dependencies of each of our crates.
@@ -75,7 +75,7 @@ fn crates_import_only_what_they_may() {
     assert!(wrong.is_empty(), "crates must not import:\n{}", wrong.join("\n"));
 }
 
-/// Imports of crates of ours that no rule allows, one a line.
+/// Imports of our crates that no rule allows, one per line.
 fn over_the_walls(imports: &Imports) -> Vec<String> {
     let ours = |import: &String| imports.contains_key(import);
     let wrong = |(name, allowed): &(&str, &[&str])| -> Vec<String> {
@@ -112,8 +112,8 @@ fn an_import_over_a_wall_is_seen() {
     }
 }
 
-/// numasim takes isobar's figures and nothing else, also in its tests; and the Linux machine does
-/// not know that there is a numasim.
+/// numasim uses isobar's figures and nothing else, even in its tests, and the Linux machine does
+/// not know that numasim exists.
 #[test]
 fn numasim_and_isobar_meet_in_the_bridge_alone() {
     let any = dependencies(|_| true);
@@ -140,7 +140,7 @@ fn pure_crates_import_no_way_out() {
     }
 }
 
-/// What the map calls pure is on the list above.
+/// Every crate that the map calls pure is on the list above.
 #[test]
 fn crates_that_the_map_calls_pure_are_checked() {
     let map = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
@@ -158,8 +158,8 @@ fn pure_crates_share_one_list_of_forbidden_things() {
     PURE.iter().for_each(|(name, _)| assert_eq!(list(name), first, "{name}/clippy.toml differs"));
 }
 
-/// Crates with unsafe code: isobar's own one, the libraries that are preloaded into programs, the
-/// one that QEMU loads, and those of numasim that map the page and talk to QEMU.
+/// Crates with unsafe code: isobar's own crate for it, the libraries that are preloaded into
+/// programs, the one that QEMU loads, and those of numasim that map the page and talk to QEMU.
 const UNSAFE: [&str; 6] =
     ["isobar-linux", "isobar-shim", "isobar-tracer-names", "isobar-tracer-plugin", "numasim-page", "numasim-plugin"];
 
@@ -183,8 +183,8 @@ fn one_file_of_the_page_is_unsafe() {
     assert!(text(&root().join("numasim/page/src/lib.rs")).contains("#![deny(unsafe_code)]"));
 }
 
-/// Tests of a crate are modules of one program, `tests/it/main.rs` or such: a file that it does not
-/// name would never run.
+/// The tests of a crate are modules of one program, such as `tests/it/main.rs`. A file that this
+/// program does not name would never run.
 #[test]
 fn every_file_of_a_test_program_is_one_of_its_modules() {
     let (mut found, mut modules) = (Vec::new(), 0);

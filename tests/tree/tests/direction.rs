@@ -8,8 +8,8 @@ use isobar_tree::source::{Crate, Edges, Module};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-/// Files that form a circle with their own children, and why that is right: a registry with what it
-/// lists, or one type whose methods are spread over several files.
+/// Files that form a circle with their own children, and why that is right: a registry and its
+/// entries, or one type whose methods are spread over several files.
 const ONE_THING: [(&str, &str, &str); 6] = [
     ("isobar", "verbs", "the registry of verbs"),
     ("isobar-linux", "sensors::counters::events", "the registry of event tables"),
@@ -19,7 +19,7 @@ const ONE_THING: [(&str, &str, &str); 6] = [
     ("numasim-plugin", "world", "the one state of the plugin, its clocks and its page"),
 ];
 
-/// Every crate, read once for all tests.
+/// Every crate, read only once for all tests.
 static CRATES: LazyLock<Vec<(&str, Crate)>> = LazyLock::new(|| {
     MAY_IMPORT.iter().map(|(package, _)| (*package, Crate::read(&folder(package).join("src")))).collect()
 });

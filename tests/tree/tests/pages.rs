@@ -1,7 +1,8 @@
-//! The pages of this tree name things that exist, and prose keeps to 100 columns.
+//! Checks that the pages of this tree name only things that exist, and that prose keeps to 100
+//! columns.
 //!
-//! It knows how Markdown marks code and links. It refuses to know what a sentence means: a path
-//! that exists may still be the wrong one.
+//! The checks know how Markdown marks code and links. They do not know what a sentence means: a
+//! path that exists may still be the wrong one.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -9,16 +10,16 @@ use isobar_tree::crates::root;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// The longest line of prose, in characters.
+/// Maximum length of a line of prose, in characters.
 const COLUMNS: usize = 100;
 
-/// Where comments are still longer. An entry without a long line is out of date, and fails.
+/// Where comments may still be longer. An entry without a long line is out of date, and fails.
 const LONG_LINES: [&str; 1] = ["fuzz/seeds"];
 
-/// Endings by which a word in backticks is taken for a file.
+/// Endings by which a word in backticks is recognised as a file.
 const ENDINGS: [&str; 6] = [".rs", ".md", ".sh", ".c", ".h", ".patch"];
 
-/// Every file and folder of the tree, relative to its root, without what builds leave.
+/// Every file and folder of the tree, relative to its root, without build output.
 fn tree() -> Vec<String> {
     fn walk(root: &Path, folder: &Path, found: &mut Vec<String>) {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -47,13 +48,14 @@ fn pages() -> Vec<String> {
     tree().into_iter().filter(|name| name.ends_with(".md")).collect()
 }
 
-/// Pages that describe the tree as it is; the changelog may name what is gone.
+/// Pages that describe the tree as it is. The changelog is not one of them, because it may name
+/// things that are gone.
 fn maps() -> Vec<String> {
     let of_the_tree = |name: &String| name != "CHANGELOG.md";
     pages().into_iter().filter(of_the_tree).collect()
 }
 
-/// The lines of a page that are no code block, with their numbers from 1.
+/// The lines of a page outside code blocks, with their numbers from 1.
 fn prose(page: &str) -> Vec<(usize, &str)> {
     let mut code = false;
     let outside = |(at, line): (usize, &'_ str)| {
@@ -65,7 +67,8 @@ fn prose(page: &str) -> Vec<(usize, &str)> {
     page.lines().zip(numbers).filter_map(|(line, number)| Some((number?, line))).collect()
 }
 
-/// What stands in backticks, with the folder that the nearest heading above names.
+/// The words in backticks, each with its line number and the folder named by the nearest heading
+/// above.
 fn quoted(page: &str) -> Vec<(usize, String, String)> {
     let mut folder = String::new();
     let mut found = Vec::new();
@@ -86,7 +89,7 @@ fn expanded(word: &str) -> Vec<String> {
     choices.split(',').flat_map(|choice| expanded(&format!("{head}{choice}{tail}"))).collect()
 }
 
-/// Whether a path with `*` for any characters but `/` is this one.
+/// Whether a path matches a pattern in which `*` stands for any characters except `/`.
 fn fits(path: &str, pattern: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return path == pattern };
     let Some(left) = path.strip_prefix(head) else { return false };
@@ -94,8 +97,8 @@ fn fits(path: &str, pattern: &str) -> bool {
     (0..=here).any(|at| left.is_char_boundary(at) && fits(&left[at..], rest))
 }
 
-/// Whether a word in backticks is a path of this tree: it begins with one of its folders, or ends
-/// as a source file or page does.
+/// Whether a word in backticks is a path of this tree: it begins with one of its folders, or has
+/// the ending of a source file or page.
 fn is_path(word: &str, tree: &[String]) -> bool {
     let plain = word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-./{},*".contains(letter));
     let first = word.split('/').next().unwrap();
@@ -103,8 +106,8 @@ fn is_path(word: &str, tree: &[String]) -> bool {
     plain && (of_ours || ENDINGS.iter().any(|ending| word.ends_with(ending)))
 }
 
-/// Whether the tree has a path: from its root, from the page, or somewhere below the folder that
-/// the heading names (anywhere, where it names none).
+/// Whether the tree has a path: from its root, from the page, or anywhere below the folder that the
+/// heading names (anywhere at all, if it names none).
 fn exists(path: &str, page: &str, folder: &str, tree: &[String]) -> bool {
     let path = path.trim_end_matches('/');
     let beside = Path::new(page).parent().unwrap().join(path).to_string_lossy().into_owned();
@@ -130,7 +133,7 @@ fn paths_in_pages_exist() {
     assert!(wrong.is_empty(), "pages name what does not exist:\n{}", wrong.join("\n"));
 }
 
-/// `model::num`, `Plan::validate`: identifiers joined by `::`.
+/// The identifiers of `model::num` or `Plan::validate`, which are joined by `::`.
 fn segments(word: &str) -> Option<Vec<&str>> {
     let parts: Vec<&str> = word.trim_end_matches("()").split("::").collect();
     let name = |part: &&str| {
@@ -140,7 +143,8 @@ fn segments(word: &str) -> Option<Vec<&str>> {
     (parts.len() > 1 && parts.iter().all(name)).then_some(parts)
 }
 
-/// Whether a source file, or its path, is about a module, crate or type of this name.
+/// Whether a source file, by its content or its path, is about a module, crate or type with this
+/// name.
 fn is_about(file: &str, words: &[&str], name: &str) -> bool {
     let short = name.trim_start_matches("isobar_").replace('_', "-");
     let defines =
@@ -172,7 +176,7 @@ fn items_in_pages_exist() {
     assert!(wrong.is_empty(), "pages name items that no source has:\n{}", wrong.join("\n"));
 }
 
-/// The targets of Markdown links in a line.
+/// The targets of the Markdown links in a line.
 fn links(line: &str) -> Vec<&str> {
     line.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target).collect()
 }
@@ -206,7 +210,7 @@ fn the_index_of_the_design_has_every_page() {
 }
 
 /// Numbers of the lines of prose that are too long: comments of a source file, paragraphs of a
-/// page. Tables, links and code blocks may be wider, since they cannot be broken.
+/// page. Tables, links and code blocks may be wider, because they cannot be broken.
 fn too_long(name: &str) -> Vec<usize> {
     let marks: &[&str] = match name.rsplit('.').next().unwrap() {
         "rs" => &["//"],

@@ -1,5 +1,5 @@
-//! The tests of directions see what they should: an import that turns back is planted in a copy of
-//! a crate of ours, and in every form in which Rust lets it be written.
+//! Tests of the direction tests: an import in the wrong direction is planted in a copy of one of
+//! our crates, and in every form in which Rust allows it to be written.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -23,7 +23,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Two folders of the crate, one of which imports the other; then the same with an import back.
+/// Finds two folders of the crate, one of which imports the other, and adds an import in the
+/// opposite direction.
 fn turns_back(package: &str) {
     let sources = folder(package).join("src");
     let whole = Crate::read(&sources);
@@ -71,7 +72,7 @@ fn an_import_that_turns_back_is_seen_in_every_form() {
         "use crate::upper::Upper;",
         "use super::upper::{MOST, Upper};",
         "use crate::upper::*;",
-        // By way of the file that hands it on.
+        // Through the file that re-exports it.
         "use crate::Upper;",
         "fn f() { use crate::upper::Upper; }",
         "fn f() -> u32 { crate::upper::MOST }",

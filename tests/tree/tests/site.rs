@@ -1,5 +1,5 @@
-//! The documentation as a site: every page is in its table of contents, every policy has a page
-//! with the same parts, and the messages on the page of troubleshooting are those of the program.
+//! The documentation as a site: every page is in the table of contents, every policy has a page
+//! with the same parts, and the messages on the troubleshooting page are those of the program.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -27,7 +27,7 @@ fn the_table_of_contents_has_every_page() {
     assert!(missing.is_empty(), "docs/SUMMARY.md does not link {missing:?}");
 }
 
-/// `dino+lfoc+` as `dino-lfoc-plus`.
+/// Converts `dino+lfoc+` to `dino-lfoc-plus`.
 fn file_name(policy: &str) -> String {
     let end = if policy.ends_with('+') { "-plus" } else { "" };
     policy.trim_end_matches('+').to_lowercase().replace('+', "-") + end
@@ -50,8 +50,8 @@ fn every_policy_has_a_page_with_the_same_parts() {
     assert!(seen > 15, "{seen}");
 }
 
-/// String literals of the sources as they are printed: in one line each, without the backslashes
-/// by which they are continued.
+/// String literals of the sources as they are printed: each in one line, without the backslashes
+/// that continue them.
 fn printed() -> String {
     let mut sources = files(&root().join("crates"), "rs");
     sources.retain(|file| !file.to_string_lossy().contains("/tests/"));
@@ -59,7 +59,7 @@ fn printed() -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The messages of the page: its code blocks, each in one line.
+/// The messages on the page: its code blocks, each in one line.
 fn messages(page: &str) -> Vec<String> {
     let blocks = page.split("```text\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     blocks.map(|block| block.split_whitespace().collect::<Vec<_>>().join(" ")).collect()

@@ -1,4 +1,4 @@
-//! `isobar daemon` under test, by a configuration file, and what it says of itself on its socket.
+//! `isobar daemon` under test, started with a configuration file, and its answers on its socket.
 
 use crate::isobar::{self, Manage, Said};
 use anyhow::{Context, Result, ensure};
@@ -13,19 +13,19 @@ pub const FOLDER: &str = "/run/isobar";
 pub const STATE: &str = "/run/isobar/state.json";
 const CONFIG: &str = "/tmp/daemon.toml";
 
-/// A daemon that answers.
+/// A daemon that answers requests.
 pub struct Daemon(Manage);
 
 impl Daemon {
-    /// Starts one and waits until it answers: four decisions a second, idle threads included, with
-    /// these lines in `[manage]`, and what follows that section.
+    /// Starts a daemon and waits until it answers: four decisions a second, including idle threads,
+    /// with the lines `manage` in `[manage]` and `rest` after that section.
     pub fn start(manage: &str, rest: &str) -> Result<Self> {
         let mut daemon = Self(Self::started(manage, rest)?);
         daemon.until("it answers", |_| Ok(isobar::run(&["status"])?.status.success()))?;
         Ok(daemon)
     }
 
-    /// Starts one that is expected to end by itself.
+    /// Starts a daemon that is expected to end by itself.
     pub fn refused(manage: &str, rest: &str) -> Result<Said> {
         Self::started(manage, rest)?.end()
     }
@@ -36,18 +36,19 @@ impl Daemon {
         Manage::start(&["daemon", "--config", CONFIG].map(str::to_owned))
     }
 
-    /// Waits until `reached` says true of it; fails when it ends before, or after two minutes.
+    /// Waits until `reached` is true for its status; fails if the daemon ends before that, or after
+    /// two minutes.
     pub fn until(&mut self, what: &str, mut reached: impl FnMut(&Value) -> Result<bool>) -> Result<()> {
         let waited = self.0.until(what, || reached(&status().unwrap_or_default()));
         waited.with_context(|| format!("its status: {}", status().unwrap_or_default()))
     }
 
-    /// Waits until a remark of its status has these words.
+    /// Waits until a remark of its status contains these words.
     pub fn until_remarked(&mut self, words: &str) -> Result<()> {
         self.until(words, |status| Ok(remarked(status, words)))
     }
 
-    /// Lets it decide this many times more.
+    /// Waits for this number of further decisions.
     pub fn epochs(&mut self, count: u64) -> Result<()> {
         let aim = epochs(&status()?) + count;
         self.until("further epochs", |status| Ok(epochs(status) >= aim))
@@ -67,13 +68,13 @@ impl Daemon {
     }
 }
 
-/// Whether a remark of a status has these words.
+/// Whether a remark of a status contains these words.
 pub fn remarked(status: &Value, words: &str) -> bool {
     let remarks = status["remarks"].as_array().into_iter().flatten();
     remarks.filter_map(Value::as_str).any(|remark| remark.contains(words))
 }
 
-/// What the daemon says of itself.
+/// The status that the daemon reports.
 pub fn status() -> Result<Value> {
     isobar::json(&["status", "--json"])
 }
@@ -82,18 +83,18 @@ fn epochs(status: &Value) -> u64 {
     status["epochs"].as_u64().unwrap_or_default()
 }
 
-/// A small file system in the place of a folder; unmounted when dropped.
+/// A small file system in place of a folder; unmounted when dropped.
 pub struct Small(&'static str);
 
 impl Small {
-    /// 64 KiB.
+    /// Mounts it with 64 KiB.
     pub fn mount(folder: &'static str) -> Result<Self> {
         fs::create_dir_all(folder)?;
         mount(&["-t", "tmpfs", "-o", "size=64k,mode=0700", "tmpfs", folder])?;
         Ok(Self(folder))
     }
 
-    /// Takes all room.
+    /// Fills all free space.
     pub fn fill(&self) -> Result<()> {
         let path = Path::new(self.0).join("filler");
         let written = fs::write(path, vec![0; 1 << 20]);
@@ -101,12 +102,12 @@ impl Small {
         Ok(())
     }
 
-    /// Gives it back.
+    /// Frees the space again.
     pub fn free(&self) -> Result<()> {
         Ok(fs::remove_file(Path::new(self.0).join("filler"))?)
     }
 
-    /// Mounts it anew with an option: `ro`, `rw`.
+    /// Remounts it with an option: `ro`, `rw`.
     pub fn remount(&self, option: &str) -> Result<()> {
         mount(&["-o", &format!("remount,{option}"), self.0])
     }

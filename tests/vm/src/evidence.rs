@@ -1,5 +1,5 @@
-//! What Linux itself says: affinities and last CPUs of threads, sysctls, nodes, CPUs. Straight from
-//! procfs and sysfs.
+//! What Linux itself reports: affinities and last CPUs of threads, sysctls, nodes, CPUs. Read
+//! directly from procfs and sysfs.
 
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub fn list(text: &str) -> Vec<u32> {
     text.trim().split(',').filter_map(range).flatten().collect()
 }
 
-/// Numbers of the entries of a folder that are called PREFIX and a number, ascending.
+/// Numbers of the entries of a folder whose names are PREFIX and a number, ascending.
 pub fn numbered(folder: &str, prefix: &str) -> Result<Vec<u32>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| folder.to_owned())? {
@@ -53,7 +53,7 @@ pub fn status(pid: u32, tid: u32, key: &str) -> Result<String> {
     Ok(line.with_context(|| format!("{path}: no {key}"))?.trim().to_owned())
 }
 
-/// The process that another one started.
+/// The process that another process started.
 pub fn child_of(pid: u32) -> Result<u32> {
     let is = |child: &u32| status(*child, *child, "PPid").is_ok_and(|parent| parent == pid.to_string());
     numbered("/proc", "")?.into_iter().find(is).context("no child")

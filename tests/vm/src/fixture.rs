@@ -1,6 +1,6 @@
-//! Traces of runs that never took place: what `isobar pages apply` is given. The traced run had
-//! other addresses than the process that pages are moved of. Written by isobar's own writer, since
-//! the file is not what is judged here.
+//! Traces of runs that never took place, as input for `isobar pages apply`. The traced run has
+//! other addresses than the process whose pages are moved. Traces are written with isobar's own
+//! writer, because the file format is not under test here.
 
 use anyhow::Result;
 use isobar_pages::trace::{FirstTouch, Header, Region, RegionKind, Row, Slice, Thread, Writer};
@@ -9,7 +9,7 @@ use std::fs::File;
 /// Bytes of a page.
 pub const PAGE: u64 = 4096;
 
-/// A trace in the making.
+/// A trace that is being made.
 #[derive(Default)]
 pub struct Trace {
     regions: Vec<Region>,
@@ -38,7 +38,7 @@ impl Trace {
         self.regions.push(Region { start, end: start + pages * PAGE, kind });
     }
 
-    /// Accesses by thread to the page at an address; pages come in ascending order.
+    /// Accesses by thread to the page at an address. Pages must come in ascending order.
     pub fn page(&mut self, address: u64, accesses: &[u64]) {
         let page = address / PAGE;
         self.slice.first.push(FirstTouch { page, thread: 0 });
@@ -46,7 +46,7 @@ impl Trace {
         self.slice.rows.extend((0..).zip(accesses).filter(|(_, count)| **count > 0).map(row));
     }
 
-    /// Accesses of one thread alone.
+    /// Accesses of one thread only.
     pub fn exclusive(&mut self, address: u64, thread: u32) {
         let accesses: Vec<u64> = (0..self.threads).map(|one| if one == thread { 1000 } else { 0 }).collect();
         self.page(address, &accesses);

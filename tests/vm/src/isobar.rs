@@ -1,5 +1,5 @@
 //! The command under test, run as a user would: to its end, or in the background while the suite
-//! looks.
+//! checks.
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// What a run of the command said and how it ended.
+/// The output of a run of the command, and how it ended.
 pub struct Said {
     pub status: ExitStatus,
     pub out: String,
@@ -21,13 +21,13 @@ pub struct Said {
 }
 
 impl Said {
-    /// Fails unless it ended with exit code 0.
+    /// Fails unless the run ended with exit code 0.
     pub fn fine(&self) -> Result<&Self> {
         ensure!(self.status.success(), "isobar ended with {}: {}", self.status, self.err.trim());
         Ok(self)
     }
 
-    /// The pages that it reports to have moved in all.
+    /// The total number of pages that it reports as moved.
     pub fn pages_moved(&self) -> Result<u64> {
         self.summary()?["pages_moved"].as_u64().context("no number of pages")
     }
@@ -37,15 +37,15 @@ impl Said {
         self.fine()?.lines()?.pop().and_then(|mut last| last.get_mut("summary").map(Value::take)).context("no summary")
     }
 
-    /// The JSON documents that it printed, one a line.
+    /// The JSON documents that it printed, one per line.
     pub fn lines(&self) -> Result<Vec<Value>> {
         let read = |line: &str| serde_json::from_str(line).with_context(|| format!("no JSON: {line}"));
         self.out.lines().map(read).collect()
     }
 }
 
-/// What is typed for `manage --json` with these options, over the programs of these names (none:
-/// over all), with these settings.
+/// The arguments of `manage --json` with these options and settings, on the programs with these
+/// names (if there are none, on all programs).
 pub fn manage(options: &str, names: &[&str], settings: &[&str]) -> Vec<String> {
     let mut words: Vec<String> =
         ["manage", "--json"].into_iter().chain(options.split(' ')).map(str::to_owned).collect();
@@ -68,10 +68,10 @@ pub fn json(words: &[&str]) -> Result<Value> {
     Ok(serde_json::from_str(&said.fine()?.out)?)
 }
 
-/// Runs of `manage` so far.
+/// Number of runs of `manage` so far.
 static RUNS: AtomicU32 = AtomicU32::new(1);
 
-/// `isobar manage`, running beside the suite.
+/// `isobar manage`, running in the background.
 pub struct Manage {
     child: Child,
     out: PathBuf,
@@ -79,15 +79,15 @@ pub struct Manage {
 }
 
 impl Manage {
-    /// Starts it over the programs of these names with these settings, under the placement policy
-    /// whose decision is known: four decisions a second, idle threads included. It ends by itself
-    /// after two minutes.
+    /// Starts it on the programs with these names and with these settings, under the placement
+    /// policy whose decision is known: four decisions a second, including idle threads. It ends by
+    /// itself after two minutes.
     pub fn fixed(names: &[&str], settings: &[&str]) -> Result<Self> {
         let settings = [settings, &["manage.min_cpu_percent=0"]].concat();
         Self::start(&manage("--policy fixed --interval 0.25 --for 120", names, &settings))
     }
 
-    /// Starts isobar with these words.
+    /// Starts isobar with these arguments.
     pub fn start(words: &[String]) -> Result<Self> {
         Self::start_by(Command::new("isobar").args(words))
     }
@@ -112,7 +112,7 @@ impl Manage {
         self.child.id()
     }
 
-    /// Waits until `reached` says true; fails when isobar ends before, or (so that nothing hangs)
+    /// Waits until `reached` is true. Fails if isobar ends before that or, so that nothing hangs,
     /// after two minutes.
     pub fn until(&mut self, what: &str, mut reached: impl FnMut() -> Result<bool>) -> Result<()> {
         for _ in 0..600 {
@@ -128,7 +128,7 @@ impl Manage {
         anyhow::bail!("isobar never came to: {what}; its last epoch: {}", self.last_line())
     }
 
-    /// Waits until it has printed some words.
+    /// Waits until it has printed these words.
     pub fn until_told(&mut self, words: &str) -> Result<()> {
         let out = self.out.clone();
         self.until(words, || Ok(fs::read_to_string(&out)?.contains(words)))
@@ -137,12 +137,12 @@ impl Manage {
     /// The epochs that it has reported so far.
     pub fn reported(&self) -> Result<Vec<Value>> {
         let out = fs::read_to_string(&self.out)?;
-        // The last line may be on its way.
+        // The last line may be incomplete.
         let whole = out.rfind('\n').map_or("", |end| &out[..end]);
         whole.lines().map(|line| serde_json::from_str(line).with_context(|| format!("no JSON: {line}"))).collect()
     }
 
-    /// Lets it decide this many times more.
+    /// Waits for this number of further decisions.
     pub fn epochs(&mut self, count: usize) -> Result<()> {
         let out = self.out.clone();
         let printed = move || -> Result<usize> { Ok(fs::read_to_string(&out)?.lines().count()) };

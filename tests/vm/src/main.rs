@@ -1,9 +1,10 @@
-//! The suite that runs inside the guest: each check has a name, asks isobar for something, and then
-//! asks Linux whether it came about (procfs, sysfs, `move_pages` queries of the subjects). It
-//! shares no code with isobar but the writer of traces, and asserts no time: this is emulation.
+//! The suite that runs inside the guest. Each check has a name, asks isobar for something, and then
+//! asks Linux whether it happened (procfs, sysfs, `move_pages` queries of the subjects). The suite
+//! shares no code with isobar except the writer of traces, and asserts no time, because this is
+//! emulation.
 //!
-//! `suite MACHINE [PART,...]` runs the checks whose names have one of the parts. The verdict (0 or
-//! 1) goes to `/results/verdict`, the report to the standard output.
+//! `suite MACHINE [PART,...]` runs the checks whose names contain one of the parts. The verdict (0
+//! or 1) goes to `/results/verdict`, the report to the standard output.
 
 #![forbid(unsafe_code)]
 

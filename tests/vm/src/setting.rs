@@ -1,4 +1,4 @@
-//! Settings of the guest's kernel that a check needs otherwise than they are.
+//! Settings of the guest's kernel that a check needs to change.
 
 use crate::evidence;
 use anyhow::{Context, Result};
@@ -7,22 +7,22 @@ use std::fs;
 const TRANSPARENT: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 const RANDOMIZED: &str = "/proc/sys/kernel/randomize_va_space";
 
-/// A setting's file and what it was before: set again when this is dropped.
+/// A setting's file and its earlier value, which is restored when this value is dropped.
 pub struct Setting {
     file: &'static str,
     before: String,
 }
 
 impl Setting {
-    /// No transparent huge pages: pages go one by one.
+    /// No transparent huge pages, so that pages move one by one.
     pub fn small_pages() -> Result<Self> {
         let text = evidence::text(TRANSPARENT)?;
         let before = text.split(['[', ']']).nth(1).context("no choice")?.to_owned();
         Self::set(TRANSPARENT, before, "never")
     }
 
-    /// Every program at addresses of its own, which `guest/init` turns off: emulated code is
-    /// translated once for each address.
+    /// Random addresses for every program. `guest/init` turns them off, because emulated code is
+    /// translated again for each address.
     pub fn random_addresses() -> Result<Self> {
         let before = evidence::text(RANDOMIZED)?.trim().to_owned();
         Self::set(RANDOMIZED, before, "2")

@@ -1,4 +1,4 @@
-//! A subject: a process of `programs/subject.c` under a name of its own, and the conversation with
+//! A subject: a process of `programs/subject.c` with a name of its own, and the conversation with
 //! it.
 
 use crate::evidence;
@@ -13,21 +13,21 @@ use std::time::Duration;
 /// Where subjects are linked under their names.
 const FOLDER: &str = "/tmp/subjects";
 
-/// How often the query is repeated for pages that are on their way.
+/// How often a query is repeated for pages whose move is under way.
 const ASKED_AGAIN: u32 = 10;
 
-/// A running subject; it ends when this is dropped.
+/// A running subject; it ends when this value is dropped.
 pub struct Subject {
     talk: Talk,
 }
 
 impl Subject {
-    /// Starts one; the kernel knows it as `name` (15 bytes at most).
+    /// Starts a subject; the kernel knows it as `name` (at most 15 bytes).
     pub fn start(name: &str) -> Result<Self> {
         Self::start_by(Command::new(link(name)?))
     }
 
-    /// Starts one in a cgroup.
+    /// Starts a subject in a cgroup.
     pub fn start_in(name: &str, cgroup: &str) -> Result<Self> {
         let mut command = Command::new("sh");
         command.args(["-c", "echo $$ > \"$1/cgroup.procs\" && exec \"$2\"", "sh", cgroup]).arg(link(name)?);
@@ -43,14 +43,14 @@ impl Subject {
         Ok(subject)
     }
 
-    /// Starts one by a command of which it is a part.
+    /// Starts a subject through a command that contains it.
     pub fn start_under(command: &mut Command) -> Result<Self> {
         let mut subject = Self { talk: Talk::with(command)? };
         subject.ask("end 0")?;
         Ok(subject)
     }
 
-    /// Lets it end in order, and waits for that.
+    /// Lets it end in order, and waits for the end.
     pub fn quit(mut self) -> Result<()> {
         self.ask("quit")?;
         self.talk.ended()
@@ -61,12 +61,12 @@ impl Subject {
         self.talk.pid()
     }
 
-    /// Says a line and returns the answer.
+    /// Sends a line and returns the answer.
     pub fn ask(&mut self, line: &str) -> Result<String> {
         self.talk.ask(line)
     }
 
-    /// Memory of a kind (see `subject.c`), filled with a pattern, on a node.
+    /// Allocates memory of a kind (see `subject.c`), filled with a pattern, on a node.
     pub fn alloc(&mut self, name: &str, kind: &str, pages: u64, node: u32) -> Result<()> {
         self.ask(&format!("alloc {name} {kind} {pages} {node}"))?;
         let found = self.nodes_of(name)?;
@@ -74,13 +74,13 @@ impl Subject {
         Ok(())
     }
 
-    /// Starts threads that spin; their ids.
+    /// Starts threads that spin; returns their ids.
     pub fn spin(&mut self, count: u32) -> Result<Vec<u32>> {
         let answer = self.ask(&format!("threads {count}"))?;
         Ok(answer.split(' ').filter_map(|tid| tid.parse().ok()).collect())
     }
 
-    /// Pages by node, as [`Self::runs_of`] finds them; those that are on no node count under the
+    /// Pages by node, as [`Self::runs_of`] finds them. Pages that are on no node count under the
     /// largest number.
     pub fn nodes_of(&mut self, region: &str) -> Result<BTreeMap<u32, u64>> {
         let mut nodes = BTreeMap::new();
@@ -91,7 +91,7 @@ impl Subject {
     }
 
     /// Runs of pages on one node, as `move_pages(2)` reports: (first, last, node). Pages that are
-    /// on no node, such as the one at which a sampled subject is about to take its next fault, are
+    /// on no node, such as the page at which a sampled subject is about to take its next fault, are
     /// queried again some times; after that they have a negative node.
     pub fn runs_of(&mut self, region: &str) -> Result<Vec<(u64, u64, i32)>> {
         for _ in 0..ASKED_AGAIN {
@@ -104,7 +104,7 @@ impl Subject {
         self.runs_now(region)
     }
 
-    /// The same, once: pages that were never touched have a negative node.
+    /// The same with a single query: pages that were never touched have a negative node.
     pub fn runs_now(&mut self, region: &str) -> Result<Vec<(u64, u64, i32)>> {
         let answer = self.ask(&format!("pages {region}"))?;
         let run = |word: &str| {
@@ -115,7 +115,7 @@ impl Subject {
         answer.split_whitespace().map(|word| run(word).with_context(|| answer.clone())).collect()
     }
 
-    /// Fails where a page of a region no longer holds what was written.
+    /// Fails if a page of a region no longer contains what was written.
     pub fn verify(&mut self, region: &str) -> Result<()> {
         let answer = self.ask(&format!("verify {region}"))?;
         ensure!(answer == "ok", "{answer}");

@@ -14,8 +14,8 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// Only checks whose name contains one of the parts run: separated by commas, `_` for a blank;
-    /// none: all run.
+    /// A suite that runs only checks whose name contains one of the parts: separated by commas, `_`
+    /// for a blank. If there are none, all checks run.
     pub fn new(only: &str) -> Self {
         let parts = only.split(',').filter(|part| !part.is_empty());
         Self { only: parts.map(|part| part.replace('_', " ")).collect(), passed: 0, failed: Vec::new() }
@@ -26,7 +26,7 @@ impl Suite {
         self.check_within(LIMIT, name, body);
     }
 
-    /// Runs a check that may take so long.
+    /// Runs a check that may take this long.
     pub fn check_within(&mut self, limit: Duration, name: &str, body: impl FnOnce() -> Result<()>) {
         if !self.only.is_empty() && !self.only.iter().any(|part| name.contains(part)) {
             return;
@@ -62,7 +62,7 @@ impl Suite {
     }
 }
 
-/// Fails with both values where they differ.
+/// Fails with both values if they differ.
 #[expect(clippy::needless_pass_by_value, reason = "callers compare values that they have just made")]
 pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Result<()> {
     anyhow::ensure!(found == expected, "{what}: found {found:?}, expected {expected:?}");

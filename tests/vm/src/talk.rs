@@ -1,4 +1,4 @@
-//! A process that takes orders: one line in, one line out. It ends when this is dropped.
+//! A process that takes orders: one line in, one line out. It ends when this value is dropped.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::io::{BufRead, BufReader, Write};
@@ -26,7 +26,8 @@ impl Talk {
         self.child.id()
     }
 
-    /// Says a line and returns the answer, which is an error where it begins with that word.
+    /// Sends a line and returns the answer. The result is an error if the answer begins with that
+    /// word.
     pub fn ask(&mut self, line: &str) -> Result<String> {
         writeln!(self.to, "{line}").context("the process has gone")?;
         self.to.flush()?;
@@ -40,7 +41,7 @@ impl Talk {
         Ok(())
     }
 
-    /// The next line that it says.
+    /// The next line of its output.
     pub fn hear(&mut self) -> Result<String> {
         let mut answer = String::new();
         ensure!(self.from.read_line(&mut answer)? > 0, "the process has gone without an answer");

@@ -1,5 +1,6 @@
-//! Ends a check that hangs, so that it fails as others do and says where it was: the programs that
-//! it started, and those that these started, are shown and killed, and what waits for them goes on.
+//! Ends a check that hangs, so that it fails as other checks do and reports where it was. The
+//! programs that the check started, and their descendants, are shown and killed, so that the check
+//! stops waiting for them.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
@@ -8,14 +9,15 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
-/// Several times as long as any check takes beside a build, and less than a guest has.
+/// Several times as long as any check takes while a build runs beside it, and less than the time
+/// limit of a guest.
 pub const LIMIT: Duration = Duration::from_secs(500);
 
 /// Watches until it is dropped.
 pub struct Watch(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Watch {
-    /// Watches a check from now on, which should end within some time.
+    /// Watches a check from now on, which should end within a time limit.
     pub fn over(name: &str, limit: Duration) -> Self {
         let name = name.to_owned();
         let (done, waits) = channel();
@@ -39,7 +41,7 @@ impl Drop for Watch {
     }
 }
 
-/// All processes that a process started, and those that these started.
+/// All descendants of a process.
 fn descendants(pid: u32) -> BTreeSet<u32> {
     let parents: Vec<(u32, u32)> = numbers("/proc").filter_map(|one| Some((one, parent(one)?))).collect();
     let mut found = BTreeSet::from([pid]);
@@ -55,19 +57,19 @@ fn descendants(pid: u32) -> BTreeSet<u32> {
     found
 }
 
-/// The entries of a folder that are numbers.
+/// The entries of a folder whose names are numbers.
 fn numbers(folder: &str) -> impl Iterator<Item = u32> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// The parent of a process, by `/proc/PID/stat`: the second word after its name in brackets.
+/// The parent of a process, from `/proc/PID/stat`: the second word after its name in brackets.
 fn parent(pid: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
 }
 
-/// Prints the threads of a process: state, and the functions of the kernel in which each is.
+/// Prints the threads of a process: the state of each, and the kernel functions that it is in.
 fn show(pid: u32) {
     for tid in numbers(&format!("/proc/{pid}/task")) {
         let read = |file: &str| fs::read_to_string(format!("/proc/{pid}/task/{tid}/{file}")).unwrap_or_default();
@@ -90,12 +92,12 @@ mod tests {
     use std::process::Command;
     use std::time::Instant;
 
-    /// A shell that waits for a program of its own: both are ended, so that the check goes on.
+    /// A shell waits for a program that it started. Both are ended, so the check continues.
     #[test]
     fn what_a_check_waits_for_is_ended() {
         let begun = Instant::now();
         let watch = Watch::over("a check that hangs", Duration::from_millis(300));
-        // It ends when no one can write to its output any more.
+        // It ends when no process can write to its output any more.
         let output = Command::new("sh").args(["-c", "sleep 60 & wait"]).output().unwrap();
         drop(watch);
         assert!(!output.status.success() && begun.elapsed() < Duration::from_secs(30));

@@ -1,26 +1,26 @@
 //! Programs whose threads execute known numbers of instructions (`tests/arm/programs/worker.c`),
-//! and the [`Hog`] that takes hardware counters away from other programs that count a thread.
+//! and the [`Hog`], which takes hardware counters away from other programs that count a thread.
 
 use crate::talk::Talk;
 use anyhow::{Context, Result, ensure};
 use std::process::Command;
 
-/// The name that makes isobar manage workers and nothing else.
+/// The name by which isobar manages only workers.
 pub const NAME: &str = "worker";
 
-/// A running worker; it ends when this is dropped.
+/// A running worker; it ends when this value is dropped.
 pub struct Worker {
     talk: Talk,
     tids: Vec<u32>,
 }
 
 impl Worker {
-    /// Starts one, as root, with threads that have computed for a while and wait for orders.
+    /// Starts a worker, as root, with threads that have computed for a while and wait for orders.
     pub fn start(threads: u32) -> Result<Self> {
         Self::start_by(&mut Command::new(NAME), threads)
     }
 
-    /// Starts one as another user.
+    /// Starts a worker as another user.
     pub fn start_as(uid: u32, threads: u32) -> Result<Self> {
         Self::start_by(Command::new("as").args([&uid.to_string(), "0", NAME]), threads)
     }
@@ -38,17 +38,18 @@ impl Worker {
         &self.tids
     }
 
-    /// Gives an order (see `worker.c`), which is carried out from now on.
+    /// Gives an order (see `worker.c`), which is then carried out in the background.
     pub fn order(&mut self, line: &str) -> Result<()> {
         self.talk.ask(line).map(drop)
     }
 
-    /// Waits until all that was ordered is done.
+    /// Waits until all orders are done.
     pub fn finish(&mut self) -> Result<()> {
         self.order("wait")
     }
 
-    /// What a thread had executed at which second of `CLOCK_MONOTONIC`, in its last order.
+    /// How many instructions a thread had executed at which second of `CLOCK_MONOTONIC`, in its
+    /// last order.
     pub fn log(&mut self, thread: u32) -> Result<Log> {
         let answer = self.talk.ask(&format!("log {thread}"))?;
         let mark = |word: &str| -> Option<(f64, f64)> {
@@ -67,7 +68,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Instructions executed until a moment, by the straight line between two marks.
+    /// Instructions executed until a moment, by linear interpolation between two marks.
     pub fn executed_until(&self, time: f64) -> f64 {
         let after = self.marks.partition_point(|mark| mark.0 < time);
         match (after.checked_sub(1).map(|before| self.marks[before]), self.marks.get(after)) {
@@ -78,8 +79,8 @@ impl Log {
     }
 }
 
-/// A process with this number of counters of its own on a thread that they share the hardware's
-/// with others.
+/// A process with this number of counters of its own on a thread, so that these counters and those
+/// of others share the hardware's.
 pub struct Hog {
     talk: Talk,
 }
@@ -92,7 +93,8 @@ impl Hog {
         Ok(Self { talk })
     }
 
-    /// Closes them; the part of the time in which the first of them had a counter, in thousandths.
+    /// Closes the counters; returns the fraction of the time in which the first of them had a
+    /// hardware counter, in thousandths.
     pub fn leave(mut self) -> Result<u64> {
         Ok(self.talk.ask("")?.parse()?)
     }

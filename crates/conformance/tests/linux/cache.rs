@@ -1,23 +1,23 @@
-//! Where cache ways are set: the resctrl file system that `ISOBAR_RESCTRL_ROOT` names, else the
-//! kernel's own where it is mounted, else a double of it that is mounted for the time of the test,
-//! on the LLC that the kernel reports. Where there is none of them it prints so.
+//! Where cache ways are set: the resctrl file system that `ISOBAR_RESCTRL_ROOT` names, otherwise
+//! the kernel's own if it is mounted, otherwise a double of it that is mounted for the duration of
+//! the test, on the LLC that the kernel reports. If there is none of these, a message says so.
 
 use isobar_linux::resctrl::DEFAULT_ROOT;
 use isobar_linux::{topology, tree::Tree};
 use isobar_resctrl_double::{Machine, Mounted, can_mount};
 use std::path::{Path, PathBuf};
 
-/// Few, so that few threads use them up.
+/// Few classes, so that few threads use them up.
 const CLASSES: u32 = 5;
 
-/// A resctrl file system; a double ends with this.
+/// A resctrl file system. A double is unmounted when this is dropped.
 pub struct Resctrl {
     _double: Option<Mounted>,
     root: PathBuf,
 }
 
 impl Resctrl {
-    /// The first of the three that exists.
+    /// The first of the three that is available.
     pub fn find() -> Self {
         let elsewhere = std::env::var_os("ISOBAR_RESCTRL_ROOT").map(PathBuf::from);
         let root = elsewhere.unwrap_or_else(|| DEFAULT_ROOT.into());
@@ -33,7 +33,7 @@ impl Resctrl {
         }
     }
 
-    /// Where it is mounted, or would be.
+    /// Where the file system is mounted, or would be.
     pub fn root(&self) -> &Path {
         &self.root
     }

@@ -1,12 +1,12 @@
-//! The assertions on the running kernel, with the real sensors and actuators. The program runs
-//! alone: it is its own subject (started again with an environment variable), and needs nothing but
-//! `/proc`, `/sys` and a folder for temporary files.
+//! The assertions on the running kernel, with the real sensors and actuators. The test program
+//! needs no other program: it starts itself again as its own subject (by an environment variable),
+//! and uses only `/proc`, `/sys` and a folder for temporary files.
 //!
 //! On a machine with one node, assertions that need two are skipped, with a message. With
 //! `ISOBAR_REQUIRE_NODES=4` the machine must have four nodes with CPUs, and only assertions that
 //! need cache ways may be skipped.
 
-// A test program: a failed expectation is what it is for.
+// In a test program, a failed expectation is meant to panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod cache;
@@ -20,7 +20,7 @@ use isobar_conformance::Difference;
 use libtest_mimic::{Arguments, Trial};
 use stage::Kernel;
 
-/// What Linux does not keep. Empty, and should stay so.
+/// What Linux does not guarantee. Empty, and should stay empty.
 const KNOWN: &[Difference] = &[];
 
 fn main() {
@@ -28,7 +28,7 @@ fn main() {
         return subject::live();
     }
     let mut arguments = Arguments::from_args();
-    // Assertions share the CPUs: together, they would disturb each other's threads.
+    // Assertions share the CPUs: run in parallel, they would disturb each other's threads.
     arguments.test_threads = Some(1);
     let required = std::env::var("ISOBAR_REQUIRE_NODES").ok().map(|text| text.parse::<usize>().unwrap());
     let resctrl = cache::Resctrl::find();

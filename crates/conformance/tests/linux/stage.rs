@@ -15,8 +15,8 @@ use std::process::Child;
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// Long enough that a thread that shares its CPU with a dozen others shows in the kernel's ticks of
-/// 10 ms.
+/// Length of an epoch: long enough that a thread that shares its CPU with a dozen others shows in
+/// the kernel's ticks of 10 ms.
 const EPOCH: Seconds = Seconds(0.3);
 
 pub struct Kernel {
@@ -59,7 +59,7 @@ impl Bench for Kernel {
     }
 }
 
-/// Fields are dropped in their order: the machine puts back what it changed while its subjects
+/// Fields are dropped in their order, so the machine restores what it changed while its subjects
 /// live.
 pub struct Linux {
     machine: LinuxMachine<Sensors>,
@@ -68,7 +68,7 @@ pub struct Linux {
     _folder: TempDir,
 }
 
-/// A subject, ended with this.
+/// A subject, which ends when this is dropped.
 struct Running {
     subject: Subject,
     child: Child,
@@ -96,7 +96,7 @@ impl Running {
     }
 }
 
-/// The first CPU of a node that we may use; any, where the kernel knows no nodes.
+/// The first CPU of a node that we may use; any CPU if the kernel knows no nodes.
 fn first_cpu(kernel: &Kernel, node: NodeId) -> Result<CpuId, Stop> {
     let (usable, listed) = (kernel.cpus()?, witness::cpus_of(node));
     let here = if listed.is_empty() { usable } else { usable.intersection(&listed) };

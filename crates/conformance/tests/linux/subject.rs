@@ -1,5 +1,5 @@
-//! A program to be watched and moved: touches memory on a node, then computes or sleeps without
-//! touching any more. It ends when its standard input does, and after some minutes in any case.
+//! A program to be watched and moved. It touches memory on a node, then computes or sleeps without
+//! touching any more. It ends when its standard input ends, and after some minutes in any case.
 
 use isobar_conformance::Subject;
 use isobar_model::CpuId;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 const VARIABLE: &str = "ISOBAR_CONFORMANCE_SUBJECT";
 
-/// Longer than any assertion takes on a machine under load.
+/// Longer than any assertion takes on a loaded machine.
 const LONGEST: Duration = Duration::from_secs(300);
 
 const PAGE: usize = 4096;
@@ -30,13 +30,13 @@ pub fn command(subject: &Subject, cpu: CpuId) -> Command {
     command
 }
 
-/// The life of a subject. Says `ready` and the ids of its threads once nothing more of it will be
-/// touched for the first time.
+/// Runs the subject. Prints `ready` and the ids of its threads once it will touch no more memory
+/// for the first time.
 pub fn live() {
     let order = std::env::var(VARIABLE).unwrap();
     let numbers: Vec<usize> = order.split(' ').map(|word| word.parse().unwrap()).collect();
     let [threads, mib, cpu, busy] = numbers[..] else { panic!("{VARIABLE}={order}") };
-    // A huge page would move whole with its first page.
+    // A huge page would move as a whole with its first base page.
     disable_transparent_huge_pages(true).unwrap();
     let memory = on_cpu(cpu, || touched(mib << 20));
     let (sender, receiver) = channel();
@@ -57,8 +57,8 @@ pub fn live() {
     std::process::exit(0);
 }
 
-/// Runs something bound to a CPU, and is free again afterwards: first touch puts the pages on the
-/// CPU's node.
+/// Runs a function bound to a CPU, and unbinds the thread afterwards. First touch puts the pages on
+/// the CPU's node.
 fn on_cpu<T>(cpu: usize, run: impl FnOnce() -> T) -> T {
     let free = sched_getaffinity(None).unwrap();
     let mut only = Mask::new();

@@ -1,5 +1,5 @@
-//! What the kernel says of threads and pages, read by code of its own: `isobar-linux` is not used,
-//! since it is under test.
+//! What the kernel says about threads and pages, read by separate code: `isobar-linux` is not used,
+//! because it is under test.
 
 use isobar_model::{CpuId, CpuSet, LlcId, NodeId, NodeMap, Pages, Pid, Tid};
 use std::fs;
@@ -34,8 +34,8 @@ pub fn pages(pid: Pid) -> Option<NodeMap<Pages>> {
     Some(sum)
 }
 
-/// The mask of the resctrl control group that a thread is in
-/// (`Documentation/filesystems/resctrl.rst`): a thread in no other group is in the root group.
+/// The mask of the resctrl control group that contains a thread
+/// (`Documentation/filesystems/resctrl.rst`). A thread in no other group is in the root group.
 pub fn ways(root: &Path, llc: LlcId, tid: Tid) -> Option<u64> {
     let is_in = |group: &Path| {
         let tasks = fs::read_to_string(group.join("tasks")).unwrap_or_default();
@@ -49,7 +49,7 @@ pub fn ways(root: &Path, llc: LlcId, tid: Tid) -> Option<u64> {
     Some(u64::from_str_radix(mask.trim(), 16).unwrap())
 }
 
-/// The CPUs of a node; none where the kernel knows no nodes.
+/// The CPUs of a node; none if the kernel knows no nodes.
 pub fn cpus_of(node: NodeId) -> CpuSet {
     let list = fs::read_to_string(format!("/sys/devices/system/node/node{node}/cpulist")).unwrap_or_default();
     list.trim().parse().unwrap_or_default()
@@ -58,7 +58,7 @@ pub fn cpus_of(node: NodeId) -> CpuSet {
 /// The nodes that have CPUs.
 pub fn nodes_with_cpus() -> Vec<NodeId> {
     let list = fs::read_to_string("/sys/devices/system/node/online").unwrap_or_default();
-    // The kernel writes nodes in the form of CPU lists.
+    // The kernel lists nodes in the format of CPU lists.
     let online: CpuSet = list.trim().parse().unwrap_or_default();
     online.iter().map(|number| NodeId(number.0)).filter(|node| !cpus_of(*node).is_empty()).collect()
 }

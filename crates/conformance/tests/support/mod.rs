@@ -1,11 +1,11 @@
-//! The assertions as tests of a custom harness: each appears under its name, a skip with its
+//! The assertions as tests of a custom harness: each appears under its name, and a skip shows its
 //! reason.
 
 use isobar_conformance::{Assertion, Bench, Difference, Stop, assertions, judge};
 use libtest_mimic::{Completion, Trial};
 use std::sync::Arc;
 
-/// Every assertion on a bench; `strict` makes a skip a failure, except for missing cache ways.
+/// All assertions on a bench. If `strict`, a skip is a failure, unless only cache ways are missing.
 pub fn trials<B>(machine: &str, bench: B, known: &'static [Difference], strict: bool) -> Vec<Trial>
 where
     B: Bench + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! The sure search without Newton's help.
+//! Tests the bracketing search without Newton's help.
 
 use super::machines::{at, devil, mesh};
 use crate::bracket::{first, halves, middle, narrow, width};
@@ -6,7 +6,7 @@ use crate::budget::{Budget, Meter};
 use crate::newton::{Workspace, descend};
 use crate::{Question, build};
 
-/// Boxes narrow, the ones that hold no solution are dropped, and what is left is the solution.
+/// Boxes become narrower, those without a solution are dropped, and what is left is the solution.
 #[test]
 fn boxes_close_in_on_the_solution() {
     let threads: Vec<_> = (0..3).map(|i| devil(at(i % 2), 0, 2)).collect();

@@ -1,4 +1,4 @@
-//! What a question may cost: the budget is kept, and without enough of it there is no answer.
+//! Tests what a question may cost: the budget is kept, and without enough of it there is no answer.
 
 use super::machines::{at, devil, mesh, mixed};
 use crate::{Budget, Demand, Machine, NoAnswer, PageCopy, Parts, Question, Solver, solve};
@@ -28,7 +28,8 @@ fn after_no_answer_the_next_question_is_answered() {
     assert_eq!(solver.ask(&question, Budget::default()).unwrap(), &cold);
 }
 
-/// To a hundredth of a capacity it takes fewer rounds, and no rate is off by more than a hundredth.
+/// To a hundredth of a capacity the search takes fewer rounds, and no rate is off by more than a
+/// hundredth.
 #[test]
 fn a_near_answer_costs_less() {
     let (machine, threads) = (mesh(4, 1), mixed(16, 4));

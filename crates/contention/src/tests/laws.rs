@@ -8,7 +8,7 @@ use crate::{Answer, Budget, Cache, Demand, Machine, MissCurve, Packets, Parts, P
 use crate::{bracket, newton};
 use proptest::prelude::*;
 
-/// A machine with random speeds, `llcs` caches a node, and links as a ring; one in two broadcasts
+/// A machine with random speeds, `llcs` caches per node, and links as a ring; one in two broadcasts
 /// probes.
 fn machine(nodes: usize, llcs: usize) -> impl Strategy<Value = Machine> {
     let speeds = (2.0..40.0f64, 1.0..20.0f64, 0.5..30.0f64, 40.0..150.0f64, 1.1..3.0f64, 2..21u32);
@@ -19,7 +19,7 @@ fn machine(nodes: usize, llcs: usize) -> impl Strategy<Value = Machine> {
             (false, ..) => Packets::default(),
         };
         let resource = |gb: f64, ns: f64| Resource { capacity: gb * 1e9, queue: ns * 1e-9 };
-        // Of link `k` from node `k` to the next one, the way there is resource `nodes + 2 k`, the
+        // Link `k` joins node `k` to the next node. The way there is resource `nodes + 2 k`, the
         // way back the one after.
         let way = |from: usize, to: usize| {
             let up = (to + nodes - from) % nodes;
@@ -73,8 +73,8 @@ fn anything(nodes: usize, llcs: usize) -> impl Strategy<Value = Demand> {
     )
 }
 
-/// A curve of parameters, or the same as if measured by ways of 1 MiB: straight between them, with
-/// a kink at each.
+/// A parametric curve, or the same curve as if measured by ways of 1 MiB: straight between them,
+/// with a kink at each.
 fn any_curve(streaming: f64, reuse: f64, half_mib: f64, measured: bool) -> MissCurve {
     let curve = MissCurve::parametric(streaming, reuse, half_mib);
     if !measured {
@@ -122,7 +122,7 @@ proptest! {
         let issued: f64 = all.iter().enumerate().map(|(i, one)| bytes(i) * lines(one)).sum();
         let served: f64 = loads.iter().take(4).sum();
         prop_assert!((issued / served - 1.0).abs() < 1e-9, "{issued} {served}");
-        // And what the queues were solved for is what is carried: utilisations give the waits that
+        // The queues were solved for the load that is carried: utilisations give the waits that
         // give the loads.
         let used = after.used.iter().zip(&after.at.point.slack);
         for (k, slack) in used {
@@ -155,8 +155,8 @@ proptest! {
         }
     }
 
-    /// The same theorem: what a thread brings or writes beside its misses helps no thread, itself
-    /// included.
+    /// The same theorem: lines that a thread brings or writes in addition to its misses help no
+    /// thread, itself included.
     #[test]
     fn at_one_controller_no_thread_gains_from_more_lines_of_any(
         (machine, all, apart) in (machine(1, 3), several(1, 3, 16), any::<bool>()),
@@ -187,7 +187,8 @@ proptest! {
         }
     }
 
-    /// Alone, on any machine and wherever its memory is, a thread gains nothing from them either.
+    /// Alone, on any machine and wherever its memory is, a thread gains nothing from more lines
+    /// either.
     #[test]
     fn alone_no_thread_gains_from_more_lines(
         (machine, one) in (machine(3, 1), anything(3, 1)), (prefetch, write_back) in (0.0..2.0f64, 0.0..2.0f64),
@@ -199,8 +200,8 @@ proptest! {
         prop_assert!(more <= few * (1.0 + 1e-7), "{few} {more}");
     }
 
-    /// Local memory makes every node a machine of its own where no probes pass the links, so that
-    /// the theorem holds on all of them.
+    /// With local memory every node is a separate machine if no probes pass the links, so the
+    /// theorem holds on all of them.
     #[test]
     fn with_local_memory_no_thread_gains_on_any_machine((machine, all) in (machine(3, 2), several(3, 2, 20))) {
         let local = |one: &Demand| {
@@ -218,8 +219,8 @@ proptest! {
         }
     }
 
-    /// Over several controllers a third may gain, never beyond what it has alone (law 9): 66 % was
-    /// seen, so that no lesser bound is asserted.
+    /// Over several controllers a third thread may gain, but never beyond what it has alone (law
+    /// 9). A gain of 66 % was seen, so no smaller bound is asserted.
     #[test]
     fn elsewhere_a_third_may_gain_and_never_beyond_alone((machine, all) in (machine(4, 1), several(4, 1, 16))) {
         let with = solve(&machine, &all);
@@ -231,7 +232,7 @@ proptest! {
 
     #[test]
     fn more_ways_never_raise_the_misses_of_who_has_them_alone((machine, all) in (machine(3, 1), several(3, 1, 6))) {
-        // The first program has the low ways of LLC 0, all others the highest one.
+        // The first program has the low ways of LLC 0, and all others the highest way.
         let ways = machine.llcs()[0].ways;
         let with = |count: u32| {
             let own = Demand { place: at(0), mask: u64::MAX >> (64 - count), ..all[0].clone() };
@@ -270,7 +271,7 @@ proptest! {
         }
     }
 
-    /// One solution, wherever the search starts.
+    /// There is one solution, wherever the search starts.
     #[test]
     fn the_start_does_not_matter(
         (machine, all, before, held) in (machine(2, 1), several(2, 1, 8), several(2, 1, 8), 0.01..0.99f64)
@@ -296,7 +297,7 @@ proptest! {
     }
 }
 
-/// To the last bit, from a cold start.
+/// The answers are the same to the last bit, from a cold start.
 #[test]
 fn the_same_question_has_the_same_answer() {
     let machine = mesh(4, 2);

@@ -1,11 +1,11 @@
-//! Machines and threads to test and to measure with. The benches take this file too, so that both
-//! mean the same.
+//! Machines and threads for tests and measurements. The benches include this file too, so that both
+//! use the same ones.
 
 use crate::{Cache, Demand, Machine, MissCurve, Packets, Parts, Place, Resource};
 
 pub(crate) const MIB: f64 = 1_048_576.0;
 
-/// Nodes with `llcs` caches of 8 MiB each, 20 GB/s a node, 80 ns local and 130 ns remote, and a
+/// Nodes with `llcs` caches of 8 MiB each, 20 GB/s per node, 80 ns local and 130 ns remote, and a
 /// link of 10 GB/s each way between any two nodes.
 pub(crate) fn mesh(nodes: usize, llcs: usize) -> Machine {
     let resource = |gb: f64| Resource { capacity: gb * 1e9, queue: 15e-9 };
@@ -49,8 +49,8 @@ pub(crate) fn devil(place: Place, memory: usize, nodes: usize) -> Demand {
 }
 
 /// Threads of eight programs as in SPEC CPU 2006 (mcf, lbm, povray, milc, omnetpp, soplex, namd,
-/// gobmk; crates/sim), spread over the nodes; three in four have local memory, the fourth half of
-/// it on the next node.
+/// gobmk; crates/sim), spread over the nodes. Three in four have local memory; the fourth has half
+/// of it on the next node.
 pub(crate) fn mixed(count: usize, nodes: usize) -> Vec<Demand> {
     let programs = [
         (1.62, MissCurve::parametric(12.0, 109.4, 2.52), 7.51, 0.25, 1600.0),

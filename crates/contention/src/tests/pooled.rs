@@ -1,4 +1,4 @@
-//! The bound over all placements, against placements.
+//! Compares the bound over all placements with actual placements.
 
 use super::machines::{mesh, mixed};
 use crate::{Budget, Contender, Demand, Machine, Place, Question, Solver, least_cost};
@@ -14,7 +14,7 @@ fn cost(machine: &Machine, threads: &[Demand]) -> f64 {
     solver.ask(&question, Budget::default()).unwrap().rates.iter().map(|rate| 1.0 / rate).sum()
 }
 
-/// Where nothing is contended, the bound is what a thread takes alone with the whole cache.
+/// If nothing is contended, the bound is what a thread takes alone with the whole cache.
 #[test]
 fn one_thread_alone_is_at_its_bound() {
     let machine = mesh(1, 1);
@@ -25,7 +25,7 @@ fn one_thread_alone_is_at_its_bound() {
     }
 }
 
-/// Equal threads on equal nodes, one on each: nothing better can be done, and the bound is near.
+/// Equal threads on equal nodes, one on each: nothing better is possible, and the bound is near.
 #[test]
 fn equal_threads_on_equal_nodes_are_near_their_bound() {
     let machine = mesh(4, 1);
@@ -67,7 +67,7 @@ proptest! {
     }
 }
 
-/// Less memory bandwidth and less cache raise it.
+/// Less memory bandwidth and less cache raise the bound.
 #[test]
 fn a_smaller_machine_has_a_higher_bound() {
     let threads = contenders(&mixed(16, 1));

@@ -1,4 +1,4 @@
-//! The static case of the question.
+//! Tests the static case of the question.
 
 use super::machines::{MIB, at, mesh, mixed};
 use crate::{Budget, Question, Scratch, Sharers, Steady, solve};
@@ -17,7 +17,7 @@ fn the_answer_does_not_depend_on_what_was_asked_before() {
     assert_eq!(first, steady.paces(all, &mut scratch).unwrap());
 }
 
-/// The same machine and masks, asked in general.
+/// The same machine and masks give the same answer as a general question.
 #[test]
 fn it_is_a_case_of_the_general_question() {
     let machine = mesh(1, 1);
@@ -60,8 +60,8 @@ fn alone_more_ways_and_more_bandwidth_never_hurt() {
     }
 }
 
-/// What every program does at the wait that is found is what it does: a cluster by itself, made to
-/// wait as long.
+/// At the wait that is found, every program behaves the same in a cluster that runs by itself and
+/// is made to wait that long.
 #[test]
 fn a_cluster_that_waits_as_long_is_as_fast() {
     let steady = steady(Some(4e9));
@@ -69,7 +69,7 @@ fn a_cluster_that_waits_as_long_is_as_fast() {
     let mut scratch = Scratch::default();
     let together = steady.paces(all, &mut scratch).unwrap().to_vec();
     let load: f64 = together.iter().map(|pace| pace.bandwidth).sum();
-    // By halving: the wait at which that much is carried.
+    // The wait at which that much is carried, found by halving.
     let (mut low, mut high) = (0.0, steady.longest_wait());
     assert!(steady.carried(high) >= load);
     for _ in 0..60 {
@@ -83,8 +83,8 @@ fn a_cluster_that_waits_as_long_is_as_fast() {
     }
 }
 
-/// What exact searches build on: while the wait grows, no program is faster and no cluster's load
-/// grows.
+/// The property on which exact searches rely: while the wait grows, no program becomes faster and
+/// no cluster's load grows.
 #[test]
 fn longer_waits_never_help_and_never_load_more() {
     let steady = steady(Some(4e9));

@@ -1,11 +1,10 @@
-//! The model on machines that are worked out by hand or described by a paper.
+//! Tests the model on machines that are worked out by hand or described by a paper.
 
 use super::machines::{MIB, at, devil, mesh};
 use super::{fixed_point, loads};
 use crate::{Cache, Demand, Machine, MissCurve, Packets, PageCopy, Parts, Resource};
 
-/// Four nodes in a square, with the latencies, bandwidths and caches of `barcelona-4x4`
-/// (machines).
+/// Four nodes in a square, with the latencies, bandwidths and caches of `barcelona-4x4` (machines).
 fn square() -> Machine {
     let resource = |gb: f64, ns: f64| Resource { capacity: gb * 1e9, queue: ns * 1e-9 };
     let latency = [[110, 150, 150, 190], [150, 110, 190, 150], [150, 190, 110, 150], [190, 150, 150, 110]];
@@ -26,7 +25,7 @@ fn square() -> Machine {
     Machine::new(parts).unwrap()
 }
 
-/// Figure 3 of the DINO paper: a target with three competitors, the factors added one by one.
+/// Figure 3 of the DINO paper: a target with three competitors, with the factors added one by one.
 #[test]
 fn the_scenarios_of_dino_order_as_they_must() {
     let machine = square();
@@ -46,7 +45,7 @@ fn the_scenarios_of_dino_order_as_they_must() {
     assert!(worst < remote_and_controller && worst < cache);
 }
 
-/// One thread on an idle machine: every term of the model by hand.
+/// One thread on an idle machine, with every term of the model computed by hand.
 #[test]
 fn one_thread_by_hand() {
     let controller = Resource { capacity: 20.48e9, queue: 10e-9 };
@@ -59,7 +58,7 @@ fn one_thread_by_hand() {
     });
     let one = Demand { mlp: 1.0, write_back: 0.0, compute: 0.8 / 2.27e9, ..devil(at(0), 0, 1) };
     let got = fixed_point(&machine.unwrap(), &[one], None).0;
-    // All 8 MiB are its own (but for what the background fills: 64 B * 15 MPKI * 1 GHz a second
+    // All 8 MiB are its own (except what the background fills: 64 B * 15 MPKI * 1 GHz per second
     // fill 8 MiB in 9 ms of 1000 s).
     let misses = (12.0 + 20.0 / 9.0) / 1000.0;
     assert!((got.misses[0] / misses - 1.0).abs() < 1e-4, "{}", got.misses[0]);
@@ -73,8 +72,8 @@ fn one_thread_by_hand() {
     assert!((got.rates[0] * seconds - 1.0).abs() < 1e-4, "{} {}", got.rates[0], 1.0 / seconds);
 }
 
-/// A saturated controller serves prefetched and written lines too: (1 + 1) (1 + 0.5) lines for a
-/// miss leave a third of the misses that lines read alone would.
+/// A saturated controller serves prefetched and written lines too: (1 + 1) (1 + 0.5) lines per miss
+/// leave a third of the misses that would be possible with lines read alone.
 #[test]
 fn lines_beside_misses_take_their_part_of_a_controller() {
     let machine = square();
@@ -88,8 +87,8 @@ fn lines_beside_misses_take_their_part_of_a_controller() {
     assert!((3.0 * misses(&more) / 8.5e9 - 1.0).abs() < 0.02, "{}", misses(&more));
 }
 
-/// Of nine threads that fill a controller eight are limited to a tenth of a core's bandwidth: the
-/// one that is not, which has one line in flight, waits less for theirs.
+/// Eight of nine threads that fill a controller are limited to a tenth of a core's bandwidth. The
+/// ninth thread, which is not limited and has one line in flight, waits less for their lines.
 #[test]
 fn a_limit_on_the_bandwidth_of_others_shortens_the_wait_of_one() {
     let machine = square();
@@ -103,7 +102,8 @@ fn a_limit_on_the_bandwidth_of_others_shortens_the_wait_of_one() {
     };
     let idle = machine.latency()[0][0];
     let (free, limited) = (seconds(0.0), seconds(crate::delay(10, idle)));
-    // Delayed by 0.75 of the idle latency, and each waits for three lines at once.
+    // The eight are delayed by 0.75 of the idle latency for each line, and wait for three lines at
+    // once.
     let alone = chase.compute / 0.06 + idle;
     assert!(
         free[1] > 1.5 * alone && limited[1] < 0.9 * free[1] && limited[0] > free[0],
@@ -111,7 +111,8 @@ fn a_limit_on_the_bandwidth_of_others_shortens_the_wait_of_one() {
     );
 }
 
-/// On an idle machine no thread waits for them: the same rate to a part in a thousand.
+/// On an idle machine no thread waits for prefetched and written lines: the rate is the same to a
+/// part in a thousand.
 #[test]
 fn what_nobody_waits_for_costs_nothing_on_an_idle_machine() {
     let one = Demand { compute: 1e-7, write_back: 0.0, ..devil(at(0), 3, 4) };
@@ -121,9 +122,9 @@ fn what_nobody_waits_for_costs_nothing_on_an_idle_machine() {
 }
 
 /// Requests of 12 bytes, probes of 8 and answers of 4, on the square. Node 0 reads its own memory:
-/// a probe passes 0-1, 0-2 and 1-3, and of the answers that of node 3 comes over node 1. Node 3
-/// reads memory of node 0: the request goes 3-1, 1-0 (its shortest way), probes as before, and
-/// answers come from 1 and 2.
+/// a probe passes 0-1, 0-2 and 1-3, and of the answers only that of node 3 passes through node 1.
+/// Node 3 reads memory of node 0: the request goes 3-1, 1-0 (its shortest way), probes go as
+/// before, and answers come from 1 and 2.
 #[test]
 fn probes_and_requests_pass_the_links() {
     let packets = Packets { request: 12.0, probe: 8.0, response: 4.0 };
@@ -142,7 +143,7 @@ fn probes_and_requests_pass_the_links() {
     near(on_links(3), [72.0, 12.0, 8.0, 0.0, 76.0, 12.0, 4.0, 0.0]);
 }
 
-/// A local miss waits for answers: where others fill the links, a thread with local memory is
+/// A local miss waits for answers. If other threads fill the links, a thread with local memory is
 /// slower if the machine probes, and as fast as alone if it does not.
 #[test]
 fn answers_to_probes_are_waited_for() {
@@ -169,7 +170,8 @@ fn a_page_copy_takes_bandwidth_from_both_nodes() {
     assert!((loads(&machine, &after)[3] / (4096.0 * copying.copied) - 1.0).abs() < 1e-9);
 }
 
-/// Eight streams of 8 GB/s each on a controller of 8.5: it saturates, and they share.
+/// A hundred streams, each of which would take 2 GB/s alone, on a controller of 8.5: it saturates,
+/// and they share.
 #[test]
 fn a_hundred_streams_saturate_and_share() {
     let machine = square();
@@ -180,8 +182,8 @@ fn a_hundred_streams_saturate_and_share() {
     assert!((got.rates[7] * got.misses[7] * 64.0 * 1.3 / (load / 100.0) - 1.0).abs() < 1e-9);
 }
 
-/// A private cache whose lines the LLC does not hold is space of its own, however many share the
-/// LLC: half of what a thread could use.
+/// A private cache whose lines the LLC does not hold is additional space, however many threads
+/// share the LLC: here half of what a thread could use.
 #[test]
 fn private_space_is_beside_the_shared_one() {
     let victim = |mib: f64| {
@@ -192,13 +194,13 @@ fn private_space_is_beside_the_shared_one() {
     let (with, without) = (victim(4.0), victim(0.0));
     let one = Demand { curve: MissCurve::parametric(0.0, 20.0, 8.0), ..devil(at(0), 0, 1) };
     let misses = |machine, count| fixed_point(machine, &vec![one.clone(); count], None).0.misses[0];
-    // Alone 8 MiB of LLC and 4 private ones: 20 * 8 / (8 + 12); four share the 8: 20 * 8 / (8 + 2 +
-    // 4).
+    // Alone, a thread has 8 MiB of LLC and 4 private ones: 20 * 8 / (8 + 12). If four share the 8:
+    // 20 * 8 / (8 + 2 + 4).
     assert!((misses(&with, 1) / 0.008 - 1.0).abs() < 1e-4, "{}", misses(&with, 1));
     assert!((misses(&with, 4) / (0.16 / 14.0) - 1.0).abs() < 1e-4, "{}", misses(&with, 4));
     let worse = |machine| misses(machine, 4) / misses(machine, 1);
     assert!(worse(&without) > worse(&with), "it softens sharing");
-    // What fits into the private cache needs nothing of the LLC.
+    // A footprint that fits into the private cache needs nothing of the LLC.
     let small = Demand { footprint: 2.0 * MIB, ..one.clone() };
     assert_eq!(fixed_point(&with, &[small], None).0.held, [0.0]);
 }
@@ -214,7 +216,7 @@ fn a_partition_protects() {
     let shared = first(soft(0xffff), stream(0xffff));
     let apart = first(soft(0xfffc), stream(0x3));
     assert!(apart.rates[0] > 1.05 * shared.rates[0], "{} {}", apart.rates[0], shared.rates[0]);
-    // 14 of 16 ways of 8 MiB are 7 MiB, all its own.
+    // 14 of 16 ways of 8 MiB are 7 MiB, all for the first program.
     assert!((apart.held[0] / (7.0 * MIB) - 1.0).abs() < 1e-3, "{}", apart.held[0]);
     // Two ways that both may fill: worse than apart, better than all shared.
     let overlap = first(soft(0xffff), stream(0x3));

@@ -1,4 +1,5 @@
-//! Machines and programs in words, tables and curves, at most 110 columns wide.
+//! The simulator's machines and programs as text: sentences, tables and curves, at most 110 columns
+//! wide.
 
 use super::plot::{Axes, plot};
 use super::{Catalogue, MachineFacts, ProgramFacts};
@@ -52,12 +53,12 @@ fn numbers(solo: Option<Solo>) -> [String; 3] {
     [format!("{:.2}", solo.mpki), format!("{:.2}", solo.ipc), or_dash(solo.numa_penalty, 2)]
 }
 
-/// A figure with this number of decimals, `-` where it is unknown.
+/// A figure with this number of decimals; `-` if it is unknown.
 fn or_dash(figure: Option<f64>, decimals: usize) -> String {
     figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.decimals$}"))
 }
 
-/// A program: its curve, what it does alone, its numbers.
+/// The description of a program: its miss curve, its figures when it runs alone, its parameters.
 #[must_use]
 pub fn program(facts: &ProgramFacts) -> String {
     let from = facts.suite.as_deref().unwrap_or("your own file");
@@ -116,7 +117,7 @@ fn parameters(text: &mut String, facts: &ProgramFacts) {
     );
 }
 
-/// A machine: its shape, its links, its latencies idle and under load.
+/// The description of a machine: its shape, its links, its latencies idle and under load.
 #[must_use]
 pub fn machine(facts: &MachineFacts) -> String {
     let mut text = format!("{}: {}\n{:.2} GHz, ", plain(&facts.name), plain(&facts.title), facts.clock_hertz / GIGA);

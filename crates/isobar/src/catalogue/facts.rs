@@ -1,4 +1,4 @@
-//! The machines and programs of the simulator, as facts to print.
+//! Collects the facts about the simulator's machines and programs that are printed.
 
 use super::{Catalogue, Load, MachineFacts, MachineLine, Measured, Phase, Point, ProgramFacts, ProgramLine};
 use crate::failure::bad_input;
@@ -12,19 +12,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 const MIB: f64 = 1_048_576.0;
-/// A curve is shown up to this much cache, or up to the LLC where it is larger.
+/// A curve is drawn up to this cache size, or up to the size of the LLC if that is larger.
 const CURVE_MIB: f64 = 32.0;
-/// Points of a curve.
+/// Points of a curve, not counting the one at size 0.
 const POINTS: u32 = 64;
-/// The machine on which a program that does not ship is shown.
+/// The machine whose LLC is used to describe a user's own program.
 const OWN_PROGRAMS_ON: &str = "skylake-2x20";
-/// Loads at which a latency is shown, as parts of what a node carries.
+/// Loads at which latencies are shown, as fractions of the bandwidth of a node's memory
+/// controllers.
 const LOADS: [f64; 13] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97];
 
-/// Everything that ships.
+/// Every machine and program that ships with the simulator.
 ///
 /// # Errors
-/// Never for what ships.
+/// None for the files that ship.
 pub fn all() -> anyhow::Result<Catalogue> {
     let names = machine::shipped();
     let machines: BTreeMap<_, _> = names.iter().map(|name| Ok((*name, spec(name)?))).collect::<anyhow::Result<_>>()?;
@@ -86,10 +87,10 @@ fn class(mpki: f64) -> &'static str {
     }
 }
 
-/// A machine that ships, or `None`.
+/// A machine that ships; `None` if none has this name.
 ///
 /// # Errors
-/// Never for what ships.
+/// None for the files that ship.
 pub fn machine(name: &str) -> anyhow::Result<Option<MachineFacts>> {
     let Some(text) = machine::text(name) else { return Ok(None) };
     Ok(Some(machine_facts(name, text, &machine::find(name)?)))
@@ -121,17 +122,17 @@ fn machine_facts(name: &str, text: &str, spec: &MachineSpec) -> MachineFacts {
     }
 }
 
-/// The other node nearest to the first.
+/// The node with the lowest latency from the first node, other than the first node itself.
 fn nearest(spec: &MachineSpec, nodes: &[NodeId]) -> Option<NodeId> {
     let row = spec.idle_latency().into_iter().next()?;
     let others = nodes.iter().zip(row).skip(1);
     others.min_by(|a, b| a.1.0.total_cmp(&b.1.0)).map(|(id, _)| *id)
 }
 
-/// A program that ships, or `None`.
+/// A program that ships; `None` if none has this name.
 ///
 /// # Errors
-/// Never for what ships.
+/// None for the files that ship.
 pub fn program(name: &str) -> anyhow::Result<Option<ProgramFacts>> {
     for suite in program::suites()? {
         if let Some(found) = suite.program.into_iter().find(|program| program.name == name) {
@@ -150,7 +151,7 @@ pub enum Own {
     Program(ProgramFacts),
 }
 
-/// A machine or a program of a user's own file.
+/// The machine or the program that a user's own file describes.
 ///
 /// # Errors
 /// Bad input: the file cannot be read, is wrong, or has no such program.
@@ -168,7 +169,7 @@ pub fn own(file: &Path, name: Option<&str>) -> anyhow::Result<Own> {
 /// Names of all machines and programs that ship.
 ///
 /// # Errors
-/// Never for what ships.
+/// None for the files that ship.
 pub fn names() -> anyhow::Result<Vec<String>> {
     let programs = program::shipped()?;
     Ok(machine::shipped().into_iter().chain(programs.names()).map(str::to_owned).collect())

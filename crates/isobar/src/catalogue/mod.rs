@@ -1,6 +1,6 @@
-//! What ships with the simulator, for a person in a terminal and as JSON: machines, programs, their
-//! curves. It knows facts as plain numbers and how to lay them out; where they come from is the
-//! adapter's business.
+//! Shows what ships with the simulator, to a person in a terminal and as JSON: machines, programs
+//! and their curves. It holds the facts as plain numbers and knows how to lay them out. Reading
+//! them from the simulator is left to [`facts`].
 
 mod draw;
 pub mod facts;
@@ -35,7 +35,7 @@ pub struct MachineLine {
     pub cpus: usize,
     /// size of the first LLC
     pub llc_bytes: Option<u64>,
-    /// its ways
+    /// ways of that LLC
     pub ways: Option<u32>,
 }
 
@@ -48,9 +48,9 @@ pub struct ProgramLine {
     pub suite: String,
     /// the machine on which it was run alone
     pub machine: String,
-    /// its class by the DINO paper; null where it does not end
+    /// its class by the DINO paper; null if the run alone does not end
     pub class: Option<&'static str>,
-    /// what it does there alone
+    /// its figures in a run alone on that machine
     #[serde(flatten)]
     pub solo: Option<Solo>,
     /// threads unless a workload says otherwise
@@ -73,13 +73,13 @@ pub struct MachineFacts {
     pub drawing: String,
     /// the same, as `isobar topo --json`
     pub topology: serde_json::Value,
-    /// from node, to node, bytes a second
+    /// from node, to node, bandwidth in bytes a second
     pub links: Vec<(u32, u32, f64)>,
     /// node ids of rows and columns of `latency_ns`
     pub node_ids: Vec<u32>,
     /// idle latency, row = CPU's node
     pub latency_ns: Vec<Vec<f64>>,
-    /// the other node nearest to the first
+    /// the node with the lowest latency from the first node, other than the first
     pub remote_node: Option<u32>,
     /// latency against load, from CPUs of the first node
     pub load: Vec<Load>,
@@ -88,16 +88,17 @@ pub struct MachineFacts {
     pub text: String,
 }
 
-/// Latency at a load.
+/// Latencies at one load.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Load {
-    /// part of what the node's memory controllers carry
+    /// the load, as a fraction of the bandwidth of the node's memory controllers
     pub utilisation: f64,
-    /// the same in bytes a second
+    /// the load in bytes a second
     pub bandwidth: f64,
-    /// to the own node; null where it is full
+    /// latency of the node's own memory; null if the controllers are saturated
     pub local_ns: Option<f64>,
-    /// to the nearest other node; null where a link is full, or there is no other
+    /// latency of `remote_node`'s memory at the same load; null if a link is saturated, or there is
+    /// no other node
     pub remote_ns: Option<f64>,
 }
 
@@ -112,15 +113,15 @@ pub struct ProgramFacts {
     pub machine: String,
     /// size of that machine's LLC
     pub llc_bytes: f64,
-    /// its class by the DINO paper
+    /// its class by the DINO paper; null if the run alone does not end
     pub class: Option<&'static str>,
-    /// what it does there alone
+    /// its figures in a run alone on that machine
     pub solo: Option<Solo>,
     /// cycles an instruction without LLC misses
     pub base_cpi: f64,
-    /// misses in flight together
+    /// misses in flight at the same time
     pub mlp: f64,
-    /// lines that prefetchers bring for each miss, beside its own
+    /// lines that prefetchers fetch for each miss, besides the missed line
     pub prefetch: f64,
     /// lines written back for each line read
     pub write_back: f64,
@@ -128,17 +129,17 @@ pub struct ProgramFacts {
     pub footprint_bytes: f64,
     /// threads unless a workload says otherwise
     pub threads: u32,
-    /// part of pages and accesses that all threads share
+    /// fraction of pages and accesses that all threads share
     pub shared: f64,
-    /// repeated in order; none = steady
+    /// phases, repeated in order; empty for a steady program
     pub phases: Vec<Phase>,
     /// misses over LLC space, as the model uses them
     pub curve: Vec<Point>,
-    /// misses by ways as measured; null where the curve has parameters
+    /// misses by number of ways as measured; null if the curve is given by parameters
     pub measured: Option<Measured>,
-    /// what is worth knowing about the numbers
+    /// remarks on the numbers
     pub notes: Vec<String>,
-    /// its section of the file, with sources; none for a user's own
+    /// its section of the shipped file, with sources; none for a user's own
     #[serde(skip)]
     pub text: Option<String>,
 }

@@ -1,13 +1,13 @@
-//! Curves in a terminal: braille dots, eight to a character, with the scale of both axes. It draws
-//! what it is given and computes nothing.
+//! Draws curves in a terminal: braille dots, eight to a character, with the scale of both axes. It
+//! draws the points that it is given and computes nothing from them.
 
-/// Characters across and down.
+/// Size of the drawing area, in characters.
 const WIDTH: usize = 64;
 const HEIGHT: usize = 12;
 /// Bits of a braille character by column and row of its dots (Unicode 15, block 2800).
 const DOTS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
-/// What stands at the axes.
+/// Labels of the axes.
 pub struct Axes<'a> {
     /// above the curve
     pub title: &'a str,
@@ -15,8 +15,8 @@ pub struct Axes<'a> {
     pub x_unit: &'a str,
 }
 
-/// Curves over x from 0, y from 0; each a list of points, ascending by x. Empty where there is
-/// nothing to draw.
+/// Draws curves over x and y, both from 0. Each curve is a list of points, ascending by x. The
+/// result is empty if there is nothing to draw.
 pub fn plot(axes: &Axes<'_>, curves: &[Vec<(f64, f64)>]) -> String {
     let points = || curves.iter().flatten();
     let x_most = points().map(|point| point.0).fold(0.0, f64::max);
@@ -56,7 +56,7 @@ fn line(row: usize, y_most: f64, cells: &[u32]) -> String {
     format!("{tick:>8} {}{}\n", if tick.is_empty() { '│' } else { '┤' }, text.trim_end_matches('\u{2800}'))
 }
 
-/// Sets the dot of a column; `down` is 0 at the top and 1 at the bottom.
+/// Sets the dot of a column. `down` is the height of the dot: 0 at the top, 1 at the bottom.
 fn dot(cells: &mut [Vec<u32>], column: usize, down: f64) {
     let rows = 4 * HEIGHT;
     let row = (0..rows).min_by(|a, b| distance(*a, rows, down).total_cmp(&distance(*b, rows, down))).unwrap_or(0);
@@ -67,7 +67,7 @@ fn distance(row: usize, rows: usize, down: f64) -> f64 {
     (fraction(row, rows - 1) - down).abs()
 }
 
-/// A curve between its points; `None` beyond its ends.
+/// The value of a curve at `x`, interpolated between its points; `None` beyond its ends.
 fn at(curve: &[(f64, f64)], x: f64) -> Option<f64> {
     let pair = curve.windows(2).find(|pair| (pair[0].0..=pair[1].0).contains(&x))?;
     let (from, to) = (pair[0], pair[1]);
@@ -75,7 +75,7 @@ fn at(curve: &[(f64, f64)], x: f64) -> Option<f64> {
     Some(from.1 + part * (to.1 - from.1))
 }
 
-/// The next of 1, 1.5, 2, 3, 4, 5, 6, 8 and their tens above a value.
+/// Rounds a value up to the next of 1, 1.5, 2, 3, 4, 5, 6, 8 and these times powers of ten.
 fn round_up(value: f64) -> f64 {
     if value <= 0.0 || !value.is_finite() {
         return 0.0;
@@ -85,7 +85,7 @@ fn round_up(value: f64) -> f64 {
     steps.into_iter().map(|step| step * ten).find(|step| *step >= value).unwrap_or(10.0 * ten)
 }
 
-/// Three digits at most.
+/// A number with at most three digits.
 fn label(value: f64) -> String {
     let decimals = match value.abs() {
         value if value >= 10.0 => 0,

@@ -1,4 +1,4 @@
-//! The other side of the control socket: one request, one answer.
+//! The client's side of the control socket: one request, one answer.
 
 use super::places;
 use anyhow::{Context, anyhow, bail};
@@ -8,10 +8,11 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a daemon may take: as long as it waits for its own loop, and a little.
+/// How long to wait for an answer: a little longer than the daemon waits for its own loop.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The socket of a daemon, where one is to be found: the one that is named, else a usual one.
+/// The socket to connect to: the one that is named, otherwise the first usual place where a socket
+/// exists.
 pub fn find(named: Option<&Path>) -> PathBuf {
     let usual = || {
         let all = places::sockets();
@@ -20,10 +21,10 @@ pub fn find(named: Option<&Path>) -> PathBuf {
     named.map_or_else(usual, Path::to_path_buf)
 }
 
-/// Asks a daemon.
+/// Sends a request to a daemon and returns its answer.
 ///
 /// # Errors
-/// In one line: no daemon runs, this user may not ask, it does not answer.
+/// One line: no daemon runs, this user may not ask, or the daemon does not answer.
 pub fn ask(socket: &Path, request: &Request) -> anyhow::Result<Answer> {
     let stream = UnixStream::connect(socket).map_err(|error| not_there(socket, &error))?;
     let place = || format!("{}: the daemon does not answer", socket.display());

@@ -1,6 +1,7 @@
-//! The log of the daemon: to journald with fields where standard error is the journal, else as
-//! lines on standard error, with priorities where a service manager reads them. One thread writes;
-//! who logs never waits, and what finds no room is counted.
+//! The log of the daemon. If standard error is connected to the journal, entries go to journald
+//! with fields or, if journald cannot be reached, as lines with priorities to standard error.
+//! Otherwise they are plain lines on standard error, for a person. One thread writes. Threads that
+//! log never wait, and entries that do not fit into the queue are counted.
 
 use crate::failure;
 use crate::report::{Fields, Priority, WallClock};
@@ -13,19 +14,19 @@ use std::thread;
 use std::time::Duration;
 use systemd_journal_logger::{JournalLog, connected_to_journal};
 
-/// Entries that wait to be written at most.
+/// Maximum number of entries that wait to be written.
 const WAITING: usize = 1024;
 
-/// How long the end of the log is waited for.
+/// How long to wait until the last entries are written.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 enum Entry {
     Line(Priority, String, Fields),
-    /// Everything before it is written.
+    /// Answered once every entry before it is written.
     Flush(SyncSender<()>),
 }
 
-/// Where lines of the log go.
+/// A handle to the log; clones write to the same log.
 #[derive(Clone)]
 pub struct Log {
     queue: SyncSender<Entry>,
@@ -36,7 +37,7 @@ impl Log {
     /// Starts the thread that writes.
     ///
     /// # Errors
-    /// Where no thread can be started.
+    /// If no thread can be started.
     pub fn start() -> std::io::Result<Self> {
         let (queue, entries) = sync_channel(WAITING);
         let lost = Arc::new(AtomicU64::new(0));
@@ -57,7 +58,7 @@ impl Log {
         }
     }
 
-    /// Waits until what was logged is written, but not for long.
+    /// Waits until the entries logged so far are written, for a limited time.
     pub fn flush(&self) {
         let (done, wait) = sync_channel(1);
         if self.queue.send(Entry::Flush(done)).is_ok() {
@@ -106,7 +107,8 @@ impl Target {
                 let source: &[(&str, &str)] = &fields;
                 let mut record = Record::builder();
                 record.level(level(priority)).target("isobar").key_values(&source);
-                // A journal that is gone loses the line; the next one may find it again.
+                // If the journal is gone, the line is lost; a later line may find the journal
+                // again.
                 let _ = journal.journal_send(&record.args(format_args!("{message}")).build());
             }
             Self::Prefixed => failure::write_line(&format!("<{}>{message}\n", priority.number())),

@@ -1,5 +1,6 @@
-//! What makes a daemon of the loop: its control socket, its log, its service manager. It knows the
-//! protocol and the system; the loop itself, and what a request does to it, are the verb's.
+//! What makes the loop a daemon: a control socket, a log, and the protocol of the service manager.
+//! It knows that protocol and the system. The loop itself, and what a request does to it, belong to
+//! the verb.
 
 mod client;
 mod log;

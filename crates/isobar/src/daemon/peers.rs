@@ -1,6 +1,6 @@
-//! Who asks, and what that user may: root and the daemon's own user may change things, members of
-//! the group may look, others nothing. The kernel says who it is (`SO_PEERCRED`, unix(7)); nothing
-//! that the peer sends does.
+//! Identifies the user who asks, and decides what that user may do. Root and the daemon's own user
+//! may change things, members of the group may look, all others may do nothing. The identity comes
+//! from the kernel (`SO_PEERCRED`, unix(7)), never from anything that the peer sends.
 
 use nix::unistd::{Gid, Group, Uid, User, getgrouplist};
 use rustix::net::sockopt::socket_peercred;
@@ -8,14 +8,14 @@ use std::ffi::CString;
 use std::io;
 use std::os::unix::net::UnixStream;
 
-/// What a peer may.
+/// What a peer may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Right {
     /// nothing
     Nothing,
-    /// ask how things are
+    /// ask for the status
     Look,
-    /// have things changed
+    /// request changes
     Change,
 }
 
@@ -30,21 +30,22 @@ pub struct Peer {
     pub pid: i32,
 }
 
-/// Who is at the other end.
+/// The peer at the other end of a connection.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn of(stream: &UnixStream) -> io::Result<Peer> {
     let found = socket_peercred(stream)?;
     Ok(Peer { uid: found.uid.as_raw(), gid: found.gid.as_raw(), pid: found.pid.as_raw_nonzero().get() })
 }
 
-/// Whether a peer may have things changed, given the daemon's user: told without asking anyone.
+/// Whether a peer may request changes, given the daemon's user. This needs no look-up in the user
+/// database.
 pub const fn may_change(peer: Peer, own: u32) -> bool {
     peer.uid == 0 || peer.uid == own
 }
 
-/// What a peer may, given the daemon's user and the group that may look.
+/// What a peer may do, given the daemon's user and the group that may look.
 pub fn right(peer: Peer, own: u32, group: Option<u32>) -> Right {
     if may_change(peer, own) {
         return Right::Change;
@@ -55,7 +56,7 @@ pub fn right(peer: Peer, own: u32, group: Option<u32>) -> Right {
     }
 }
 
-/// The groups that the user database has for a user.
+/// The groups that the user database lists for a user.
 fn groups_of(peer: Peer) -> Vec<u32> {
     let found = || {
         let user = User::from_uid(Uid::from_raw(peer.uid)).ok()??;
@@ -65,7 +66,7 @@ fn groups_of(peer: Peer) -> Vec<u32> {
     found().unwrap_or_default().into_iter().map(Gid::as_raw).collect()
 }
 
-/// The number of a group; `None` where there is no such group.
+/// The number of a group; `None` if there is no group of that name.
 pub fn group(name: &str) -> Option<u32> {
     let found = Group::from_name(name).ok().flatten();
     found.filter(|_| !name.is_empty()).map(|group| group.gid.as_raw())

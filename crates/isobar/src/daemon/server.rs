@@ -1,5 +1,6 @@
-//! The server beside the loop: one thread takes clients, each has one of its own for a bounded
-//! time. Whatever a client does, sends half a line, reads nothing, dies, costs the loop nothing.
+//! The server beside the loop: one thread accepts clients, and each client is served by a thread of
+//! its own for a bounded time. Whatever a client does (sends half a line, reads nothing, dies), it
+//! costs the loop nothing.
 
 use super::log::Log;
 use super::peers::{self, Peer, Right};
@@ -16,22 +17,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Clients at a time.
+/// Maximum number of clients at a time.
 const CLIENTS: usize = 16;
 
-/// Places of these that are kept for whoever may change things: those who may only look cannot keep
-/// an operator from pausing.
+/// How many of these places are reserved for users who may change things, so that clients who may
+/// only look cannot keep an operator from pausing.
 const KEPT: usize = 4;
 
-/// How long a client may take for a request, and how long the answer may take to be read.
+/// How long a client may take to send a request, and how long to read the answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The server; the socket goes with it.
+/// The server; dropping it removes the socket.
 pub struct Server {
     _bound: Arc<Bound>,
 }
 
-/// What every client's thread knows.
+/// What the thread of every client needs.
 #[derive(Clone)]
 struct Shared {
     board: Switchboard,
@@ -43,10 +44,10 @@ struct Shared {
 }
 
 impl Server {
-    /// Makes the socket and starts to answer.
+    /// Creates the socket and starts to answer.
     ///
     /// # Errors
-    /// Where the socket cannot be made.
+    /// If the socket cannot be created.
     pub fn start(path: &Path, group_name: &str, board: Switchboard, log: &Log) -> anyhow::Result<Self> {
         let group = peers::group(group_name);
         if group.is_none() && !group_name.is_empty() {
@@ -69,7 +70,7 @@ impl Server {
             for stream in listener.incoming() {
                 match stream {
                     Ok(stream) => shared.receive(stream),
-                    // Descriptors may have run out: they come back.
+                    // The process may have run out of descriptors: later there are some again.
                     Err(_) => thread::sleep(Duration::from_millis(100)),
                 }
             }
@@ -92,12 +93,12 @@ impl Shared {
             shared.serve(&stream, peer);
             drop(place);
         };
-        // Where no thread can be had, the client sees the connection closed.
+        // If no thread can be started, the client sees the connection closed.
         let _ = thread::Builder::new().name("client".into()).spawn(work);
     }
 
     fn serve(&self, stream: &UnixStream, peer: Peer) {
-        // A database of users over a network may take its time: this is the client's own thread.
+        // A user database on the network may be slow, but this is the client's own thread.
         let right = peers::right(peer, self.own, self.group);
         let mut lines = Lines::of(MOST_REQUEST);
         while let Some(line) = next_line(stream, &mut lines) {
@@ -142,7 +143,7 @@ fn refused(why: &str) -> Answer {
     Answer::Refused { why: why.to_owned() }
 }
 
-/// The next line within a client's time; `None` where there is none, or the client has gone.
+/// The next line within a client's time limit; `None` if none arrived, or the client has gone.
 fn next_line(mut stream: &UnixStream, lines: &mut Lines) -> Option<Result<String, String>> {
     let (until, mut bytes) = (Instant::now() + PATIENCE, [0; 1024]);
     loop {
@@ -163,16 +164,16 @@ fn next_line(mut stream: &UnixStream, lines: &mut Lines) -> Option<Result<String
     }
 }
 
-/// A client that does not read is given up.
+/// Sends an answer. A client that does not read it is given up.
 fn send(mut stream: &UnixStream, answer: &Answer) {
     let _ = stream.write_all(answer.line().as_bytes());
 }
 
-/// One of the places that clients have.
+/// One of the places for clients, freed when dropped.
 struct Place(Arc<AtomicUsize>);
 
 impl Place {
-    /// A place, where fewer than `most` are taken.
+    /// Takes a place, if fewer than `most` are taken.
     fn take(all: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
         let place = Self(Arc::clone(all));
         (all.fetch_add(1, Ordering::SeqCst) < most).then_some(place)

@@ -1,16 +1,16 @@
-//! The service manager: systemd's protocol (`sd_notify(3)`), where one started us. Without one
-//! every call does nothing.
+//! Notifies the service manager by systemd's protocol (`sd_notify(3)`), if systemd started us.
+//! Otherwise every call does nothing.
 
 use sd_notify::NotifyState;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Between two lines of state at least.
+/// Minimum time between two status lines.
 const STATUS_EVERY: Duration = Duration::from_secs(5);
 
-/// What is told to the service manager. It must be told so by the loop itself: one that hangs is
-/// ended and started again.
+/// The notifications to the service manager. The loop itself must send them, so that a daemon whose
+/// loop hangs is ended and started again.
 #[derive(Debug, Default)]
 pub struct Service {
     watchdog: Option<Duration>,
@@ -20,15 +20,15 @@ pub struct Service {
 }
 
 impl Service {
-    /// As the environment says.
+    /// Reads from the environment whether there is a watchdog.
     pub fn new() -> Self {
         Self { watchdog: sd_notify::watchdog_enabled(), ..Self::default() }
     }
 
-    /// Has the loop come by often enough for the watchdog, however long its interval is.
+    /// Wakes the loop often enough for the watchdog, however long the loop's interval is.
     ///
     /// # Errors
-    /// Where no thread can be started.
+    /// If no thread can be started.
     pub fn pulse(&self, wake: Arc<dyn Fn() + Send + Sync>) -> std::io::Result<()> {
         let Some(limit) = self.watchdog else { return Ok(()) };
         let work = move || {
@@ -40,7 +40,7 @@ impl Service {
         thread::Builder::new().name("pulse".into()).spawn(work).map(drop)
     }
 
-    /// The loop is at work.
+    /// Reports that the loop is at work.
     pub fn alive(&mut self) {
         let Some(limit) = self.watchdog else { return };
         if self.alive.is_none_or(|last| last.elapsed() >= limit / 4) {
@@ -49,12 +49,12 @@ impl Service {
         }
     }
 
-    /// It has begun, or goes on after a reload.
+    /// Reports that the daemon has started, or that a reload is done.
     pub fn ready(&self) {
         tell(&[NotifyState::Ready]);
     }
 
-    /// A new configuration is read.
+    /// Reports that a new configuration is being read.
     pub fn reloading(&self) {
         match NotifyState::monotonic_usec_now() {
             Ok(now) => tell(&[NotifyState::Reloading, now]),
@@ -62,14 +62,14 @@ impl Service {
         }
     }
 
-    /// It is about to end. Said once.
+    /// Reports once that the daemon is about to end.
     pub fn stopping(&mut self) {
         if !std::mem::replace(&mut self.stops, true) {
             tell(&[NotifyState::Stopping]);
         }
     }
 
-    /// How it is, in a line, now and then.
+    /// Reports the state in one line, if enough time has passed since the last one.
     pub fn status(&mut self, line: impl FnOnce() -> String) {
         if self.status.is_none_or(|last| last.elapsed() >= STATUS_EVERY) {
             self.status = Some(Instant::now());
@@ -78,7 +78,7 @@ impl Service {
     }
 }
 
-/// A service manager that does not listen is no reason to fail.
+/// Sends a notification. A service manager that does not listen is no reason to fail.
 fn tell(state: &[NotifyState<'_>]) {
     let _ = sd_notify::notify(state);
 }

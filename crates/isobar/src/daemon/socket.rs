@@ -1,5 +1,5 @@
-//! The socket as a file: made with the right modes before anyone can find it, taken from a daemon
-//! that is gone, never from one that lives.
+//! The socket as a file. It gets the right mode before any client can find it. It replaces the
+//! socket of a daemon that is gone, never the socket of one that lives.
 
 use anyhow::{Context, bail};
 use std::fs::{self, DirBuilder, Permissions};
@@ -8,19 +8,19 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// The socket, removed with this.
+/// The bound socket; dropping it removes the file.
 pub struct Bound {
-    /// Where clients come.
+    /// Accepts clients.
     pub listener: UnixListener,
-    /// Why the group has no way to it, where it was to have one.
+    /// Why the group cannot reach the socket, if it should but could not be given access.
     pub kept_from_group: Option<io::Error>,
     path: PathBuf,
 }
 
-/// Makes the socket: for the owner alone, or for a group, too.
+/// Creates the socket, for the owner alone or also for a group.
 ///
 /// # Errors
-/// In one line: another daemon answers there, or the file cannot be made.
+/// One line: another daemon answers there, or the file cannot be created.
 pub fn bind(path: &Path, group: Option<u32>) -> anyhow::Result<Bound> {
     let place = || format!("{}: the control socket cannot be made", path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -31,7 +31,7 @@ pub fn bind(path: &Path, group: Option<u32>) -> anyhow::Result<Bound> {
             path.display()
         );
     }
-    // Under another name until its mode is right.
+    // Bound under another name until its mode is right.
     let fresh = folder.join(format!(".control.{}", std::process::id()));
     let listener = listening(&fresh, path, group).with_context(place);
     if listener.is_err() {
@@ -41,7 +41,7 @@ pub fn bind(path: &Path, group: Option<u32>) -> anyhow::Result<Bound> {
     Ok(Bound { listener, kept_from_group: shared.and(passable).err(), path: path.to_owned() })
 }
 
-/// The socket, and whether it could be given to the group.
+/// The listening socket, and whether the file could be given to the group.
 fn listening(fresh: &Path, path: &Path, group: Option<u32>) -> io::Result<(UnixListener, io::Result<()>)> {
     let listener = UnixListener::bind(fresh)?;
     let given = group.map_or(Ok(()), |group| chown(fresh, None, Some(group)));
@@ -51,9 +51,9 @@ fn listening(fresh: &Path, path: &Path, group: Option<u32>) -> io::Result<(UnixL
     Ok((listener, given))
 }
 
-/// The folder, which the group must be able to pass through, where it is isobar's own: made here,
-/// or the usual one. Any other may have more in it than the socket, and is left as it is. Within:
-/// whether the group could be let through.
+/// Prepares the folder of the socket. If the folder is isobar's own (created here, or the usual
+/// one), the group must be able to pass through it. Any other folder may contain more than the
+/// socket and is left as it is. The inner result says whether the group could be given access.
 fn prepare(folder: &Path, group: Option<u32>) -> io::Result<io::Result<()>> {
     let is_own = !folder.is_dir() || folder == super::runtime_folder();
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -69,7 +69,7 @@ fn prepare(folder: &Path, group: Option<u32>) -> io::Result<io::Result<()>> {
 
 impl Drop for Bound {
     fn drop(&mut self) {
-        // What is left is taken over by the next one.
+        // A file that cannot be removed is replaced by the next daemon.
         let _ = fs::remove_file(&self.path);
     }
 }

@@ -1,29 +1,29 @@
-//! Between clients, which wait, and the loop, which never does: a short queue of calls, each with
-//! the line that its answer goes back by.
+//! Connects clients, which wait, with the loop, which never waits: a short queue of calls, each
+//! with a channel for its answer.
 
 use isobar_control::{Answer, Request};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
-/// Calls that wait for the loop at most.
+/// Maximum number of calls that wait for the loop.
 const WAITING: usize = 32;
 
 /// How long a client waits for the loop.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Has the loop look.
+/// Wakes the loop so that it looks at its calls.
 pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
-/// A request with the way back to who asked.
+/// A request with a channel back to the client.
 pub struct Call {
-    /// What is asked.
+    /// The request.
     pub request: Request,
     back: SyncSender<Answer>,
 }
 
 impl Call {
-    /// Answers. A client that has gone is no loss.
+    /// Sends the answer. It does not matter if the client has gone.
     pub fn answer(self, answer: Answer) {
         let _ = self.back.try_send(answer);
     }
@@ -36,14 +36,14 @@ pub struct Switchboard {
     wake: Wake,
 }
 
-/// A switchboard and the end of it that the loop holds.
+/// A switchboard, and the receiving end for the loop.
 pub fn switchboard(wake: Wake) -> (Switchboard, Receiver<Call>) {
     let (calls, taken) = sync_channel(WAITING);
     (Switchboard { calls, wake }, taken)
 }
 
 impl Switchboard {
-    /// Asks the loop, and waits for its answer, but not for long.
+    /// Passes a request to the loop and waits for its answer, for a limited time.
     pub fn ask(&self, request: Request) -> Answer {
         let (back, answer) = sync_channel(1);
         let refused = |why: &str| Answer::Refused { why: why.to_owned() };

@@ -1,4 +1,4 @@
-//! Rows as CSV (RFC 4180), with a head.
+//! Writes rows as CSV (RFC 4180), with a header line.
 
 use super::rows;
 use crate::past::Past;
@@ -7,7 +7,7 @@ use std::io::Write;
 /// Writes all rows.
 ///
 /// # Errors
-/// A damaged recording, and what writing says.
+/// A damaged recording, and errors of the writer.
 pub fn write(past: &mut Past, to: impl Write) -> anyhow::Result<u64> {
     let mut table = ::csv::Writer::from_writer(to);
     let (mut epochs, mut written) = (0, Ok(()));

@@ -1,5 +1,5 @@
-//! A recording for other tools: a row a thread and epoch as CSV or Parquet, or a trace that
-//! Perfetto's UI opens.
+//! Converts a recording for other tools: CSV or Parquet with a row for each thread and epoch, or a
+//! trace for Perfetto's UI.
 
 mod csv;
 mod parquet;
@@ -10,10 +10,10 @@ mod schema;
 use crate::past::Past;
 use std::io::Write;
 
-/// Writes all epochs in one of the formats; how many there were.
+/// Writes all epochs in one of the formats. Returns how many epochs there were.
 ///
 /// # Errors
-/// A damaged recording, and what writing says.
+/// A damaged recording, and errors of the writer.
 pub fn write(past: &mut Past, format: Format, to: impl Write + Send) -> anyhow::Result<u64> {
     match format {
         Format::Csv => csv::write(past, to),
@@ -22,19 +22,20 @@ pub fn write(past: &mut Past, format: Format, to: impl Write + Send) -> anyhow::
     }
 }
 
-/// What a recording can become.
+/// The formats that a recording can be converted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// Text, with a line for each thread and epoch
+    /// Text with one row for each thread and epoch
     Csv,
-    /// The same as columns, for data frames
+    /// The same rows stored by column, for data frames
     Parquet,
-    /// A trace for Perfetto's UI (ui.perfetto.dev): lanes, counters, actions as events
+    /// A trace for Perfetto's UI (ui.perfetto.dev): tracks of threads, counters, and actions as
+    /// events
     Perfetto,
 }
 
 impl Format {
-    /// What the end of a file's name says.
+    /// The format that the end of a file name stands for.
     pub fn of(ending: &str) -> Option<Self> {
         match ending {
             "csv" => Some(Self::Csv),

@@ -1,4 +1,4 @@
-//! Rows as Parquet, written in groups, so that a recording may be larger than memory.
+//! Writes rows as Parquet, in groups, so that a recording may be larger than memory.
 
 use super::rows::{self, Row};
 use crate::past::Past;
@@ -12,7 +12,7 @@ use isobar_view::Moment;
 use std::io::Write;
 use std::sync::Arc;
 
-/// The columns, which docs/recordings.md describes. Counts have no sign.
+/// The columns, which docs/recordings.md describes. Counts are unsigned.
 const COLUMNS: &str = "message threads {
     required int64 epoch (integer(64,false));
     required double seconds;
@@ -30,13 +30,13 @@ const COLUMNS: &str = "message threads {
     optional int64 llc_misses (integer(64,false));
     optional double bytes_per_second;
 }";
-/// A group is written when it has as many rows.
+/// Number of rows at which a group is written.
 const GROUP: usize = 1 << 18;
 
 /// Writes all rows.
 ///
 /// # Errors
-/// A damaged recording, and what writing says.
+/// A damaged recording, and errors of the writer.
 pub fn write(past: &mut Past, to: impl Write + Send) -> anyhow::Result<u64> {
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let mut file = SerializedFileWriter::new(to, Arc::new(parse_message_type(COLUMNS)?), Arc::new(properties))?;
@@ -54,7 +54,7 @@ pub fn write(past: &mut Past, to: impl Write + Send) -> anyhow::Result<u64> {
     Ok(epochs)
 }
 
-/// Rows that are not written yet, by column.
+/// Rows that are not written yet, stored by column.
 #[derive(Default)]
 struct Group {
     epoch: Vec<i64>,
@@ -119,7 +119,7 @@ fn all<T: DataType, W: Write + Send>(group: &mut SerializedRowGroupWriter<'_, W>
     column.close()
 }
 
-/// A column in which a row may have none.
+/// A column in which a row may have no value.
 fn some<T: DataType, W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     values: &[Option<T::T>],

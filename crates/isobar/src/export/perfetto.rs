@@ -1,6 +1,6 @@
-//! A recording as a trace for Perfetto's UI: a track a thread with where it ran, counters of nodes
-//! and programs, actions as events with their reasons, and changes from when they were made until
-//! they were judged.
+//! Writes a recording as a trace for Perfetto's UI: a track for each thread that shows where it
+//! ran, counters of nodes and programs, actions as events with their reasons, and changes as events
+//! when they are made and when they are judged.
 
 use super::schema::{
     BEGIN, COUNTER, CounterDescriptor, DebugAnnotation, END, INSTANT, ProcessDescriptor, ThreadDescriptor, Trace,
@@ -17,7 +17,7 @@ use std::io::Write;
 /// Writes the trace.
 ///
 /// # Errors
-/// A damaged recording, and what writing says.
+/// A damaged recording, and errors of the writer.
 pub fn write(past: &mut Past, mut to: impl Write) -> anyhow::Result<u64> {
     let (mut watch, mut tracks, mut epochs) = (Watch::default(), Tracks::default(), 0);
     while past.next(&mut |moment| {
@@ -33,23 +33,23 @@ pub fn write(past: &mut Past, mut to: impl Write) -> anyhow::Result<u64> {
     Ok(epochs)
 }
 
-/// What a track is of.
+/// What a track shows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Of {
     Machine,
     Changes,
     Process(Pid, String),
     Thread(Pid, Tid, String),
-    /// A counter by its name, below another track.
+    /// A counter by its name, shown below another track.
     Counter(u64, String),
 }
 
-/// Tracks that were described, and packets that are not written yet.
+/// The tracks that are already described, and the packets that are not written yet.
 #[derive(Default)]
 struct Tracks {
     numbers: BTreeMap<Of, u64>,
     packets: Vec<TracePacket>,
-    /// Where each thread is, with its track.
+    /// The CPU where each thread is, with the thread's track.
     places: BTreeMap<(Pid, Tid), (CpuId, u64)>,
     now: u64,
 }
@@ -102,7 +102,7 @@ impl Tracks {
         self.track(Of::Process(pid, name.to_owned()), Some(described))
     }
 
-    /// Slices of threads: each as long as a thread stays on a CPU.
+    /// Draws threads as slices, each as long as a thread stays on one CPU.
     fn threads(&mut self, seen: &Observation) {
         let mut there = BTreeSet::new();
         for (process, thread) in seen.threads() {
@@ -146,8 +146,8 @@ impl Tracks {
         }
     }
 
-    /// Changes on a track of their own: what was predicted when they are made, what was measured
-    /// when they are judged.
+    /// Shows changes on a track of their own: the prediction when a change is made, the measurement
+    /// when it is judged.
     fn changes(&mut self, moment: &Moment<'_>) {
         let percent = |part: f64| format!("{:+.1} %", part * 100.0);
         if moment.plan.predictions.is_empty() && moment.plan.effects.is_empty() {
@@ -215,7 +215,7 @@ impl Tracks {
         });
     }
 
-    /// The number of a track, which is described where it is new.
+    /// The number of a track. A new track is described first.
     fn track(&mut self, of: Of, described: Option<TrackDescriptor>) -> u64 {
         if let Some(number) = self.numbers.get(&of) {
             return *number;

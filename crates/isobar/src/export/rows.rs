@@ -1,29 +1,29 @@
-//! A row a thread and epoch.
+//! A recording as rows, one for each thread and epoch.
 
 use isobar_model::{Pid, Process, Thread, Tid};
 use isobar_view::Moment;
 use serde::Serialize;
 
-/// A thread in an epoch; counts are of its interval, and empty where they were not measured.
+/// A thread in an epoch. Counts are those of the epoch's interval, and `None` if not measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row<'a> {
     /// The epoch.
     pub epoch: u64,
-    /// Its end, in seconds of the run.
+    /// End of the epoch, in seconds of the run.
     pub seconds: f64,
     /// The process.
     pub pid: Pid,
-    /// Its name, as the kernel has it.
+    /// Its name, as the kernel reports it.
     pub name: &'a str,
     /// The thread.
     pub tid: Tid,
-    /// The CPU that it last ran on, with its LLC and node.
+    /// The CPU that the thread last ran on.
     pub cpu: Option<u32>,
-    /// The LLC.
+    /// The LLC of that CPU.
     pub llc: Option<u32>,
-    /// The node.
+    /// The node of that CPU.
     pub node: Option<u32>,
-    /// Whether the policy decided on it.
+    /// Whether the policy managed it.
     pub managed: bool,
     /// CPU time.
     pub cpu_seconds: Option<f64>,
@@ -35,7 +35,7 @@ pub struct Row<'a> {
     pub llc_references: Option<u64>,
     /// LLC misses.
     pub llc_misses: Option<u64>,
-    /// Bytes a second to and from memory.
+    /// Memory traffic, in bytes a second.
     pub bytes_per_second: Option<f64>,
 }
 

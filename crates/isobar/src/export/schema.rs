@@ -3,7 +3,7 @@
 
 use prost::Message;
 
-/// A file is a row of these; two files in a row are a file, too.
+/// A trace file is a sequence of packets; two files concatenated are a file, too.
 #[derive(Clone, PartialEq, Message)]
 pub struct Trace {
     /// Its packets.
@@ -17,7 +17,7 @@ pub struct TracePacket {
     /// Nanoseconds.
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
-    /// Who wrote it: any number but 0.
+    /// Identifies the writer: any number but 0.
     #[prost(uint32, optional, tag = "10")]
     pub trusted_packet_sequence_id: Option<u32>,
     /// An event.
@@ -77,16 +77,16 @@ pub struct TrackDescriptor {
     /// Its name.
     #[prost(string, optional, tag = "2")]
     pub name: Option<String>,
-    /// The process that it is of.
+    /// The process that the track belongs to.
     #[prost(message, optional, tag = "3")]
     pub process: Option<ProcessDescriptor>,
-    /// The thread that it is of.
+    /// The thread that the track belongs to.
     #[prost(message, optional, tag = "4")]
     pub thread: Option<ThreadDescriptor>,
-    /// The track that it is shown below.
+    /// The track below which this track is shown.
     #[prost(uint64, optional, tag = "5")]
     pub parent_uuid: Option<u64>,
-    /// There for a counter.
+    /// Present if the track is a counter.
     #[prost(message, optional, tag = "8")]
     pub counter: Option<CounterDescriptor>,
 }

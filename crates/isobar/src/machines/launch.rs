@@ -1,4 +1,5 @@
-//! Starting commands on this machine, as `isobar run` needs it.
+//! Starts commands on this machine for `isobar run`, and finds out what this machine offers for
+//! that.
 
 pub use isobar_allocation::{Decision, Mode, PAGE, SHIM, Way};
 pub use isobar_linux::kernel::shared_page::SharedPage;
@@ -18,71 +19,72 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What a command is.
+/// A command that was looked up.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Its file.
+    /// Path of its file.
     pub path: PathBuf,
-    /// What keeps the shim out of it.
+    /// Why the shim cannot be loaded into it, if it cannot.
     pub obstacle: Option<Obstacle>,
 }
 
-/// What keeps the shim out of a program.
+/// Why the shim cannot be loaded into a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Obstacle(pub program::Obstacle);
 
-/// Obstacles, for tests.
+/// Obstacles for tests.
 #[cfg(test)]
 pub mod obstacles {
-    /// No loader.
+    /// The program has no loader.
     pub const STATIC: super::Obstacle = super::Obstacle(super::program::Obstacle::Static);
 }
 
-/// What this machine has for commands.
+/// What this machine offers to commands.
 #[derive(Clone, Debug)]
 pub struct Here {
     /// Its topology.
     pub topology: Topology,
-    /// The nodes with memory, as bits.
+    /// The nodes with memory, as a bit mask.
     pub memory_bits: u64,
-    /// The shim, where it is installed.
+    /// The shim, if it is installed.
     pub shim: Option<PathBuf>,
-    /// Why the machine's weights cannot be set by us.
+    /// Why we cannot set the machine's weights, if we cannot.
     pub no_weights: Option<String>,
-    /// Whether a manager of this user's or root's runs.
+    /// Whether a manager that this user or root started runs.
     pub manager: bool,
 }
 
-/// The machine's weights, as their only manager; they are put back when this is dropped.
+/// The machine's weights of weighted interleave, held as their only manager. They are put back when
+/// this is dropped.
 pub struct Weights {
-    // Dropped first: it puts back.
+    // Dropped first, because this puts the weights back.
     actuators: Actuators,
     _manager: Option<ManagerLock>,
 }
 
 impl Weights {
-    /// Takes them.
+    /// Becomes the manager of the weights.
     ///
     /// # Errors
-    /// Where another isobar manages this machine, or the state file cannot be written.
+    /// If another isobar manages this machine, or the state file cannot be written.
     pub fn take() -> anyhow::Result<Self> {
         let manager = manager_lock::place().as_deref().map(ManagerLock::take).transpose()?;
         let (actuators, _) = Actuators::open(&super::linux::default_state())?;
         Ok(Self { actuators, _manager: manager })
     }
 
-    /// Has them follow a decision.
+    /// Sets the weights as a decision says.
     ///
     /// # Errors
-    /// One line.
+    /// The reason, in one line.
     pub fn set(&mut self, decision: &Decision) -> anyhow::Result<()> {
         self.actuators.set_weights(decision).map_err(anyhow::Error::msg)
     }
 
-    /// Puts them back.
+    /// Puts the weights back.
     ///
     /// # Errors
-    /// Where the kernel refuses.
+    /// If the kernel refuses.
     pub fn put_back(&mut self) -> anyhow::Result<()> {
         let report = self.actuators.restore()?;
         report.remarks.iter().for_each(|remark| crate::failure::tell(remark));
@@ -90,7 +92,7 @@ impl Weights {
     }
 }
 
-/// Looks for a command and into it.
+/// Finds a command and examines its file.
 ///
 /// # Errors
 /// As [`program::find`].
@@ -100,15 +102,15 @@ pub fn examine(command: &OsStr) -> io::Result<Program> {
     Ok(Program { path, obstacle })
 }
 
-/// The exit code of a command that could not be started, as env(1) has it.
+/// The exit code of a command that could not be started, as env(1) defines it.
 pub fn exit_code(error: &io::Error) -> u8 {
     if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 }
 }
 
-/// Looks at this machine.
+/// Examines this machine.
 ///
 /// # Errors
-/// Where its topology cannot be read.
+/// If its topology cannot be read.
 pub fn here() -> anyhow::Result<Here> {
     let nodes = mempolicy::with_memory().unwrap_or_default();
     Ok(Here {
@@ -125,7 +127,7 @@ pub fn is_managed() -> bool {
     manager_lock::place().is_some_and(|place| manager_lock::is_managed(&place))
 }
 
-/// Beside this executable, or where a package puts it.
+/// The shim, beside this executable or where a package puts it.
 fn shim() -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?;
     let folder = own.parent()?;
@@ -133,7 +135,7 @@ fn shim() -> Option<PathBuf> {
     places.into_iter().find(|place: &PathBuf| is_plain(place))
 }
 
-/// A path with a blank or a colon would be two for the loader.
+/// Whether a path can be given to the loader, which would split one with a blank or a colon in two.
 fn is_plain(path: &Path) -> bool {
     path.is_file() && path.to_str().is_some_and(|path| !path.contains([' ', ':']))
 }

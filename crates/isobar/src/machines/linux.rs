@@ -1,4 +1,5 @@
-//! The machine that the command runs on, and captured trees of others.
+//! This machine under Linux: opens it to be watched and changed, puts it back, and reads its
+//! topology or that of a captured tree.
 
 pub use isobar_linux::actuators::state_file::default_path as default_state;
 pub use isobar_linux::machine::stop::signals as stop_signals;
@@ -29,7 +30,7 @@ use std::sync::{Arc, OnceLock};
 /// The topology of this machine, or of a captured tree.
 ///
 /// # Errors
-/// Bad input where a captured tree cannot be read; a failure where this machine cannot.
+/// Bad input if a captured tree cannot be read; a failure if this machine cannot be read.
 pub fn read_topology(root: Option<&Path>) -> anyhow::Result<Topology> {
     match root {
         Some(root) => Tree::open(root).and_then(|tree| topology::read(&tree)).map_err(bad_input),
@@ -37,17 +38,16 @@ pub fn read_topology(root: Option<&Path>) -> anyhow::Result<Topology> {
     }
 }
 
-/// This machine, to be watched and (unless it is a dry run) changed; and what an isobar that was
-/// killed had left changed and is now put back, in words. Sensors that cost something are opened
-/// where they are among the `needs`.
+/// Opens this machine to be watched and, unless it is a dry run, changed. Changes that a killed
+/// isobar left are put back first; the second value says in words which. Sensors that cost
+/// something are switched on later, by [`switched_on`].
 ///
-/// # Errors
-/// Where it cannot be read, or the state file not be taken.
+/// If the machine cannot be read, or the state file cannot be taken over.
 pub fn open(config: &ManageConfig, dry_run: bool) -> anyhow::Result<(LinuxMachine<Sensors>, Option<String>)> {
     opened(config, linux_options(config, dry_run))
 }
 
-/// The same for a daemon, which goes on where the disk is full, and takes SIGHUP for its own.
+/// Opens this machine for a daemon, which goes on if the disk is full and handles SIGHUP itself.
 ///
 /// # Errors
 /// As [`open`].
@@ -83,7 +83,7 @@ fn opened(config: &ManageConfig, options: LinuxOptions) -> anyhow::Result<(Linux
         machine.give_ways_by(Box::new(PageWays::new(page, &topology).map_err(bad_input)?));
     }
     if machine.recovered().is_some() {
-        // Groups that an isobar that was killed had left are gone now, and their classes of service
+        // Groups that a killed isobar had left are removed now, and their classes of service are
         // free.
         machine.sensing().set_topology(Arc::new(again()?));
     }
@@ -94,7 +94,7 @@ fn opened(config: &ManageConfig, options: LinuxOptions) -> anyhow::Result<(Linux
     Ok((machine, recovered))
 }
 
-/// Takes away what an isobar that was killed left of DAMON's settings, and says so.
+/// Removes the DAMON settings that a killed isobar left, and says so.
 fn put_damon_back() {
     match damon::put_back(Path::new(damon::ADMIN)) {
         Ok(false) => {}
@@ -103,7 +103,7 @@ fn put_damon_back() {
     }
 }
 
-/// The machine with the sensors at work that are switched on only for a policy that uses them.
+/// Switches on the sensors that only some policies use, as far as this policy uses them.
 pub fn switched_on(mut machine: LinuxMachine<Sensors>, policy: &dyn Policy) -> LinuxMachine<Sensors> {
     switch_on(&mut machine, policy);
     machine
@@ -115,7 +115,7 @@ fn switch_on(machine: &mut LinuxMachine<Sensors>, policy: &dyn Policy) {
         machine.sensing().probe_latency();
     }
     if used.contains(&Sensor::AccessedPages) {
-        // Of no process, until the loop says which it manages.
+        // For no process, until the loop says which processes it manages.
         machine.managed(&BTreeSet::new());
         machine.sensing().see_accessed_pages();
     }
@@ -128,25 +128,26 @@ impl Adjust for LinuxMachine<Sensors> {
     }
 }
 
-/// What is changed on this machine now, for who has to say it when the loop never ends.
+/// What is changed on this machine now, for code that must report it although the loop never ends.
 #[derive(Clone, Default)]
 pub struct Changed(Arc<OnceLock<(Outstanding, PathBuf)>>);
 
 impl Changed {
-    /// Watches what this machine's actuators change.
+    /// Tracks what this machine's actuators change.
     pub fn watch(&self, machine: &LinuxMachine<Sensors>, config: &ManageConfig) {
         if let Some(left) = machine.outstanding() {
-            // It is set once: there is one machine.
+            // Set once, because there is one machine.
             let _ = self.0.set((left, config.state_file.clone().unwrap_or_else(default_state)));
         }
     }
 
-    /// Threads and resctrl groups that are changed now; `None` where nothing is ever changed.
+    /// Number of threads and resctrl groups that are changed now; `None` if nothing is ever
+    /// changed.
     pub fn count(&self) -> Option<u64> {
         self.0.get().map(|(left, _)| u64::try_from(left.count()).unwrap_or(u64::MAX))
     }
 
-    /// One line: how much is left changed, where it is written down, and what to do.
+    /// One line: how much is left changed, where it is recorded, and what to do.
     pub fn in_words(&self) -> String {
         let nothing = "nothing is left changed".to_owned();
         let Some((left, state)) = self.0.get() else { return nothing };
@@ -165,10 +166,10 @@ impl Changed {
     }
 }
 
-/// The file that stands for the ivshmem device, for tests of the test backend.
+/// Names a file that stands for the ivshmem device, in tests of the test backend.
 const PAGE_FILE: &str = "ISOBAR_NUMASIM_PAGE";
 
-/// The page of a numasim guest, where the configuration asks for it.
+/// The shared page of a numasim guest, if the configuration asks for it.
 fn page(config: &ManageConfig) -> anyhow::Result<Option<Arc<Page>>> {
     let key = match (config.counters, config.ways) {
         (CounterChoice::Numasim, _) => "counters",
@@ -201,8 +202,8 @@ fn sensor_options(config: &ManageConfig) -> SensorOptions {
             AccessedChoice::Damon => AccessedBy::Damon,
             AccessedChoice::Mappings => AccessedBy::Mappings,
         },
-        // A thread that is managed may fall to half of what it was taken on for before it is let
-        // go.
+        // A managed thread may fall to half of the CPU share that it was taken on for before it is
+        // released.
         min_cpu_share_for_pages: config.min_cpu_percent / 200.0,
         ..SensorOptions::default()
     }
@@ -224,18 +225,18 @@ fn linux_options(config: &ManageConfig, dry_run: bool) -> LinuxOptions {
     }
 }
 
-/// Puts back what the state file records; `None` where there is none.
+/// Puts back what the state file records; `None` if there is no state file.
 ///
 /// # Errors
-/// Where another isobar runs, the file cannot be read, or the kernel refuses. What is no state file
-/// of ours is bad input where the user `named` it, else a failure: then nothing was typed that
-/// could be wrong.
+/// If another isobar runs, the file cannot be read, or the kernel refuses. A file that is no state
+/// file of ours is bad input if the user `named` it. Otherwise nothing was typed that could be
+/// wrong, and it is a failure.
 pub fn restore(state: &Path, named: bool) -> anyhow::Result<Option<RestoreReport>> {
     let explain = |error: ActuatorError| match error {
         error if named && is_wrong_file(&error) => bad_input(error),
         error => error.into(),
     };
-    // Who manages may write the file at any moment, and may have changed what another file records.
+    // A manager may write the file at any moment, and may have changed what another file records.
     let manager = manager_lock::place().as_deref().map(ManagerLock::take).transpose()?;
     manager.iter().flat_map(ManagerLock::remarks).for_each(|remark| tell(remark));
     put_damon_back();
@@ -246,8 +247,7 @@ pub fn restore(state: &Path, named: bool) -> anyhow::Result<Option<RestoreReport
     Ok(Some(report))
 }
 
-/// Whether the fault is that of the path: what is there is no state file, or none that may be read
-/// or believed.
+/// Whether the path is at fault: the file there is no state file, or may not be read or trusted.
 fn is_wrong_file(error: &ActuatorError) -> bool {
     match error {
         ActuatorError::Broken { .. } | ActuatorError::NotAFile { .. } => true,
@@ -257,11 +257,11 @@ fn is_wrong_file(error: &ActuatorError) -> bool {
     }
 }
 
-/// Gives up the power of the executable where it is not the caller's to use, and says so. Before
-/// any thread is started.
+/// Drops the capabilities of the executable that the caller may not use, and says so. Must be
+/// called before any thread is started.
 ///
 /// # Errors
-/// Where the kernel does not let it go.
+/// If the kernel does not let them be dropped.
 pub fn give_up_what_is_not_the_callers() -> anyhow::Result<()> {
     let done = file_capabilities::give_up_what_is_not_the_callers();
     let remark = done.context("cannot give up the executable's capabilities")?;
@@ -269,7 +269,7 @@ pub fn give_up_what_is_not_the_callers() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What was put back, for programs.
+/// What was put back, as JSON.
 pub fn report_to_json(report: &RestoreReport) -> Value {
     json!({
         "restored": report.restored,
@@ -285,18 +285,18 @@ pub fn report_to_json(report: &RestoreReport) -> Value {
     })
 }
 
-/// What a person should look at after this machine was put back, a line each.
+/// What a person should look at after this machine was put back, one line each.
 pub fn put_back_remarks(machine: &LinuxMachine<Sensors>) -> Vec<String> {
     machine.put_back().map(|report| report.remarks.clone()).unwrap_or_default()
 }
 
-/// Whether a process was started by another, or by one that it started, as far as the kernel says
-/// now.
+/// Whether a process was started by another one, directly or through processes in between, as far
+/// as the kernel reports it now.
 pub fn descends(pid: Pid, from: Pid) -> bool {
     ancestors::ancestry(pid, identity::process).any(|(one, _)| one == from)
 }
 
-/// The cgroups of a process, of every hierarchy; `None` where it is gone.
+/// The cgroups of a process in every hierarchy; `None` if the process is gone.
 pub fn cgroup_of(pid: Pid) -> Option<Cgroups> {
     std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok().map(|text| Cgroups::parse(&text))
 }

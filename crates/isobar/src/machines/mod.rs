@@ -1,5 +1,5 @@
-//! The machines that the loop can run on: this one, and a simulated one. What is set and shown of
-//! each is joined here.
+//! The machines that the loop can run on: this one, and simulated ones. Their settings and what is
+//! shown of them are joined here.
 
 pub mod adjust;
 pub mod launch;

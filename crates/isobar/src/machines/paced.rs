@@ -1,4 +1,4 @@
-//! A simulated machine that keeps time with the clock, so that a daemon can be tried on it.
+//! A simulated machine that runs by the wall clock, so that a daemon can be tried on it.
 
 use super::adjust::Adjust;
 use isobar_model::{Action, ActionOutcome, Machine, Outcome, Pid, Plan, Sample, Seconds, Wake};
@@ -6,30 +6,31 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether a signal came.
+/// How often a wait checks whether a signal came.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Where callers ring.
+/// The bell that callers ring to wake the loop.
 type Bell = Arc<(Mutex<bool>, Condvar)>;
 
-/// A machine that takes a while.
+/// A machine whose waits take wall-clock time.
 pub struct Paced<M> {
     /// The machine.
     pub machine: M,
     speed: f64,
     stop: Box<dyn Fn() -> bool>,
     bell: Bell,
-    /// The end of a wait that a call has cut short.
+    /// When a wait that a call cut short is to end.
     until: Option<Instant>,
 }
 
 impl<M> Paced<M> {
-    /// `speed` seconds of the machine in one of the clock, until `stop` says so.
+    /// Lets `speed` seconds of the machine pass in one second of the clock, until `stop` returns
+    /// true.
     pub fn new(machine: M, speed: f64, stop: impl Fn() -> bool + 'static) -> Self {
         Self { machine, speed, stop: Box::new(stop), bell: Bell::default(), until: None }
     }
 
-    /// Waits by the clock; what ended it.
+    /// Waits by the wall clock. Returns what ended the wait.
     fn pass(&mut self, interval: Seconds) -> Wake {
         let span = Duration::try_from_secs_f64(interval.0.max(0.0) / self.speed).unwrap_or(LOOK);
         let until = self.until.take().unwrap_or_else(|| Instant::now() + span);

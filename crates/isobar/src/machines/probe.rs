@@ -1,4 +1,4 @@
-//! The probe of the machine that the command runs on.
+//! The latency and bandwidth probe of this machine.
 
 #[cfg(test)]
 pub use isobar_linux::probe::Figures;

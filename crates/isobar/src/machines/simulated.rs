@@ -1,4 +1,4 @@
-//! The simulated machine: workloads from files, and what became of them.
+//! The simulated machine: reads workloads from files, and reports how they ended.
 
 use crate::failure::bad_input;
 use crate::input;
@@ -7,9 +7,9 @@ use isobar_model::metrics;
 use isobar_sim::{AppReport, SimMachine, Workload};
 use std::path::Path;
 
-/// What became of a workload on a machine, against each of its programs alone on it.
+/// How a workload ended on a machine, compared with each of its programs alone on the machine.
 pub fn truth(workload: &Workload, machine: &SimMachine) -> Truth {
-    // Where the model has no answer for a program alone, no slowdown is known.
+    // If the model has no answer for a program alone, its slowdown is not known.
     let alone = isobar_lab::alone_seconds(workload).unwrap_or_else(|_| vec![None; workload.apps.len()]);
     let finished = machine.report().apps.into_iter().zip(alone);
     let apps: Vec<AppTruth> = finished.map(|(app, alone)| app_truth(app, alone)).collect();
@@ -23,10 +23,10 @@ fn app_truth(report: AppReport, alone_seconds: Option<f64>) -> AppTruth {
     AppTruth { name, completed, seconds, alone_seconds, slowdown }
 }
 
-/// A workload from its file.
+/// Reads a workload from its file.
 ///
 /// # Errors
-/// Bad input: a workload that cannot be read or does not hold together.
+/// Bad input: a workload that cannot be read or is inconsistent.
 pub fn read(file: &Path) -> anyhow::Result<Workload> {
     let name = file.display().to_string();
     let text = input::text(file, input::SETTINGS)

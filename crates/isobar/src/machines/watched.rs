@@ -1,4 +1,4 @@
-//! A process of the machine that the command runs on.
+//! A process of this machine, as `isobar pages --watch` looks at it.
 
 pub use isobar_linux::kernel::numa_maps::Kind;
 pub use isobar_linux::sensors::memory::loads::Loads;

@@ -1,4 +1,5 @@
-//! The metrics of a run and their endpoint: it takes moments, whoever shows them otherwise.
+//! The metrics of a run and their endpoint. It takes the moments of a run, whatever else shows
+//! them.
 
 use super::handed::Handed;
 use super::serve::Server;
@@ -13,18 +14,18 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What shall be served, and where.
+/// What is to be served, and where.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
     /// The address.
     pub address: SocketAddr,
     /// What is known before the first epoch.
     pub about: About,
-    /// The recording that is made of the run, whose size is a metric.
+    /// The recording of the run, if there is one; its size is a metric.
     pub recording: Option<PathBuf>,
 }
 
-/// Metrics that are served while it lives.
+/// Serves metrics until it is dropped.
 pub struct Exposer {
     watch: Watch,
     exposition: Exposition,
@@ -33,10 +34,10 @@ pub struct Exposer {
 }
 
 impl Exposer {
-    /// Takes the address and answers there.
+    /// Binds the address and starts to answer.
     ///
     /// # Errors
-    /// Bad input where the address cannot be had.
+    /// Bad input if the address cannot be bound.
     pub fn start(wanted: Wanted) -> anyhow::Result<Self> {
         let exposition = Exposition::new(wanted.about);
         let handed = Arc::new(Handed::new(exposition.families(), wanted.recording));
@@ -44,12 +45,12 @@ impl Exposer {
         Ok(Self { watch: Watch::default(), exposition, handed, server })
     }
 
-    /// Where it listens.
+    /// The URL of the metrics.
     pub fn url(&self) -> String {
         format!("http://{}/metrics", self.server.address())
     }
 
-    /// Says on stderr where metrics are, and who can read them.
+    /// Says on stderr where the metrics are, and warns if other machines can read them.
     pub fn announce(&self) {
         let open = if self.server.address().ip().is_loopback() {
             ""
@@ -59,14 +60,15 @@ impl Exposer {
         tell(&format!("metrics at {}{open}", self.url()));
     }
 
-    /// Says how often epochs are to come.
+    /// Sets how often epochs are expected.
     pub fn every(&mut self, interval: Seconds) {
         self.exposition.every(interval);
         self.handed.every(interval);
         self.handed.begin(self.exposition.families());
     }
 
-    /// What the endpoint answers from, for who changes the interval of a loop that runs.
+    /// The data that the endpoint answers from, for callers that change the interval of a running
+    /// loop.
     pub fn handed(&self) -> Arc<Handed> {
         Arc::clone(&self.handed)
     }
@@ -77,7 +79,7 @@ impl Exposer {
         self.take_seen(moment, &view, dropped_lines);
     }
 
-    /// Takes an epoch of which the view is there already.
+    /// Takes an epoch whose view is already computed.
     pub fn take_seen(&mut self, moment: &Moment<'_>, view: &View, dropped_lines: Option<u64>) {
         let Moment { seen, managed, plan, outcome, .. } = *moment;
         let missing: Vec<Sensor> = moment.capabilities.missing.keys().copied().collect();
@@ -85,14 +87,14 @@ impl Exposer {
         self.handed.hand(self.exposition.families(), dropped_lines);
     }
 
-    /// Shows a run through `shown`, and its metrics to whoever asks for them. `dropped` counts the
-    /// lines of output that found no reader.
+    /// Shows a run through `shown`, and serves its metrics. `dropped` counts the lines of output
+    /// that found no reader.
     pub fn beside<'a>(&'a mut self, shown: &'a mut dyn Reporter, dropped: &'a dyn Fn() -> u64) -> Beside<'a> {
         Beside { exposer: self, shown, dropped }
     }
 }
 
-/// Serves metrics of what something else shows.
+/// Serves the metrics of a run that something else shows.
 pub struct Beside<'a> {
     exposer: &'a mut Exposer,
     shown: &'a mut dyn Reporter,

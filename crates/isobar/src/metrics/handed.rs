@@ -1,5 +1,5 @@
-//! What the loop hands to the thread that answers: the families of the last epoch, and when it
-//! ended.
+//! What the loop hands to the thread that answers: the metric families of the last epoch, and when
+//! it ended.
 
 use isobar_linux::{own_cpu_time, own_use};
 use isobar_metrics::{Families, Family, Form, Own, write};
@@ -10,18 +10,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A text younger than this is given again: whoever asks in a loop costs no more.
+/// A text younger than this is served again, so that a client that asks in a loop costs no more.
 const FRESH: Duration = Duration::from_millis(250);
-/// Intervals after which the loop no longer counts as alive, and the least time in seconds.
+/// The loop counts as stuck after this many intervals without an epoch, and not before this many
+/// seconds.
 const STUCK: (f64, f64) = (5.0, 30.0);
 
-/// What is handed over.
+/// The data that is handed over.
 pub struct Handed {
     now: Mutex<Now>,
     written: Mutex<Option<(Form, Instant, Arc<str>)>>,
     recording: Option<PathBuf>,
     scrapes: AtomicU64,
-    /// Requests and connections that were refused or cut.
+    /// Number of requests and connections that were refused or cut.
     pub turned_away: AtomicU64,
 }
 
@@ -34,7 +35,7 @@ struct Now {
 }
 
 impl Handed {
-    /// Before the first epoch.
+    /// The state before the first epoch.
     pub fn new(families: Families, recording: Option<PathBuf>) -> Self {
         let families = Arc::new(families);
         let now = Now { families, since: Instant::now(), epochs: 0, interval: 0.0, dropped_lines: None };
@@ -47,7 +48,7 @@ impl Handed {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says how often epochs are to come.
+    /// Sets how often epochs are expected.
     pub fn every(&self, interval: Seconds) {
         self.now().interval = interval.0;
     }
@@ -110,7 +111,8 @@ impl Handed {
         }
     }
 
-    /// Whether the loop is alive: how long ago it last showed itself, where that is too long.
+    /// Whether the loop is alive. The error says how long ago it last completed an epoch, if that
+    /// is too long.
     pub fn health(&self) -> Result<(), Duration> {
         let (age, interval) = {
             let now = self.now();

@@ -1,6 +1,6 @@
-//! Metrics of a run over HTTP, beside whatever else shows it. The loop hands over the families of
-//! each epoch, which costs it the swap of a pointer under a lock; one thread answers clients, and
-//! nothing that a client does or leaves undone reaches the loop.
+//! Serves the metrics of a run over HTTP, beside whatever else shows the run. The loop hands over
+//! the metric families of each epoch, which costs it one pointer swap under a lock. One thread
+//! answers clients, and nothing that a client does or fails to do reaches the loop.
 
 mod exposer;
 mod handed;

@@ -1,15 +1,15 @@
-//! A simulated machine at a pace that people and scrapers can follow: its loop would be over in a
-//! moment. This machine keeps its own time.
+//! Slows a simulated run down to a pace that people and scrapers can follow, because its loop would
+//! be over in a moment. This machine needs no such pace: it runs in real time.
 
 use crate::report::{Aftermath, Reporter};
 use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a wait looks whether it is to end.
+/// How often a wait checks whether it is to end.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Shows a run no faster than at a speed.
+/// Shows a run no faster than at a given speed.
 pub struct Paced<'a> {
     shown: &'a mut dyn Reporter,
     stop: &'a dyn Fn() -> bool,
@@ -18,14 +18,14 @@ pub struct Paced<'a> {
 }
 
 impl<'a> Paced<'a> {
-    /// At this number of seconds of the machine in a second, unless `stop` says to end.
+    /// Shows `speed` seconds of the machine in one second of the clock, until `stop` returns true.
     pub fn new(shown: &'a mut dyn Reporter, speed: f64, stop: &'a dyn Fn() -> bool) -> Self {
         Self { shown, stop, speed, due: Instant::now() }
     }
 
     fn wait(&mut self, seconds: f64) {
         let length = Duration::try_from_secs_f64(seconds / self.speed).unwrap_or_default();
-        // Who could not keep up does not hurry afterwards.
+        // A run that could not keep up does not hurry afterwards.
         self.due = (self.due + length).max(Instant::now());
         while !(self.stop)() {
             let left = self.due.saturating_duration_since(Instant::now());

@@ -1,7 +1,7 @@
-//! The endpoint: GET /metrics and /healthz, and nothing else. One thread, bounds on everything that
-//! a client can make large or slow: connections, headers, and the time that a connection lasts. A
-//! client that comes when all connections are taken takes that of the oldest, so that no one can
-//! keep others out by holding connections open.
+//! The HTTP endpoint: GET /metrics and /healthz, and nothing else. It has one thread, and bounds on
+//! everything that a client can make large or slow: connections, headers, and the duration of a
+//! connection. If all connections are taken, a new client replaces the oldest one, so that clients
+//! cannot keep others out by holding connections open.
 
 use super::handed::Handed;
 use crate::failure::bad_input;
@@ -25,19 +25,20 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
-/// Connections at once.
+/// Maximum number of connections at a time.
 const MOST_CONNECTIONS: usize = 16;
-/// The longest that a connection lasts, whatever it does.
+/// Maximum duration of a connection, whatever happens on it.
 const CONNECTION: Duration = Duration::from_secs(10);
-/// The longest until a request's headers are there.
+/// Maximum time until a request's headers have arrived.
 const HEADERS: Duration = Duration::from_secs(3);
-/// Bytes of a request's headers, the least that the library takes, and how many headers.
+/// Maximum size of a request's headers in bytes, which is the least that the library takes, and
+/// their maximum number.
 const HEADER_BYTES: usize = 8192;
 const MOST_HEADERS: usize = 64;
-/// How long nothing is accepted where the kernel gives no descriptor.
+/// How long no connection is accepted after the kernel gave no descriptor.
 const BREATH: Duration = Duration::from_millis(200);
 
-/// An endpoint that listens, and ends when it is dropped.
+/// The listening endpoint; dropping it ends it.
 pub struct Server {
     address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
@@ -45,10 +46,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes an address and answers there.
+    /// Binds an address and starts to answer.
     ///
     /// # Errors
-    /// Bad input where the address cannot be had; where the kernel gives no thread.
+    /// Bad input if the address cannot be bound; an error if no thread can be started.
     pub fn start(address: SocketAddr, handed: Arc<Handed>) -> anyhow::Result<Self> {
         let listener = TcpListener::bind(address).map_err(|why| refused(address, &why))?;
         let address = listener.local_addr()?;
@@ -63,7 +64,7 @@ impl Server {
             hold_writers_signals();
             runtime.block_on(async {
                 tokio::spawn(accept(listener, handed));
-                // An error is the other end's being dropped, which is the wish to stop.
+                // An error means that the sender was dropped, which is the request to stop.
                 // Connections end with the runtime.
                 let _ = stopped.await;
             });
@@ -72,7 +73,7 @@ impl Server {
         Ok(Self { address, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// The address where it listens.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -81,7 +82,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         drop(self.stop.take());
-        // A thread that panicked has nothing more to say.
+        // If the thread panicked, there is nothing left to report.
         self.thread.take().map(JoinHandle::join);
     }
 }

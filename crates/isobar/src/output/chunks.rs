@@ -1,18 +1,18 @@
-//! The loop's end of the queue: what is written is gathered, and queued as one chunk at each flush.
+//! The loop's end of the queue: collects what is written, and queues it as one chunk at each flush.
 
 use super::Sink;
 use super::queue::Queue;
 use super::state::Chunk;
 use std::io::{self, Write};
 
-/// Gathers what is written until it is flushed.
+/// Collects what is written until it is flushed.
 pub struct Chunks<'q> {
     queue: &'q Queue,
     chunk: Chunk,
 }
 
 impl<'q> Chunks<'q> {
-    /// Writes to a queue.
+    /// Collects for a queue.
     pub fn of(queue: &'q Queue) -> Self {
         Self { queue, chunk: Chunk::default() }
     }

@@ -1,5 +1,5 @@
-//! File descriptors 1 and 2, past the locks of the standard library: a thread that is stuck in a
-//! write must not hold a lock that another one needs.
+//! Access to file descriptors 1 and 2 without the locks of the standard library: a thread that is
+//! stuck in a write must not hold a lock that another thread needs.
 
 use isobar_linux::machine::stop::hold_writers_signals;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -10,15 +10,15 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// A second descriptor for an open file. Writing to it blocks, even where another program made the
-/// file non-blocking (a terminal is shared with the shell and whoever else runs there).
+/// A second descriptor for an open file. Writing to it blocks, even if another program made the
+/// file non-blocking. (A terminal is shared with the shell and all programs that run there.)
 pub struct Descriptor(File);
 
 impl Descriptor {
-    /// Of an open file.
+    /// Duplicates the descriptor of an open file.
     ///
     /// # Errors
-    /// Where the kernel gives no more descriptors.
+    /// If the kernel gives no more descriptors.
     pub fn of(open: &impl AsFd) -> io::Result<Self> {
         Ok(Self(open.as_fd().try_clone_to_owned()?.into()))
     }
@@ -49,19 +49,19 @@ impl Write for Descriptor {
     }
 }
 
-/// Writes a line to stderr and waits for that no longer than `limit`. A stderr that is gone or
+/// Writes a line to stderr, and waits no longer than `limit` for that. A stderr that is gone or
 /// stuck is no reason to fail.
 pub fn stderr_within(line: String, limit: Duration) {
     let Ok(mut stderr) = Descriptor::of(&io::stderr()) else { return };
     if !stderr.is_writable_within(Some(limit)).unwrap_or(true) {
         return;
     }
-    // A terminal that can take one byte is writable, and stops in the middle of a line.
+    // A terminal that can take one byte counts as writable, and may block in the middle of a line.
     let (done, written) = mpsc::channel();
     let write = move || {
         hold_writers_signals();
         drop(stderr.write_all(line.as_bytes()));
-        // Who waited may have gone on.
+        // The waiting thread may have gone on.
         let _ = done.send(());
     };
     if thread::Builder::new().name("stderr".into()).spawn(write).is_ok() {

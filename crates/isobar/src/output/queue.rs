@@ -1,6 +1,6 @@
-//! The queue and the thread that empties it. Whoever queues a chunk never waits for the reader,
-//! unless it was said that there is time: a simulated machine has no one to put back, and its
-//! output is worth waiting for.
+//! The queue and the thread that empties it. A caller that queues a chunk never waits for the
+//! reader, unless [`Queue::wait_for_the_reader`] allows it. A simulated machine has nothing to put
+//! back, so its complete output is worth waiting for.
 
 use super::descriptor::Descriptor;
 use super::state::{Bounds, Chunk, State};
@@ -10,17 +10,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// At the end a reader is given up that reads nothing for this long.
+/// At the end of a run, a reader that reads nothing for this long is given up.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How often a wait looks at what no condition variable reports (a signal).
+/// How often a wait checks conditions that no condition variable reports, such as a signal.
 const TICK: Duration = Duration::from_millis(50);
 
-/// One write: small, so that a slow reader is seen to read (a terminal takes about as much at
-/// once).
+/// Bytes of one write. It is small, so that a slow reader is seen to make progress; a terminal
+/// takes about as much at once.
 const PIECE: usize = 2048;
 
-/// Whether a wait for the reader is to end.
+/// Whether to stop waiting for the reader.
 type Stop = Box<dyn Fn() -> bool + Send + Sync>;
 
 /// A bounded queue of chunks, with the thread that writes them.
@@ -52,15 +52,15 @@ impl Queue {
     /// A queue to standard output. `notice` says in one line how many lines were dropped.
     ///
     /// # Errors
-    /// Where the kernel gives no second descriptor, or no thread.
+    /// If the kernel gives no second descriptor, or no thread.
     pub fn to_stdout(notice: fn(u64) -> String) -> io::Result<Self> {
         Self::start(Descriptor::of(&io::stdout())?, Bounds::LOG, notice)
     }
 
-    /// A queue to anything.
+    /// A queue to any writer.
     ///
     /// # Errors
-    /// Where the kernel gives no thread.
+    /// If no thread can be started.
     pub fn start(to: impl Write + Send + 'static, bounds: Bounds, notice: fn(u64) -> String) -> io::Result<Self> {
         let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() });
         let theirs = Arc::clone(&shared);
@@ -72,17 +72,16 @@ impl Queue {
         Ok(Self { shared, bounds, notice, patient_until: OnceLock::new(), patience: PATIENCE })
     }
 
-    /// From now on a full queue waits for the reader until `stop` says so, and drops nothing
-    /// before.
+    /// From now on, if the queue is full, callers wait for the reader and nothing is dropped, until
+    /// `stop` returns true.
     pub fn wait_for_the_reader(&self, stop: impl Fn() -> bool + Send + Sync + 'static) {
         drop(self.patient_until.set(Box::new(stop)));
     }
 
-    /// Queues a chunk, or drops it where the queue is full.
+    /// Queues a chunk, or drops it if the queue is full.
     ///
     /// # Errors
-    /// What keeps the writer from writing; a reader that went away is
-    /// [`io::ErrorKind::BrokenPipe`].
+    /// The error that stopped the writer. A reader that went away is [`io::ErrorKind::BrokenPipe`].
     pub(super) fn commit(&self, chunk: Chunk) -> io::Result<()> {
         let mut state = self.shared.lock();
         while !state.has_room(&chunk, self.bounds) && self.is_patient() && state.check().is_ok() {
@@ -107,7 +106,7 @@ impl Queue {
         self.shared.lock().keep = true;
     }
 
-    /// Lines that found no reader so far.
+    /// Number of lines dropped so far.
     pub fn dropped_lines(&self) -> u64 {
         self.shared.lock().dropped
     }
@@ -116,7 +115,8 @@ impl Queue {
         !self.shared.lock().is_idle()
     }
 
-    /// Waits until all is written, as long as the reader reads; how many lines it did not get.
+    /// Waits until everything is written, as long as the reader reads. Returns how many lines the
+    /// reader did not get.
     ///
     /// # Errors
     /// As [`Queue::commit`].
@@ -134,13 +134,13 @@ impl Queue {
         state.check().map(|()| state.lines_left())
     }
 
-    /// Whether nothing waits for the writer: what it writes it holds in its hands.
+    /// Whether the writer has taken all chunks; it may still be writing the last one.
     #[cfg(test)]
     pub fn has_taken_all(&self) -> bool {
         self.shared.lock().queued() == 0
     }
 
-    /// The same with less patience at the end.
+    /// The same queue with less patience at the end.
     #[cfg(test)]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
@@ -148,7 +148,8 @@ impl Queue {
     }
 }
 
-/// The thread: writes chunk by chunk until no more comes, or nothing more can be written.
+/// The writer's thread: writes chunk by chunk until there are no more, or nothing more can be
+/// written.
 fn write_all(shared: &Shared, mut to: impl Write, bounds: Bounds, notice: fn(u64) -> String) {
     while let Some(chunk) = next(shared, bounds, notice) {
         for piece in chunk.bytes.chunks(PIECE) {

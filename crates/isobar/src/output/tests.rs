@@ -1,5 +1,5 @@
-//! The queue against a reader with a gate: what arrives, in which order, and what is said of the
-//! rest.
+//! Tests the queue with a reader behind a gate: what arrives, in which order, and what is reported
+//! of the rest.
 
 use super::state::Bounds;
 use super::*;
@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// A reader that reads while its gate is open.
+/// A reader that reads only while its gate is open.
 #[derive(Clone, Default)]
 struct Gate(Arc<(Mutex<Door>, Condvar)>);
 
@@ -56,14 +56,14 @@ fn notice(lines: u64) -> String {
     format!("{lines} lost")
 }
 
-/// Bounds of four chunks, and as many bytes as one of ours has a hundred times.
+/// Room for four chunks, and for far more bytes than four chunks of these tests have.
 const BOUNDS: Bounds = Bounds { bytes: 1000, chunks: 4 };
 
 fn queue(gate: &Gate) -> Queue {
     Queue::start(gate.clone(), BOUNDS, notice).unwrap()
 }
 
-/// Waits for something that the writer does.
+/// Waits until the writer has done something.
 fn until(what: &str, mut done: impl FnMut() -> bool) {
     let start = Instant::now();
     while !done() {
@@ -77,7 +77,7 @@ fn say(out: &mut Chunks<'_>, text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// The first chunk is in the hands of the writer, which is stuck.
+/// A queue whose writer is stuck with the first chunk.
 fn stuck<'q>(queue: &'q Queue, gate: &Gate) -> Chunks<'q> {
     let mut out = Chunks::of(queue);
     say(&mut out, "0\n").unwrap();

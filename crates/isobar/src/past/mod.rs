@@ -1,5 +1,5 @@
-//! Recordings as what people look at: epoch by epoch, as the loop would show them, and the facts
-//! about them in words.
+//! Reads a recording for people to look at: epoch by epoch, as the loop would show them, with the
+//! facts about it in words.
 
 use crate::text::{plain, plural};
 use isobar_model::{Observation, Plan, Sample};
@@ -14,23 +14,23 @@ use std::time::Duration;
 pub struct Past {
     recording: Recording,
     before: Option<Sample>,
-    /// Seconds since 1970 at its first reading.
+    /// Time of its first reading, in seconds since 1970.
     pub begun: Option<f64>,
-    /// Epochs that are missing between those that were read.
+    /// Number of epochs that are missing between those that were read.
     pub missing: u64,
     last: Option<u64>,
 }
 
 impl Past {
-    /// At the beginning of a recording.
+    /// Starts at the beginning of a recording.
     pub const fn of(recording: Recording) -> Self {
         Self { recording, before: None, begun: None, missing: 0, last: None }
     }
 
-    /// Shows the next epoch; false at the end, when nothing was shown.
+    /// Shows the next epoch. Returns false at the end, when nothing was shown.
     ///
     /// # Errors
-    /// Where the recording is damaged.
+    /// If the recording is damaged.
     pub fn next(&mut self, see: &mut dyn FnMut(&Moment<'_>)) -> Result<bool, RecordingError> {
         loop {
             let Some(now) = self.recording.next_moment()? else { return Ok(false) };
@@ -58,7 +58,7 @@ impl Past {
     }
 }
 
-/// The facts about a recording, each with the name that people read.
+/// The facts about a recording, each under a name for people.
 pub fn facts(facts: &BTreeMap<String, String>, begun: Option<f64>) -> Vec<(String, String)> {
     let dry = facts.get(about::DRY_RUN).is_some_and(|dry| dry == "true");
     let mut named = Vec::new();
@@ -73,13 +73,13 @@ pub fn facts(facts: &BTreeMap<String, String>, begun: Option<f64>) -> Vec<(Strin
     named
 }
 
-/// RFC 3339, in UTC.
+/// A time as RFC 3339, in UTC.
 fn utc(seconds: f64) -> Option<String> {
     let time = Timestamp::UNIX_EPOCH.checked_add(Duration::try_from_secs_f64(seconds).ok()?).ok()?;
     Some(format!("{time:.0}"))
 }
 
-/// What a reader should know before the figures.
+/// What a reader should know before looking at the figures.
 pub fn remarks(facts: &BTreeMap<String, String>, first: u64, missing: u64) -> Vec<String> {
     let mut lines = Vec::new();
     if !facts.contains_key(about::COMPLETE) {

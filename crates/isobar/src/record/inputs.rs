@@ -1,4 +1,4 @@
-//! Files that settings come from, kept as they were read, so that a replay reads the same.
+//! Keeps the texts of settings files as they were read, so that a replay reads the same.
 
 use crate::input;
 use std::cell::RefCell;
@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-/// What was read so far, by path.
+/// The texts read so far, by path.
 #[derive(Debug, Default)]
 pub struct Inputs(RefCell<BTreeMap<String, String>>);
 
 impl Inputs {
-    /// Reads a file of settings, and keeps what it says.
+    /// Reads a settings file and keeps its text.
     ///
     /// # Errors
     /// As [`input::settings`].
@@ -21,7 +21,7 @@ impl Inputs {
         Ok(text)
     }
 
-    /// All that was read.
+    /// All texts that were read.
     pub fn take(self) -> BTreeMap<String, String> {
         self.0.into_inner()
     }

@@ -1,5 +1,5 @@
-//! Recording a run: from what the loop shows to moments of a recording, beside whatever else shows
-//! it. A recording that cannot go on ends alone; the run goes on without it.
+//! Records a run: converts what the loop reports to moments of a recording, beside whatever else
+//! shows the run. If the recording cannot go on, it ends alone, and the run goes on without it.
 
 mod inputs;
 
@@ -15,45 +15,46 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What shall be recorded, and where.
+/// What is to be recorded, and where.
 pub struct Wanted {
-    /// The file, which must not be there yet.
+    /// The file to create, which must not exist yet.
     pub file: PathBuf,
-    /// How large it may grow.
+    /// Limits of its size.
     pub bounds: Bounds,
     /// What is known before the first epoch.
     pub about: About,
-    /// Whether the machine stands still while an epoch is written, and has no time of day.
+    /// Whether the machine is simulated: it stands still while an epoch is written, and has no time
+    /// of day.
     pub is_simulated: bool,
 }
 
-/// A run that is recorded while something else shows it.
+/// Records a run while something else shows it.
 pub struct Recording {
     recorder: Recorder,
     file: PathBuf,
     is_simulated: bool,
     ended: Ended,
-    /// Whether someone else tells people why it ended early.
+    /// Whether another part of the program reports why it ended early.
     is_told_elsewhere: bool,
     written: u64,
 }
 
-/// Why a recording ended early, for others than the one who records; empty while it goes on.
+/// Why a recording ended early, for other parts of the program; empty while the recording goes on.
 #[derive(Clone, Debug, Default)]
 pub struct Ended(Arc<OnceLock<String>>);
 
 impl Ended {
-    /// In one line that names the file.
+    /// The reason, in one line that names the file.
     pub fn why(&self) -> Option<&str> {
         self.0.get().map(String::as_str)
     }
 }
 
 impl Recording {
-    /// Makes the file.
+    /// Creates the file.
     ///
     /// # Errors
-    /// Where it is there already or cannot be made.
+    /// If the file exists already or cannot be created.
     pub fn start(wanted: &Wanted) -> Result<Self, RecordingError> {
         let writer = Writer::create(&wanted.file, &wanted.about, wanted.bounds)?;
         let recorder = Recorder::start(&wanted.file, writer, wanted.is_simulated)?;
@@ -66,12 +67,12 @@ impl Recording {
         Beside { recording: self, shown }
     }
 
-    /// The file.
+    /// The path of the file.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Says later why it ended early; it is then for who asks to tell people.
+    /// A handle that later says why the recording ended early. From now on the caller reports that.
     pub fn ended(&mut self) -> Ended {
         self.is_told_elsewhere = true;
         self.ended.clone()
@@ -105,15 +106,15 @@ impl Recording {
         }
     }
 
-    /// Writes what is left. What was recorded.
+    /// Writes what is left. Returns how much was recorded.
     ///
     /// # Errors
-    /// Why recording ended early, where it did.
+    /// Why the recording ended early, if it did.
     pub fn finish(self) -> Result<Recorded, RecordingError> {
         let facts = BTreeMap::from([(about::COMPLETE.to_owned(), "true".to_owned())]);
         let left_out = self.recorder.finish(facts)?;
         let bytes = std::fs::metadata(&self.file).map_or(0, |file| file.len());
-        // The reading before the first epoch is none.
+        // The reading before the first epoch is not an epoch.
         Ok(Recorded { epochs: self.written.saturating_sub(1 + left_out), left_out, bytes })
     }
 
@@ -122,7 +123,7 @@ impl Recording {
     }
 }
 
-/// Records what something else shows.
+/// Records a run that something else shows.
 pub struct Beside<'a> {
     recording: &'a mut Recording,
     shown: &'a mut dyn Reporter,
@@ -146,7 +147,7 @@ impl Reporter for Beside<'_> {
     }
 }
 
-/// What this machine is called, and its kernel.
+/// The name of this machine, and its kernel.
 pub fn here() -> BTreeMap<String, String> {
     let read = |name: &str| std::fs::read_to_string(Path::new("/proc/sys/kernel").join(name)).ok();
     let facts = [(about::HOST, "hostname"), (about::KERNEL, "osrelease")];

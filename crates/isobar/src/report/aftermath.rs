@@ -1,27 +1,29 @@
-//! What is known of a run once everything is put back, beside what was counted: remarks of the
-//! machine, and the truth about a simulated workload, which the simulated machine alone knows and
-//! no policy is shown. It says whether the policy helped; on a real machine there is no such thing.
+//! What is known of a run after everything is put back, besides its tally. This is remarks of the
+//! machine, and the truth about a simulated workload: the times that only the simulated machine
+//! knows and that no policy is shown. The truth says whether the policy helped; a real machine has
+//! no such figures.
 
 use isobar_model::metrics::Summary;
 use serde::Serialize;
 
-/// What is known once everything is put back.
+/// What is known after everything is put back.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Aftermath {
-    /// What a person should look at, a line each.
+    /// Remarks for a person, one line each.
     pub remarks: Vec<String>,
-    /// Where the machine was simulated.
+    /// The truth, if the machine was simulated.
     pub truth: Option<Truth>,
-    /// What was recorded of the run, where it was and nothing went wrong.
+    /// How much was recorded, if the run was recorded and nothing went wrong.
     pub recorded: Option<Recorded>,
 }
 
-/// What was recorded of a run.
+/// How much of a run was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// Epochs that were written, those included that were dropped again as the oldest.
+    /// Epochs that were written, including those that were dropped later because they were the
+    /// oldest.
     pub epochs: u64,
-    /// Epochs for which the disk was too slow.
+    /// Epochs that were left out because the disk was too slow.
     pub left_out: u64,
     /// Size of the file.
     pub bytes: u64,
@@ -32,7 +34,7 @@ pub struct Recorded {
 pub struct Truth {
     /// By application.
     pub apps: Vec<AppTruth>,
-    /// Over all of them; `None` until each has completed once.
+    /// Measures over all applications; `None` until each has completed once.
     pub summary: Option<Summary>,
 }
 
@@ -43,9 +45,9 @@ pub struct AppTruth {
     pub name: String,
     /// Completed runs.
     pub completed: usize,
-    /// Mean completion time; `None` where no run completed.
+    /// Mean completion time; `None` if no run completed.
     pub seconds: Option<f64>,
-    /// Completion time alone on the machine; `None` where even that does not end in time.
+    /// Completion time alone on the machine; `None` if even that run does not end in time.
     pub alone_seconds: Option<f64>,
     /// Completion time over completion time alone.
     pub slowdown: Option<f64>,

@@ -1,14 +1,14 @@
-//! Changes that a policy predicts and judges, a line each: what it expects where one begins, what
-//! it measured where its trial ends.
+//! Describes the changes that a policy predicts and judges, one line each: the prediction when a
+//! change begins, the measurement when its trial ends.
 
 use super::words::bare_name;
 use crate::text::{plural, signed_percent as percent};
 use isobar_model::{Effect, Gain, Observation, Plan, Prediction};
 
-/// Programs that are named in one line, those that gain or lose most.
+/// Maximum number of programs named in one line: those that gain or lose most.
 const NAMED: usize = 3;
 
-/// The lines of a plan: what came of earlier changes, then what is expected of new ones.
+/// The lines of a plan: the results of earlier changes, then the predictions for new ones.
 pub fn lines(plan: &Plan, managed: &Observation) -> Vec<String> {
     let effects = plan.effects.iter().map(effect_in_words);
     effects.chain(plan.predictions.iter().map(|one| prediction_in_words(one, managed))).collect()

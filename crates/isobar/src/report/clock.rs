@@ -1,6 +1,6 @@
-//! The wall clock, for people and programs that read a log later. It is read here and nowhere else,
-//! and no decision rests on it; a simulated machine has none, so that the same seed gives the same
-//! bytes.
+//! The wall clock, for people and programs that read a log later. It is read only here, and no
+//! decision depends on it. A simulated machine has no wall clock, so that the same seed gives the
+//! same bytes.
 
 use jiff::Zoned;
 
@@ -34,7 +34,8 @@ impl WallClock {
     }
 }
 
-/// Stamps for lines: the time of day in each, and the date in a line of its own where it changes.
+/// Stamps for lines: the time of day on each line, and the date on a line of its own when it
+/// changes.
 pub struct Stamps {
     clock: WallClock,
     day: Option<String>,
@@ -46,8 +47,8 @@ impl Stamps {
         Self { clock, day: None }
     }
 
-    /// What to put in front of a line now: `09:00:00 `, nothing without a clock; and the line to
-    /// write first where a new day, or summer time, has begun.
+    /// The stamp to put in front of a line now, such as `09:00:00 `, which is empty without a
+    /// clock. The first value is a line to write before it, if a new day or summer time has begun.
     pub fn next(&mut self) -> (Option<String>, String) {
         let Some(now) = self.clock.now() else { return (None, String::new()) };
         let stamp = now.strftime("%H:%M:%S ").to_string();

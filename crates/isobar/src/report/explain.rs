@@ -1,5 +1,5 @@
-//! What `explain` prints: the machine, what was seen, the one decision in words, and what
-//! it rests on.
+//! The output of `isobar explain`: the machine, what was seen, the one decision in words, and what
+//! the decision is based on.
 
 use super::ways::WayMap;
 use super::{Aftermath, Reporter, changes, table, words};
@@ -8,7 +8,8 @@ use crate::text::{plain, plural};
 use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally};
 use std::io;
 
-/// Processes in the table: `explain` is read once and with leisure.
+/// Maximum number of processes in the table. It is large because the output of `explain` is read
+/// once, at leisure.
 const ROWS: usize = 40;
 
 /// The reporter of `isobar explain`: silent until the last epoch.
@@ -19,7 +20,7 @@ pub struct Explain<'a> {
 }
 
 impl<'a> Explain<'a> {
-    /// Explains the decision of epoch `last_epoch`.
+    /// A reporter that explains the decision of epoch `last_epoch`.
     pub fn new(out: &'a mut dyn Sink, last_epoch: u64) -> Self {
         Self { out, last_epoch, ways: WayMap::default() }
     }

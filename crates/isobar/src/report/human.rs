@@ -1,11 +1,11 @@
-//! What `manage` prints for a person: a header, one line an action with its reason (or one for many
-//! of a kind), a table of the busiest processes (live on a terminal, else at both ends of the run),
-//! a summary.
+//! The output of `manage` for a person: a header, one line for each action with its reason (or one
+//! line for many actions of a kind), a table of the busiest processes (live on a terminal,
+//! otherwise at both ends of the run), and a summary.
 //!
-//! Lines have levels. Errors go to stderr, where the run ends. Warnings are what is missing, what
-//! was refused, and what `--only` does not find; they and the summary are all that `--quiet`
-//! leaves. `--verbose` adds the debug lines: every action, every note, however many. All else is
-//! information.
+//! Lines have levels. Errors go to stderr when the run ends. Warnings report what is missing, what
+//! was refused, and what `--only` does not find; warnings and the summary are all that `--quiet`
+//! leaves. `--verbose` adds the debug lines: every action and every note, however many there are.
+//! Everything else is information.
 
 use super::clock::WallClock;
 use super::lines::Lines;
@@ -23,17 +23,17 @@ use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally};
 use std::collections::BTreeSet;
 use std::io;
 
-/// Epochs between two status lines where no terminal shows a live one.
+/// Epochs between two status lines if no terminal shows a live one.
 const STATUS_EVERY: u64 = 10;
 
-/// Stands below way maps of a dry run.
+/// A line below way maps in a dry run.
 const DRY_CLASSES: &str =
     "(dry run: no program was isolated to be sampled, so classes that no profile gives are guesses)";
 
-/// Processes in a table that scrolls past.
+/// Maximum number of processes in a table that scrolls past.
 const ROWS: usize = 10;
 
-/// Processes in the live table of a tall terminal.
+/// Maximum number of processes in the live table of a tall terminal.
 const LIVE_ROWS: usize = 20;
 
 /// How much is printed.
@@ -41,7 +41,7 @@ const LIVE_ROWS: usize = 20;
 pub enum Volume {
     /// warnings and the summary
     Quiet,
-    /// what a person wants to read, within limits
+    /// what a person wants to read, with limits
     #[default]
     Normal,
     /// every action and note
@@ -55,7 +55,7 @@ pub struct Human<'a> {
     dry_run: bool,
     explained: BTreeSet<Option<i32>>,
     notes: Notes,
-    /// The notes of the epoch before, for who wants all that are new.
+    /// The notes of the epoch before, for verbose output, which prints every new note.
     noted: Vec<String>,
     rate: Rate,
     remarks: Printed,
@@ -65,7 +65,7 @@ pub struct Human<'a> {
 }
 
 impl<'a> Human<'a> {
-    /// A reporter to `out`, with how to learn its size where it is a terminal.
+    /// A reporter that writes to `out`. If `out` is a terminal, `size` returns its current size.
     pub fn new(out: &'a mut dyn Sink, size: Option<fn() -> Size>, clock: WallClock, volume: Volume) -> Self {
         Self {
             lines: Lines::new(out, clock, size),
@@ -86,7 +86,7 @@ impl<'a> Human<'a> {
         self.volume == Volume::Quiet
     }
 
-    /// Whether a line of a kind is written now.
+    /// Whether a line of a kind may be written now.
     fn admits(&mut self, kind: Kind, now: Seconds) -> bool {
         match self.volume {
             Volume::Quiet => false,
@@ -95,12 +95,12 @@ impl<'a> Human<'a> {
         }
     }
 
-    /// Lines of a kind, as far as its limit goes.
+    /// Writes lines of a kind, up to the limit of the kind.
     fn limited(&mut self, kind: Kind, now: Seconds, lines: &[String]) -> io::Result<()> {
         lines.iter().try_for_each(|line| if self.admits(kind, now) { self.lines.line(line) } else { Ok(()) })
     }
 
-    /// A heading, and below it what was decided and what became of it.
+    /// Writes a heading, and below it the decisions and their results.
     fn decision(&mut self, epoch: &Epoch<'_>) -> io::Result<()> {
         let now = epoch.seen.time;
         let notes = self.fresh_notes(epoch);
@@ -113,7 +113,7 @@ impl<'a> Human<'a> {
         }
         let lines = sums::lines(epoch, self.volume == Volume::Verbose);
         if !self.admits(Kind::Decision, now) {
-            // Lines without their heading would seem to belong to the one before.
+            // Without their heading, these lines would seem to belong to the decision before.
             lines.iter().for_each(|(kind, _)| self.rate.swallow(*kind, now));
             changes.iter().for_each(|_| self.rate.swallow(Kind::Change, now));
             notes.iter().for_each(|_| self.rate.swallow(Kind::Note, now));
@@ -128,7 +128,8 @@ impl<'a> Human<'a> {
         self.limited(Kind::Note, now, &notes)
     }
 
-    /// What has arrived since the epoch before, and what is still under way.
+    /// Writes which page migrations have ended since the epoch before, and which are still under
+    /// way.
     fn pages_under_way(&mut self, epoch: &Epoch<'_>) -> io::Result<()> {
         let ended = epoch.seen.page_moves.iter().filter(|flight| flight.ended);
         let mut lines: Vec<String> = ended.map(|flight| words::arrival(flight, epoch.seen)).collect();
@@ -141,13 +142,13 @@ impl<'a> Human<'a> {
         if drawn.is_empty() || !self.admits(Kind::Map, epoch.seen.time) {
             return Ok(());
         }
-        // Policies learn classes from what they set: a dry run shows them a program that does not
-        // answer to its ways.
+        // Policies learn classes from the effect of the ways that they set. In a dry run they see
+        // programs that do not respond to their ways.
         let guess = self.dry_run.then(|| DRY_CLASSES.to_owned());
         self.lines.all(drawn.into_iter().chain(guess).map(|line| format!("  {line}")))
     }
 
-    /// The first refusal of each kind, with its remedy.
+    /// Writes the first refusal of each kind, with its remedy.
     fn refusals(&mut self, epoch: &Epoch<'_>) -> io::Result<()> {
         let ended = epoch.seen.page_moves.iter().filter(|flight| flight.ended).map(|flight| &flight.outcome);
         for outcome in epoch.outcome.iter().flat_map(|outcome| &outcome.actions).chain(ended) {
@@ -160,7 +161,7 @@ impl<'a> Human<'a> {
         Ok(())
     }
 
-    /// What the policy notes and has not noted before.
+    /// The notes of the policy that are new.
     fn fresh_notes(&mut self, epoch: &Epoch<'_>) -> Vec<String> {
         let notes = if self.volume == Volume::Verbose {
             let before = std::mem::replace(&mut self.noted, epoch.plan.notes.clone());
@@ -172,7 +173,7 @@ impl<'a> Human<'a> {
         notes.into_iter().map(|note| format!("  {note}")).collect()
     }
 
-    /// The live block of a terminal; elsewhere a line now and then.
+    /// Draws the live block on a terminal; elsewhere writes a status line now and then.
     fn status(&mut self, epoch: &Epoch<'_>) -> io::Result<()> {
         if self.is_quiet() {
             return self.lines.flush();
@@ -201,7 +202,7 @@ impl<'a> Human<'a> {
         self.lines.all(self.ways.draw_all(&managed))
     }
 
-    /// What limits have swallowed and was not yet said.
+    /// Writes the sums of what the limits suppressed and no line has reported yet.
     fn rest(&mut self, now: Seconds) -> io::Result<()> {
         let rest: Vec<String> = self.notes.rest(now).into_iter().chain(self.rate.rest(now)).collect();
         self.lines.all(rest)
@@ -211,7 +212,7 @@ impl<'a> Human<'a> {
 /// The status line, and below it as many of the busiest processes as fit.
 fn block(status: String, epoch: &Epoch<'_>, size: Size) -> Vec<String> {
     let rows = size.block();
-    // One line each for the status, the heading and those that are not shown.
+    // One line each for the status, the heading, and the number of processes that are not shown.
     let rows = rows.saturating_sub(3).min(LIVE_ROWS);
     let table =
         if rows == 0 { Vec::new() } else { table::busiest(epoch.seen, epoch.managed, rows, Some(size.usable())) };
@@ -235,7 +236,7 @@ fn status_line(epoch: &Epoch<'_>) -> String {
 impl Observer for Human<'_> {
     fn begin(&mut self, start: &Start<'_>) -> Result<(), BoxError> {
         self.dry_run = start.limits.dry_run;
-        // The header has them.
+        // The header shows them.
         drop(self.remarks.fresh(&start.sample.capabilities.remarks));
         drop(self.missing.news(&start.sample.capabilities));
         if !self.is_quiet() {

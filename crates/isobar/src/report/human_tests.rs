@@ -1,4 +1,4 @@
-//! What a person reads, against the machine in memory.
+//! Tests the output for people, with the machine in memory.
 
 use super::*;
 use crate::report::{AppTruth, Json, Truth};
@@ -45,7 +45,7 @@ impl Policy for Mover {
 /// A narrow terminal.
 const SIZE: Size = Size { columns: 40, rows: 12 };
 
-/// A clock that goes a second a line, from before midnight on.
+/// A clock that advances one second with each line, from just before midnight.
 fn clock() -> WallClock {
     let lines = Cell::new(-4);
     WallClock::of(move || {
@@ -127,7 +127,7 @@ fn names_and_reasons_cannot_break_a_line_or_the_terminal() {
     assert!(!json.contains('\u{202e}') && !json.contains('\u{1b}'), "{json:?}");
 }
 
-/// What stands on a terminal after all that was written, with what scrolled away above.
+/// What a terminal shows after all that was written, with the lines that scrolled away above.
 fn screen(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in text.lines() {
@@ -219,7 +219,7 @@ fn json_lines_repeat_the_decision() {
     assert_eq!(lines[2]["summary"]["restored"].as_array().unwrap().len(), 4);
 }
 
-/// A reader that misses one chunk, and has not read for some of the time.
+/// A reader that loses one chunk, and lags behind for some of the time.
 #[derive(Default)]
 struct Lossy {
     text: Vec<u8>,

@@ -1,5 +1,5 @@
-//! What a daemon's log says of a run: entries with a priority and fields, one an action while they
-//! are few. Where entries go is the caller's.
+//! The entries of a daemon's log about a run, with a priority and fields: one entry for each action
+//! while there are few. Where the entries go is up to the caller.
 
 use super::missing::Missing;
 use super::rate::{Kind, Rate};
@@ -10,19 +10,19 @@ use isobar_model::{Action, ActionOutcome};
 use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally};
 use serde_json::Value;
 
-/// Actions of an epoch that are entries of their own.
+/// Maximum number of actions in an epoch that get entries of their own.
 const HANDFUL: usize = 8;
 
-/// How much a line matters, as syslog(3) has it.
+/// How important an entry is, as in syslog(3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// it ends, or something is left changed
+    /// the daemon ends, or something is left changed
     Error,
     /// something does not work
     Warning,
-    /// something that a person asked for, or should know
+    /// something that a person asked for or should know
     Notice,
-    /// what it does
+    /// what the daemon does
     Info,
 }
 
@@ -37,7 +37,7 @@ impl Priority {
         }
     }
 
-    /// What stands before a line for people.
+    /// The word in front of a line for people.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Error => "error: ",
@@ -47,16 +47,16 @@ impl Priority {
     }
 }
 
-/// Fields of an entry, by name.
+/// The fields of an entry, by name.
 pub type Fields = Vec<(&'static str, String)>;
 
-/// Takes entries.
+/// Takes an entry.
 pub type Say<'a> = &'a dyn Fn(Priority, String, Fields);
 
 /// The reporter of `isobar daemon`.
 pub struct Journal<'a> {
     say: Say<'a>,
-    /// Once it has begun.
+    /// Called once the run has begun.
     ready: &'a dyn Fn(),
     rate: Rate,
     remarks: Printed,
@@ -66,7 +66,7 @@ pub struct Journal<'a> {
 }
 
 impl<'a> Journal<'a> {
-    /// A reporter that calls `ready` once it has begun.
+    /// A reporter that calls `ready` once the run has begun.
     pub fn new(say: Say<'a>, ready: &'a dyn Fn()) -> Self {
         let (rate, remarks, missing) = (Rate::default(), Printed::default(), Missing::default());
         Self { say, ready, rate, remarks, missing, notes: Vec::new(), dry_run: false }
@@ -116,7 +116,7 @@ fn number(index: usize) -> u64 {
     u64::try_from(index).unwrap_or(u64::MAX)
 }
 
-/// What a query of the journal may ask for: `journalctl ISOBAR_ACTION_ID=12`.
+/// The fields that a query of the journal may select by: `journalctl ISOBAR_ACTION_ID=12`.
 fn fields(epoch: &Epoch<'_>, index: usize, action: &Action, outcome: Option<&ActionOutcome>) -> Fields {
     let document = |value: serde_json::Result<Value>| value.unwrap_or_default();
     let (action, outcome) =

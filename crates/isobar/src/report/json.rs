@@ -1,10 +1,10 @@
-//! A run in JSON: one JSON document an epoch, one summary. An epoch carries the
-//! observation exactly as the policy saw it, in the contract's form, so that `isobar decide`
-//! repeats the decision from the log.
+//! A run in JSON: one document for each epoch, and one summary. The document of an epoch contains
+//! the observation exactly as the policy saw it, in the form of the contract, so that
+//! `isobar decide` can repeat the decision from the log.
 //!
-//! What hardly ever changes (`missing`, `lacking`, `remarks`) stands in the first document, and
-//! later in those where it is another than in the document before: an absent key means "as before".
-//! A document that was dropped has said nothing, so the next one says all again.
+//! Values that hardly ever change (`missing`, `lacking`, `remarks`) are in the first document, and
+//! later only in documents in which they differ from the document before: an absent key means "as
+//! before". After a document was dropped, the next one contains all of them again.
 
 use super::clock::WallClock;
 use super::{Aftermath, Reporter};
@@ -22,10 +22,10 @@ use std::io;
 pub struct Json<'a> {
     out: &'a mut dyn Sink,
     clock: WallClock,
-    /// What was last written of the keys that hardly ever change.
+    /// The last written values of the keys that hardly ever change.
     printed: BTreeMap<&'static str, Value>,
     policy: String,
-    /// The policies of groups beside it.
+    /// The policies of groups, besides the main one.
     groups: Vec<Value>,
     dry_run: bool,
     recovered: Option<String>,
@@ -35,13 +35,13 @@ pub struct Json<'a> {
 }
 
 impl<'a> Json<'a> {
-    /// One document an epoch, and a summary.
+    /// Writes one document for each epoch, and a summary.
     pub fn new(out: &'a mut dyn Sink, clock: WallClock) -> Self {
         let (printed, policy, groups) = (BTreeMap::new(), String::new(), Vec::new());
         Self { out, clock, printed, policy, groups, dry_run: false, recovered: None, from_epoch: 1, summary: true }
     }
 
-    /// Only the document of the epoch that is explained.
+    /// Writes only the document of the epoch that is explained.
     pub fn only_epoch(out: &'a mut dyn Sink, clock: WallClock, epoch: u64) -> Self {
         Self { from_epoch: epoch, summary: false, ..Self::new(out, clock) }
     }
@@ -56,7 +56,7 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// Takes out what hardly ever changes, where it is as last written.
+    /// Removes the values that hardly ever change, if they are as last written.
     fn without_the_known(&mut self, document: &mut Map<String, Value>) {
         for key in ["missing", "lacking", "remarks", "groups"] {
             let Some(value) = document.get(key).cloned() else { continue };
@@ -68,7 +68,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The groups with policies of their own, where there are any.
+    /// The groups with policies of their own, if there are any.
     fn named_groups(&self) -> Option<&[Value]> {
         (!self.groups.is_empty()).then_some(&self.groups)
     }
@@ -101,8 +101,8 @@ impl<'a> Json<'a> {
     }
 }
 
-/// A document without the keys that stand only where there is something to say: the time of day
-/// where there is a clock, the patterns without a match in the first epoch.
+/// A document without the keys that are present only if they have a value: the time of day if there
+/// is a clock, the patterns without a match in the first epoch.
 fn document(value: Value) -> Map<String, Value> {
     let Value::Object(mut document) = value else { return Map::new() };
     document.retain(|key, value| {
@@ -171,7 +171,7 @@ impl Reporter for Json<'_> {
     }
 }
 
-/// An action that was taken back by hand.
+/// An action that was taken back on request.
 fn undone_to_json(undone: &Undone) -> Value {
     json!({ "id": undone.id, "action": undone.action, "outcome": undone.outcome })
 }

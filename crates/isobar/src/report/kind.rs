@@ -1,8 +1,9 @@
-//! When two texts are one message: where they differ in figures only. `2 threads left alone` and `1
-//! thread left alone` are; so are lists of numbers of any length.
+//! Decides when two texts are the same message: if they differ only in figures.
+//! `2 threads left alone` and `1 thread left alone` are the same message; so are texts with lists
+//! of numbers of any length.
 
-/// A text without its figures: each number, and each list of numbers, is one `#`, and what is
-/// counted stands in the singular.
+/// A text without its figures: each number, and each list of numbers, becomes one `#`, and the noun
+/// that is counted becomes singular.
 pub fn kind(text: &str) -> String {
     let words = text.split(' ').map(without_figures);
     let mut kept: Vec<String> = Vec::new();
@@ -17,7 +18,7 @@ pub fn kind(text: &str) -> String {
     kept.join(" ")
 }
 
-/// A word with `#` for each number in it, decimals and all. A digit behind a letter is part of a
+/// A word with `#` for each number in it, decimals included. A digit after a letter is part of a
 /// name (`worker1`).
 fn without_figures(word: &str) -> String {
     let mut kept = String::with_capacity(word.len());

@@ -1,6 +1,6 @@
-//! Lines of a log, each escaped as a whole and stamped with the time of day; on a terminal they
-//! scroll past above the live block. It knows the sink and the terminal; it does not know what the
-//! lines say.
+//! Writes the lines of a log, each escaped as a whole and stamped with the time of day. On a
+//! terminal they scroll past above the live block. It knows the sink and the terminal; it does not
+//! know what the lines mean.
 
 use super::clock::{Stamps, WallClock};
 use super::live::{Live, Size};
@@ -8,7 +8,7 @@ use crate::output::Sink;
 use crate::text::plain;
 use std::io;
 
-/// Writes lines, and the block below them where there is a terminal.
+/// Writes lines, and the live block below them if there is a terminal.
 pub struct Lines<'a> {
     out: &'a mut dyn Sink,
     stamps: Stamps,
@@ -17,17 +17,18 @@ pub struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Lines to `out`, stamped by a clock; `size` asks the terminal, where it is one.
+    /// Writes lines to `out`, stamped by a clock. If `out` is a terminal, `size` returns its
+    /// current size.
     pub fn new(out: &'a mut dyn Sink, clock: WallClock, size: Option<fn() -> Size>) -> Self {
         Self { out, stamps: Stamps::by(clock), size, live: Live::default() }
     }
 
-    /// The size of the terminal now; `None` where it is none.
+    /// The current size of the terminal; `None` if there is none.
     pub fn size(&self) -> Option<Size> {
         self.size.map(|size| size())
     }
 
-    /// One line of what happens.
+    /// Writes one line.
     pub fn line(&mut self, text: &str) -> io::Result<()> {
         self.erase()?;
         let (date, stamp) = self.stamps.next();
@@ -35,12 +36,12 @@ impl<'a> Lines<'a> {
         writeln!(self.out, "{stamp}{}", plain(text))
     }
 
-    /// Several of them.
+    /// Writes several lines.
     pub fn all(&mut self, lines: impl IntoIterator<Item = String>) -> io::Result<()> {
         lines.into_iter().try_for_each(|line| self.line(&line))
     }
 
-    /// A table: on a terminal, where it must not be wider than that, its lines bear no stamp.
+    /// Writes a table. On a terminal, which it must not exceed in width, its lines have no stamp.
     pub fn table(&mut self, lines: Vec<String>) -> io::Result<()> {
         if self.size.is_none() {
             return self.all(lines);
@@ -49,8 +50,8 @@ impl<'a> Lines<'a> {
         lines.iter().try_for_each(|line| writeln!(self.out, "{}", plain(line)))
     }
 
-    /// Redraws the live block, with a stamp in its first line, and lets all go. While the
-    /// terminal does not read, only what happened is queued: it would be a flicker of old pictures
+    /// Redraws the live block, with a stamp on its first line, and flushes. While the terminal does
+    /// not read, no block is queued, only lines. Otherwise old pictures would flicker past
     /// afterwards.
     pub fn show(&mut self, block: impl FnOnce(Size) -> Vec<String>) -> io::Result<()> {
         if let Some(size) = self.size().filter(|_| !self.out.is_behind()) {
@@ -62,18 +63,18 @@ impl<'a> Lines<'a> {
         self.flush()
     }
 
-    /// Lets all go that was written.
+    /// Flushes what was written.
     pub fn flush(&mut self) -> io::Result<()> {
         let before = self.out.dropped_lines();
         self.out.flush()?;
         if self.out.dropped_lines() > before {
-            // What stands on the terminal is the block before, and a notice will follow it.
+            // The terminal still shows the block before, and a notice will follow it.
             self.live.forget();
         }
         Ok(())
     }
 
-    /// What is written from here on is the end of the run.
+    /// Declares that what is written from now on is the end of the run.
     pub fn keep_the_rest(&mut self) {
         self.out.keep_the_rest();
     }

@@ -1,12 +1,12 @@
 //! The block at the bottom of a terminal that is redrawn in place. It knows escape sequences and
-//! how many rows a block takes, also after the window was made narrower; it does not know what the
+//! how many rows a block takes, also after the window was made narrower. It does not know what the
 //! block shows.
 
 use crate::terminal;
 use crate::text::{short, width};
 use std::fmt::Write;
 
-/// How large a terminal is; asked again for each picture, since windows change.
+/// The size of a terminal. It is asked for again before each picture, because windows change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// characters in a line
@@ -16,33 +16,35 @@ pub struct Size {
 }
 
 impl Size {
-    /// For a picture that may take the whole terminal, since nothing else is printed there.
+    /// The size for a picture that may take the whole terminal, because nothing else is printed
+    /// there.
     pub fn of_terminal() -> Self {
         let (columns, rows) = terminal::size().unwrap_or((80, 24));
         Self { columns, rows: rows.saturating_mul(2).saturating_sub(2) }
     }
 
-    /// Columns that a block may use: some terminals wrap as soon as the last one is taken.
+    /// Columns that a block may use. One is left free, because some terminals wrap as soon as the
+    /// last one is taken.
     pub const fn usable(self) -> usize {
         self.columns.saturating_sub(1)
     }
 
-    /// Rows that a block may take: half of them, so that what happens can be read above it.
+    /// Rows that a block may take: half of them, so that the lines above it can be read.
     pub const fn block(self) -> usize {
         self.rows / 2
     }
 }
 
-/// The block that stands on the terminal, if one does; the cursor is below it.
+/// The block that the terminal shows, if any; the cursor is below it.
 #[derive(Debug, Default)]
 pub struct Live {
-    /// The columns that each of its lines takes.
+    /// The width of each of its lines, in columns.
     shown: Vec<usize>,
 }
 
 impl Live {
-    /// What takes the block away, and leaves the cursor where it began; nothing where none stands
-    /// there.
+    /// The text that erases the block and moves the cursor to where it began; empty if there is no
+    /// block.
     pub fn erase(&mut self, size: Size) -> String {
         let shown = std::mem::take(&mut self.shown);
         // A terminal that was made narrower has wrapped the lines.
@@ -50,7 +52,7 @@ impl Live {
         if rows == 0 { String::new() } else { format!("\r\x1b[{}A\x1b[J", rows.min(size.rows)) }
     }
 
-    /// What puts a block there, cut to the size of the terminal.
+    /// The text that draws a block, cut to the size of the terminal.
     pub fn draw(&mut self, lines: &[String], size: Size) -> String {
         let mut picture = self.erase(size);
         for line in lines.iter().take(size.block().max(1)) {
@@ -62,7 +64,7 @@ impl Live {
         picture
     }
 
-    /// The terminal shows something else by now: the block that stood there is history.
+    /// Forgets the block, because the terminal has moved on and it can no longer be erased.
     pub fn forget(&mut self) {
         self.shown.clear();
     }

@@ -1,6 +1,6 @@
-//! Which sensors came to be missing while a run goes on, and which came back. The header has those
-//! of the beginning; a counter that opens and never counts is found out only after threads have run
-//! for a while.
+//! Reports which sensors go missing during a run, and which come back. The header lists those
+//! missing at the beginning. A counter that opens but never counts is noticed only after threads
+//! have run for a while.
 
 use isobar_model::{Capabilities, Sensor};
 use isobar_runtime::missing;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 pub struct Missing(BTreeSet<Sensor>);
 
 impl Missing {
-    /// What changed since the last time, one line a reason.
+    /// What changed since the last call, one line for each reason.
     pub fn news(&mut self, capabilities: &Capabilities) -> Vec<String> {
         let now: BTreeSet<Sensor> = capabilities.missing.keys().copied().collect();
         let before = std::mem::replace(&mut self.0, now);

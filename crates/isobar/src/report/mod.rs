@@ -1,4 +1,4 @@
-//! What a run shows, to people and to programs. It knows the loop's events; it decides nothing and
+//! Shows a run to people and to programs. It knows the loop's events; it decides nothing and
 //! touches no machine.
 
 mod aftermath;
@@ -36,9 +36,9 @@ use isobar_runtime::{Observer, Tally};
 
 /// Shows a run from its beginning to its end.
 pub trait Reporter: Observer {
-    /// After the last epoch, and after what was changed is put back.
+    /// Shows the end of the run, after what was changed is put back.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// If the output cannot be written.
     fn end(&mut self, tally: &Tally, after: &Aftermath) -> anyhow::Result<()>;
 }

@@ -1,15 +1,17 @@
-//! Which notes of a policy are news. A policy notes each epoch what it left alone: the same note in
-//! other figures is counted, and summed up once a minute of the machine's time.
+//! Decides which notes of a policy are news. A policy notes in each epoch what it left alone. A
+//! repeated note that differs only in its figures is counted, and a sum is printed once a minute of
+//! the machine's time.
 
 use super::kind::kind;
 use crate::text::plural;
 use isobar_model::Seconds;
 use std::collections::BTreeMap;
 
-/// From sum to sum; a note that was away for longer is news again.
+/// Seconds between two sums of a note. A note that was absent for longer is news again.
 const MINUTE: f64 = 60.0;
 
-/// Notes that are remembered; a note may name a process, and a run may last for months.
+/// Maximum number of notes that are remembered. There must be a limit, because a note may name a
+/// process and a run may last for months.
 const MOST: usize = 256;
 
 #[derive(Debug)]
@@ -20,12 +22,12 @@ struct Known {
     changes: u64,
 }
 
-/// The notes of a run, by what they say without their figures.
+/// The notes of a run, by their texts without figures.
 #[derive(Debug, Default)]
 pub struct Notes(BTreeMap<String, Known>);
 
 impl Notes {
-    /// The lines that the notes of an epoch are worth.
+    /// The lines to print for the notes of an epoch.
     pub fn take(&mut self, notes: &[String], now: Seconds) -> Vec<String> {
         let fresh: Vec<&String> = notes.iter().filter(|note| self.is_fresh(note, now)).collect();
         let mut lines: Vec<String> = fresh.into_iter().map(|note| format!("note: {note}")).collect();

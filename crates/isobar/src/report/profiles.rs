@@ -1,4 +1,4 @@
-//! What a policy has measured of programs over cache ways, as the file of profiles that
+//! Writes what a policy has measured of programs over cache ways, as a file of profiles that
 //! `isobar study` reads.
 
 use crate::failure::{self, bad_input};
@@ -9,14 +9,14 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file to write.
+/// A file of profiles to write.
 pub struct Profiles(PathBuf);
 
 impl Profiles {
-    /// Into this file, whose folder is there.
+    /// Checks that this file can be written: its folder must exist.
     ///
     /// # Errors
-    /// Bad input: there is no such folder, or the file is a folder.
+    /// Bad input: there is no such folder, or the path is a folder.
     pub fn to(file: PathBuf) -> anyhow::Result<Self> {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !folder.is_dir() || file.is_dir() {
@@ -28,11 +28,11 @@ impl Profiles {
         Ok(Self(file))
     }
 
-    /// Writes what was learnt. Where nothing was learnt it says so, and leaves an older file as it
-    /// is.
+    /// Writes what the policy learnt. If it learnt nothing, this says so and leaves an older file
+    /// as it is.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// If the file cannot be written.
     pub fn write(self, learnt: &[WayCurves]) -> anyhow::Result<()> {
         let file = self.0.display().to_string();
         if learnt.is_empty() {

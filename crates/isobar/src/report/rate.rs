@@ -1,21 +1,21 @@
-//! How many lines of one kind a log takes: some in ten seconds, then one that says how many more
-//! there were. Time is the machine's, so that a simulated run says the same each time.
+//! Limits how many lines of one kind a log takes: some in ten seconds, then one line that says how
+//! many more there were. Time is the machine's, so that a simulated run prints the same each time.
 
 use isobar_model::Seconds;
 use std::collections::BTreeMap;
 
-/// Lines of a kind in one window.
+/// Maximum number of lines of a kind in one window.
 const MOST: u64 = 20;
 
-/// A window, from its first line on.
+/// The length of a window, which starts with its first line.
 const WINDOW: Seconds = Seconds(10.0);
 
 /// What a line is about. Lines of one kind share one limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// heading of what was decided in an epoch
+    /// the heading of an epoch's decisions
     Decision,
-    /// a thread, or several, moved
+    /// one or several moved threads
     Move,
     /// pages migrated
     Pages,
@@ -25,16 +25,16 @@ pub enum Kind {
     Allocation,
     /// a drawing of the ways of LLCs
     Map,
-    /// what is predicted of a change, or was measured of it
+    /// what was predicted or measured of a change
     Change,
-    /// what a policy notes
+    /// a policy's note
     Note,
-    /// how the run stands
+    /// the state of the run
     Status,
 }
 
 impl Kind {
-    /// What several lines of it are called.
+    /// The plural noun for lines of this kind.
     const fn noun(self) -> &'static str {
         match self {
             Self::Decision => "decisions",
@@ -62,7 +62,7 @@ struct Window {
 pub struct Rate(BTreeMap<Kind, Window>);
 
 impl Rate {
-    /// Whether a line of a kind may be written now; one that may not is counted. Ask for
+    /// Whether a line of a kind may be written now. A line that may not is counted. Call
     /// [`Rate::ended`] first.
     pub fn admits(&mut self, kind: Kind, now: Seconds) -> bool {
         let window = self.0.entry(kind).or_insert(Window { since: now, lines: 0, swallowed: 0 });
@@ -74,19 +74,20 @@ impl Rate {
         false
     }
 
-    /// Counts a line that is not written for another reason: its heading was not.
+    /// Counts a line that is not written for another reason, such as that its heading was not
+    /// written.
     pub fn swallow(&mut self, kind: Kind, now: Seconds) {
         self.0.entry(kind).or_insert(Window { since: now, lines: 0, swallowed: 0 }).swallowed += 1;
     }
 
-    /// What was swallowed in the windows that have ended, one line each.
+    /// What was suppressed in the windows that have ended, one line each.
     pub fn ended(&mut self, now: Seconds) -> Vec<String> {
         let ended: Vec<Kind> =
             self.0.iter().filter(|(_, window)| now.0 - window.since.0 >= WINDOW.0).map(|(kind, _)| *kind).collect();
         ended.into_iter().filter_map(|kind| line(kind, &self.0.remove(&kind)?, now)).collect()
     }
 
-    /// The same of all windows, at the end of a run.
+    /// The same for all windows, at the end of a run.
     pub fn rest(&mut self, now: Seconds) -> Vec<String> {
         std::mem::take(&mut self.0).iter().filter_map(|(kind, window)| line(*kind, window, now)).collect()
     }

@@ -1,15 +1,15 @@
-//! Which remarks of a machine are news while a run goes on: those whose message the header did not
-//! have, and no epoch since. A message is printed once, whatever figures it has the next time.
+//! Decides which remarks of a machine are news during a run: those whose message was neither in the
+//! header nor in an earlier epoch. A message is printed once, even if its figures change later.
 
 use super::kind::kind;
 use std::collections::BTreeSet;
 
-/// What was printed.
+/// The messages that were printed.
 #[derive(Debug, Default)]
 pub struct Printed(BTreeSet<String>);
 
 impl Printed {
-    /// The remarks that are news; from now on they are known.
+    /// The remarks that are news. From now on they count as known.
     pub fn fresh(&mut self, remarks: &[String]) -> Vec<String> {
         remarks.iter().filter(|remark| self.0.insert(kind(remark))).cloned().collect()
     }

@@ -1,6 +1,6 @@
-//! The actions of an epoch as lines: one each while they are few, and one for each program and
-//! reason where they are many. Programs read every action in the JSON; a person reads what the
-//! policy did.
+//! Turns the actions of an epoch into lines: one for each action while there are few, and one for
+//! each program and reason if there are many. Programs find every action in the JSON; for a person,
+//! this describes what the policy did.
 
 use super::kind::kind;
 use super::rate::Kind;
@@ -11,13 +11,13 @@ use isobar_model::{Action, ActionOutcome, CpuId, CpuSet, NodeId, Observation, Pa
 use isobar_runtime::Epoch;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Actions of one kind in an epoch that are still lines of their own.
+/// Maximum number of actions of one kind in an epoch that get lines of their own.
 const HANDFUL: usize = 8;
 
-/// Things that are named in one line.
+/// Maximum number of things named in one line.
 const NAMED: usize = 3;
 
-/// The lines of an epoch, each with what it is about; where `each` is set, one for every action.
+/// The lines of an epoch, each with its kind. If `each` is set, every action has a line of its own.
 pub fn lines(epoch: &Epoch<'_>, each: bool) -> Vec<(Kind, String)> {
     let actions = &epoch.plan.actions;
     let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
@@ -35,7 +35,7 @@ pub fn lines(epoch: &Epoch<'_>, each: bool) -> Vec<(Kind, String)> {
     groups.iter().map(|group| (about(&actions[group[0]]), format!("  {}", line(group, epoch)))).collect()
 }
 
-/// What an action is about.
+/// The kind of line for an action.
 pub const fn about(action: &Action) -> Kind {
     match action {
         Action::MoveThread { .. } => Kind::Move,
@@ -45,14 +45,14 @@ pub const fn about(action: &Action) -> Kind {
     }
 }
 
-/// What actions in one line have in common: kind, program, reason but for its figures, the node
-/// whose pages or threads it is about, and where pages go.
+/// What the actions in one line have in common: kind, program, reason except for its figures, the
+/// node whose pages or threads are concerned, and where the pages go.
 type Key = (Kind, String, String, Option<NodeId>, String);
 
 fn key(action: &Action, epoch: &Epoch<'_>) -> Key {
     let (from, to) = match action {
         Action::MigratePages { from, to, .. } => (Some(*from), to.to_string()),
-        // Its own line, apart from what is asked for.
+        // Withdrawn pages get a line of their own, apart from requested migrations.
         Action::WithdrawPages { from, to, .. } => (*from, to.map_or("any".to_owned(), |to| format!("{to}, withdrawn"))),
         Action::SetAllocation { for_node, node, weights, .. } => (*for_node, spread(*node, weights)),
         Action::MoveThread { .. } | Action::SetWays { .. } => (None, String::new()),
@@ -91,7 +91,7 @@ fn line(group: &[usize], epoch: &Epoch<'_>) -> String {
     format!("{numbers}{what}: {such_as}{} [{}]", first.reason(), became(&outcomes))
 }
 
-/// The numbers of actions, by which one can be taken back: `#12 `, `#12-40 `; nothing in a dry run.
+/// The numbers by which actions can be taken back: `#12 `, `#12-40 `; empty in a dry run.
 fn numbers(group: &[usize], epoch: &Epoch<'_>) -> String {
     let Some(first) = epoch.first_id else { return String::new() };
     let number = |index: usize| first.0 + u64::try_from(index).unwrap_or(u64::MAX);
@@ -157,7 +157,7 @@ fn places(actions: &[&Action], seen: &Observation) -> String {
     format!("{on} {} ({of} {})", cpus.iter().copied().collect::<CpuSet>(), listed(&nodes))
 }
 
-/// What became of several actions: `35 done, 2 refused, errno 1`.
+/// The results of several actions: `35 done, 2 refused, errno 1`.
 fn became(outcomes: &[Option<&ActionOutcome>]) -> String {
     let mut pages: Option<(u64, BTreeMap<String, u64>)> = None;
     let mut queued: Option<u64> = None;
@@ -183,7 +183,7 @@ fn became(outcomes: &[Option<&ActionOutcome>]) -> String {
     let pages = pages.map(|(moved, stayed)| {
         let stayed = stayed.into_iter().map(|(why, pages)| (why, Pages(pages))).collect();
         match queued {
-            // A plan is under way as a whole, or moves in line as a whole.
+            // A plan's migrations are all under way, or all queued.
             Some(pages) => {
                 let pages = Pages(pages + moved);
                 outcome_in_words(Some(&ActionOutcome::Queued { number: 0, pages, stayed }))

@@ -1,4 +1,4 @@
-//! Many actions in few lines.
+//! Tests how many actions become few lines.
 
 use super::*;
 use isobar_model::topology::synthetic::synthetic;

@@ -1,5 +1,5 @@
-//! The busiest processes as a small table: what can be measured on any machine. A cell that was not
-//! measured says so.
+//! Shows the busiest processes as a small table of what can be measured on any machine. A cell
+//! whose value was not measured says so.
 
 use crate::report::{AppTruth, Truth};
 use crate::text::{aligned, plural, short, width};
@@ -8,18 +8,18 @@ use isobar_model::{Mpki, Observation, Process, Topology, num};
 const NAME_WIDTH: usize = 20;
 const NOT_MEASURED: &str = "not measured";
 
-/// Columns in the order in which a narrow terminal goes without them: pages, threads, managed, LLC
-/// MPKI.
+/// The columns that are left out on a narrow terminal, in this order: pages, threads, managed, LLC
+/// MPKI. Each index counts the columns that are left.
 const SPARE: [usize; 4] = [5, 3, 3, 3];
 
-/// Header and one line for each of the busiest processes, at most `most`, columns aligned.
-/// `managed` is the part the policy acts on. Where `columns` says how wide a terminal is, columns
-/// of the table are left out until the rest fits.
+/// A header and one line for each of the busiest processes, at most `most`, with aligned columns.
+/// `managed` is the part that the policy acts on. If `columns` gives the width of a terminal,
+/// columns of the table are left out until the rest fits.
 pub fn busiest(seen: &Observation, managed: &Observation, most: usize, columns: Option<usize>) -> Vec<String> {
     let mut processes: Vec<(&Process, f64)> =
         seen.processes.iter().map(|process| (process, cpu_share(process, seen).unwrap_or(0.0))).collect();
-    // An idle process says nothing of the machine; where none was busy, the list shows at least
-    // what there is.
+    // An idle process says nothing about the machine. If no process was busy, the table lists the
+    // idle ones.
     if processes.iter().any(|(_, share)| *share > 0.0) {
         processes.retain(|(_, share)| *share > 0.0);
     }
@@ -68,7 +68,7 @@ fn row(process: &Process, seen: &Observation, managed: &Observation) -> Vec<Stri
     ]
 }
 
-/// Its name, and of a virtual machine how many of its threads are its CPUs.
+/// The name of a process; for a virtual machine also how many of its threads are virtual CPUs.
 fn named(process: &Process) -> String {
     let name = short(&process.name, NAME_WIDTH);
     if !process.is_vm() {
@@ -78,7 +78,7 @@ fn named(process: &Process) -> String {
     format!("{name} (VM, {})", plural(vcpus, "vCPU"))
 }
 
-/// What became of the applications of a simulated workload: heading, table, measures.
+/// How the applications of a simulated workload ended: heading, table, measures.
 pub fn truth(truth: &Truth) -> Vec<String> {
     if truth.apps.iter().all(|app| app.completed == 0) {
         let line = "slowdowns are known once programs complete: none has yet, let it run longer";
@@ -118,7 +118,7 @@ fn app(app: &AppTruth) -> Vec<String> {
     ]
 }
 
-/// CPUs' worth of time in the interval, over the threads for which it was measured.
+/// CPU time divided by the interval, over the threads whose CPU time was measured.
 fn cpu_share(process: &Process, seen: &Observation) -> Option<f64> {
     let times: Vec<f64> = process.threads.iter().filter_map(|thread| thread.cpu_time).map(|time| time.0).collect();
     (!times.is_empty() && seen.interval.0 > 0.0).then(|| times.iter().sum::<f64>() / seen.interval.0)
@@ -130,7 +130,7 @@ fn pages_by_node(process: &Process, machine: &Topology) -> Option<String> {
     Some(machine.nodes().iter().map(on).collect::<Vec<_>>().join(" / "))
 }
 
-/// Misses over instructions of the threads for which both were measured.
+/// Misses divided by instructions, over the threads for which both were measured.
 fn mpki(process: &Process) -> Option<Mpki> {
     let both = |thread: &isobar_model::Thread| thread.llc_misses.zip(thread.instructions);
     let counted: Vec<(u64, u64)> = process.threads.iter().filter_map(both).collect();

@@ -1,5 +1,5 @@
-//! What `isobar doctor` prints: the answer, the figures behind it, and what to type next. It knows
-//! views; the answer is theirs.
+//! The output of `isobar doctor`: the answer, the figures behind it, and what to type next. The
+//! answer comes from the view; this module only presents it.
 
 use crate::text::short;
 use isobar_tui::text::wrapped;
@@ -7,12 +7,12 @@ use isobar_view::words::{percent, plural, times};
 use isobar_view::{Answer, View};
 use serde_json::{Value, json};
 
-/// Findings that are printed.
+/// Maximum number of findings that are printed.
 const FINDINGS: usize = 6;
-/// Slowdowns that count.
+/// Slowdowns from this value on are reported.
 const SLOW: f64 = 1.1;
 
-/// One screen for a person.
+/// One screen of text for a person.
 pub fn lines(view: &View, machine: Option<&str>, columns: usize) -> Vec<String> {
     let verdict = &view.verdict;
     let mut lines = vec![format!("May NUMA or cache contention matter now? {}", word(verdict.answer)), String::new()];
@@ -54,7 +54,7 @@ pub fn lines(view: &View, machine: Option<&str>, columns: usize) -> Vec<String> 
 const BALANCED: &str = "the kernel's NUMA balancing is on: it brings pages to the threads that use them";
 const NOT_BALANCED: &str = "the kernel's NUMA balancing is off: memory stays where it was first touched";
 
-/// The same for programs.
+/// The same as a JSON document.
 pub fn document(view: &View, machine: Option<&str>) -> Value {
     let load = |node: &isobar_view::NodeView| json!({ "node": node.id, "load": node.load(), "max_bandwidth": node.max_bandwidth, "latency_ns": node.latency_ns });
     let next: Vec<String> = next(view, machine).into_iter().map(|(command, _)| command).collect();
@@ -151,7 +151,7 @@ fn remote(view: &View) -> String {
     format!("{} of the pages of what runs are on nodes where their program does not run", percent(far / float(all)))
 }
 
-/// What to type next, and what it is for.
+/// The commands to type next, each with its purpose.
 fn next(view: &View, machine: Option<&str>) -> Vec<(String, &'static str)> {
     let on = machine.map(|machine| format!(" --machine {}", crate::text::plain(machine))).unwrap_or_default();
     let top = (format!("isobar top{on}"), "watch it: who suffers from whom, where memory is");

@@ -1,4 +1,5 @@
-//! The ways of each LLC as they were set, drawn for people: a line a cluster, way 0 at the left.
+//! Draws the ways of each LLC as they were set, for people: one line for each cluster, way 0 at the
+//! left.
 //!
 //! ```text
 //! ways of llc 0 (0 at the left):
@@ -7,13 +8,13 @@
 //!   .........##  streaming-0, 2 ways: lbm, milc and 2 more
 //! ```
 //!
-//! It knows what plans asked for and what became of that; in a dry run, what they asked for.
+//! It knows what plans asked for and the results; in a dry run it shows what they asked for.
 
 use crate::text::{plural, short, some_of};
 use isobar_model::{Action, ActionOutcome, LlcId, Observation, Outcome, Plan, Tid, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Programs that are named in one line.
+/// Maximum number of programs named in one line.
 const NAMED: usize = 4;
 
 /// The clusters of all LLCs.
@@ -28,7 +29,7 @@ struct Cluster {
 }
 
 impl WayMap {
-    /// Takes a plan and what became of it; the LLCs that it changed.
+    /// Applies a plan and its results. Returns the LLCs that changed.
     pub fn take(&mut self, plan: &Plan, outcome: Option<&Outcome>) -> BTreeSet<LlcId> {
         let mut changed = BTreeSet::new();
         for (index, action) in plan.actions.iter().enumerate() {
@@ -47,7 +48,7 @@ impl WayMap {
     }
 
     fn set(&mut self, llc: LlcId, name: &str, mask: u64, percent: Option<u32>, threads: &[Tid]) {
-        // A thread is in one cluster; one that no thread is left in is gone.
+        // A thread is in one cluster only. A cluster without threads no longer exists.
         let clusters = self.0.values_mut().flat_map(BTreeMap::values_mut);
         clusters.for_each(|cluster| cluster.threads.retain(|tid| !threads.contains(tid)));
         let cluster = Cluster { mask, percent, threads: threads.to_vec() };
@@ -55,8 +56,8 @@ impl WayMap {
         self.0.values_mut().for_each(|clusters| clusters.retain(|_, cluster| !cluster.threads.is_empty()));
     }
 
-    /// Draws some LLCs, but for those where a program is sampled: the next second has another
-    /// picture.
+    /// Draws some LLCs, except those on which a program is being sampled, because they look
+    /// different a second later.
     pub fn draw(&self, llcs: &BTreeSet<LlcId>, seen: &Observation) -> Vec<String> {
         let sampling = |llc: &&LlcId| self.0.get(llc).is_some_and(|clusters| clusters.contains_key("sampling"));
         llcs.iter().filter(|llc| !sampling(llc)).flat_map(|llc| self.draw_one(*llc, seen)).collect()
@@ -89,7 +90,7 @@ impl Cluster {
         format!("  {bar}  {name}, {ways}{share}: {}", self.programs(seen))
     }
 
-    /// The programs of its threads, each once.
+    /// The programs of its threads, each named once.
     fn programs(&self, seen: &Observation) -> String {
         let has =
             |process: &&isobar_model::Process| process.threads.iter().any(|thread| self.threads.contains(&thread.tid));
@@ -98,7 +99,7 @@ impl Cluster {
     }
 }
 
-/// Columns of a picture: the ways of the LLC, else as many as the masks need.
+/// Columns of a picture: the ways of the LLC or, if they are not known, as many as the masks need.
 fn width(machine: &Topology, llc: LlcId, masks: impl Iterator<Item = u64>) -> u32 {
     let needed = masks.map(|mask| 64 - mask.leading_zeros()).max().unwrap_or(0);
     machine.llc(llc).and_then(|llc| llc.ways).map_or(needed, |ways| ways.0.max(needed)).min(64)
@@ -144,7 +145,7 @@ mod tests {
                 "  ..............##  streaming-0, 2 ways: lbm, milc, a, b and 1 more",
             ]
         );
-        // The last thread of a cluster leaves it; what was refused changed nothing.
+        // The last thread leaves its cluster; a refused action changes nothing.
         let refused = Outcome { actions: vec![ActionOutcome::Refused { errno: Some(28), why: "full".into() }] };
         assert!(map.take(&plan(vec![set("x", 1, &[1])]), Some(&refused)).is_empty());
         let changed = map.take(&plan(vec![set("sensitive-0", 0xffff, &[]), set("streaming-0", 0xffff, &[])]), None);

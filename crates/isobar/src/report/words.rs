@@ -1,5 +1,5 @@
-//! Machine, actions and outcomes in words. Names of processes are escaped here, once, before they
-//! meet a line.
+//! Describes machines, actions and outcomes in words. Names of processes are escaped here, once,
+//! before they become part of a line.
 
 use crate::text::{plain, plural, short};
 use isobar_model::plan::{Action, NodeWeight, PageSelection};
@@ -31,7 +31,7 @@ fn llcs_in_words(machine: &Topology) -> String {
     format!("{} ({details})", plural(machine.llcs().len(), "LLC"))
 }
 
-/// What will run on what.
+/// The facts about a run before it starts: what runs, and on which machine.
 pub fn facts(start: &Start<'_>) -> Vec<String> {
     let limits = start.limits;
     let dry = if limits.dry_run { ", dry run: nothing is changed" } else { "" };
@@ -44,7 +44,7 @@ pub fn facts(start: &Start<'_>) -> Vec<String> {
     facts
 }
 
-/// What is missing, and what to know before the first decision.
+/// What is missing, and other things to know before the first decision.
 pub fn concerns(start: &Start<'_>) -> Vec<String> {
     let capabilities = &start.sample.capabilities;
     let mut lines = missing(capabilities);
@@ -61,7 +61,8 @@ pub fn concerns(start: &Start<'_>) -> Vec<String> {
     lines
 }
 
-/// What is missing, a line a reason, without what [`nowhere_to_move`] says in plainer words.
+/// What is missing, one line for each reason, except what [`nowhere_to_move`] explains in plainer
+/// words.
 fn missing(capabilities: &Capabilities) -> Vec<String> {
     let places = |sensor: &Sensor| matches!(sensor, Sensor::SeveralNodes | Sensor::SeveralDomains);
     let others = capabilities.missing.iter().filter(|(sensor, _)| !places(sensor));
@@ -77,7 +78,7 @@ fn measured(start: &Start<'_>) -> String {
     there.join(", ")
 }
 
-/// Says it plainly where a machine has only one place for a thread or a page.
+/// Says plainly that a machine has only one place for a thread or a page, if it has.
 fn nowhere_to_move(capabilities: &Capabilities) -> Option<String> {
     let lacks = |sensor| capabilities.missing.contains_key(&sensor);
     let given = match (lacks(Sensor::SeveralDomains), lacks(Sensor::SeveralNodes)) {
@@ -140,7 +141,7 @@ pub fn action_in_words(action: &Action, seen: &Observation) -> String {
     }
 }
 
-/// An action that was taken back by hand.
+/// An action that was taken back on request.
 pub fn undone(undone: &Undone, seen: &Observation) -> String {
     let (id, what) = (undone.id, action_in_words(&undone.action, seen));
     format!("#{id} is taken back: {what} [{}]", outcome_in_words(Some(&undone.outcome)))
@@ -157,8 +158,8 @@ fn named(pid: Pid, seen: &Observation) -> String {
     format!("process {pid}{}", name_of(pid, seen))
 }
 
-/// The thread that bears its process's id is named by it alone, as a program of one thread is to
-/// most people.
+/// Names a thread. The thread whose id is that of its process is named by that id alone, because
+/// most people see it as a program with one thread.
 fn thread_named(pid: Pid, tid: Tid, seen: &Observation) -> String {
     if pid.0 == tid.0 {
         format!("thread {tid}{}", name_of(pid, seen))
@@ -171,13 +172,13 @@ fn name_of(pid: Pid, seen: &Observation) -> String {
     bare_name(pid, seen).map_or_else(String::new, |name| format!(" ({name})"))
 }
 
-/// The name of a process, where it was seen, cut to what a line takes.
+/// The name of a process, if the process was seen, cut to the length that fits into a line.
 pub fn bare_name(pid: Pid, seen: &Observation) -> Option<String> {
     seen.process(pid).map(|process| short(&process.name, 32))
 }
 
-/// What became of an action: `done`, `12 of 40 pages moved (28 busy)`, `refused (errno 1)`; `would`
-/// in a dry run.
+/// The result of an action: `done`, `12 of 40 pages moved (28 busy)`, `refused (errno 1)`; in a dry
+/// run that it was not done.
 pub fn outcome_in_words(outcome: Option<&ActionOutcome>) -> String {
     match outcome {
         None => "not done: dry run".to_owned(),
@@ -195,7 +196,7 @@ pub fn outcome_in_words(outcome: Option<&ActionOutcome>) -> String {
     }
 }
 
-/// Why pages stayed, in parentheses; nothing where none did.
+/// Why pages stayed, in parentheses; empty if none did.
 fn reasons(stayed: &[(String, Pages)]) -> String {
     let stayed: Vec<String> = stayed.iter().map(|(why, pages)| format!("{pages} stayed: {why}")).collect();
     if stayed.is_empty() { String::new() } else { format!(" ({})", stayed.join(", ")) }
@@ -209,7 +210,7 @@ pub fn arrival(flight: &PageMove, seen: &Observation) -> String {
     format!("pages of {} from node {from} to node {to} after {:.1} s: {became}", named(*pid, seen), age.0)
 }
 
-/// What is under way, and how far it is; `None` where nothing is.
+/// The page migrations under way, and their progress; `None` if there are none.
 pub fn under_way(seen: &Observation) -> Option<String> {
     let flights: Vec<&PageMove> = seen.in_flight().collect();
     let first = flights.first()?;
@@ -249,7 +250,7 @@ pub fn summary(tally: &Tally, dry_run: bool) -> Vec<String> {
     lines
 }
 
-/// The tool's own CPU time, beside its budget (docs/design/sensors.md).
+/// The CPU time of isobar itself, to compare with its budget (docs/design/sensors.md).
 fn own_cost(tally: &Tally) -> Option<String> {
     let (seconds, percent) = (tally.own_cpu?.0, tally.own_cpu_percent()?);
     Some(format!("isobar itself took {seconds:.2} s of CPU time, {percent:.2} % of one CPU"))
@@ -267,7 +268,7 @@ fn restored_in_words(outcome: &Outcome) -> String {
     }
 }
 
-/// What `--only` names and no process is, one line each.
+/// The patterns of `--only` that match no process, one line each.
 pub fn unmatched(epoch: &Epoch<'_>) -> Vec<String> {
     epoch.unmatched.iter().flatten().map(|pattern| format!("no process fits --only {pattern}")).collect()
 }

@@ -1,5 +1,5 @@
-//! Actions of a daemon that runs beside a screen that only watches: found and taken back through
-//! its socket, in threads of their own, so that the screen never waits.
+//! Finds and takes back actions of a daemon that runs beside a screen that only watches. It talks
+//! to the daemon's socket in threads of its own, so that the screen never waits.
 
 use super::News;
 use crate::daemon;
@@ -10,16 +10,17 @@ use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::thread;
 
-/// Where else something may have been done.
+/// Access to the actions of a daemon.
 pub struct Elsewhere {
-    /// The socket of a daemon; `None` where what is watched is not the machine that it manages.
+    /// The socket of the daemon; `None` if the machine on the screen is not the one that it
+    /// manages.
     pub socket: Option<PathBuf>,
-    /// Where to say what came of it.
+    /// Where to report the result.
     pub news: Sender<News>,
 }
 
 impl Elsewhere {
-    /// Looks for the last action of the daemon on a program.
+    /// Looks for the last action of the daemon that concerns a program.
     pub fn find(&self, pid: Pid) {
         let Some(socket) = self.socket.clone() else {
             return self.tell("nothing was done about it that could be taken back");
@@ -32,7 +33,7 @@ impl Elsewhere {
         });
     }
 
-    /// Has the daemon take back what was agreed to.
+    /// Asks the daemon to take back what the user agreed to.
     pub fn undo(&self, question: Question) {
         let Some(socket) = self.socket.clone() else { return };
         self.beside(move || {
@@ -48,7 +49,7 @@ impl Elsewhere {
 
     fn beside(&self, work: impl FnOnce() -> News + Send + 'static) {
         let news = self.news.clone();
-        // A screen that is gone needs no news.
+        // If the screen is gone, it needs no news.
         let begun = thread::Builder::new().name("daemon".into()).spawn(move || drop(news.send(work())));
         if begun.is_err() {
             self.tell("no thread can be started to ask the daemon");
@@ -60,7 +61,7 @@ impl Elsewhere {
     }
 }
 
-/// Whether to take back the last action on a program that stands.
+/// Asks whether to take back the last action on a program that is still in effect.
 fn question(status: &Status, pid: Pid) -> News {
     let its = |line: &&ActionLine| line.stands && line.pid == Some(pid.0);
     match status.recent.iter().find(its) {

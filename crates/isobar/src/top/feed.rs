@@ -1,5 +1,5 @@
-//! The thread that epochs come from: at their own pace from this machine, at any speed from a
-//! simulated one or a recording, which also stand still when they are told to.
+//! The thread that delivers epochs to the screen. Epochs of this machine come at their own pace.
+//! Epochs of a simulated machine or a recording come at any speed, and can be paused.
 
 use super::source::{Source, Taped};
 use isobar_model::ActionId;
@@ -9,36 +9,36 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-/// What the screen asks for.
+/// A request from the screen.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Order {
-    /// Stand still, or go on.
+    /// Pause, or go on.
     Pause(bool),
-    /// One epoch more.
+    /// Show one more epoch.
     Step,
-    /// Faster or slower, by a factor.
+    /// Change the speed by a factor.
     Speed(f64),
     /// Take actions back.
     Undo(Vec<ActionId>),
-    /// Begin to record, or end that.
+    /// Start or stop recording.
     Record,
     /// End.
     Stop,
 }
 
-/// What the screen hears.
+/// What the screen is told.
 pub enum News {
     /// The machine is open.
     Ready,
     /// The next epoch.
     View(Arc<View>),
-    /// How fast it goes, or what came of an order, in words.
+    /// The speed, or the result of an order, in words.
     Status(String),
-    /// What is recorded to; `None`: nothing.
+    /// The file that is being recorded to; `None` if there is no recording.
     Recording(Option<String>),
-    /// Something can be taken back elsewhere, if a person wants it.
+    /// An action elsewhere can be taken back, if the user agrees.
     Question(Question),
-    /// There will be no more.
+    /// There are no more epochs.
     Ended(anyhow::Result<()>),
     /// A signal asked to stop.
     Stopped,
@@ -49,18 +49,18 @@ pub enum News {
 pub enum Pace {
     /// As fast as the source, which waits by itself.
     Live,
-    /// How many seconds of the machine pass in a second.
+    /// Seconds of the machine that pass in one second.
     Times(f64),
 }
 
 /// The slowest and the fastest speed.
 const SPEEDS: (f64, f64) = (0.01, 10_000.0);
-/// How often a feed that stands still looks whether it was asked to stop by a signal.
+/// How often a paused feed checks whether a signal asked to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What carries epochs to the screen.
+/// Delivers epochs to the screen.
 pub struct Feed<'a> {
-    /// What the screen asks for.
+    /// Requests from the screen.
     pub orders: &'a Receiver<Order>,
     /// Where epochs go.
     pub news: &'a Sender<News>,
@@ -85,7 +85,7 @@ impl Feed<'_> {
             let more = source.next(&mut |moment| {
                 let view = watch.take(moment);
                 length = view.interval_seconds;
-                // A screen that is gone is noticed by its orders.
+                // A screen that is gone is noticed when orders are received.
                 let _ = self.news.send(News::View(Arc::new(view)));
             })?;
             if !more || !self.wait(source, begun, length, &mut paused) {
@@ -94,7 +94,7 @@ impl Feed<'_> {
         }
     }
 
-    /// Waits until the next epoch is due, and does what is asked meanwhile; false to end.
+    /// Waits until the next epoch is due, and carries out orders meanwhile. Returns false to end.
     fn wait(&mut self, source: &mut dyn Source, begun: Instant, length: f64, paused: &mut bool) -> bool {
         loop {
             if (self.stop)() {
@@ -119,7 +119,7 @@ impl Feed<'_> {
         }
     }
 
-    /// A screen that is gone needs no news.
+    /// Starts or stops a recording and reports that. If the screen is gone, it needs no news.
     fn record(&self, source: &mut dyn Source) {
         let (recording, said) = match source.record() {
             Ok(Taped::To(file)) => (Some(file.clone()), format!("recording to {file}")),

@@ -1,5 +1,5 @@
-//! `isobar top` on a terminal: epochs come from a [`Source`] in a thread of its own, keys and
-//! pictures are this thread's. What is drawn and what keys do is `isobar-tui`'s.
+//! `isobar top` on a terminal. Epochs come from a [`Source`] in a thread of its own; this thread
+//! handles keys and pictures. What is drawn and what keys do is defined in `isobar-tui`.
 
 mod elsewhere;
 mod feed;

@@ -1,5 +1,5 @@
-//! The terminal: taken, drawn on, given back on every ending. It knows crossterm's events; what
-//! they do is the application's.
+//! The terminal: takes it, draws on it, and gives it back however the program ends. It knows
+//! crossterm's events; what they do is up to the application.
 
 use super::elsewhere::Elsewhere;
 use super::{News, Order};
@@ -17,31 +17,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
-/// How long a key is waited for before epochs are looked for.
+/// How long to wait for a key before looking for new epochs.
 const TURN: Duration = Duration::from_millis(50);
 
-/// Columns and rows of a terminal that does not say.
+/// Columns and rows of a terminal that does not report its size.
 const VT100: (u16, u16) = (80, 24);
 
-/// Whether the terminal is ours.
+/// Whether we have taken the terminal.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Standard output by a descriptor of our own: the command holds the lock of the shared one from
-/// beginning to end, and a panic is told in whichever thread it happens.
+/// Standard output by a descriptor of our own. The command holds the lock of the shared one from
+/// beginning to end, and a panic may be reported in any thread.
 fn tty() -> io::Result<File> {
     Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
 }
 
-/// Gives the terminal back, where it is ours. From any thread, as often as one likes.
+/// Gives the terminal back, if we have taken it. May be called from any thread, any number of
+/// times.
 pub fn leave_the_screen() {
     if TAKEN.swap(false, Ordering::SeqCst) {
-        // What cannot be given back now cannot be given back at all.
+        // If this fails now, nothing else can be done.
         let _ = terminal::disable_raw_mode();
         let _ = tty().and_then(|mut tty| execute!(tty, terminal::LeaveAlternateScreen, cursor::Show));
     }
 }
 
-/// The terminal while it is ours.
+/// The terminal while we have it.
 struct Taken(Terminal<CrosstermBackend<BufWriter<File>>>);
 
 impl Taken {
@@ -71,12 +72,13 @@ fn give_back_before_a_panic_is_told() {
     }));
 }
 
-/// Shows what comes until somebody ends it. What has ended by itself can still be looked back at.
+/// Shows news until the user quits. After a source has ended by itself, its epochs can still be
+/// looked at.
 ///
 /// # Errors
-/// What ended the source; what is wrong with the terminal.
+/// The error that ended the source, or an error of the terminal.
 pub fn show(app: &mut App, news: &Receiver<News>, orders: &Sender<Order>, elsewhere: &Elsewhere) -> anyhow::Result<()> {
-    // Bad input is told on an ordinary terminal.
+    // Bad input is reported on an ordinary terminal.
     match news.recv() {
         Ok(News::Ended(done)) => return done,
         Ok(News::Stopped) | Err(_) => return Ok(()),
@@ -97,7 +99,8 @@ pub fn show(app: &mut App, news: &Receiver<News>, orders: &Sender<Order>, elsewh
             Obeyed::Something => draw(&mut screen, app)?,
             Obeyed::Nothing => {}
         }
-        // Given back by the thread that a panic or a stop that took too long was told in.
+        // Another thread gives the terminal back when it reports a panic or a stop that took too
+        // long.
         if !TAKEN.load(Ordering::SeqCst) {
             return ended_elsewhere(news);
         }
@@ -110,7 +113,7 @@ enum Obeyed {
     Quit,
 }
 
-/// Waits for a key, and does what it and those that wait behind it say.
+/// Waits for a key, and handles it and all keys that wait behind it.
 fn obey(app: &mut App, orders: &Sender<Order>, elsewhere: &Elsewhere) -> anyhow::Result<Obeyed> {
     let (mut obeyed, mut turn) = (Obeyed::Nothing, TURN);
     while event::poll(turn)? {
@@ -130,7 +133,7 @@ fn obey(app: &mut App, orders: &Sender<Order>, elsewhere: &Elsewhere) -> anyhow:
     Ok(obeyed)
 }
 
-/// The terminal is not ours any more: what the other thread has to say of it.
+/// Another thread has given the terminal back: returns that thread's last report.
 fn ended_elsewhere(news: &Receiver<News>) -> anyhow::Result<()> {
     let last = news.iter().find_map(|one| if let News::Ended(done) = one { Some(done) } else { None });
     last.unwrap_or(Ok(()))
@@ -142,7 +145,7 @@ enum Heard {
     End(anyhow::Result<()>),
 }
 
-/// Takes all that has come.
+/// Takes all news that has arrived.
 fn hear(app: &mut App, news: &Receiver<News>) -> Heard {
     let mut heard = Heard::Nothing;
     loop {
@@ -169,7 +172,7 @@ fn draw(screen: &mut Taken, app: &mut App) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A source that is gone needs no orders.
+/// Passes a reply on as an order. If the source is gone, it needs no orders.
 fn answer(reply: Reply, orders: &Sender<Order>) {
     let order = match reply {
         Reply::Stay | Reply::Quit | Reply::FindUndo(_) | Reply::Undo => return,
@@ -181,7 +184,7 @@ fn answer(reply: Reply, orders: &Sender<Order>) {
     let _ = orders.send(order);
 }
 
-/// The key of an event; `None` for what is no key (a window that changed its size).
+/// The key of an event; `None` for other events, such as a window that changed its size.
 fn pressed(event: &Event) -> Option<Key> {
     let Event::Key(KeyEvent { code, modifiers, kind, .. }) = event else { return None };
     if *kind == KeyEventKind::Release {

@@ -1,34 +1,34 @@
-//! Where epochs come from: a machine under the loop, or a recording.
+//! The source of epochs: a machine under the loop, or a recording.
 
 use isobar_model::ActionId;
 use isobar_view::Moment;
 
-/// Whether something is recorded now.
+/// Whether a recording is being made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Taped {
-    /// To this file.
+    /// A recording is being made, to this file.
     To(String),
-    /// No more; what was recorded, in words.
+    /// The recording has ended; the text says what was recorded.
     Ended(String),
 }
 
-/// Epoch after epoch.
+/// Delivers one epoch after another.
 pub trait Source {
-    /// Waits for the next epoch and shows it; false at the end, when nothing was shown.
+    /// Waits for the next epoch and shows it. Returns false at the end, when nothing was shown.
     ///
     /// # Errors
-    /// Where the machine fails or a recording cannot be read.
+    /// If the machine fails or a recording cannot be read.
     fn next(&mut self, see: &mut dyn FnMut(&Moment<'_>)) -> anyhow::Result<bool>;
 
-    /// Takes actions back, the last first; what came of it, in a line.
+    /// Takes actions back, the last first. Returns the result in one line.
     fn undo(&mut self, _ids: &[ActionId]) -> String {
         "nothing is changed here that could be taken back".to_owned()
     }
 
-    /// Begins to record what is watched, or ends that.
+    /// Starts or stops recording what is watched.
     ///
     /// # Errors
-    /// Where no file can be made, or it could not be written.
+    /// If the file cannot be created, or could not be written.
     fn record(&mut self) -> anyhow::Result<Taped> {
         anyhow::bail!("what is shown is a recording already")
     }

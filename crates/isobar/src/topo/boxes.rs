@@ -1,4 +1,5 @@
-//! One box a node, side by side where they fit: memory, the LLCs that its CPUs use, and those CPUs.
+//! Draws one box for each node, side by side if they fit: memory, the LLCs that its CPUs use, and
+//! those CPUs.
 
 use super::cpus::{self, Notation};
 use super::page::{paragraph, wrap};
@@ -7,19 +8,20 @@ use isobar_model::topology::{Llc, Node};
 use isobar_model::{Bytes, CpuSet, LlcId, NodeId, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More LLCs than this, all alike, are listed with many on a line.
+/// If a node has more LLCs than this and all are alike, several share a line.
 const LLCS_BY_LINE: usize = 8;
 
-/// The longest list of CPUs that shares a line with others, in characters.
+/// The longest list of CPUs that may share a line with others, in characters.
 const SHORT: usize = 40;
 
-/// The characters that a box adds to its text: two lines and two spaces.
+/// The characters that a box adds to the width of its text: two lines and two spaces.
 const FRAME: usize = 4;
 
-/// Between two boxes in a row.
+/// Columns between two boxes in a row.
 const GAP: usize = 1;
 
-/// CPUs stand beside their LLC where at least this many columns are left for them, else below it.
+/// CPUs are listed beside their LLC if at least this many columns are left for them, otherwise
+/// below it.
 const BESIDE: usize = 24;
 
 struct Panel {
@@ -28,7 +30,7 @@ struct Panel {
     notations: Vec<Notation>,
 }
 
-/// The CPUs of one place that use one LLC, or none.
+/// The CPUs of one place that use the same LLC, or none.
 struct Row<'a> {
     llc: Option<&'a Llc>,
     cpus: CpuSet,
@@ -36,7 +38,8 @@ struct Row<'a> {
     words: Vec<String>,
 }
 
-/// The boxes of all nodes, of the CPUs without a node, and what the notation of SMT siblings means.
+/// The boxes of all nodes and of the CPUs without a node, and a legend for the notation of SMT
+/// siblings.
 pub(super) fn nodes(machine: &Topology, columns: usize) -> Vec<String> {
     let most = columns - FRAME;
     let mut panels: Vec<Panel> = Vec::new();
@@ -63,7 +66,7 @@ pub(super) fn memory(node: &Node) -> String {
     }
 }
 
-/// One box, of lines of at most `most` columns.
+/// One box, whose lines have at most `most` columns.
 fn panel(machine: &Topology, title: String, node: Option<NodeId>, cpus: &CpuSet, most: usize) -> Panel {
     let rows = by_llc(machine, cpus);
     let lines = if rows.is_empty() {
@@ -90,10 +93,10 @@ fn by_llc<'a>(machine: &'a Topology, cpus: &CpuSet) -> Vec<Row<'a>> {
     groups.into_iter().map(row).collect()
 }
 
-/// Whether all are LLCs of one kind, each inside one node and with few words.
+/// Whether all rows are LLCs of one kind, each within one node and with short lists of CPUs.
 fn alike(machine: &Topology, rows: &[Row<'_>], most: usize) -> bool {
     let kinds = rows.iter().map(|row| {
-        // Beside the number of the LLC, which has at most ten digits.
+        // The CPUs stand beside the number of the LLC, which has at most ten digits.
         let short = row.words.join(" ").len() <= SHORT.min(most - 14);
         let whole = row.llc.filter(|llc| short && machine.cpus_of_llc(llc.id) == Some(&row.cpus));
         whole.map(|llc| (llc.level, llc.size, llc.ways))
@@ -128,7 +131,7 @@ fn one_by_one(machine: &Topology, node: Option<NodeId>, rows: &[Row<'_>], most: 
     lines
 }
 
-/// Words behind a label, further lines below the first of the CPUs.
+/// Words after a label. Further lines are aligned with the CPUs on the first.
 fn besides(label: &str, left: usize, words: &[String], room: usize) -> Vec<String> {
     const INDENT: usize = "CPUs ".len();
     let lines = wrap(words, room, room - INDENT).into_iter().enumerate();
@@ -160,7 +163,7 @@ fn kind(llc: &Llc) -> String {
     parts.join(" · ")
 }
 
-/// Where else an LLC is used, in words between which a line may break.
+/// The other nodes in which an LLC is used, as words between which a line may break.
 fn elsewhere(machine: &Topology, llc: &Llc, node: Option<NodeId>) -> Vec<String> {
     let others = machine.nodes_of_llc(llc.id).into_iter().filter(|other| Some(*other) != node);
     let others: Vec<String> = others.map(|other| other.to_string()).collect();

@@ -1,4 +1,4 @@
-//! CPUs in words: ranges, with the threads of one core recognisable as such.
+//! Describes CPUs in words: ranges in which the threads of one core can be recognised.
 
 use isobar_model::{CoreId, CpuId, CpuSet, Topology};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub(super) enum Notation {
     Cores,
 }
 
-/// CPUs of one place as words between which a line may break.
+/// The CPUs of one place, as words between which a line may break.
 pub(super) fn words(machine: &Topology, cpus: &CpuSet) -> (Notation, Vec<String>) {
     let cores = cores(machine, cpus);
     if cores.iter().all(|core| core.len() == 1) {
@@ -27,7 +27,7 @@ pub(super) fn words(machine: &Topology, cpus: &CpuSet) -> (Notation, Vec<String>
     }
 }
 
-/// What a notation means; nothing to explain where every core has one thread.
+/// The legend of a notation; none if every core has one thread.
 pub(super) const fn legend(notation: Notation) -> Option<&'static str> {
     match notation {
         Notation::Plain => None,
@@ -36,7 +36,7 @@ pub(super) const fn legend(notation: Notation) -> Option<&'static str> {
     }
 }
 
-/// The cores of these CPUs, ascending by first thread.
+/// The cores of these CPUs, in order of their first threads.
 fn cores(machine: &Topology, cpus: &CpuSet) -> Vec<CpuSet> {
     let mut cores: BTreeMap<CoreId, CpuSet> = BTreeMap::new();
     for cpu in cpus.iter() {
@@ -69,8 +69,8 @@ fn by_core(cores: &[CpuSet]) -> Vec<String> {
     words
 }
 
-/// First threads, second threads and so on; `None` unless every core has as many, in the same
-/// order.
+/// First threads, second threads and so on; `None` unless every core has the same number of
+/// threads, in the same order.
 fn by_rank(cores: &[CpuSet]) -> Option<Vec<String>> {
     let threads = cores.first()?.len();
     let mut words = Vec::new();

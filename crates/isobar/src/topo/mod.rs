@@ -1,8 +1,7 @@
-//! A machine for a person in a terminal, and as JSON.
+//! Shows a machine to a person in a terminal, and as JSON.
 //!
-//! It knows how to lay out text in the columns that it is given, and never takes more. It refuses
-//! to know where a machine came from, and to fill gaps: what is not known is left out or shown as
-//! `-`.
+//! It lays out text in the columns that it is given, and never takes more. It does not know where a
+//! machine came from, and fills no gaps: a value that is not known is left out or shown as `-`.
 
 mod boxes;
 mod cpus;
@@ -18,11 +17,11 @@ use isobar_model::wire::machine_to_doc;
 use isobar_model::{Bytes, Topology};
 use std::collections::BTreeSet;
 
-/// The fewest columns that a machine is drawn in.
+/// The minimum width of a drawing, in columns.
 const LEAST: usize = 40;
 
 /// The machine as boxes and tables: nodes with memory, LLCs and CPUs; distances; firmware figures;
-/// resctrl limits. No line is wider than `columns`, which count as 40 where they are fewer.
+/// resctrl limits. No line is wider than `columns`; a smaller number than 40 counts as 40.
 #[must_use]
 pub fn draw(machine: &Topology, columns: usize) -> String {
     let columns = columns.max(LEAST);
@@ -39,10 +38,10 @@ pub fn draw(machine: &Topology, columns: usize) -> String {
     drawn.join("\n\n") + "\n"
 }
 
-/// The machine as a document.
+/// The machine as a JSON document.
 #[must_use]
 pub fn json(machine: &Topology) -> serde_json::Value {
-    // The document holds lists, numbers and strings only, which serialise without fail.
+    // The document contains only lists, numbers and strings, which always serialise.
     serde_json::to_value(machine_to_doc(machine, None)).unwrap_or_default()
 }
 
@@ -57,7 +56,8 @@ fn summary(machine: &Topology) -> String {
     parts.join(", ")
 }
 
-/// What a machine means whose firmware says nothing of the caches that CPUs share.
+/// Explains what is assumed of a machine whose firmware does not describe the caches that CPUs
+/// share.
 fn no_caches(machine: &Topology, columns: usize) -> Vec<String> {
     let said = match machine.llcs().iter().map(|llc| llc.level).max() {
         None => "Firmware describes no last-level cache: the CPUs of a node are taken to share one.",

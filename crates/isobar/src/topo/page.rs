@@ -1,10 +1,10 @@
-//! Words in lines of a given width. It knows columns and nothing of machines.
+//! Breaks words into lines of a given width. It knows columns, and nothing of machines.
 
 use crate::text::width;
 use unicode_width::UnicodeWidthChar;
 
-/// Words in lines of at most `first` columns, those after the first of at most `rest`. A word that
-/// is wider than a line is cut.
+/// Words in lines. The first line has at most `first` columns, later lines at most `rest`. A word
+/// that is wider than a line is cut.
 pub(super) fn wrap(words: &[String], first: usize, rest: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words.iter().flat_map(|word| pieces(word, rest.min(first))) {
@@ -20,7 +20,7 @@ pub(super) fn wrap(words: &[String], first: usize, rest: usize) -> Vec<String> {
     lines.iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// A sentence in lines of at most `columns`, those after the first indented.
+/// A sentence in lines of at most `columns`; all lines after the first are indented.
 pub(super) fn paragraph(text: &str, columns: usize, indent: usize) -> Vec<String> {
     let start = text.len() - text.trim_start().len();
     let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
@@ -33,7 +33,7 @@ pub(super) fn paragraph(text: &str, columns: usize, indent: usize) -> Vec<String
 fn pieces(word: &str, columns: usize) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut used = 0;
-    // What stands behind a word may hang over the edge: it is cut off there.
+    // Blanks after a word may extend beyond the edge, where they are cut off.
     let (body, tail) = word.split_at(word.trim_end().len());
     for character in body.chars() {
         let wide = character.width().unwrap_or(0);

@@ -1,4 +1,5 @@
-//! The tables below the boxes: distances, what the firmware says of memory, what resctrl offers.
+//! The tables below the boxes: distances, what the firmware reports about memory, and what resctrl
+//! offers.
 
 use super::page::paragraph;
 use crate::text::{aligned, plural, width};
@@ -7,7 +8,7 @@ use isobar_model::topology::AccessClass;
 use isobar_model::{Bandwidth, Bytes, Nanoseconds, Topology, num};
 
 /// Distances from the CPUs of a node (row) to the memory of a node (column). A table wider than the
-/// page goes on below; a machine of one node has none.
+/// page continues below; a machine with one node has none.
 pub(super) fn distances(machine: &Topology, columns: usize) -> Vec<String> {
     if machine.nodes().len() < 2 {
         return Vec::new();
@@ -31,11 +32,12 @@ pub(super) fn distances(machine: &Topology, columns: usize) -> Vec<String> {
     lines
 }
 
-/// What is said of an access class, in the order of [`access_row`].
+/// The columns for an access class, in the order of [`access_row`].
 const ACCESS: [&str; 7] =
     ["memory of", "seen from", "class", "read latency", "write latency", "read bandwidth", "write bandwidth"];
 
-/// HMAT figures, one line for each memory node and class of initiators; on a narrow page in words.
+/// HMAT figures, one line for each memory node and class of initiators; in words if the page is
+/// narrow.
 pub(super) fn access_classes(machine: &Topology, columns: usize) -> Vec<String> {
     let classes = machine.access_classes();
     if classes.is_empty() {
@@ -82,7 +84,7 @@ fn access_row(class: &AccessClass) -> Vec<String> {
     ]
 }
 
-/// What resctrl lets a class of service have.
+/// What a class of service of resctrl can be given.
 pub(super) fn allocation(machine: &Topology, columns: usize) -> Vec<String> {
     let Some(limits) = machine.allocation() else { return Vec::new() };
     let ways = plural(limits.cbm_mask.count_ones(), "way");

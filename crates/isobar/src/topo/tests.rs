@@ -1,4 +1,4 @@
-//! What a person sees, whole, on small machines.
+//! Tests what a person sees, as a whole, on small machines.
 
 use super::json;
 use isobar_model::topology::synthetic::synthetic;
@@ -24,8 +24,8 @@ fn siblings_far_apart_are_two_lists() {
 
 #[test]
 fn awkward_machines_are_drawn_whole() {
-    // One LLC over two nodes, a CPU without an LLC, a CPU without a node, a node of memory, unknown
-    // memory.
+    // One LLC over two nodes, a CPU without an LLC, a CPU without a node, a node with memory only,
+    // and unknown memory.
     let parts = Parts {
         nodes: vec![node(0, Some(1 << 30)), node(1, None), node(7, Some(512 << 20))],
         llcs: vec![Llc { id: LlcId(0), level: 3, size: Some(Bytes(16 << 20)), ways: None }],

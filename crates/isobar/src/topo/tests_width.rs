@@ -1,5 +1,5 @@
-//! Machines of every size in pages of every width: no line is wider than the page, and what the
-//! JSON says of nodes, caches, CPUs and distances can be read back from the drawing.
+//! Tests machines of every size on pages of every width. No line is wider than the page, and what
+//! the JSON says of nodes, caches, CPUs and distances can be read back from the drawing.
 
 use super::{draw, json};
 use crate::machines::linux::read_topology;
@@ -12,10 +12,10 @@ use std::path::Path;
 
 const WIDTHS: [usize; 6] = [40, 60, 72, 80, 120, 200];
 
-/// CPUs by LLC (`None`: without one), by node (`None`: without one).
+/// CPUs by LLC (`None`: without an LLC), by node (`None`: without a node).
 type Places = BTreeMap<Option<u32>, BTreeMap<Option<u32>, CpuSet>>;
 
-/// The boxes of a drawing: what stands in their upper edge, and the words inside.
+/// The boxes of a drawing: the text in their upper edges, and the words inside.
 fn panels(drawn: &str) -> Vec<(String, String)> {
     let grid: Vec<Vec<char>> = drawn.lines().map(|line| line.chars().collect()).collect();
     let mut found = Vec::new();
@@ -34,8 +34,8 @@ fn panels(drawn: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The CPUs of a box by LLC: numbers after `CPUs`, or in a list of many LLCs after the number of
-/// each.
+/// The CPUs of a box by LLC: the numbers after `CPUs` or, in a list of many LLCs, those after the
+/// number of each LLC.
 fn cpus(words: &str) -> BTreeMap<Option<u32>, CpuSet> {
     let mut found: BTreeMap<Option<u32>, CpuSet> = BTreeMap::new();
     let (mut llc, mut listing, mut aside) = (None, false, false);
@@ -72,7 +72,7 @@ fn places(machine: &Topology) -> Places {
         cpus.iter().for_each(|cpu| _ = found.entry(llc(cpu)).or_default().insert(cpu));
         found
     };
-    // Under `numa=fake` a node lists CPUs whose own node is another.
+    // Under `numa=fake`, a node may list CPUs that belong to another node.
     let nodes = machine.nodes().iter().map(|node| (Some(node.id.0), by_llc(machine.cpus_of_node(node.id).unwrap())));
     let homeless: CpuSet = machine.cpus().iter().filter(|cpu| cpu.node.is_none()).map(|cpu| cpu.id).collect();
     nodes.chain((!homeless.is_empty()).then(|| (None, by_llc(&homeless)))).collect()
@@ -83,7 +83,7 @@ fn drawn_places(panels: &[(String, String)]) -> Places {
     panels.iter().map(|(title, words)| (id(title), cpus(words))).collect()
 }
 
-/// The numbers of the table of distances, row by row.
+/// The numbers in the table of distances, row by row.
 fn distances(drawn: &str) -> BTreeMap<u32, BTreeMap<u32, u32>> {
     let mut found: BTreeMap<u32, BTreeMap<u32, u32>> = BTreeMap::new();
     let mut heads: Vec<u32> = Vec::new();
@@ -100,7 +100,7 @@ fn distances(drawn: &str) -> BTreeMap<u32, BTreeMap<u32, u32>> {
     found
 }
 
-/// Draws a machine in every width and reads it back.
+/// Draws a machine in every width and reads the drawings back.
 #[track_caller]
 fn holds(name: &str, machine: &Topology) {
     for columns in WIDTHS {
@@ -167,8 +167,8 @@ fn monsters_fit_and_lose_nothing() {
 
 #[test]
 fn awkward_machines_fit_and_lose_nothing() {
-    // CPUs dealt round: no range is longer than one number. Siblings side by side. One LLC over all
-    // nodes. CPUs without anything.
+    // CPUs are dealt out in turn, so that no range is longer than one number. Siblings are side by
+    // side. One LLC spans all nodes. Some CPUs have neither.
     let mut dealt = synthetic("node:4 llc:2 core:32").unwrap().into_parts();
     let llcs: Vec<_> = dealt.llcs.iter().map(|llc| llc.id).collect();
     dealt.cpus.iter_mut().for_each(|cpu| {

@@ -1,11 +1,12 @@
-//! Bars of block characters, an eighth of a character fine.
+//! Bars of block characters, with a resolution of an eighth of a character.
 
 use isobar_model::num;
 
-/// From an eighth to a whole.
+/// From an eighth to a whole character.
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
-/// A bar of `part` of this many characters; any part of it shows, and it never grows beyond.
+/// A bar of `part` of this many characters. Any part above zero shows, and the bar is never longer
+/// than `characters`.
 pub fn bar(part: f64, characters: usize) -> String {
     let part = if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.0 };
     let (eighths, rest) = num::split(part * num::float_len(characters * EIGHTHS.len()));

@@ -1,17 +1,17 @@
-//! The figures of a report as SVG, by the name of their file.
+//! Draws the figures of a report as SVG, each under the name of its file.
 
 use super::Shown;
 use isobar_model::num;
 use isobar_pages::report::{BARS, Course, PolicyReport, Report};
 use isobar_plot::{Grid, Panel, bars, heat, panels, parts};
 
-/// With more nodes than this a legend would be no help.
+/// With more nodes than this, a legend would not help.
 const NAMED_NODES: usize = 16;
 
-/// Labels at the address axis of the heat map.
+/// Number of labels at the address axis of the heat map.
 const ADDRESSES: usize = 9;
 
-/// Every figure that the report has numbers for.
+/// Every figure for which the report has numbers.
 pub fn draw(shown: &Shown<'_>) -> Vec<(&'static str, String)> {
     let (report, name) = (shown.report, shown.name);
     let mut figures = vec![("exclusivity.svg", exclusivity(report, name))];

@@ -1,5 +1,5 @@
-//! A report on page usage, for people and for programs, and its figures. It lays out what
-//! [`isobar_pages::report`] found, and computes nothing of its own.
+//! Presents a report on page usage to people and to programs, with its figures. It lays out what
+//! [`isobar_pages::report`] found, and computes nothing itself.
 
 mod bars;
 mod figures;

@@ -3,7 +3,7 @@ use isobar_pages::report::{Advice, Course, Question, Report};
 use isobar_pages::trace::{End, Header, Row, Slice};
 use isobar_pages::{Homes, Page, PageProfile, Structure, Usage, Whereabouts};
 
-/// Table 2 of the paper, or any four threads.
+/// A profile with the pages of table 2 of the paper, or of any four threads.
 fn profile(rows: &[[u64; 4]], structures: &[(&str, usize)]) -> PageProfile {
     let mut usage = Usage::new(4, 4096).unwrap();
     (0x600..).zip(rows).for_each(|(number, row)| usage.push(Page { number, first: 0 }, row).unwrap());
@@ -48,7 +48,7 @@ fn course(profile: &PageProfile, homes: &Homes) -> Course {
     let mut follow = Course::follow(profile, homes, None).unwrap();
     let pages = profile.usage.rows().map(|(page, row)| (page.number, row.to_vec())).collect::<Vec<_>>();
     for number in 0..60_u64 {
-        // First one thread initialises, then all work.
+        // First one thread initialises the data, then all threads work.
         let row = |(page, counts): &(u64, Vec<u64>)| {
             let (page, counts) = (*page, counts.clone());
             (0..4_u32).filter_map(move |thread| {
@@ -155,7 +155,7 @@ fn no_line_is_wider_than_the_terminal() {
     }
 }
 
-/// `ISOBAR_FIGURES=folder cargo test -p isobar figures` leaves them to be looked at.
+/// `ISOBAR_FIGURES=folder cargo test -p isobar figures` keeps the figures for inspection.
 #[test]
 fn figures_are_drawn_of_everything_that_was_measured() {
     shown(&matmul(), 4, true, |shown| {

@@ -1,4 +1,4 @@
-//! A report for people: what the program does with its pages, and what to do about it.
+//! A report for people: how the program uses its pages, and what to do about it.
 
 use super::Shown;
 use super::bars::bar;
@@ -6,21 +6,22 @@ use crate::text::{aligned, padded, plain, plural, short, width};
 use isobar_model::num;
 use isobar_pages::report::{Advice, Linux, PolicyReport, Report, Sharing, StructureUse, joined};
 
-/// The row of what the kernel did.
+/// The name of the row that shows what the kernel did.
 const LINUX: &str = "linux (observed)";
-/// Characters of the bars.
+/// Length of the bars, in characters.
 const BAR: usize = 20;
-/// Structures that are listed, and the least part of all accesses for that, in per cent.
+/// Maximum number of structures that are listed, and the least share of all accesses for that, in
+/// per cent.
 const STRUCTURES: usize = 12;
 const LISTED: f64 = 0.05;
-/// Characters of a name of a structure.
+/// Maximum length of a structure's name, in characters.
 const NAME: usize = 28;
 /// On a terminal narrower than this, structures have no bars and shorter names.
 const WIDE: usize = 90;
-/// Narrowest and widest text.
+/// The narrowest and the widest text, in columns.
 const WIDTHS: (usize, usize) = (76, 100);
 
-/// The whole report, each line no wider than the terminal allows.
+/// The whole report; no line is wider than the terminal allows.
 pub fn lines(shown: &Shown<'_>, columns: usize) -> Vec<String> {
     let report = shown.report;
     let columns = columns.clamp(WIDTHS.0, WIDTHS.1);
@@ -77,7 +78,7 @@ fn head(shown: &Shown<'_>, columns: usize) -> Vec<String> {
     lines
 }
 
-/// How exclusive, how balanced, how local, how dynamic.
+/// How exclusive, balanced, local and dynamic the accesses are.
 fn figures(report: &Report, columns: usize) -> Vec<String> {
     let first = report.policy("first-touch");
     let even = num::float_len(report.nodes.saturating_sub(1).max(1)) * 100.0;
@@ -107,7 +108,7 @@ fn dynamic(report: &Report) -> String {
     }
 }
 
-/// At most [`BAR`] bars of figures that follow each other, each the mean of its part.
+/// A sparkline of at most [`BAR`] bars. Each bar is the mean of a part of the consecutive figures.
 fn sparkline(figures: &[f64]) -> String {
     const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let parts = figures.len().min(BAR);
@@ -153,7 +154,7 @@ fn structure(one: &StructureUse, shown: &Shown<'_>, columns: usize) -> Vec<Strin
     ]
 }
 
-/// Who touched it first, and whether that was right.
+/// Which thread touched it first, and how much of its accesses are remote then.
 fn first(one: &StructureUse, shown: &Shown<'_>) -> String {
     let name = |thread: u32| {
         let name = shown.profile.threads.get(num::index(thread));
@@ -185,7 +186,7 @@ fn mappings(shown: &Shown<'_>, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Where the kernel really had the pages; dashes where that is not known.
+/// Where the kernel actually had the pages; dashes if that is not known.
 fn observed(linux: Option<&Linux>) -> Vec<String> {
     let number = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.1}"));
     let delta = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:+.1}"));
@@ -202,7 +203,7 @@ fn observed(linux: Option<&Linux>) -> Vec<String> {
     ]
 }
 
-/// What that row is of, or why there is none.
+/// What the row of the kernel is based on, or why there is none.
 fn observation(report: &Report) -> String {
     let linux = match &report.linux {
         Err(why) => return format!("not known: {why}."),
@@ -290,7 +291,7 @@ fn indented(lines: &[String], columns: usize) -> Vec<String> {
 /// A paragraph in lines of at most this width, each behind an indent.
 fn wrapped(text: &str, columns: usize, indent: &str) -> Vec<String> {
     let mut lines = vec![indent.to_owned()];
-    // A number stays with its sign.
+    // A number stays with its per cent sign.
     let text = text.replace(" %", "\u{a0}%");
     for word in text.split(' ') {
         let fits = |line: &String| width(line) + 1 + width(word) <= columns;

@@ -1,11 +1,11 @@
-//! `isobar completions`: what a shell needs to complete verbs, options and files, made from the
-//! command line's own definitions.
+//! `isobar completions`: prints what a shell needs to complete verbs, options and files, made from
+//! the definitions of the command line.
 
 use super::{Verb, whole};
 use clap_complete::{Shell, generate};
 use std::io::Write;
 
-/// Print completions for a shell
+/// Print the script with which a shell completes isobar's commands
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "completions",
@@ -14,7 +14,7 @@ use std::io::Write;
   isobar completions zsh > ~/.zfunc/_isobar
   isobar completions fish > ~/.config/fish/completions/isobar.fish
 
-Packages bring those of bash, zsh and fish. For zsh the folder must be in $fpath before compinit runs."
+Packages install the scripts for bash, zsh and fish. For zsh, the folder must be in $fpath before compinit runs."
 )]
 pub struct Completions {
     /// The shell

@@ -1,4 +1,4 @@
-//! `isobar config`: the default configuration with comments, and the check of one.
+//! `isobar config`: prints the default configuration with comments, or checks a configuration.
 
 use super::Verb;
 use super::daemon::WATCHING;
@@ -11,7 +11,7 @@ use isobar_runtime::settings::{Config as Settings, DEFAULT_INTERVAL_SECONDS, Gro
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Every setting with its meaning, made from the code; a test holds it against that.
+/// Every setting with its meaning, made from the code; a test compares the file with the code.
 const DEFAULT: &str = include_str!("../../../../examples/isobar.toml");
 
 /// Print the default configuration with comments, or check one
@@ -22,14 +22,14 @@ const DEFAULT: &str = include_str!("../../../../examples/isobar.toml");
   isobar config --default > isobar.toml
   isobar config --check examples/isobar.toml
 
-Exit code of --check: 0 good; 2 not, with the file, the line or the key, and what would be right."
+Exit code of --check: 0 the file is good; 2 it is not: a message names the file, the line or the key, and what would be right."
 )]
 #[group(required = true, multiple = false)]
 pub struct Config {
     /// Print every setting with its default and its meaning
     #[arg(long)]
     default: bool,
-    /// Check this file as a whole, the settings of every policy included
+    /// Check a whole configuration file, including the settings of every policy
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
 }
@@ -42,7 +42,7 @@ impl Verb for Config {
             policies::build(name, &config, &input::settings).map_err(bad_input)?;
         }
         let policy = config.manage.policy.as_deref();
-        // Where no policy is named the daemon watches, and groups may have policies all the same.
+        // If no policy is named, the daemon only watches, but groups may still have policies.
         deciders::check(policy.unwrap_or(WATCHING), &config, &input::settings)?;
         let policy = policy
             .map_or("no policy (the daemon watches and changes nothing)".to_owned(), |name| format!("policy {name}"));

@@ -1,6 +1,6 @@
-//! `isobar decide`: observations in, plans out, one JSON document a line. The pure heart of the
-//! program, for scripts and tests: it touches no machine, and the policy remembers from line to
-//! line as it would from epoch to epoch.
+//! `isobar decide`: reads observations and prints plans, one JSON document on each line. This is
+//! the decision of a policy without side effects, for scripts and tests: it touches no machine. The
+//! policy keeps its state from line to line, as it would from epoch to epoch.
 
 use super::Verb;
 use super::options::Sets;
@@ -29,16 +29,16 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
     jq -c '.observation // empty' | isobar decide --policy dino -"
 )]
 pub struct Decide {
-    /// The policy (`isobar --help` lists them); it keeps what it remembers from line to line
+    /// The policy (`isobar --help` lists them), which keeps its state from line to line
     #[arg(long, value_name = "NAME")]
     policy: String,
     /// settings of policies
     #[command(flatten)]
     sets: Sets,
-    /// The observations; - is standard input
+    /// The observations; - means standard input
     #[arg(value_name = "FILE|-")]
     file: PathBuf,
-    /// Accepted as by every verb; `decide` prints nothing but JSON
+    /// Accepted as by every verb; the output is always JSON
     #[arg(long)]
     json: bool,
 }
@@ -65,7 +65,7 @@ impl Verb for Decide {
     }
 }
 
-/// Reads the next line; false at the end.
+/// Reads the next line. Returns false at the end.
 fn read_line(lines: &mut dyn BufRead, line: &mut Vec<u8>, at: &str) -> anyhow::Result<bool> {
     line.clear();
     let read =

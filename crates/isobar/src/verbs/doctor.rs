@@ -1,5 +1,5 @@
-//! `isobar doctor`: the question of an incident, whether NUMA or cache contention may matter now,
-//! answered in some seconds and on one screen.
+//! `isobar doctor`: answers the first question of an incident, whether NUMA or cache contention may
+//! matter now, within seconds and on one screen.
 
 use super::Verb;
 use super::epochs;
@@ -18,10 +18,10 @@ use std::time::Duration;
 
 /// The policy that changes nothing.
 const WATCHING: &str = "linux";
-/// The longest that a first answer takes.
+/// The longest time to watch, in seconds.
 const MOST_SECONDS: f64 = 3600.0;
 
-/// Ask whether NUMA or cache contention may matter now: yes, no, or not measurable
+/// Check whether NUMA or cache contention may matter now: yes, no, or not measurable
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "doctor",
@@ -30,21 +30,20 @@ const MOST_SECONDS: f64 = 3600.0;
   isobar doctor --machine sim:examples/workloads/dino-spec.toml
   isobar doctor --json || echo $?
 
-It watches for 8 seconds and changes nothing. Exit code: 0 no, 3 yes, 4 not measurable (1 it
-failed, 2 wrong usage)."
+It watches for 8 seconds, unless --for says otherwise, and changes nothing. Exit code: 0 no, 3 yes,
+4 not measurable (1 it failed, 2 wrong usage)."
 )]
 pub struct Doctor {
-    /// Seconds to watch, of the machine's time; slowdowns are known after 3 readings, proposals
-    /// need 6
+    /// Seconds to watch, in the machine's time; slowdowns need 3 readings, proposals 6
     #[arg(long = "for", value_name = "S", default_value_t = 8.0, value_parser = positive_seconds)]
     duration: f64,
-    /// A simulated machine instead of this one
+    /// A simulated machine, or FILE of a recording, instead of this machine
     #[arg(long, value_name = "sim:FILE")]
     machine: Option<String>,
     /// Seed of the simulated machine
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     seed: u64,
-    /// Print one document
+    /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
@@ -71,7 +70,7 @@ impl Verb for Doctor {
             let lines = triage::lines(&view, self.machine.as_deref(), terminal::columns().min(100));
             lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
         }
-        // An exit code of its own ends the run before what is written would be flushed.
+        // An exit code of its own ends the run before the output would be flushed.
         out.flush()?;
         match view.verdict.answer {
             Answer::No => Ok(()),

@@ -1,5 +1,5 @@
-//! The loop over this machine or a simulated one, or a recording, epoch by epoch, for verbs that
-//! have a rhythm of their own: `top` and `doctor`.
+//! Runs the loop over this machine or a simulated one, or plays a recording, epoch by epoch, for
+//! verbs that set their own pace: `top` and `doctor`.
 
 use super::watch::{Needed, Tape, Target};
 use crate::failure::bad_input;
@@ -16,13 +16,14 @@ use isobar_runtime::{Loop, Surroundings, policies};
 use isobar_sim::SimMachine;
 use isobar_view::{Moment, View, Watch};
 
-/// The policy whose sensors are switched on in any case: slowdowns and proposals are its.
+/// The policy whose sensors are always switched on, because slowdowns and proposals are computed by
+/// it.
 const ESTIMATES: &str = "isobar";
 
-/// Opens the machine, hands the loop over it to `work`, and puts everything back afterwards.
+/// Opens the machine, passes the loop over it to `work`, and puts everything back afterwards.
 ///
 /// # Errors
-/// What `work` returns; where the machine cannot be opened, or something not be put back.
+/// The error of `work`; or the machine cannot be opened, or something cannot be put back.
 pub fn over<R>(
     mut needed: Needed,
     stop: &dyn Fn() -> bool,
@@ -55,7 +56,7 @@ pub fn over<R>(
     }
 }
 
-/// Watches for some seconds of the machine's time; the view at the end of them, `None` where no
+/// Watches for some seconds of the machine's time. Returns the view at the end, or `None` if no
 /// epoch ended.
 ///
 /// # Errors
@@ -100,7 +101,7 @@ fn looped<M: Machine, R>(
     Ok(done)
 }
 
-/// Does work with a source, whose metrics are served meanwhile, if at all.
+/// Runs `work` with a source, and serves the metrics of the source meanwhile, if wanted.
 fn with<R>(
     source: &mut dyn Source,
     exposer: Option<Exposer>,
@@ -112,7 +113,7 @@ fn with<R>(
     }
 }
 
-/// A source whose metrics are served.
+/// A source that also serves metrics.
 struct Exposed<'s> {
     source: &'s mut dyn Source,
     exposer: Exposer,
@@ -145,7 +146,7 @@ impl Source for Recorded {
     }
 }
 
-/// The loop as a source, with what is recorded of it.
+/// The loop as a source, with its recording.
 struct Epochs<'l, 'a, M: Machine> {
     run: &'l mut Loop<'a, M>,
     tape: &'l Tape,

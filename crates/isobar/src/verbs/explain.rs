@@ -1,4 +1,4 @@
-//! `isobar explain`: one decision in words, and nothing done.
+//! `isobar explain`: explains one decision in words, and changes nothing.
 
 use super::Verb;
 use super::watch::{self, Needed, WatchArgs};

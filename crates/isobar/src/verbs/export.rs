@@ -1,4 +1,4 @@
-//! `isobar export`: a recording for other tools.
+//! `isobar export`: converts a recording for other tools.
 
 use super::Verb;
 use crate::export::{self, Format};
@@ -26,13 +26,13 @@ row for each thread and epoch; docs/recordings.md describes the columns. For eve
 recording itself is an SQLite database."
 )]
 pub struct Export {
-    /// A file that `isobar record` or `manage --record` wrote
+    /// A recording made by `isobar record` or `manage --record`
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The file to write, which must not be there yet
+    /// The file to write, which must not exist yet
     #[arg(value_name = "TO")]
     to: PathBuf,
-    /// The format; else as the end of the name says: .csv, .parquet, .pftrace
+    /// The format [default: by the end of TO: .csv, .parquet or .pftrace]
     #[arg(long, value_enum)]
     format: Option<Format>,
 }
@@ -65,7 +65,7 @@ fn written(to: &Path, recording: Recording, format: Format) -> anyhow::Result<u6
     Ok(epochs)
 }
 
-/// Half a file is none; one that was there before is not ours.
+/// Removes an incomplete file, unless it was there before.
 fn remove_half(to: &Path, error: &anyhow::Error) {
     if !error.is::<crate::failure::BadInput>() {
         drop(fs::remove_file(to));

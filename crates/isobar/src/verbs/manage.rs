@@ -1,5 +1,5 @@
-//! `isobar manage`: the loop over this machine or a simulated one, reported to a person or a
-//! program.
+//! `isobar manage`: runs the loop over this machine or a simulated one, and reports to a person or
+//! a program.
 
 use super::Verb;
 use super::options::{positive_seconds, speed};
@@ -27,34 +27,35 @@ use std::path::PathBuf;
 
 Groups of --only: unit:redis.service, slice:batch, docker:NAME, container:ID, pod:NAMESPACE/NAME, qos:burstable, vm:NAME ...
 
-Patterns of --only (quote them): * is any characters, ? one, [abc] one of these; in a path not /, but ** alone between \
-slashes is any folders; [*], [?] and [[] are the characters themselves. A path counts in every cgroup hierarchy, of \
-version 1, too; /sys/fs/cgroup/CONTROLLER/PATH names one of those.
+Patterns of --only (quote them): * stands for any characters, ? for one, [abc] for one of these. In a path they do not \
+match /, but ** alone between slashes stands for any folders. [*], [?] and [[] stand for the characters themselves. A path \
+is looked for in every cgroup hierarchy, also of version 1; /sys/fs/cgroup/CONTROLLER/PATH names a path in one of those.
 
-Every signal that can be caught (Ctrl-C, SIGTERM, SIGHUP, ...) ends it in order, however often it comes; what is not put back
-within manage.stop_seconds is reported. After a kill -9, `isobar restore` or the next run puts back.
+Every signal that can be caught (Ctrl-C, SIGTERM, SIGHUP, ...) ends the run in order, however often it comes; what is not put
+back within manage.stop_seconds is reported. After a kill -9, `isobar restore` or the next run puts everything back.
 
-Nothing waits for who reads the output: lines that find no reader are dropped and counted. Many actions of one kind are one
-line, and at most 20 lines of a kind are printed in 10 s; the next one says how many more there were. With --json every epoch
-has all its actions; `missing`, `lacking` and `remarks` stand in the first document and then where they change."
+On this machine the run never waits for a reader of its output: lines that find no reader are dropped and counted. Many
+actions of one kind are summed up in one line, and at most 20 lines of a kind are printed in 10 s; the next one says how
+many more there were. With --json every epoch has all its actions; `missing`, `lacking` and `remarks` are in the first
+document, and later only where they change."
 )]
 pub struct Manage {
     /// what to watch and how
     #[command(flatten)]
     watch: WatchArgs,
-    /// Decide and tell, but change nothing (policies that move accessed pages look for them all the
-    /// same: by DAMON or by clearing accessed bits)
+    /// Decide and report, but change nothing (a policy that moves accessed pages still looks for
+    /// them, with DAMON or by clearing accessed bits)
     #[arg(long)]
     dry_run: bool,
     /// Seconds to run, at least one interval [default: until Ctrl-C]
     #[arg(long = "for", value_name = "S", value_parser = positive_seconds)]
     duration: Option<f64>,
-    /// Seconds of a simulated machine in a second, 0.01 to 10000 (else as fast as it can be
-    /// computed, or 1 where metrics are served)
+    /// Seconds of a simulated machine that pass in one second, 0.01 to 10000 [default: as fast as
+    /// possible; 1 if metrics are served]
     #[arg(long, value_name = "TIMES", value_parser = speed, requires = "machine")]
     speed: Option<f64>,
     /// At the end, write what the policy measured of programs with more and fewer cache ways, as
-    /// profiles that `study` reads
+    /// profiles for `study`
     #[arg(long, value_name = "FILE")]
     save_profiles: Option<PathBuf>,
     /// Record the run in a new file, for `isobar replay`, `top`, `report` and any SQL client
@@ -69,7 +70,7 @@ pub struct Manage {
     /// Print every action and note, however many there are
     #[arg(long, short, conflicts_with = "json")]
     verbose: bool,
-    /// End in order when this process ends, which must have started us
+    /// End in order when the process PID ends, which must be the parent
     #[arg(long, value_name = "PID", hide = true)]
     parent: Option<u32>,
 }
@@ -99,8 +100,8 @@ fn show(args: &Manage, needed: Needed, queue: &Queue) -> anyhow::Result<()> {
     watch::drive(needed, queue, &mut Human::new(&mut out, size, clock, volume(args)))
 }
 
-/// Asks the kernel for SIGTERM when our parent ends (`PR_SET_PDEATHSIG`, prctl(2)), which is caught
-/// like any other; an error where it has ended before.
+/// Asks the kernel for SIGTERM when the parent ends (`PR_SET_PDEATHSIG`, prctl(2)). The signal is
+/// handled like any other. An error if the parent has already ended.
 fn end_with(parent: u32) -> anyhow::Result<()> {
     process::set_parent_process_death_signal(Some(Signal::TERM)).context("cannot follow the parent's end")?;
     let now = process::getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
@@ -116,7 +117,7 @@ const fn volume(args: &Manage) -> Volume {
     }
 }
 
-/// The size of the terminal; that of a VT100 where it does not say.
+/// The size of the terminal; that of a VT100 if the terminal does not report its size.
 fn size() -> Size {
     let (columns, rows) = terminal::size().unwrap_or((80, 24));
     Size { columns, rows }

@@ -1,5 +1,5 @@
-//! `isobar manual`: the manual pages, one for isobar and one for each verb, made from the command
-//! line's own definitions. For packagers, so the help does not list it.
+//! `isobar manual`: writes the manual pages, one for isobar and one for each verb, made from the
+//! definitions of the command line. It is for packagers, so the help does not list it.
 
 use super::{Verb, whole};
 use anyhow::Context;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
   isobar manual target/man && man -l target/man/isobar-daemon.1"
 )]
 pub struct Manual {
-    /// The folder, which is made where it is not there
+    /// The folder, which is created if it is missing
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
 }
@@ -33,14 +33,14 @@ impl Verb for Manual {
     }
 }
 
-/// The page of a command, and those of all below it.
+/// Writes the page of a command, and the pages of all its subcommands.
 fn write_all(command: &Command, folder: &Path) -> anyhow::Result<()> {
     let file = folder.join(format!("{}.1", page_name(command)));
     fs::write(&file, page(command)?).with_context(|| file.display().to_string())?;
     command.get_subcommands().filter(|below| !below.is_hide_set()).try_for_each(|below| write_all(below, folder))
 }
 
-/// `isobar pages apply` has its page at `isobar-pages-apply`.
+/// The name of a command's page: `isobar pages apply` has its page at `isobar-pages-apply`.
 fn page_name(command: &Command) -> String {
     command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned()
 }
@@ -71,7 +71,8 @@ fn page(command: &Command) -> std::io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// What stands below the options of a help: its paragraphs flow, indented lines stay as they are.
+/// The text below the options of a help. Paragraphs are filled, and indented lines stay as they
+/// are.
 fn as_typed(notes: &str) -> Roff {
     let mut roff = Roff::default();
     roff.control("SH", ["NOTES"]);

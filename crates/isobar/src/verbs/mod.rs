@@ -1,5 +1,5 @@
-//! The verbs, one file each: what may be typed after it, its help with an example, and what it
-//! does. A verb registers itself in one line of [`VERBS`].
+//! The verbs, one file each: what may be typed after the verb, its help with an example, and what
+//! it does. A verb registers itself in one line of [`VERBS`].
 
 mod advise;
 mod completions;
@@ -74,22 +74,22 @@ pub const VERBS: &[Entry] = &[
     Entry::of::<manual::Manual>(),
 ];
 
-/// What was typed after a verb; its name, its help and the example below it are the attributes of
-/// its parser.
+/// A verb's arguments. The attributes of the parser give its name, its help and the example below
+/// the help.
 trait Verb: clap::Parser {
-    /// Does it. What is printed goes to `out`, unless it must not wait for its reader.
+    /// Runs the verb. Output goes to `out`, unless it must not wait for its reader.
     ///
     /// # Errors
-    /// Bad input, and whatever keeps it from being done.
+    /// Bad input, and whatever prevents the verb from completing.
     fn run(&self, out: &mut dyn Write) -> anyhow::Result<()>;
 }
 
 /// A verb as the command line knows it.
 #[derive(Clone, Copy)]
 pub struct Entry {
-    /// How it is typed.
+    /// Its name, arguments and help.
     pub command: fn() -> Command,
-    /// What it does with what was typed.
+    /// Runs it with what was typed.
     pub run: fn(&ArgMatches, &mut dyn Write) -> anyhow::Result<()>,
 }
 

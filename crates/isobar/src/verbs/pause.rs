@@ -1,18 +1,19 @@
-//! `isobar pause`: the daemon goes on watching and decides nothing.
+//! `isobar pause`: makes the daemon stop deciding while it goes on watching.
 
 use super::Verb;
 use super::talk::Talk;
 use isobar_control::Request;
 use std::io::Write;
 
-/// Have the daemon decide nothing until `isobar resume`; what is changed stays so
+/// Make the daemon stop deciding until `isobar resume`; what is changed stays changed
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "pause",
     after_help = "Example:
   isobar pause
 
-It goes on watching and recording; pages that are under way still arrive. `systemctl stop isobar` puts everything back."
+The daemon goes on watching and recording, and page migrations under way still complete. `systemctl stop isobar` puts
+everything back."
 )]
 pub struct Pause {
     /// which daemon

@@ -1,4 +1,4 @@
-//! `isobar record`: a run that is watched and recorded, and in which nothing is changed.
+//! `isobar record`: watches and records a run in which nothing is changed.
 
 use super::Verb;
 use super::options::positive_seconds;
@@ -13,7 +13,7 @@ use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Watch the machine and record what is seen, and what a policy would do; change nothing
+/// Watch the machine and record what is seen and what a policy would do; change nothing
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "record",
@@ -23,14 +23,15 @@ use std::path::{Path, PathBuf};
   sqlite3 day.isobar 'SELECT name, sum(cpu_seconds) FROM process_epoch JOIN process ON id = process GROUP BY id'
 
 The file is an SQLite database; docs/recordings.md explains its tables. It can be opened at any
-time, also after a kill -9: at most the last epoch is missing. To record a policy at work, use
-`isobar manage --policy NAME --record FILE`."
+time, even after a kill -9: at most the last epoch is missing. If no policy is named, the decisions
+of `isobar` are recorded. To record a policy at work, use `isobar manage --policy NAME --record
+FILE`."
 )]
 pub struct Record {
     /// what to watch and how
     #[command(flatten)]
     watch: WatchArgs,
-    /// The file, which must not be there yet
+    /// The file to write, which must not exist yet
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
     /// Seconds to record, at least one interval [default: until Ctrl-C]
@@ -41,7 +42,7 @@ pub struct Record {
     bounds: RecordOptions,
 }
 
-/// The policy whose decisions are recorded, where none is named: it makes most of what it sees.
+/// The policy whose decisions are recorded if none is named: it makes the most of what it sees.
 const POLICY: &str = "isobar";
 
 impl Verb for Record {
@@ -59,7 +60,7 @@ impl Verb for Record {
     }
 }
 
-/// What is printed: where it goes to, and at the end how much it was.
+/// Prints where the recording goes, and at the end how large it is.
 struct Shown<'a> {
     out: &'a mut dyn Sink,
     file: &'a Path,
@@ -88,7 +89,7 @@ impl Observer for Shown<'_> {
 
 impl Reporter for Shown<'_> {
     fn end(&mut self, tally: &Tally, after: &Aftermath) -> anyhow::Result<()> {
-        // Without it recording failed, which is said elsewhere.
+        // If it is missing, recording failed, which is reported elsewhere.
         let Some(Recorded { epochs, left_out, bytes }) = after.recorded else { return Ok(()) };
         let (seconds, planned) = (tally.time.0, tally.planned);
         if self.json {

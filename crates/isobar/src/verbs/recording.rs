@@ -1,32 +1,33 @@
-//! How large a recording may grow, as typed.
+//! The options that limit the size of a recording.
 
 use super::options::positive_seconds;
 use isobar_model::Seconds;
 use isobar_recording::Bounds;
 
-/// How large a recording may grow.
+/// The limits of a recording.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RecordOptions {
-    /// Maximum size of the recording, in bytes or with K, M or G; the oldest epochs are dropped
+    /// Maximum size of the recording, in bytes or with K, M or G; beyond it, the oldest epochs are
+    /// dropped
     #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = bytes)]
     record_bytes: u64,
     /// Maximum length of the recording, in seconds
     #[arg(long, value_name = "S", value_parser = positive_seconds)]
     record_seconds: Option<f64>,
-    /// Maximum number of processes, and of threads, with rows for SQL in an epoch: the busiest;
-    /// replays see all in any case
+    /// Maximum number of processes, and of threads, that get rows for SQL in each epoch: the
+    /// busiest; a replay sees all in any case
     #[arg(long, value_name = "N", default_value_t = Bounds::default().rows)]
     record_rows: usize,
 }
 
 impl RecordOptions {
-    /// As bounds.
+    /// Converts the options to bounds.
     pub fn bounds(&self) -> Bounds {
         Bounds { bytes: Some(self.record_bytes), age: self.record_seconds.map(Seconds), rows: self.record_rows }
     }
 }
 
-/// The least that is worth keeping: a recording has tables before its first epoch.
+/// The smallest useful limit, because a recording has tables before its first epoch.
 const LEAST: u64 = 1 << 20;
 
 fn bytes(text: &str) -> Result<u64, String> {

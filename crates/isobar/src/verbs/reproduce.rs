@@ -1,4 +1,4 @@
-//! `isobar reproduce`: the papers' claims, run again.
+//! `isobar reproduce`: runs the experiments behind the papers' claims again.
 
 use super::Verb;
 use super::options::{Jobs, Sets, seed};
@@ -27,36 +27,38 @@ use std::path::{Path, PathBuf};
   isobar reproduce nmass --sensitivity
   isobar reproduce nmass --policy n-mass,exec:examples/policies/least_loaded.py
 
-Sign: whether the direction agrees with the paper; size: whether the figure does, within the band
-given under `why`; - where the paper prints nothing to compare with. A claim that does not come out
-stays in the table as such and is not a failure."
+Sign: whether the direction agrees with the paper; size: whether the figure agrees, within the band
+given under `why`; - means that the paper prints nothing to compare with. A claim that does not come
+out is shown as such in the table, and is not a failure."
 )]
 pub struct Reproduce {
-    /// The paper
+    /// The paper whose experiments are run
     #[arg(value_name = "PAPER", value_enum, default_value_t = Paper::All)]
     paper: Paper,
-    /// Shorter and fewer runs: signs come out, sizes are rough
+    /// Make fewer and shorter runs: the signs of effects come out, their sizes are rough
     #[arg(long)]
     quick: bool,
-    /// Write the papers' figures, redrawn, as SVG files into this folder, which is created if
-    /// it is missing
+    /// Redraw the papers' figures as SVG files in this folder, which is created if it is missing
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
     /// a page of it
     #[command(flatten)]
     page: PageOption,
-    /// Run with what was estimated at the low and at the high end of its range, one kind of
-    /// estimate at a time; a claim whose sign flips is open. For nmass, dino and dc
+    /// Run with estimates at the low and at the high end of their ranges (for nmass, dino and dc)
+    ///
+    /// One kind of estimate is varied at a time. A claim whose sign flips is open.
     #[arg(long, conflicts_with_all = ["figures", "report"])]
     sensitivity: bool,
-    /// Instead of the claims, run these policies on the paper's workloads, and show what each gains
-    /// over `linux` on each; exec:CMD is a program of yours. For nmass, dino and dc
+    /// Run these policies on the paper's workloads instead of the claims (for nmass, dino and dc)
+    ///
+    /// The output shows what each policy gains over `linux` on each workload; exec:CMD is a program
+    /// of yours.
     #[arg(long, value_name = "A,B,...", value_delimiter = ',', conflicts_with_all = ["figures", "sensitivity", "report"])]
     policy: Vec<String>,
     /// settings of policies
     #[command(flatten)]
     sets: Sets,
-    /// The first seed; the same seed gives the same bytes, but for the times of dc-6
+    /// The first seed; the same seed gives the same bytes, except for the times of dc-6
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     seed: u64,
     /// how many runs at a time
@@ -84,8 +86,8 @@ enum Paper {
     All,
 }
 
-/// A reproduction by name, and how it runs; the last argument is called with experiments done and
-/// experiments in all.
+/// A reproduction by name, and the function that runs it. The last argument is called with the
+/// number of experiments done and the total.
 type Named = (&'static str, fn(&Options, &(dyn Fn(usize, usize) + Sync)) -> Result<Reproduction, LabError>);
 
 const OF_NMASS: Named = (NMASS.name, |options, progress| NMASS.run(options, progress));
@@ -94,7 +96,7 @@ const OF_CAMM: Named = ("camm", camm);
 const OF_DC: Named = (DC.name, |options, progress| DC.run(options, progress));
 const OF_PAGES: Named = ("pages", pages);
 
-/// Those that were asked for, in the order of the design's table.
+/// The reproductions that were asked for, in the order of the table in the design document.
 const fn wanted(paper: Paper) -> &'static [Named] {
     match paper {
         Paper::Nmass => &[OF_NMASS],
@@ -106,7 +108,7 @@ const fn wanted(paper: Paper) -> &'static [Named] {
     }
 }
 
-/// A paper whose experiments can be run with their estimates at their ends.
+/// A paper whose experiments can be run with estimates at the ends of their ranges.
 const fn varied(paper: Paper) -> Option<&'static isobar_lab::reproduce::Paper> {
     match paper {
         Paper::Nmass => Some(&NMASS),
@@ -117,7 +119,7 @@ const fn varied(paper: Paper) -> Option<&'static isobar_lab::reproduce::Paper> {
 }
 
 impl Reproduce {
-    /// Policies of the user's choice on the paper's workloads.
+    /// Runs the user's policies on the paper's workloads.
     fn policies(&self, options: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
         let Some(paper) = varied(self.paper) else {
             return Err(bad_input("--policy: on the workloads of one paper at a time: expected nmass, dino or dc"));
@@ -193,7 +195,7 @@ impl Verb for Reproduce {
     }
 }
 
-/// A figure by the name of its file.
+/// Finds a figure by its file name.
 fn drawn(papers: &[Reproduction], file: &str) -> Option<String> {
     let figures = papers.iter().flat_map(|paper| &paper.figures);
     figures.into_iter().find(|figure| figure.file == file).map(|figure| figure.svg.clone())

@@ -24,15 +24,15 @@ use std::path::{Path, PathBuf};
   isobar restore --state /run/isobar/state.json --json
 
 Exit code: 0 put back, or nothing to do; 1 not everything could be put back, or another isobar runs;
-2 --state names a file that is no state file, or --config one that is no good configuration."
+2 --state names a file that is no state file, or --config a file that is no valid configuration."
 )]
 pub struct Restore {
-    /// The state file; else /run/isobar/state.json for root, $XDG_RUNTIME_DIR/isobar/state.json for
-    /// others
+    /// The state file [default: /run/isobar/state.json for root, $XDG_RUNTIME_DIR/isobar/state.json
+    /// for others]
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// Put back what the daemon left, and leave pages that `pages apply` moved: the state file is
-    /// the one that the daemon's configuration names, else the usual one
+    /// Put back what the daemon left changed, but not pages that `pages apply` moved; the state
+    /// file is the one that the daemon's configuration names, or else the usual one
     #[arg(long, conflicts_with = "state")]
     service: bool,
     /// The daemon's configuration, instead of /etc/isobar/isobar.toml
@@ -71,8 +71,8 @@ impl Verb for Restore {
 }
 
 impl Restore {
-    /// The daemon's state file. Its configuration may have been broken since it started, which is
-    /// no reason to put nothing back.
+    /// The daemon's state file. The configuration may have become invalid since the daemon started.
+    /// That is no reason to put nothing back.
     fn of_daemon(&self) -> anyhow::Result<PathBuf> {
         let file = self.config.clone().or_else(daemon::config);
         let read = Config::load(file.as_deref(), &[], &input::settings);
@@ -91,7 +91,7 @@ fn all_to_json(all: &[WentBack]) -> Vec<Value> {
     all.iter().map(undo::document).collect()
 }
 
-/// A mistyped path must not read as if all were well.
+/// The message for a missing state file. A mistyped path must not read as if all were well.
 fn no_such_file(state: &Path, named: bool) -> String {
     let file = state.display();
     let folder = state.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());

@@ -1,11 +1,11 @@
-//! `isobar resume`: the daemon decides again.
+//! `isobar resume`: lets the daemon decide again.
 
 use super::Verb;
 use super::talk::Talk;
 use isobar_control::Request;
 use std::io::Write;
 
-/// Have a paused daemon decide again
+/// Let a paused daemon decide again
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "resume",

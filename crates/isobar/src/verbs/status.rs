@@ -1,4 +1,4 @@
-//! `isobar status`: how the daemon is, and what it did last.
+//! `isobar status`: shows the state of the daemon and its last actions.
 
 use super::Verb;
 use super::talk::Talk;
@@ -6,7 +6,7 @@ use crate::text::{json_line, plain, plural};
 use isobar_control::{ActionLine, Answer, GroupLine, Request, Status as Standing};
 use std::io::Write;
 
-/// Ask the daemon how it is and what it did last
+/// Show the state of the daemon and its last actions
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "status",
@@ -20,7 +20,7 @@ pub struct Status {
     /// which daemon
     #[command(flatten)]
     talk: Talk,
-    /// Actions to list at most
+    /// Maximum number of actions to list
     #[arg(long, value_name = "N", default_value_t = 10)]
     last: usize,
 }

@@ -1,4 +1,4 @@
-//! What the verbs share that talk to a daemon: where it is, and how its answer is shown.
+//! What the verbs that talk to a daemon share: where the daemon is, and how its answer is shown.
 
 use crate::daemon;
 use crate::text::{json_line, plain};
@@ -7,11 +7,11 @@ use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Which daemon, and how to show what it answers.
+/// Which daemon to ask, and how to show its answer.
 #[derive(Debug, clap::Args)]
 pub struct Talk {
-    /// The daemon's control socket; else /run/isobar/control.sock, or that in
-    /// $XDG_RUNTIME_DIR/isobar
+    /// The daemon's control socket [default: /run/isobar/control.sock, or control.sock in
+    /// $XDG_RUNTIME_DIR/isobar]
     #[arg(long, value_name = "FILE")]
     socket: Option<PathBuf>,
     /// Print one JSON document
@@ -20,18 +20,18 @@ pub struct Talk {
 }
 
 impl Talk {
-    /// Asks.
+    /// Sends a request.
     ///
     /// # Errors
-    /// Where no daemon answers.
+    /// If no daemon answers.
     pub fn ask(&self, request: &Request) -> anyhow::Result<Answer> {
         daemon::ask(&daemon::find(self.socket.as_deref()), request)
     }
 
-    /// Asks for something to be done, and shows that it was.
+    /// Requests something, and shows that it was done.
     ///
     /// # Errors
-    /// As [`Talk::ask`], and why it was not done.
+    /// As [`Talk::ask`], and why the request was not fulfilled.
     pub fn have_done(&self, request: &Request, out: &mut dyn Write) -> anyhow::Result<()> {
         match self.ask(request)? {
             Answer::Done { words } if self.json => writeln!(out, "{}", json_line(&json!({ "done": words })))?,

@@ -1,4 +1,5 @@
-//! `isobar top`: the machine on a screen, live, simulated at any speed, or one frame as text.
+//! `isobar top`: shows the machine on a screen (live, or simulated at any speed), or prints one
+//! frame as text.
 
 use super::Verb;
 use super::epochs;
@@ -20,10 +21,11 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// The policy where none is named: it changes nothing.
+/// The policy if none is named: it changes nothing.
 const WATCHING: &str = "linux";
 
-/// Watch the machine on a screen: who suffers from whom, where memory is, what would help
+/// Watch the machine on a screen: which programs slow each other down, where memory is, what would
+/// help
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "top",
@@ -35,34 +37,34 @@ const WATCHING: &str = "linux";
   isobar top --by group
   isobar top --policy isobar --act --machine sim:examples/workloads/ways.toml
 
-It only watches, and says what the policy `isobar` would do. With --policy NAME it shows what that policy would do;
-with --act, too, it does it, as `isobar manage` would, and puts everything back at the end. Keys: ? shows them."
+By default it only watches, and says what the policy `isobar` would do. With --policy NAME it shows what that policy
+would do. With --act as well, it carries that out, as `isobar manage` would, and puts everything back at the end. Press ?
+to see the keys."
 )]
 pub struct Top {
     /// what to watch and how
     #[command(flatten)]
     watch: WatchArgs,
-    /// Carry out what the policy decides; put everything back at the end
+    /// Carry out the policy's decisions, and put everything back at the end
     #[arg(long, requires = "policy")]
     act: bool,
-    /// Seconds of a simulated machine in a second, 0.01 to 10000
+    /// Seconds of a simulated machine that pass in one second, 0.01 to 10000
     #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
-    /// Print one frame as plain text and end; with --json what it shows as a document
+    /// Print one frame as plain text and end; with --json, print its contents as a document
     #[arg(long)]
     once: bool,
-    /// Seconds to watch before the frame of --once, of the machine's time
+    /// Seconds to watch before the frame of --once, in the machine's time
     #[arg(long = "for", value_name = "S", default_value_t = 10.0, value_parser = positive_seconds, requires = "once")]
     duration: f64,
-    /// Columns and rows of the frame of --once, such as 160x50; else those of the terminal, else
-    /// 80x24
+    /// Size of the frame of --once, such as 160x50 [default: that of the terminal, or 80x24]
     #[arg(long, value_name = "COLUMNSxROWS", value_parser = size, requires = "once")]
     size: Option<(u16, u16)>,
-    /// What a row stands for at first: a program, a thread, all processes of a name, or a group (a
-    /// service, container, pod or virtual machine; else a name)
+    /// What a row shows at first: a program, a thread, all processes of one name, or a group (a
+    /// service, container, pod or virtual machine; other processes by name)
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = By::Program)]
     by: By,
-    /// No colour; so does a variable NO_COLOR that is not empty
+    /// Do not use colours; a variable NO_COLOR that is not empty has the same effect
     #[arg(long)]
     no_color: bool,
 }
@@ -87,7 +89,7 @@ impl By {
         }
     }
 
-    /// The view as a document has it: a program has its threads in any case.
+    /// Changes the view to what the document shows. A program includes its threads in any case.
     fn document(self, mut view: View) -> View {
         match self {
             Self::Program | Self::Thread => {}
@@ -145,7 +147,7 @@ impl Top {
         Setup { source, mode, colour, kind: self.by.kind() }
     }
 
-    /// One frame as text.
+    /// Prints one frame as text.
     fn once(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let needed = self.needed()?;
         let mut app = App::new(self.setup(needed.policy.name(), false));
@@ -163,7 +165,7 @@ impl Top {
         Ok(write!(out, "{}", isobar_tui::plain_frame(&mut app, columns, rows))?)
     }
 
-    /// The screen, with the machine in a thread of its own.
+    /// Runs the screen, with the machine in a thread of its own.
     fn screen(&self) -> anyhow::Result<()> {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let policy = self.needed()?.policy.name();
@@ -175,14 +177,14 @@ impl Top {
         let elsewhere = Elsewhere { socket, news: told.clone() };
         thread::scope(|scope| {
             thread::Builder::new().name("epochs".into()).spawn_scoped(scope, move || self.feed(&taken, &told))?;
-            // However it ends, the other thread is to end, too.
+            // However the screen ends, the other thread must end, too.
             let _end = End(&orders);
             top::show(&mut app, &news, &orders, &elsewhere)
         })
     }
 
     fn feed(&self, orders: &Receiver<Order>, news: &Sender<News>) {
-        // A screen that is gone needs no news.
+        // If the screen is gone, it needs no news.
         let _ = news.send(match self.fed(orders, news) {
             Ok(true) => News::Stopped,
             Ok(false) => News::Ended(Ok(())),
@@ -190,7 +192,7 @@ impl Top {
         });
     }
 
-    /// Whether a signal ended it.
+    /// Returns whether a signal ended it.
     fn fed(&self, orders: &Receiver<Order>, news: &Sender<News>) -> anyhow::Result<bool> {
         let needed = self.needed()?;
         let changed = linux::Changed::default();
@@ -205,8 +207,8 @@ impl Top {
     }
 }
 
-/// Every signal that asks to stop does, in order; where that takes too long, the terminal is given
-/// back at least.
+/// Makes every signal that asks to stop end the program in order. If that takes too long, at least
+/// the terminal is given back.
 fn stop_flag(needed: &Needed, changed: &linux::Changed) -> anyhow::Result<StopFlag> {
     let (patience, left) = (Duration::from_secs_f64(needed.config.stop_seconds), changed.clone());
     let flag = StopFlag::install_patient(&linux::stop_signals(), patience, move || {
@@ -216,7 +218,7 @@ fn stop_flag(needed: &Needed, changed: &linux::Changed) -> anyhow::Result<StopFl
     Ok(flag?)
 }
 
-/// Ends the thread of the machine when the screen closes, and wakes it for that.
+/// Ends the machine's thread when the screen closes, and wakes it for that.
 struct End<'a>(&'a Sender<Order>);
 
 impl Drop for End<'_> {

@@ -1,4 +1,4 @@
-//! `isobar topo`: the machine, or a captured one, for a person or a program.
+//! `isobar topo`: shows this machine, or a captured one, to a person or a program.
 
 use super::Verb;
 use crate::machines::linux;
@@ -17,10 +17,11 @@ use std::path::PathBuf;
   isobar topo --root captured-tree.tar.bz2 --json
   COLUMNS=120 isobar topo | less
 
-The drawing is as wide as COLUMNS says, else as the terminal is, else 80 columns; at least 40."
+The width of the drawing is COLUMNS if that is set, otherwise the width of the terminal, otherwise 80 columns; it is at
+least 40."
 )]
 pub struct Topo {
-    /// Read a captured tree instead: a folder that holds sys/, or a .tar.bz2 or .tar.gz of one
+    /// Read a captured tree instead: a folder that contains sys/, or a .tar.bz2 or .tar.gz of one
     #[arg(long, value_name = "DIR|ARCHIVE")]
     root: Option<PathBuf>,
     /// Print one JSON document

@@ -1,4 +1,4 @@
-//! `isobar trace`: what a program does to its pages, in a file.
+//! `isobar trace`: records how a program accesses its pages, in a file.
 
 use super::{Verb, passing};
 use crate::failure::{Ended, bad_input, tell};
@@ -20,26 +20,26 @@ use std::time::{Duration, Instant};
 Engine `qemu-user` sees every load and store of an unmodified x86-64 program, which then runs 20 to
 50 times slower; `apt-get install qemu-user` if it is missing. Engine `perf` runs the program at
 full speed and records the accesses that Intel's and AMD's CPUs sample, about one load and store in
-10,000 (AMD: one operation in 65,536), and first touches. Only the program itself is traced: what it
-forks or becomes by exec is named in the file as missing. Time slices are measured in the traced
-run, which under `qemu-user` is slower than the program alone.
+10,000 (AMD: one operation in 65,536), and first touches. Only the program itself is traced: processes
+that it forks, and programs that it becomes by exec, are named in the file as missing. Time slices
+are measured in the traced run, which under `qemu-user` is slower than the program alone.
 
-The file can be read while it is written, and after a crash up to that point. The exit code is the
+The file can be read while it is written and, after a crash, up to that point. The exit code is the
 command's, or 128 + N where signal N ended it; 1 if the trace could not be written, 2 if the command
 cannot be traced."
 )]
 pub struct Trace {
-    /// The trace file
+    /// The trace file to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Length of a time slice in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=60_000))]
     slice: u64,
-    /// Do not name the code that makes large allocations: the library that finds it makes about 16
-    /// accesses of its own for each malloc
+    /// Do not name the code that makes large allocations (the library that finds it adds about 16
+    /// accesses of its own for each malloc)
     #[arg(long)]
     no_names: bool,
-    /// What traces: `qemu-user` sees every access, `perf` the CPU's samples of them
+    /// How to trace: `qemu-user` sees every access, `perf` those that the CPU samples
     #[arg(long, value_name = "qemu-user|perf", default_value = "qemu-user")]
     engine: String,
     /// Print what was traced as one JSON document, on stderr
@@ -64,7 +64,7 @@ impl Verb for Trace {
         let mut child = tracing.command().spawn().with_context(|| self.command[0].to_string_lossy().into_owned())?;
         let status = passing::wait(&mut child, &mut signals, || tracing.step())?;
         let traced = tracing.finish(status, begun.elapsed())?;
-        // The program may write to the standard output; nothing of ours stands between its lines.
+        // The program may write to standard output, so nothing of ours is printed there.
         if self.json {
             eprintln!("{}", json(&traced));
         } else {
@@ -82,7 +82,7 @@ impl Trace {
         })
     }
 
-    /// Whether the file can be written: else the program would run in vain.
+    /// Checks that the file can be written; otherwise the program would run in vain.
     fn writable(&self) -> anyhow::Result<()> {
         let name = || self.output.display().to_string();
         if self.output.is_dir() {
@@ -90,7 +90,7 @@ impl Trace {
         }
         let file = std::fs::File::create(&self.output).with_context(name)?;
         let regular = file.metadata().with_context(name)?.is_file();
-        // It is read again, and completed, when the program has ended.
+        // The file is read again, and completed, when the program has ended.
         if regular { Ok(()) } else { Err(bad_input(format!("{}: not a regular file", name()))) }
     }
 

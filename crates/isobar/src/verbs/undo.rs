@@ -1,11 +1,11 @@
-//! `isobar undo`: one action of the daemon is taken back.
+//! `isobar undo`: makes the daemon take one action back.
 
 use super::Verb;
 use super::talk::Talk;
 use isobar_control::Request;
 use std::io::Write;
 
-/// Have the daemon take one action back, by its number
+/// Make the daemon take one action back, by its number
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "undo",
@@ -13,11 +13,12 @@ use std::io::Write;
   isobar undo 12
 
 `isobar status` lists the numbers. A thread gets back the CPUs that it had before isobar's first change, if it is still the same
-and its owner has not changed it; pages go back that are still where the action put them, as far as there is room; cache ways and
-where new pages go are as before. The policy does not do the same again at once: for a minute, and twice as long each time."
+thread and its owner has not changed them. Pages that are still where the action put them go back, as far as there is room. Cache
+ways and the place of new pages become what they were before. The policy does not repeat the action at once: it is held off for a
+minute, and for twice as long after each further undo."
 )]
 pub struct Undo {
-    /// The action's number
+    /// The number of the action
     #[arg(value_name = "ID")]
     id: u64,
     /// which daemon

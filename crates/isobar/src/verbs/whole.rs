@@ -1,5 +1,5 @@
-//! The whole command line: the verbs of the registry below one name, with the help of each. It
-//! reads nothing of what was typed.
+//! The whole command line: the verbs of the registry under one name, with the help of each. It does
+//! not look at what was typed.
 
 use super::VERBS;
 use clap::Command;
@@ -23,8 +23,8 @@ pub fn whole() -> Command {
         .subcommands(VERBS.iter().map(|verb| flowing((verb.command)())))
 }
 
-/// A verb whose help runs as wide as the terminal: lines of a paragraph become one, which clap
-/// wraps; indented lines (examples, lists) stay as they are.
+/// Makes the help of a verb as wide as the terminal. The lines of a paragraph are joined, and clap
+/// wraps the paragraph; indented lines (examples, lists) stay as they are.
 fn flowing(verb: Command) -> Command {
     let verb = verb.mut_subcommands(flowing);
     match verb.get_after_help().map(|help| joined(&help.to_string())) {

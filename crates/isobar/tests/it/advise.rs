@@ -1,4 +1,4 @@
-//! `isobar advise` on simulated machines, and where nothing can be advised.
+//! `isobar advise` on simulated machines, and on machines for which there is no advice.
 
 use crate::support::isobar;
 use serde_json::Value;
@@ -20,7 +20,8 @@ fn a_machine_on_which_all_is_well() {
     insta::assert_snapshot!("advise-few", said.out);
 }
 
-/// The best is first, its gain lies in its range, and there is a command for all but to leave it.
+/// The best choice is first, its gain is within its range, and every choice but leaving the program
+/// has a command.
 #[test]
 fn one_process_as_json() {
     let said = isobar(&["advise", "1003", "--json", "--machine", ONE_NODE]);
@@ -58,7 +59,7 @@ fn what_cannot_be_advised_is_an_error_with_what_to_type_next() {
     }
 }
 
-/// libvirt reads a list of nodes and nothing else.
+/// The output is a list of nodes for libvirt, and nothing else.
 #[test]
 fn numad_says_nodes_and_nothing_else() {
     let said = isobar(&["advise", "--numad", "1:16", "--machine", FEW]);

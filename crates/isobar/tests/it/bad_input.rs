@@ -1,5 +1,5 @@
-//! Bad input of every kind: one line on stderr that names the file, line or key, exit code 2,
-//! nothing on stdout.
+//! Bad input of every kind gives one line on stderr that names the file, line or key, exit code 2,
+//! and nothing on stdout.
 
 use crate::support::{file, isobar, isobar_with, observation, run};
 
@@ -25,7 +25,8 @@ fn a_policy_name_cannot_break_the_line() {
     isobar(&["decide", "--policy", "a\nb\u{1b}[2J\u{202e}", "-"]).refused(&["unknown policy"]);
 }
 
-/// What is said of a configuration: pieces of it, the file's name among them.
+/// Checks that a configuration is refused with a message that contains these pieces and the file's
+/// name.
 #[track_caller]
 fn configured(text: &str, pieces: &[&str]) {
     let (_folder, config) = file("isobar.toml", text);
@@ -73,8 +74,8 @@ fn a_config_that_is_no_toml_or_not_there_is_told() {
     run("manage --policy dino --config /nowhere.toml").refused(&["/nowhere.toml", "cannot be read"]);
 }
 
-/// Two good lines around a bad one: the plan before it is printed, and the message names line 3
-/// (line 2 is blank).
+/// Puts a bad line between two good ones. The plan for the first line is printed, and the message
+/// names line 3 (line 2 is blank).
 #[track_caller]
 fn refused_on_line_3(bad: &str, pieces: &[&str]) {
     let good = observation(&[150, 10, 1, 0]).to_string();
@@ -138,7 +139,7 @@ fn a_workload_that_is_not_there_or_names_an_unknown_program_is_refused() {
     isobar(&["manage", "--policy", "dino", "--machine", &format!("sim:{workload}")]).refused(&[&workload, "solitaire"]);
 }
 
-/// A workload beside other files, run under `linux`.
+/// Runs a workload, with other files beside it, under `linux`.
 #[track_caller]
 fn simulated(workload: &str, others: &[(&str, &str)]) -> crate::support::Said {
     let folder = tempfile::tempdir().unwrap();

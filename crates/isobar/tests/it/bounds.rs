@@ -1,5 +1,5 @@
-//! Input without end, input that never comes, and input that would take for ever: each is refused
-//! in one line, soon.
+//! Endless input, input that never comes, and input that would take forever to process: each is
+//! refused in one line within bounded time.
 
 use crate::support::{file, isobar, isobar_with, observation, run};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Far beyond what any of these takes on a loaded machine, and far below for ever.
+/// Far longer than any of these takes on a loaded machine, and far shorter than forever.
 const SOON: Duration = Duration::from_secs(120);
 
 const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/study/programs.toml");
@@ -19,7 +19,7 @@ fn pipe(folder: &Path, name: &str) -> PathBuf {
     path
 }
 
-/// Every way in which the command is given a file that it reads whole.
+/// Every way in which the command takes a file that it reads as a whole.
 fn readers(path: &str) -> [String; 9] {
     let study = |rest: &str| format!("study --algorithm none,fixed {rest}");
     [
@@ -94,7 +94,7 @@ fn a_pipe_that_ends_is_read_as_a_file_is() {
     isobar(&["manage", "--policy", "linux", "--config", config.to_str().unwrap()])
         .refused(&["config.toml:2: unknown field `max_thread`"]);
     writer.join().unwrap();
-    // Observations are a stream: who reads them waits for them.
+    // Observations are a stream, so their reader waits for them.
     let seen = pipe(folder.path(), "seen.jsonl");
     let (written, line) = (seen.clone(), observation(&[150, 10, 1, 0]).to_string());
     let writer = std::thread::spawn(move || std::fs::write(written, line).unwrap());

@@ -1,5 +1,6 @@
-//! A daemon from outside: what it answers on its socket, what a reload changes, and what is left
-//! when it ends or is killed. On this machine with a process of its own, and on a simulated one.
+//! Tests a daemon from outside, on this machine with a process of its own and on a simulated
+//! machine: what it answers on its socket, what a reload changes, and what is left when it ends or
+//! is killed.
 
 use crate::support::daemon::Daemon;
 use crate::support::isobar;
@@ -9,7 +10,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 
-/// A process, and a configuration that binds it to its last CPU; `None` on a machine with one.
+/// A process, and a configuration that binds it to its last CPU; `None` on a machine with one CPU.
 fn bound() -> Option<(Kept, String, String, String)> {
     let subject = Kept::start("sleep", &["60"]);
     let before = subject.cpus();
@@ -26,14 +27,14 @@ fn bound() -> Option<(Kept, String, String, String)> {
     Some((subject, before, last, config))
 }
 
-/// Numbers of actions that stand and that begin with these words.
+/// Numbers of the actions that are still in effect and whose words begin like this.
 fn that_stand(status: &serde_json::Value, words: &str) -> Vec<String> {
     let recent = status["recent"].as_array().unwrap().iter();
     let ours = recent.filter(|one| one["stands"] == true && one["words"].as_str().unwrap().starts_with(words));
     ours.map(|one| one["id"].to_string()).collect()
 }
 
-/// The number of the action that stands.
+/// The number of the first action that is still in effect.
 fn standing(status: &serde_json::Value) -> String {
     that_stand(status, "").swap_remove(0)
 }
@@ -80,8 +81,8 @@ fn a_pause_changes_nothing_more_and_a_stop_puts_everything_back() {
     assert_eq!(subject.cpus(), before);
 }
 
-/// A bad configuration, and one that is gone, change nothing and are reported; what is changed
-/// stays on record over a good one.
+/// A configuration that is bad, or whose file is gone, changes nothing and is reported. When a good
+/// one is loaded, what is changed stays on record.
 #[test]
 fn a_bad_configuration_changes_nothing_and_is_reported() {
     let Some((subject, before, last, config)) = bound() else { return };
@@ -105,8 +106,8 @@ fn a_bad_configuration_changes_nothing_and_is_reported() {
     assert!(log.contains("error: reload refused, nothing is changed") && log.contains("reloaded: "), "{log}");
 }
 
-/// Killed, it leaves a process bound, a record of that, and a dead socket; the next start puts back
-/// and answers.
+/// A killed daemon leaves a process bound, a record of that, and a dead socket. The next start puts
+/// the process back and answers.
 #[test]
 fn after_a_kill_the_next_start_puts_back() {
     let Some((subject, before, last, config)) = bound() else { return };
@@ -125,8 +126,8 @@ fn after_a_kill_the_next_start_puts_back() {
     assert!(log.contains("an isobar that was killed had left changes: 1 threads put back"), "{log}");
 }
 
-/// Half a request, nonsense, one that is too long, a client that says nothing: each gets its line
-/// or nothing, and the daemon goes on.
+/// Half a request, nonsense, a request that is too long, and clients that send nothing: each gets
+/// an answer or nothing, and the daemon goes on.
 #[test]
 fn hostile_clients_do_no_harm_and_the_socket_has_its_mode() {
     let daemon = Daemon::start("[manage]\npolicy = \"linux\"\ninterval_seconds = 0.05\n[daemon]\ngroup = \"\"\n", &[]);
@@ -137,7 +138,7 @@ fn hostile_clients_do_no_harm_and_the_socket_has_its_mode() {
         let mut stream = UnixStream::connect(daemon.socket()).unwrap();
         stream.write_all(request).unwrap();
         let mut said = String::new();
-        // A connection that is closed on what was not read is an answer, too.
+        // If the connection is closed before all was read, that is an answer, too.
         let _ = stream.read_to_string(&mut said);
         said
     };
@@ -153,7 +154,7 @@ fn hostile_clients_do_no_harm_and_the_socket_has_its_mode() {
     assert_eq!(code, Some(0), "{log}");
 }
 
-/// On a simulated machine with four nodes: threads and pages are taken back.
+/// On a simulated machine with four nodes, moves of threads and of pages are taken back.
 #[test]
 fn a_simulated_machine_keeps_time_and_takes_actions_back() {
     let workload = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workloads/dino-spec.toml");
@@ -167,13 +168,13 @@ fn a_simulated_machine_keeps_time_and_takes_actions_back() {
     let status = daemon.status();
     let one = status["recent"].as_array().unwrap().iter().find(|one| one["id"].as_u64() == id.parse().ok()).cloned();
     assert!(one.is_none_or(|one| one["became"].as_str().unwrap().starts_with("taken back")), "{status}");
-    // Pages of an action that has just begun have not moved yet, which is said.
+    // The pages of an action that has just begun have not moved yet, and the daemon says so.
     eventually("pages go back", || that_stand(&daemon.status(), "migrate").iter().any(undo));
     assert_eq!(daemon.stop().0, Some(0));
 }
 
-/// A reload gives a group a policy of its own, and takes it away again; status and log say who
-/// decides.
+/// A reload gives a group a policy of its own, and another one removes it. Status and log say which
+/// policy decides.
 #[test]
 fn a_reload_takes_policies_of_groups() {
     let workload = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workloads/groups.toml");
@@ -189,7 +190,7 @@ fn a_reload_takes_policies_of_groups() {
     let recent = status["recent"].as_array().unwrap();
     assert!(recent.iter().all(|one| one["policy"] == "di-migrate" && one["words"].as_str().unwrap().contains("lbm")));
     assert!(daemon.ask(&["status"]).done().contains("policy di-migrate for slice:batch\n"));
-    // The policy may move the same thread again before it is asked to be taken back.
+    // The policy may move the same thread again before the request arrives.
     let undo = |id: &String| daemon.ask(&["undo", id]).code == Some(0);
     eventually("one is taken back", || that_stand(&daemon.status(), "move thread").iter().any(undo));
     daemon.configure(&grouped.replace("di-migrate", "di-migrat"));

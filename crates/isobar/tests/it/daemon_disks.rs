@@ -1,5 +1,5 @@
-//! A daemon whose disks are full or read-only, at its start and while it runs: it changes nothing
-//! that it cannot write down, says so in one line, goes on, and leaves nothing changed.
+//! Tests a daemon whose disks are full or read-only, at its start or while it runs. It changes
+//! nothing that it cannot record, says so in one line, goes on, and leaves nothing changed.
 
 use crate::support::daemon::Daemon;
 use crate::support::isobar;
@@ -8,7 +8,7 @@ use crate::support::small_disk::Small;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A small disk for the state file, and a program of which every process is to be bound to the last
+/// A small disk for the state file, and a program whose processes are all to be bound to the last
 /// CPU.
 struct Scene {
     small: Small,
@@ -55,19 +55,19 @@ impl Scene {
         Daemon::start(&self.config(), &[])
     }
 
-    /// The same in the folder of another, whose socket may still be there.
+    /// Starts a daemon in the folder of an earlier one, whose socket may still be there.
     fn daemon_again(&self, mut before: Daemon) -> Daemon {
         Daemon::start_in(std::mem::replace(&mut before.folder, tempfile::tempdir().unwrap()), &[])
     }
 }
 
-/// What its status remarks, a line each.
+/// The remarks in the daemon's status, one line each.
 fn remarks(daemon: &Daemon) -> Vec<String> {
     let status = daemon.status();
     status["remarks"].as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect()
 }
 
-/// Remarks of its status that have these words.
+/// Whether one of these remarks contains these words.
 fn remarked(daemon: &Daemon, words: &str) -> bool {
     remarks(daemon).iter().any(|one| one.contains(words))
 }
@@ -118,7 +118,8 @@ fn a_state_folder_that_is_full_at_the_start_is_written_to_once_there_is_room() {
     assert!(!scene.state().exists());
 }
 
-/// The record cannot be deleted at the end, which is an error that says that all is put back.
+/// At the end the record cannot be deleted. That is an error, whose message says that everything is
+/// put back.
 #[test]
 fn a_state_folder_that_becomes_read_only_keeps_the_record_and_all_is_put_back() {
     let Some(scene) = Scene::set("isotest-read-only") else { return };
@@ -139,7 +140,8 @@ fn a_state_folder_that_becomes_read_only_keeps_the_record_and_all_is_put_back() 
     assert!(!scene.state().exists());
 }
 
-/// It is killed, and its record cannot be deleted: the next one puts back, and only watches.
+/// The daemon is killed, and its record cannot be deleted. The next daemon puts everything back,
+/// and then only watches.
 #[test]
 fn a_state_folder_that_is_read_only_at_the_start_is_put_back_from_and_watched() {
     let Some(scene) = Scene::set("isotest-ro-start") else { return };
@@ -159,7 +161,7 @@ fn a_state_folder_that_is_read_only_at_the_start_is_put_back_from_and_watched() 
     assert!(scene.state().exists());
 }
 
-/// What records to this folder.
+/// A configuration that records to this folder.
 fn recording_to(folder: &Path) -> String {
     format!(
         "[manage]\npolicy = \"linux\"\ninterval_seconds = 0.05\n[daemon]\nrecord = true\nrecord_folder = {folder:?}\n"

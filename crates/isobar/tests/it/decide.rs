@@ -1,10 +1,11 @@
-//! `isobar decide`: observations in, plans out.
+//! Tests `isobar decide`: observations in, plans out.
 
 use crate::support::{isobar, isobar_with, observation, policies};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Super-devils, devils and turtles so that a window of one interval decides (DINO, section 3.2).
+/// Arguments with which a window of one interval decides which programs are super-devils, devils
+/// and turtles (DINO, section 3.2).
 const DINO: [&str; 7] = ["decide", "--policy", "dino", "--set", "dino.class_window=1", "--set", "dino.class_votes=1"];
 
 fn plans(args: &[&str], lines: &[Value]) -> Vec<Value> {
@@ -13,7 +14,7 @@ fn plans(args: &[&str], lines: &[Value]) -> Vec<Value> {
     isobar_with(&args, &input).documents()
 }
 
-/// The CPU of each thread once a plan is carried out.
+/// The CPU of each thread after a plan is carried out.
 fn cpus(seen: &Value, plan: &Value) -> BTreeMap<u64, u64> {
     let processes = seen["processes"].as_array().unwrap();
     let threads = processes.iter().flat_map(|process| process["threads"].as_array().unwrap());
@@ -27,8 +28,8 @@ fn cpus(seen: &Value, plan: &Value) -> BTreeMap<u64, u64> {
 
 #[test]
 fn dino_lays_out_the_paper_s_example() {
-    // Classes D D d d d t t t on four domains of two cores end as D t | D t | d t | d d, in some
-    // order of domains.
+    // The classes D D d d d t t t on four domains of two cores become D t | D t | d t | d d, in
+    // some order of domains.
     let mpki = [150, 120, 50, 40, 30, 1, 1, 0];
     let seen = observation(&mpki);
     let plan = &plans(&DINO, std::slice::from_ref(&seen))[0];
@@ -61,7 +62,8 @@ fn the_order_of_input_does_not_matter() {
 
 #[test]
 fn a_policy_remembers_from_line_to_line() {
-    // The default window needs 7 of 10 intervals before a class is known to have changed.
+    // With the default window, a class must be seen in 7 of 10 intervals before it counts as
+    // changed.
     let quiet = observation(&[150, 1, 1, 1, 1, 1, 1, 150]);
     let swapped = observation(&[1, 1, 1, 150, 150, 1, 1, 1]);
     let mut lines = vec![quiet; 10];
@@ -100,9 +102,9 @@ fn a_file_is_read_as_standard_input_is() {
     assert_eq!(from_file, isobar_with(&["decide", "--policy", "dino", "-"], &line).done());
 }
 
-/// Threads `(process, thread, MPKI)` of the example of DINO, section 3.3.3: thread n runs on core n
-/// of four domains of two cores. Threads 0, 3, 4 and 5 are process 0; the others are processes of
-/// their own, numbered from `first`.
+/// Threads `(process, thread, MPKI)` of the example of DINO, section 3.3.3. Thread n runs on core n
+/// of four domains of two cores. Threads 0, 3, 4 and 5 belong to process 0; each of the others is a
+/// process of its own, numbered from `first`.
 fn paper_s_example(first: u64) -> Value {
     const MPKI: [u64; 8] = [150, 0, 20, 0, 20, 0, 20, 150];
     let mut seen = observation(&MPKI);
@@ -128,7 +130,7 @@ fn paper_s_example(first: u64) -> Value {
 
 #[test]
 fn dino_ends_the_paper_s_example_as_the_paper_does() {
-    // Processes from 0 on, as the paper numbers them, and from 10 on.
+    // Processes numbered from 0, as in the paper, and from 10.
     for first in [0, 10] {
         let seen = paper_s_example(first);
         let plan = &plans(&DINO, std::slice::from_ref(&seen))[0];

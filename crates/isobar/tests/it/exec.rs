@@ -1,4 +1,4 @@
-//! Policies that are programs, as a user meets them: `--policy exec:CMD`.
+//! Policies that are programs, as a user runs them: `--policy exec:CMD`.
 
 use crate::support::processes::eventually;
 use crate::support::{Said, command, isobar, isobar_with, observation};
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// The policy of twenty lines that ships.
+/// The policy of twenty lines that ships with isobar.
 const LEAST_LOADED: &str = "exec:python3 ../../examples/policies/least_loaded.py";
 const WORKLOAD: &str = "../../examples/workloads/nmass-soplex.toml";
 const MIXED: &str = "../../examples/workloads/dino-spec.toml";
@@ -58,7 +58,7 @@ fn what_is_no_program_is_bad_input_in_every_verb() {
     misspelt.refused(&["--set exec.timeout=3", "expected one of `timeout_seconds`"]);
 }
 
-/// `isobar sim` on one thread, so that the order of what is said is fixed.
+/// Runs `isobar sim` on one thread, so that the order of its messages is fixed.
 fn sim(workload: &str, policies: &str) -> Said {
     isobar(&["sim", workload, "--policy", policies, "--schedules", "sampled", "--jobs", "1", "--json"])
 }
@@ -130,7 +130,7 @@ fn a_recording_is_replayed_with_a_program() {
 fn a_program_ends_with_us_even_where_we_are_killed() {
     let folder = tempfile::tempdir().unwrap();
     let pid = folder.path().join("pid");
-    // It ignores the end of its input and every signal that it can.
+    // The program ignores the end of its input and every signal that can be ignored.
     let stubborn = format!("trap '' TERM HUP INT PIPE; echo $$ > {}; while :; do sleep 0.1; done", pid.display());
     let policy = script(folder.path(), &stubborn);
     let mut isobar = command(&["manage", "--policy", &policy, "--dry-run", "--quiet"]).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! `isobar export`: the same figures for other tools.
+//! Tests `isobar export`: all formats have the same figures.
 
 use crate::support::isobar;
 

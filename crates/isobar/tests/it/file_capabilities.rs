@@ -1,4 +1,4 @@
-//! The executable with capabilities of its own, run by users in and outside its group.
+//! The executable with file capabilities, run by users inside and outside its group.
 
 use crate::support::{Said, said};
 use std::fs;
@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// The capabilities of the recipe.
+/// The capabilities that the installation recipe gives it.
 const ALL: &str = "cap_sys_nice,cap_sys_ptrace,cap_perfmon,cap_net_admin+ep";
 const GROUP: u32 = 64_321;
 
@@ -16,8 +16,8 @@ struct Installed {
 }
 
 impl Installed {
-    /// As the recipe does it, with a mode; `None`, with the reason on stderr, where that cannot be
-    /// tried.
+    /// Installs the executable as in the recipe, with this mode; `None`, with the reason on stderr,
+    /// if that is not possible here.
     fn with_mode(mode: u32) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let binary = folder.path().join("isobar");
@@ -44,7 +44,7 @@ impl Installed {
         options.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("nosuid"))
     }
 
-    /// Runs it as nobody, with a group more.
+    /// Runs it as nobody, with an additional group.
     fn run(&self, group: Option<u32>, args: &[&str]) -> Said {
         let groups = group.map_or("--clear-groups".to_owned(), |group| format!("--groups={group}"));
         let mut command = Command::new("setpriv");
@@ -54,7 +54,7 @@ impl Installed {
     }
 }
 
-/// Watches only: a test must not meet another isobar.
+/// Arguments that only watch, because a test must not interfere with another isobar.
 const LOOK: [&str; 6] = ["manage", "--policy", "linux", "--dry-run", "--interval=0.2", "--for=0.4"];
 
 #[test]
@@ -94,7 +94,7 @@ fn the_variable_for_tests_is_ignored_where_the_executable_has_power() {
 #[test]
 fn a_setuid_executable_goes_on_as_its_caller() {
     let Some(isobar) = Installed::with_mode(0o755) else { return };
-    // Changing the owner or mode takes the capabilities away.
+    // Changing the owner or the mode removes the capabilities.
     std::os::unix::fs::chown(&isobar.binary, Some(0), Some(0)).unwrap();
     fs::set_permissions(&isobar.binary, fs::Permissions::from_mode(0o4755)).unwrap();
     let run = isobar.run(None, &LOOK);

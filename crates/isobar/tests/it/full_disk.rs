@@ -1,5 +1,5 @@
-//! `isobar manage` whose state file's disk fills up while it runs: it ends with the reason, and
-//! every mask is what it was.
+//! The disk of the state file fills up while `isobar manage` runs: it ends with the reason, and
+//! every affinity mask is as it was before.
 
 use crate::support::command;
 use crate::support::processes::{Kept, cpus_of, eventually, state_in};
@@ -11,7 +11,7 @@ use std::process::Stdio;
 fn what_was_changed_is_put_back_when_the_disk_is_full() {
     let Some(small) = Small::mount() else { return };
     let folder = tempfile::tempdir().unwrap();
-    // `sleep` under a name of its own.
+    // A copy of `sleep` under a name of its own.
     let program = folder.path().join("isotest-full");
     crate::support::copy_program("/bin/sleep", &program);
     let all = cpus_of("self");

@@ -1,5 +1,5 @@
-//! Services, containers, pods and virtual machines by name, over the shipped workload that has one
-//! of each.
+//! Selects services, containers, pods and virtual machines by name, on the shipped workload that
+//! has one of each.
 
 use crate::support::isobar;
 
@@ -25,7 +25,7 @@ fn top_shows_one_entry_a_group() {
     assert!(frame.contains("pod:shop/cart-7d4b") && frame.contains("t by group"), "{frame}");
 }
 
-/// How many threads are managed with a selector.
+/// The number of threads that a selector makes managed.
 fn managed(only: &str) -> usize {
     let args =
         ["manage", "--policy", "isobar", "--machine", GROUPS, "--only", only, "--dry-run", "--for", "1", "--json"];

@@ -1,4 +1,4 @@
-//! Every verb explains itself.
+//! Every verb has help.
 
 use crate::support::{command, isobar, policies, said};
 use crate::verb_pages::listed;
@@ -8,7 +8,7 @@ fn every_verb_has_help_with_an_example() {
     let (help, brief) = (isobar(&["--help"]).done().to_owned(), isobar(&["-h"]).done().to_owned());
     let verbs = listed(&help);
     assert!(verbs.len() > 20, "{verbs:?}");
-    // For packagers: no list has it.
+    // The verb for packagers is in no list.
     for verb in verbs.into_iter().chain(["manual"]) {
         let said = isobar(&[verb, "--help"]);
         let help = said.done();
@@ -23,7 +23,7 @@ fn every_verb_has_help_with_an_example() {
     assert_eq!(isobar(&[]).code, Some(2));
 }
 
-/// Those that need nothing but what the repository holds.
+/// Runs the examples that need nothing but the files of the repository.
 #[test]
 fn examples_of_the_help_work_as_they_stand() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -33,7 +33,7 @@ fn examples_of_the_help_work_as_they_stand() {
         let own = help.lines().filter_map(|line| line.strip_prefix("  isobar ")).filter(|line| {
             let whole =
                 ["workloads/", "study/", "pages/"].iter().any(|part| line.contains(&format!("examples/{part}")));
-            // A screen wants a terminal.
+            // The screen needs a terminal.
             whole && (verb != "top" || line.contains("--once"))
         });
         for line in own {

@@ -1,5 +1,5 @@
-//! The command as its users type it: one module a verb or a hazard. One program for all of them,
-//! because each program of tests costs the build a link.
+//! Tests the command as its users type it, in one module for each verb or hazard. All tests are one
+//! program, because each test program costs the build a link.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,5 +1,5 @@
 //! `isobar manage`, `explain` and `restore` on the machine that runs the tests. Nothing here
-//! depends on what that machine has: the policy `linux` runs anywhere, and what `dino` lacks is
+//! depends on what that machine offers: the policy `linux` runs anywhere, and what `dino` lacks is
 //! reported.
 
 use crate::support::processes::{Kept, state_in};
@@ -18,18 +18,18 @@ fn manage(rest: &[&str]) -> Said {
     isobar(&args.iter().chain(rest).copied().collect::<Vec<_>>())
 }
 
-/// Whose a folder is.
+/// The owner of a folder.
 fn uid_of(folder: &Path) -> u32 {
     std::fs::metadata(folder).unwrap().uid()
 }
 
-/// The binary as a user who may do little; a folder of the test becomes that user's.
+/// The binary run by a user with few privileges, who becomes the owner of the test's folder.
 fn without_privileges(folder: &Path, args: &[&str]) -> Command {
     if uid_of(folder) != 0 {
         return command(args);
     }
     std::os::unix::fs::chown(folder, Some(65_534), Some(65_534)).unwrap();
-    // The binary may lie in a folder that only root may enter: a copy of it does not.
+    // The binary may be in a folder that only root may enter, so a copy of it is run.
     let copy = folder.join("copy-of-isobar");
     crate::support::copy_program(env!("CARGO_BIN_EXE_isobar"), &copy);
     let mut as_nobody = Command::new(copy);
@@ -144,7 +144,7 @@ fn without_privileges_it_names_the_capability_and_goes_on_observing() {
 #[test]
 fn a_state_file_that_is_none_is_kept_and_told() {
     let (folder, path) = crate::support::file("state.json", "{ not a ledger");
-    // Named by the user, it is bad input; found in the usual place, it is a failure.
+    // A file named by the user is bad input; one found in the usual place is a failure.
     isobar(&["restore", "--state", &path]).refused(&[&path, "not a state file of isobar"]);
     let usual = folder.path().join("isobar");
     std::fs::create_dir(&usual).unwrap();

@@ -1,4 +1,4 @@
-//! Manual pages and completions, as the programs that use them see them.
+//! Manual pages and completions, read by the programs that use them.
 
 use crate::support::isobar;
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! `counters = "numasim"` and `ways = "numasim"`: by the page of a numasim guest, which a file and
-//! a plugin of ours stand for here.
+//! `counters = "numasim"` and `ways = "numasim"`: they use the shared page of a numasim guest,
+//! which a file and a plugin of the tests stand in for.
 
 #[path = "../../../../numasim/page/tests/stand_in/mod.rs"]
 mod stand_in;
@@ -63,8 +63,7 @@ fn people_are_told_what_the_counters_and_the_ways_are() {
     assert_eq!(Mapping::file(&plugin.path).unwrap().load(layout::WISHED), 0, "a dry run asks for nothing");
 }
 
-/// The plugin ends in the middle of a run: a remark says so, and nothing is counted from then
-/// on.
+/// The plugin ends in the middle of a run. A remark says so, and nothing is counted from then on.
 #[test]
 fn a_page_that_goes_stale_is_told_in_the_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -95,22 +94,22 @@ fn without_a_page_it_is_bad_input_with_the_remedy() {
     manage(&plugin.path, &["--set", "manage.ways=page"]).refused(&["`resctrl` or `numasim`"]);
 }
 
-/// What numasim's experiments start in the guest is a command line and a configuration that isobar
-/// takes.
+/// numasim's experiments start isobar in the guest with command lines and configurations. isobar
+/// must accept all of them.
 #[test]
 fn the_commands_of_numasims_experiments_are_isobars() {
     let folder = tempfile::tempdir().unwrap();
     let none = folder.path().join("none");
     let experiments = concat!(env!("CARGO_MANIFEST_DIR"), "/../../numasim/experiments");
     let own = std::fs::read_dir(experiments).unwrap().map(|entry| entry.unwrap().path());
-    // The mixes of the tournament have their contenders, and the files of these, in one file.
+    // The mixes of the tournament share one file with their contenders and the contenders' files.
     let field = Path::new(experiments).join("tournament/field.toml");
     for path in own.filter(|path| path.is_file()).chain([field]) {
         let text = std::fs::read_to_string(&path).unwrap().replace("{commands}", "\"chase\"");
         let experiment: toml::Table = toml::from_str(&text).unwrap();
         let files = experiment.get("files").and_then(toml::Value::as_table).cloned().unwrap_or_default();
         let contenders = experiment["contender"].as_array().unwrap();
-        // Page mappings are compared without a manager, and so without its settings.
+        // Page mappings are compared without a manager, so they have no settings of a manager.
         for run in contenders.iter().filter_map(|contender| contender.get("run")?.as_str()) {
             let (name, settings) = files.iter().find(|(name, _)| run.contains(name.as_str())).unwrap_or_else(|| {
                 panic!("{}: a manager without settings: {run}", path.display());

@@ -1,4 +1,4 @@
-//! `isobar pages` on profiles in the tree, on bad ones, and on live processes.
+//! `isobar pages` on profiles in the repository, on bad profiles, and on live processes.
 
 use crate::support::{file, isobar, run};
 use serde_json::{Value, json};
@@ -57,7 +57,7 @@ fn the_matrix_product_is_explained() {
     for expected in ["stacks of T1-T3", "shared (", "Initialise C (matmul.c:2)", "* ", "T0 touched"] {
         assert!(text.contains(expected), "{expected}: {text}");
     }
-    // A command is copied, and stays whole.
+    // A command is made to be copied, so it is not broken into lines.
     let cut = |line: &&str| !line.starts_with("       isobar pages apply ");
     assert!(text.lines().filter(cut).all(|line| line.chars().count() <= 80), "{text}");
     let one = pages(&example("matmul.csv"), "--nodes 1");

@@ -1,6 +1,6 @@
-//! `isobar pages apply` on this machine: a traced program is found again at other addresses, what
-//! cannot be done is refused in one line. Where pages end up is checked on a machine of four nodes
-//! (`tests/vm`).
+//! `isobar pages apply` on this machine: a traced program is found again at other addresses, and
+//! what cannot be done is refused in one line. Where pages end up is checked on a machine with four
+//! nodes (`tests/vm`).
 
 use crate::support::{Said, isobar, run};
 use isobar_pages::trace::{FirstTouch, Header, Region, RegionKind, Row, Slice, Thread, Writer};
@@ -13,15 +13,15 @@ use std::time::Duration;
 
 const PAGE: u64 = 4096;
 
-/// A kernel of numasim, built here. It has touched its memory, and waits for its start until this
-/// is dropped: at work it would take more memory now and then.
+/// A running kernel of numasim, built here. It has touched its memory, and waits for a start signal
+/// that never comes until this is dropped. At work it would allocate more memory now and then.
 struct Kernel {
     child: Child,
     program: PathBuf,
 }
 
 impl Kernel {
-    /// With four threads; `None` where there is no C compiler.
+    /// Starts it with four threads; `None` if there is no C compiler.
     fn start(folder: &Path, name: &str, options: &[&str]) -> Option<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let program = folder.join(name);
@@ -48,7 +48,7 @@ impl Kernel {
         self.child.id().to_string()
     }
 
-    /// Its address space, for a trace.
+    /// Its address space, as regions of a trace.
     fn regions(&self) -> Vec<Region> {
         let maps = fs::read_to_string(format!("/proc/{}/maps", self.pid())).unwrap();
         let mut regions = Vec::new();
@@ -67,7 +67,7 @@ impl Kernel {
                 "[heap]" => RegionKind::Heap,
                 "[stack]" => RegionKind::Stack(0),
                 path if path.starts_with('/') => RegionKind::File { path: path.to_owned(), offset: number(words[2]) },
-                // The stack of the thread that began last lies lowest.
+                // The stack of the newest thread is lowest.
                 "" if start == guard && end - start == 8 << 20 => {
                     stacks += 1;
                     RegionKind::Stack(6 - stacks)
@@ -77,7 +77,7 @@ impl Kernel {
             };
             regions.push(Region { start, end, kind });
         }
-        // Anonymous mappings come about from the top down.
+        // Anonymous mappings are created from the top down.
         regions.reverse();
         regions
     }
@@ -90,7 +90,7 @@ impl Drop for Kernel {
     }
 }
 
-/// A trace of five threads, of which each page is the first one's.
+/// A trace of five threads in which every page belongs to the first thread.
 fn trace(file: &Path, regions: &[Region], mut pages: Vec<u64>) {
     let header =
         Header { engine: "test".into(), sampled: None, page_bytes: PAGE, slice_ns: 1_000_000, command: Vec::new() };
@@ -106,7 +106,7 @@ fn trace(file: &Path, regions: &[Region], mut pages: Vec<u64>) {
     fs::write(file, writer.into_inner()).unwrap();
 }
 
-/// A page profile of another tool has no regions: it is taken at its addresses.
+/// A page profile of another tool has no regions, so its addresses are used as they are.
 #[test]
 fn an_imported_profile_is_taken_at_its_addresses() {
     let folder = tempfile::tempdir().unwrap();
@@ -126,8 +126,8 @@ fn dry_run(file: &Path, kernel: &Kernel) -> Value {
     serde_json::from_str(said.done()).unwrap()
 }
 
-/// Every page of one run is found in another one of the same program, which has other addresses:
-/// the program is relocatable, and Linux places it anew each time.
+/// Every page of one run is found in another run of the same program at other addresses: the
+/// program is relocatable, and Linux places it anew each time.
 #[test]
 fn a_run_is_found_in_another_one_with_other_addresses() {
     let folder = tempfile::tempdir().unwrap();
@@ -135,7 +135,7 @@ fn a_run_is_found_in_another_one_with_other_addresses() {
         let Some(first) = Kernel::start(folder.path(), name, &options) else { return };
         let regions = first.regions();
         assert_eq!(regions.iter().filter(|region| matches!(region.kind, RegionKind::Stack(_))).count(), 5);
-        // One page of each region, and of the large ones every 64th.
+        // Every 64th page of each region, and at least one.
         let pages = |region: &Region| (region.start / PAGE..region.end / PAGE).step_by(64).collect::<Vec<_>>();
         let all: Vec<u64> = regions.iter().flat_map(pages).collect();
         let file = folder.path().join(format!("{name}.trace"));
@@ -148,7 +148,7 @@ fn a_run_is_found_in_another_one_with_other_addresses() {
         let sum = |key: &str| -> u64 {
             said["structures"].as_array().unwrap().iter().map(|one| one[key].as_u64().unwrap()).sum()
         };
-        // The stack of the first thread may have another size.
+        // The stack of the first thread may have a different size.
         let (found, lost) = (sum("found"), sum("not_found"));
         assert_eq!(found + lost, all.len() as u64);
         assert!(lost * 20 <= found, "{name}: {lost} of {} pages are not found: {said}", all.len());

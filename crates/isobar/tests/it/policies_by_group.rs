@@ -1,5 +1,6 @@
 //! Groups with policies of their own, on the simulated machine that has a service, a container, a
-//! pod and a virtual machine: who decided what, in a run, a recording, a replay and a daemon.
+//! pod and a virtual machine: which policy decided what, in a run, a recording, a replay and a
+//! daemon.
 
 use crate::support::{file, isobar, isobar_with};
 use serde_json::Value;
@@ -8,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const GROUPS: &str = concat!("sim:", env!("CARGO_MANIFEST_DIR"), "/../../examples/workloads/groups.toml");
 const WORKLOAD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workloads/groups.toml");
 
-/// Redis is left alone, the batch jobs are DI-Migrate's, the rest DINO's.
+/// Redis is left alone, DI-Migrate decides for the batch jobs, and DINO for the rest.
 const CONFIG: &str = r#"
 [manage]
 policy = "dino"
@@ -38,7 +39,7 @@ fn pids(epoch: &Value) -> BTreeMap<String, BTreeSet<u64>> {
     by_name
 }
 
-/// Every action of a run with the policy that decided it.
+/// Every action of a run, with the policy that decided it.
 fn decided(epochs: &[Value]) -> Vec<(String, &Value)> {
     let of_epoch = |epoch: &'_ Value| -> Vec<String> {
         let (plan, actions) = (&epoch["plan"], epoch["plan"]["actions"].as_array().unwrap());

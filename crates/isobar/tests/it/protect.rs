@@ -1,11 +1,11 @@
-//! `isobar.protect` where it matters: in `server-batch` a batch job pays for the server, unless it
-//! is protected.
+//! `isobar.protect` on a workload where it matters: in `server-batch`, a batch job loses for the
+//! benefit of the server, unless the job is protected.
 
 use crate::support::isobar;
 
 const SERVERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/stress/server-batch.toml");
 
-/// Gain over linux, in per cent, of a program: the number in the last brackets of its line.
+/// Gain of a program over linux, in per cent: the number in the last brackets of its line.
 fn gain(name: &str, protect: &str) -> f64 {
     let set = format!("isobar.protect=[{protect}]");
     let rest = ["--policy", "linux,isobar", "--schedules", "sampled", "--seed", "2", "--set", &set];
@@ -16,7 +16,7 @@ fn gain(name: &str, protect: &str) -> f64 {
     last.trim_end_matches([' ', '%', ')']).trim().parse().unwrap()
 }
 
-/// 4.9 % of `gobmk.2` go to others where nothing protects it.
+/// Without protection, `gobmk.2` loses 4.9 % to the others.
 #[test]
 fn a_protected_program_does_not_pay_for_others() {
     let (before, after) = (gain("gobmk.2", ""), gain("gobmk.2", "\"gobmk\""));

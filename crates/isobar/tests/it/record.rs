@@ -1,5 +1,5 @@
-//! `isobar record`, `manage --record` and `replay`: what was recorded is decided again in the same
-//! way, whatever ended the recorder.
+//! `isobar record`, `manage --record` and `replay`: a replay repeats the recorded decisions,
+//! however the recorder ended.
 
 use crate::support::isobar;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// The shipped workload that policies act on most.
+/// The shipped workload on which policies act most.
 const WORKLOAD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workloads/dino-spec.toml");
 
 fn machine() -> String {
@@ -18,7 +18,7 @@ fn file(folder: &tempfile::TempDir) -> String {
     folder.path().join("run.isobar").display().to_string()
 }
 
-/// The documents of a replay, the summary last.
+/// The documents of a replay; the summary is the last.
 fn replayed(args: &[&str]) -> Vec<Value> {
     let all = [&["replay", "--json"], args].concat();
     isobar(&all).done().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -81,7 +81,7 @@ fn what_cannot_be_recorded_or_read_is_said_in_one_line() {
     isobar(&["record", "-o", "x", "--record-bytes", "5"]).refused(&["such as 500M"]);
 }
 
-/// Killed at any time, it leaves a file that opens, and whose plans come out the same.
+/// A recorder killed at any time leaves a file that can be opened and whose plans are reproduced.
 #[test]
 fn a_killed_recorder_leaves_every_epoch_but_the_last() {
     let mut opened = 0;
@@ -112,7 +112,7 @@ fn a_killed_recorder_leaves_every_epoch_but_the_last() {
     assert!(opened >= 15, "only {opened} of 25 had begun to record before they were killed");
 }
 
-/// Whether there is anything in a file; what there is must be whole.
+/// Whether a file contains anything; what it contains must be complete.
 fn is_whole(file: &str) -> bool {
     if !Path::new(file).exists() {
         return false;
@@ -129,7 +129,7 @@ fn is_whole(file: &str) -> bool {
     true
 }
 
-/// What is recorded looks as it did: the same frame and the same answer, but for their source.
+/// A recording looks as the machine did: the same frame and the same answer, except for the source.
 #[test]
 fn a_recording_is_looked_at_as_the_machine_was() {
     let folder = tempfile::tempdir().unwrap();
@@ -140,7 +140,8 @@ fn a_recording_is_looked_at_as_the_machine_was() {
         serde_json::from_str::<Value>(isobar(&args).done()).unwrap()
     };
     let (live, recorded) = (frame(&machine), frame(&file));
-    // `top` probes latencies on the simulated machine, whose traffic is a ten-thousandth of it.
+    // On the simulated machine, `top` also probes latencies, whose traffic is a ten-thousandth of
+    // all.
     let given = |view: &Value, part: &str, key: &str| -> Vec<Value> {
         view[part].as_array().unwrap().iter().map(|one| one[key].clone()).collect()
     };

@@ -1,5 +1,5 @@
-//! `isobar report`, of every kind, opened and driven in a real browser: all pages in one start of
-//! it, each as wide as a screen and as narrow as a phone.
+//! `isobar report` on every kind of file. The pages are opened and operated in a real browser, all
+//! in one start of it, each as wide as a screen and as narrow as a phone.
 
 #![allow(clippy::panic, clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&\u{202e}{{data}}";
 
-/// What a person would do in the page; what came of it is posted to the page around it.
+/// Does in the page what a person would do. The results are posted to the page around it.
 const DRIVER: &str = include_str!("support/report_driver.js");
 
 /// Collects what a console would show.
@@ -22,7 +22,7 @@ window.addEventListener('error', (event) => faults.push(event.message));
 window.addEventListener('securitypolicyviolation', (event) => faults.push(event.violatedDirective));
 console.error = (...all) => faults.push(all.join(' '));</script>";
 
-/// Collects what the pages in its frames say.
+/// Collects the results that the pages in its frames post.
 const AROUND: &str = r"<!DOCTYPE html><title>{}</title><script>const said = {};
 addEventListener('message', (event) => { said[event.data.name] = event.data.said; document.title = JSON.stringify(said); });
 </script>";
@@ -33,7 +33,7 @@ fn workload() -> String {
     format!("{ROOT}/examples/workloads/dino-spec.toml")
 }
 
-/// Makes `KIND.html` of every kind in a folder, each from what its verb writes.
+/// Makes `KIND.html` for every kind in a folder, each from the output of its verb.
 fn pages(folder: &Path) {
     let name = |end: &str| folder.join(end).display().to_string();
     let (recording, machine) = (name("recording.isobar"), format!("sim:{}", workload()));
@@ -87,7 +87,8 @@ fn reproduction() -> Value {
     json!({"seed": 1, "quick": false, "papers": [{"paper": "x", "claims": [claim("x-1", "agrees"), claim("x-2", "differs")], "figures": figures}]})
 }
 
-/// Four threads for 40 slices: two arrays that each pair has to itself, and one that all share.
+/// Four threads in 40 slices: two arrays, each used by one pair of threads, and one array that all
+/// share.
 fn trace(path: &Path) {
     let header = Header {
         engine: "by hand".into(),
@@ -161,7 +162,7 @@ fn every_kind_works_in_a_browser_that_has_nothing_to_complain_of() {
     map(&all["pages-1280"]);
 }
 
-/// What holds of every page.
+/// What holds for every page.
 fn whole(said: &Value, kind: &str, width: &str) {
     assert_eq!((&said["faults"], &said["requests"]), (&json!([]), &json!([])), "{kind} {width}: {said}");
     assert_eq!((&said["kind"], &said["unnamed"]), (&json!(kind), &json!(0)), "{kind} {width}: {said}");
@@ -180,7 +181,7 @@ fn whole(said: &Value, kind: &str, width: &str) {
             "{kind}: {table}"
         );
     }
-    // Where there is a time axis: dragged over a quarter, from the half on.
+    // If there is a time axis, a quarter of it is selected, starting at half.
     if let Some(end) = said["whole"].as_f64() {
         let part = |key: &str| said[key].as_f64().unwrap() / end;
         assert!((part("from") - 0.5).abs() < 0.03 && (part("to") - 0.75).abs() < 0.03, "{kind} {width}: {said}");
@@ -202,7 +203,7 @@ fn recording(said: &Value) {
     assert!(latency["id"] == "latency" && latency["next"].as_str().unwrap().contains("times idle"), "{latency}");
 }
 
-/// The address-by-time map: each pair of threads on its node, told apart by colour.
+/// The map of addresses over time: each pair of threads is on its node, distinguished by colour.
 fn map(said: &Value) {
     let heat = &said["maps"][0];
     assert!(heat["id"] == "heat" && heat["layers"] == 2 && heat["recoloured"] == true, "{heat}");
@@ -214,7 +215,7 @@ fn map(said: &Value) {
     }
 }
 
-/// What the pages left in the title of the one around them.
+/// The results that the pages left in the title of the page around them.
 fn title(browser: &str, page: &Path, folder: &Path) -> Value {
     let run = Command::new("timeout")
         .args(["60", browser, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1400,900", "--dump-dom"])

@@ -1,11 +1,10 @@
-//! `isobar reproduce`.
+//! Tests `isobar reproduce`.
 
 use crate::support::{file, isobar};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Which figures come out changes with the model; which claims, columns and rows there are does
-/// not.
+/// The figures in the table change with the model. The claims, columns and rows do not.
 #[test]
 fn the_table_has_its_shape_and_the_figures_are_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -21,7 +20,7 @@ fn the_table_has_its_shape_and_the_figures_are_written() {
     assert!(table.contains(&format!("{} figures are in", written.len())), "{table}");
 }
 
-/// Ids, labels and headings of a line, without what was measured.
+/// The ids, labels and headings of a line, without the measured figures.
 fn shape(line: &str) -> Option<String> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let first = *words.first()?;
@@ -66,8 +65,8 @@ fn bad_input_gets_one_line() {
     isobar(&["reproduce", "nmass", "--figures", &taken]).refused(&["--figures", &taken, "expected a folder"]);
 }
 
-/// Which claims flip changes with the model; that every claim has an answer at both ends of every
-/// kind does not.
+/// Which claims flip changes with the model. It does not change that every claim has an answer at
+/// both ends of every kind of estimate.
 #[test]
 fn sensitivity_tells_every_claim_at_both_ends_of_every_estimate() {
     let document = isobar(&["reproduce", "nmass", "--quick", "--sensitivity", "--json"]).document();

@@ -1,4 +1,4 @@
-//! `isobar restore` gives no false all-clear: what it says and how it ends for everything that can
+//! `isobar restore` gives no false all-clear: what it says and how it ends, for everything that can
 //! be at a path, and while another isobar manages.
 
 use crate::support::processes::Kept;
@@ -13,7 +13,7 @@ fn restore(state: &Path) -> Said {
     isobar(&["restore", "--state", state.to_str().unwrap()])
 }
 
-/// A folder of mode 0700 with a state file that holds nothing to put back.
+/// A folder of mode 0700 with a state file that lists nothing to put back.
 fn place() -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("state.json");
@@ -99,7 +99,7 @@ fn of_the_service_alone_pages_that_an_administrator_moved_stay() {
     let gone = r#"{"start":1,"program":"/bin/gone","runs":[{"first":1,"pages":2,"node":0}]}"#;
     fs::write(&pages, format!(r#"{{"version":1,"boot_id":"{}","processes":{{"1":{gone}}}}}"#, boot.trim())).unwrap();
     let (_place, elsewhere) = file("isobar.toml", format!("[manage]\nstate_file = '{}'\n", state.display()));
-    // The service manager says where the usual file would be.
+    // The service manager names the usual folder.
     let usual = tempfile::tempdir().unwrap();
     let service = |config: &str| {
         let mut command = command(&["restore", "--service", "--config", config]);
@@ -119,7 +119,7 @@ fn of_the_service_alone_pages_that_an_administrator_moved_stay() {
     isobar(&["restore", "--config", "x"]).refused(&["--service"]);
 }
 
-/// `manage` that found the machine's lock in a file; ends by itself, or with the test.
+/// A `manage` whose lock of the machine is in this file. It ends by itself, or with the test.
 fn managing(lock: &Path, state: &Path) -> Kept {
     let state = format!("manage.state_file={}", state.display());
     let args = ["manage", "--policy", "linux", "--interval", "0.2", "--for", "60", "--set", &state];
@@ -150,7 +150,7 @@ fn one_isobar_manages_a_machine_whatever_the_state_file() {
     let pieces = ["another isobar manages this machine", &*named, "--policy linux", "stop it first"];
     run(&manage).failed(1, &pieces);
     run(&["restore", "--state", other.to_str().unwrap()]).failed(1, &pieces);
-    // Whoever only looks may do so beside it.
+    // An isobar that only watches may run beside it.
     run(&[&manage[..], &["--dry-run"]].concat()).done();
     run(&["explain", "--policy", "linux"]).done();
     drop(first);

@@ -4,7 +4,7 @@ use crate::support::{file, isobar};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Memory-intensive and quiet programs on four nodes, short enough for a test.
+/// Memory-intensive and quiet programs on four nodes, with runs that are short enough for a test.
 const WORKLOAD: &str = "machine = \"barcelona-4x4\"\n\n[run]\nruns = 1\ninstructions_factor = 0.02\n\n\
                         [[app]]\nprogram = \"mcf\"\ncount = 4\n\n[[app]]\nprogram = \"povray\"\ncount = 4\n";
 const POLICIES: &str = "linux,di-plain,di-migrate,dino";
@@ -80,7 +80,7 @@ fn few_schedules_are_all_run_and_the_best_mapping_bounds_them() {
     isobar(&["sim", &many, "--policy", "linux", "--schedules", "all"]).refused(&["balanced schedules: more than"]);
 }
 
-/// The best static arrangement of threads, pages and ways, beside the policies.
+/// The best static arrangement of threads, pages and ways, compared with the policies.
 #[test]
 fn the_joint_optimum_is_no_worse_than_any_mapping_and_not_below_its_bound() {
     let (_folder, workload) = file("workload.toml", SIX);
@@ -113,7 +113,7 @@ fn the_joint_optimum_is_no_worse_than_any_mapping_and_not_below_its_bound() {
     isobar(&[&args[..5], &["mappings", "--time-limit", "9"]].concat()).refused(&["--time-limit", "joint"]);
 }
 
-/// The same workload under another name.
+/// Copies the workload under another name.
 fn file_beside(workload: &str) -> String {
     let other = workload.replace("workload.toml", "other.toml");
     std::fs::copy(workload, &other).unwrap();
@@ -207,7 +207,7 @@ fn several_workloads_stand_side_by_side() {
     }
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
 
-    // The figures are those of each workload alone.
+    // The figures are the same as those of each workload alone.
     let document = isobar(&[&args[..], &["--json"]].concat()).document();
     assert!(keys(&document).iter().all(|key| is_snake_case(key)), "{document}");
     let alone = isobar(&["sim", &six, "--policy", "linux,dino", "--schedules", "sampled", "--json"]).document();

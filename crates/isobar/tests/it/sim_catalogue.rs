@@ -1,4 +1,4 @@
-//! `isobar sim --list` and `--describe`, and workloads of a user's own machines and programs.
+//! `isobar sim --list` and `--describe`, and workloads with a user's own machines and programs.
 
 use crate::support::{command, isobar, said};
 
@@ -33,7 +33,8 @@ fn a_program_is_described_by_its_curve() {
     assert!((curve[0]["mpki"].as_f64().unwrap() - 35.8).abs() < 1e-9 && curve[0]["bytes"].as_f64() == Some(0.0));
 }
 
-/// Flat to about half of what a node carries, two to three times the idle latency at nine tenths.
+/// Latency is flat up to about half of what a node carries, and two to three times the idle latency
+/// at nine tenths.
 #[test]
 fn a_machine_is_described_by_its_latency_under_load() {
     let text = isobar(&["sim", "--describe", "westmere-8x10"]).done().to_owned();

@@ -1,5 +1,5 @@
-//! Readers that do not read: a full pipe, a stopped program, a terminal after Ctrl-S. Whatever they
-//! do, a signal ends `manage` in order and soon.
+//! Readers that do not read: a full pipe, a stopped program, a terminal after Ctrl-S. In all cases
+//! a signal ends `manage` in order and soon.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -17,11 +17,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Far more than an orderly end takes on a loaded machine; a loop that is stuck in a write never
+/// Far longer than an orderly end takes on a loaded machine. A loop that is stuck in a write never
 /// ends.
 const SOON: Duration = Duration::from_secs(60);
 
-/// A run that fills a small pipe at once; it ends by itself, so that a failed test leaves nothing
+/// A run that fills a small pipe at once. It ends by itself, so that a failed test leaves nothing
 /// behind.
 fn manage(folder: &tempfile::TempDir, rest: &[&str]) -> Command {
     let state = state_in(folder.path());
@@ -31,7 +31,7 @@ fn manage(folder: &tempfile::TempDir, rest: &[&str]) -> Command {
     command(&args)
 }
 
-/// A pipe of one page.
+/// A pipe with a capacity of one page.
 fn small_pipe() -> (OwnedFd, OwnedFd) {
     let (reader, writer) = pipe().unwrap();
     fcntl_setpipe_size(&writer, 4096).unwrap();
@@ -42,7 +42,7 @@ fn signal(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
-/// Its exit code; one that does not end is killed, and fails the test.
+/// Its exit code. A child that does not end is killed, and the test fails.
 #[track_caller]
 fn ends_soon(child: &mut Child) -> Option<i32> {
     let start = Instant::now();
@@ -57,7 +57,7 @@ fn ends_soon(child: &mut Child) -> Option<i32> {
     panic!("it did not end");
 }
 
-/// Some epochs into the stall.
+/// Waits until the stall has lasted some epochs.
 fn a_while() {
     sleep(Duration::from_millis(500));
 }
@@ -132,7 +132,7 @@ fn a_signal_ends_it_though_the_reader_is_stopped() {
     assert_eq!(code, Some(0));
 }
 
-/// A terminal: the end of the one who looks at it, and that of the programs.
+/// A terminal: the end of the person who looks at it, and the end of the programs.
 fn terminal() -> (File, OwnedFd) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).unwrap();
@@ -173,7 +173,7 @@ fn a_terminal_shows_a_live_table() {
     });
     signal(&child, Signal::INT);
     let mut rest = Vec::new();
-    // A terminal without programs is an input error.
+    // Reading from a terminal without programs is an input error.
     drop(master.read_to_end(&mut rest));
     assert_eq!(ends_soon(&mut child), Some(0));
     text.push_str(&String::from_utf8_lossy(&rest));

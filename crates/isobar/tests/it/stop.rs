@@ -1,5 +1,5 @@
-//! However `isobar manage` is asked to stop, what it changed is put back; and where it cannot be,
-//! that is said.
+//! However `isobar manage` is asked to stop, it puts back what it changed, or says what it could
+//! not put back.
 
 use crate::support::processes::{Kept, eventually, state_in};
 use crate::support::{Said, command, said};
@@ -8,7 +8,7 @@ use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// An isobar that has bound a process to one CPU, and the folder of its state file.
+/// An isobar that has bound a process to one CPU, with the folder of its state file.
 struct Manage {
     child: Child,
     subject: Kept,
@@ -17,7 +17,7 @@ struct Manage {
 }
 
 impl Manage {
-    /// `None`, with the reason on stderr, on a machine with one CPU.
+    /// Starts it; `None`, with the reason on stderr, on a machine with one CPU.
     fn start(settings: &[&str], environment: &[(&str, &str)]) -> Option<Self> {
         let subject = Kept::start("sleep", &["60"]);
         let before = subject.cpus();
@@ -39,11 +39,11 @@ impl Manage {
     }
 
     fn signal(&self, name: &str) {
-        // A process that has ended meanwhile is no failure here.
+        // It is no failure here if the process has already ended.
         let _ = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).stderr(Stdio::null()).status();
     }
 
-    /// Waits for its end. Its output is read meanwhile.
+    /// Waits until it ends, and reads its output meanwhile.
     fn end(mut self) -> (Said, Ended) {
         let mut out = Vec::new();
         self.child.stdout.take().unwrap().read_to_end(&mut out).unwrap();
@@ -53,7 +53,7 @@ impl Manage {
     }
 }
 
-/// What is left of a run.
+/// What is left after a run.
 struct Ended {
     subject: Kept,
     before: String,
@@ -69,7 +69,7 @@ impl Ended {
     }
 }
 
-/// Whether this process ignores SIGHUP, which what it starts inherits (`SigIgn`, proc(5)).
+/// Whether this process ignores SIGHUP, which its children inherit (`SigIgn`, proc(5)).
 fn ignores_hangup() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();

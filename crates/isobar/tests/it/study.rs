@@ -1,5 +1,5 @@
-//! `isobar study` on the examples of the repository: tables for people, JSON, counts, solutions of
-//! one's own, and bad input.
+//! `isobar study` on the examples of the repository: tables for people, JSON, counts, solutions by
+//! the user, and bad input.
 
 use crate::support::{Said, command, file, isobar, said};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// A study of the made-up programs, from the root of the repository.
+/// Runs a study with its paths relative to the root of the repository.
 fn study(words: &str) -> Said {
     let args: Vec<&str> = ["study"].into_iter().chain(words.split_whitespace()).collect();
     said(&command(&args).current_dir(ROOT).output().unwrap())
@@ -21,8 +21,8 @@ fn rows(words: &str) -> Vec<Value> {
     study(&format!("{words} --json")).documents()
 }
 
-/// The output with what a clock measured taken out: the last two words of the lines with measures;
-/// and nodes, which threads change.
+/// The output without what varies: the times, which are the last two words of the lines with
+/// measures, and the numbers of nodes, which depend on the number of threads.
 fn steady(text: &str) -> String {
     let line = |line: &str| match (line.split_once("  CoV "), line.split_once(" node")) {
         (Some((before, after)), _) => format!("{before}  CoV {}", after.split(' ').next().unwrap()),
@@ -75,7 +75,8 @@ fn the_document_has_a_line_for_each_workload_and_algorithm_in_order() {
     assert!(rows[1]["unfairness"].as_f64() <= rows[0]["unfairness"].as_f64());
 }
 
-/// By hand, hash and tree behind a limit that is not reached: 0.872 / 0.774 and 1.394 / 1.222.
+/// Worked by hand: hash and tree under a limit that is not reached have slowdowns of 0.872 / 0.774
+/// and 1.394 / 1.222.
 #[test]
 fn given_solutions_are_evaluated_as_they_are() {
     let fixed = "--profiles examples/study/programs.toml --solution examples/study/solutions.json \
@@ -156,7 +157,8 @@ fn jobs_change_no_solution() {
     assert_eq!(given(1), given(3));
 }
 
-/// Twelve programs under a model that only a walk over all solutions settles: hours.
+/// Twelve programs under a model for which only a search through all solutions gives the optimum,
+/// which would take hours.
 #[test]
 fn a_signal_ends_it_with_what_is_there() {
     let (_folder, list) = file("w.txt", ["hash,graph,tree,copy,scan,sums"; 2].join(","));
@@ -272,7 +274,7 @@ fn what_lfoc_plus_measured_of_running_programs_can_be_studied() {
     let saved = std::fs::read_to_string(profiles).unwrap();
     assert!(saved.contains("# sensitive\n[[program]]\nname = \"mcf06\"\n"), "{saved}");
     let words = ["study", "--profiles", profiles, "--workloads", workloads, "--algorithm", "opt-cluster", "--json"];
-    // What is odd of measured curves is printed on stderr.
+    // Remarks on measured curves are printed on stderr.
     let studied = isobar(&words);
     let row: Value = serde_json::from_str(studied.out.lines().next().unwrap_or(&studied.err)).unwrap();
     let ways =

@@ -1,5 +1,5 @@
-//! `isobar study --algorithm fixed` against the solutions that PBBCache itself computed, all of
-//! them, through the command.
+//! Compares `isobar study --algorithm fixed` with all solutions that PBBCache itself computed,
+//! through the command line.
 
 use crate::support::{file, isobar};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn shared(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// What one run of the command has in common: model, limit, UMA, ways.
+/// What the records of one run of the command have in common: model, limit, UMA, ways.
 type Key = (String, Option<u64>, bool, u64);
 
 fn key(record: &Value) -> Key {
@@ -28,8 +28,8 @@ fn key(record: &Value) -> Key {
     (record["model"].as_str().unwrap().to_owned(), limit, record["topology"] == "uma", record["ways"].as_u64().unwrap())
 }
 
-/// A record as the command takes it; PBBCache's `whirlpool` splits shared ways by misses per
-/// instruction.
+/// A record in the form that the command takes. PBBCache's `whirlpool` divides shared ways by
+/// misses per instruction.
 fn solution(record: &Value) -> Value {
     let column = |key: &str| record["apps"].as_array().unwrap().iter().map(|app| app[key].clone()).collect::<Vec<_>>();
     let share = if record["algorithm"] == "whirlpool" { "llcmpki" } else { "llcmpkc" };

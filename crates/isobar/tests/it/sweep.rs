@@ -1,4 +1,4 @@
-//! `isobar sweep`: jobs with stable names, run once, resumed, merged and dealt out.
+//! `isobar sweep`: jobs with stable names, run once, resumed, merged and distributed.
 
 use crate::support::processes::eventually;
 use crate::support::{command, copy_program, isobar};
@@ -10,7 +10,7 @@ use std::process::Command;
 const WORKLOAD: &str = "machine = \"node:2 core:2\"\n[run]\nruns = 1\ninstructions_factor = 0.02\n\
                         [[app]]\nprogram = \"milc\"\n[[app]]\nprogram = \"namd\"\n";
 
-/// A folder with a grid of two policies and two seeds, and what is added to it.
+/// A folder with a grid of two policies and two seeds, with additions.
 fn grid(policies: &str, more: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("w.toml"), WORKLOAD).unwrap();
@@ -47,7 +47,7 @@ fn a_grid_is_run_once_and_merged() {
     let rows = isobar(&["sweep", &file, "--merge", "--json"]).documents();
     assert_eq!(rows[0]["vs_linux_percent"].as_f64(), Some(0.0));
     assert!(rows[2]["vs_linux_percent"].is_f64() && rows[2]["apps"].is_array(), "{}", rows[2]);
-    // Another content is another job; the old results stay.
+    // If the content of a file changes, its jobs are different jobs; the old results stay.
     fs::write(folder.path().join("w.toml"), WORKLOAD.replace("0.02", "0.03")).unwrap();
     assert!(isobar(&["sweep", &file, "--list"]).done().lines().all(|line| line.starts_with("to do")));
     isobar(&["sweep", &file, "--shard", "1/2"]).done();
@@ -95,7 +95,7 @@ fn a_killed_sweep_goes_on_and_takes_its_jobs_with_it() {
     assert!(done.out.starts_with("4 jobs done, 2 of them before; 0 failed"), "{} {}", done.out, done.err);
 }
 
-/// As numasim does, which ends its machine.
+/// Like numasim, which ends its machine.
 #[test]
 fn a_sweep_that_is_asked_to_stop_lets_its_jobs_end_in_order() {
     let folder = tempfile::tempdir().unwrap();
@@ -158,7 +158,7 @@ fn a_job_array_is_written_for_slurm_and_its_tasks_are_all_the_jobs() {
     assert!(said.done().starts_with("4 jobs in 3 tasks: sbatch "), "{}", said.out);
     let script = fs::read_to_string(cluster.join("sweep.sbatch")).unwrap();
     assert!(script.contains("#SBATCH --array=1-3\n"), "{script}");
-    // As Slurm runs it, task by task.
+    // Runs it task by task, as Slurm does.
     for task in 1..=3 {
         let mut bash = Command::new("bash");
         let run = bash.arg(cluster.join("sweep.sbatch")).env("SLURM_ARRAY_TASK_ID", task.to_string()).output().unwrap();

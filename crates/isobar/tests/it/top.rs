@@ -1,4 +1,4 @@
-//! `isobar top --once` and `isobar doctor`, over shipped workloads; and the screen on a terminal of
+//! `isobar top --once` and `isobar doctor` on shipped workloads, and the screen on a terminal of
 //! its own.
 
 use crate::support::{file, isobar};
@@ -27,7 +27,7 @@ fn a_frame_at_160x50() {
     insta::assert_snapshot!("top-160x50", frame(&["--size", "160x50"]));
 }
 
-/// The policy acts on the simulated machine: what it did and predicted is on the screen.
+/// The policy acts on the simulated machine. The screen shows what it did and predicted.
 #[test]
 fn a_policy_that_acts_is_seen_to() {
     let acted = frame(&["--size", "250x50", "--policy", "isobar", "--act", "--for", "20"]);
@@ -36,7 +36,7 @@ fn a_policy_that_acts_is_seen_to() {
     assert!(dry.contains("dino, dry run") && dry.contains("not done: dry run"), "{dry}");
 }
 
-/// Divided ways are drawn with the programs that have them.
+/// Partitioned ways are drawn with the programs that use them.
 #[test]
 fn ways_are_drawn_by_cluster() {
     let machine = format!("sim:{WAYS}");
@@ -79,7 +79,7 @@ fn doctor_says_yes_or_no_with_an_exit_code() {
     isobar(&["doctor", "--for", "1e9"]).refused(&["3600"]);
 }
 
-/// This machine has counters or has none; the answer is one of three, and the screen has its
+/// This machine may or may not have counters. The answer is one of three, and the output gives the
 /// reason.
 #[test]
 fn doctor_answers_on_this_machine_too() {
@@ -94,7 +94,7 @@ fn doctor_answers_on_this_machine_too() {
     assert!(here.out.lines().count() <= 40, "{}", here.out);
 }
 
-/// A terminal with a program on it.
+/// A terminal on which a program runs.
 struct Screen {
     main: File,
     child: Child,
@@ -113,7 +113,7 @@ impl Screen {
         Self { main: File::from(main), child }
     }
 
-    /// Reads until a text stands there; what was read.
+    /// Reads until a text has appeared. Returns what was read.
     fn read_until(&mut self, wanted: &str) -> String {
         let (begun, mut seen) = (Instant::now(), Vec::new());
         while !String::from_utf8_lossy(&seen).contains(wanted) {
@@ -132,7 +132,7 @@ impl Screen {
         String::from_utf8_lossy(&seen).into_owned()
     }
 
-    /// The terminal is in its ordinary mode, and the exit code is this.
+    /// Checks that the terminal is back in its ordinary mode and that the exit code is `code`.
     fn is_given_back(&mut self, code: i32) -> String {
         let rest = self.read_until("\u{1b}[?25h");
         assert!(rest.contains("\u{1b}[?1049l"), "the other screen is left: {rest:?}");

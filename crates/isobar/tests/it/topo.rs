@@ -1,4 +1,4 @@
-//! `isobar topo` on this machine and on a tree that we write.
+//! `isobar topo` on this machine and on a tree that the test writes.
 
 use crate::support::{isobar, run};
 use std::path::Path;

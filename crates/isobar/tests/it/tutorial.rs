@@ -1,5 +1,5 @@
-//! The tutorial's commands, typed as they stand in `docs/tutorial.md`, one after another in one
-//! folder, as its reader would.
+//! Runs the commands of the tutorial as they are in `docs/tutorial.md`, one after another in one
+//! folder, as a reader would.
 
 use crate::support::{command, said};
 use std::os::unix::fs::symlink;
@@ -7,14 +7,14 @@ use std::path::Path;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// The lines of the blocks that are marked as shell.
+/// The lines of the code blocks that are marked as shell.
 fn commands(page: &str) -> Vec<&str> {
     let blocks = page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     blocks.flat_map(str::lines).collect()
 }
 
-/// Whether a command may end so. `doctor` answers by its exit code; what needs several nodes, a
-/// counter or a clock that this machine lacks says so and fails.
+/// Whether a command may end with this exit code. `doctor` answers by its exit code. A command that
+/// needs several nodes, a counter or a clock that this machine lacks says so and fails.
 fn may_end(words: &[&str], code: i32) -> bool {
     match words[1] {
         "doctor" => [0, 3, 4].contains(&code),

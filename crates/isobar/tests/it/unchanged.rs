@@ -1,5 +1,5 @@
-//! What `sim` and `decide` print for everything that ships, as it was when it was last looked at: a
-//! change of it is a change of behaviour, which its commit explains. Renewed by
+//! What `sim` and `decide` print for everything that ships, as it was when it was last reviewed. A
+//! difference is a change of behaviour, which the commit must explain. Renewed by
 //! `INSTA_UPDATE=always cargo test --workspace --test it unchanged`.
 
 use crate::support::{isobar, isobar_with, observation, policies};
@@ -7,12 +7,12 @@ use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
 
-/// The policies that decide without a setting of the user's.
+/// The policies that decide without any setting by the user.
 fn all() -> Vec<&'static str> {
     policies().into_iter().filter(|name| *name != "fixed").collect()
 }
 
-/// FNV-1a (Fowler, Noll, Vo) of a text: that all of it is the same.
+/// A hash of a text (FNV-1a by Fowler, Noll, Vo), to check that all of it is the same.
 fn digest(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
@@ -26,8 +26,8 @@ fn workloads(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// The mean gain over `linux` of each policy on each workload, in per cent, and the digest of the
-/// whole document, with the first seed.
+/// The mean gain of each policy over `linux` on each workload, in per cent, and a hash of the whole
+/// document, with the first seed.
 fn simulated(folder: &str) -> String {
     let names = all();
     let mut text = format!("{:16}", "");
@@ -55,7 +55,7 @@ fn simulations_of_the_stress_workloads() {
     insta::assert_snapshot!("unchanged-stress", simulated("stress"));
 }
 
-/// Three epochs of the same eight programs, of which two change how much they miss.
+/// Three epochs with the same eight programs. In the third, the miss rates of two programs change.
 #[test]
 fn decisions_of_every_policy() {
     let first = [150, 120, 50, 40, 30, 1, 1, 0];

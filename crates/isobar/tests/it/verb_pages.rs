@@ -1,5 +1,6 @@
-//! A page for each verb, made from its help, and every command that a page shows is one that isobar
-//! knows. `ISOBAR_BLESS=1 cargo test -p isobar --test it verb_pages` writes the pages anew.
+//! Checks that there is a page for each verb, made from its help, and that isobar knows every
+//! command that a page shows. `ISOBAR_BLESS=1 cargo test -p isobar --test it verb_pages` writes the
+//! pages anew.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods)]
 
@@ -30,7 +31,7 @@ pub fn listed(help: &str) -> Vec<&str> {
         .collect()
 }
 
-/// A help text without the spaces that clap leaves at the ends of lines.
+/// A help text without the blanks that clap leaves at the ends of lines.
 fn block(help: &str) -> String {
     let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
     format!("```text\n{}\n```\n", lines.join("\n").trim_end())
@@ -45,7 +46,7 @@ fn page(verb: &str) -> String {
     text
 }
 
-/// Every verb with what its page should be.
+/// Every verb, with the text that its page should have.
 fn pages() -> BTreeMap<String, String> {
     let all = help(&[]);
     listed(&all).into_iter().map(|verb| (verb.to_owned(), page(verb))).collect()
@@ -81,7 +82,8 @@ fn markdown(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(below).filter(|path| path.extension().is_some_and(|it| it == "md")).collect()
 }
 
-/// Commands in the code blocks of a page: the words after `isobar`, as far as no shell takes over.
+/// The commands in the code blocks of a page: the words after `isobar`, up to where the shell takes
+/// over.
 fn commands(page: &str) -> Vec<Vec<String>> {
     let blocks = page.split("```").skip(1).step_by(2).map(|block| block.replace("\\\n", " "));
     let mut found = Vec::new();
@@ -101,8 +103,8 @@ fn commands(page: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// Options that a page shows exist in the help of the verb: pages are read long after a flag was
-/// renamed.
+/// Options that a page shows must exist in the help of the verb, because pages are read long after
+/// an option was renamed.
 #[test]
 fn options_that_pages_show_exist() {
     let root = docs().join("..");

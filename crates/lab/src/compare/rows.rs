@@ -1,4 +1,4 @@
-//! From runs to the rows of a comparison: means over starts and repeats, and their spread.
+//! Turns runs into the rows of a comparison: means over starts and repeats, and their spread.
 //! Arithmetic only.
 
 use crate::congestion::Congestion;
@@ -12,12 +12,12 @@ use isobar_model::num;
 use isobar_sim::{RunReport, Workload};
 use serde::Serialize;
 
-/// How one policy did; means over the repeats.
+/// The results of one policy; means over the repeats.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicyRow {
     /// Its canonical name.
     pub policy: String,
-    /// The measures of [`Summary`] over the applications' mean slowdowns, each the mean over the
+    /// The measures of [`Summary`] over the applications' mean slowdowns, each a mean over the
     /// repeats.
     #[serde(flatten)]
     pub summary: Summary,
@@ -27,34 +27,34 @@ pub struct PolicyRow {
     pub thread_migrations: f64,
     /// Memory migrations, as DINO's table 1 counts them.
     pub memory_migrations: f64,
-    /// The same by the hour and process (DINO, table 1).
+    /// Memory migrations per hour and process (DINO, table 1).
     pub memory_migrations_per_hour: f64,
     /// Pages moved.
     pub pages_moved: f64,
-    /// Mean improvement of the applications' completion times over `linux`, in per cent; absent
-    /// where `linux` was not run.
+    /// Mean improvement of the applications' completion times over `linux`, in per cent; absent if
+    /// `linux` was not run.
     pub vs_linux_percent: Option<f64>,
     /// The CAMM paper's measures of congestion: time and gap of the node that was congested
-    /// longest, crossings of the node with the most. Absent where latencies were not measured or
-    /// there is one node.
+    /// longest, and crossings of the node with the most. Absent if latencies were not measured or
+    /// there is only one node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<Congestion>,
-    /// How far the measures vary.
+    /// How much the measures vary.
     pub spread: RowSpread,
     /// By application.
     pub apps: Vec<AppRow>,
 }
 
-/// How one application did under a policy; means over the repeats.
+/// The results of one application under a policy; means over the repeats.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AppRow {
     /// Its name in the workload.
     pub name: String,
-    /// Completion time alone on the machine.
+    /// Completion time alone on the machine, in seconds.
     pub alone_seconds: f64,
-    /// Completion time.
+    /// Completion time, in seconds.
     pub seconds: f64,
-    /// Completion time over completion time alone.
+    /// Completion time divided by completion time alone.
     pub slowdown: f64,
     /// Thread migrations.
     pub thread_migrations: f64,
@@ -64,43 +64,43 @@ pub struct AppRow {
     pub pages_moved: f64,
     /// Improvement of the completion time over `linux`, in per cent.
     pub vs_linux_percent: Option<f64>,
-    /// How far the slowdown varies.
+    /// How much the slowdown varies.
     pub slowdown_spread: Spread,
-    /// How far the improvement varies.
+    /// How much the improvement varies.
     pub vs_linux_spread: Option<Spread>,
 }
 
-/// How far a policy's measures vary from run to run.
+/// How much a policy's measures vary from run to run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RowSpread {
-    /// Greatest over least slowdown.
+    /// Greatest slowdown divided by least slowdown.
     pub unfairness: Spread,
     /// System throughput.
     pub stp: Spread,
     /// Mean slowdown.
     pub antt: Spread,
-    /// Standard deviation over mean of the slowdowns.
+    /// Standard deviation divided by mean of the slowdowns.
     pub unfairness_cov: Spread,
-    /// Mean improvement over `linux`, in per cent, run against run from the same start and seed.
+    /// Mean improvement over `linux`, in per cent, comparing runs from the same start and seed.
     pub vs_linux_percent: Option<Spread>,
 }
 
-/// How one application did in one run.
+/// The results of one application in one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunRow {
     /// The policy's canonical name.
     pub policy: String,
     /// The seed of the run.
     pub seed: u64,
-    /// Which start, from 0.
+    /// Number of the start, from 0.
     pub start: usize,
-    /// How likely that start is.
+    /// Probability of the start.
     pub share: f64,
     /// The application's name in the workload.
     pub app: String,
-    /// Completion time.
+    /// Completion time, in seconds.
     pub seconds: f64,
-    /// Completion time over completion time alone.
+    /// Completion time divided by completion time alone.
     pub slowdown: f64,
     /// Thread migrations.
     pub thread_migrations: f64,
@@ -112,7 +112,7 @@ pub struct RunRow {
     pub run_seconds: f64,
 }
 
-/// One run, of which every application has ended.
+/// One run in which every application has ended.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     seconds: f64,
@@ -131,10 +131,10 @@ struct AppRun {
 /// By repeat and start.
 pub(super) type Runs = Vec<Vec<Run>>;
 
-/// What is needed of a report.
+/// Extracts the needed figures from a report.
 ///
 /// # Errors
-/// [`LabError::Unfinished`] where an application never completed.
+/// [`LabError::Unfinished`] if an application never completed.
 pub(super) fn truth(workload: &Workload, report: &RunReport, congestion: Option<Congestion>) -> Result<Run, LabError> {
     let apps = report.apps.iter().map(|app| {
         Ok(AppRun {
@@ -186,7 +186,7 @@ pub(super) fn rows(workload: &Workload, all: &[(String, Runs)], alone: &[f64], s
     all.iter().map(row).collect()
 }
 
-/// The runs of a policy, and what they are measured against.
+/// The runs of a policy, and the runs that they are compared with.
 struct Sheet<'a> {
     runs: &'a Runs,
     linux: Option<&'a Runs>,
@@ -249,7 +249,7 @@ impl Sheet<'_> {
         }
     }
 
-    /// A measure over the slowdowns of each run: its mean and spread.
+    /// A measure over the slowdowns of each run: its mean and its spread.
     fn measure(&self, read: fn(&Summary) -> f64) -> (f64, Spread) {
         let of = |run: &Run| self.summary(run).map_or(0.0, |all| read(&all));
         let repeats = self.by_repeat(of);
@@ -261,7 +261,7 @@ impl Sheet<'_> {
         metrics::summary(&slowdowns)
     }
 
-    /// Means over the runs, where all measured it.
+    /// Means over the runs, if all of them measured congestion.
     fn congestion(&self) -> Option<Congestion> {
         let measured = self.runs.iter().flatten().all(|run| run.congestion.is_some());
         let of = |read: fn(&Congestion) -> f64| mean(&self.by_repeat(|run| run.congestion.as_ref().map_or(0.0, read)));
@@ -273,7 +273,7 @@ impl Sheet<'_> {
         })
     }
 
-    /// Mean improvement of the applications, run against run.
+    /// Mean improvement of the applications, run by run.
     fn versus(&self) -> Option<Spread> {
         let linux = self.linux?;
         let one = |own: &Run, base: &Run| {
@@ -285,7 +285,7 @@ impl Sheet<'_> {
         spread(pairs.map(|(own, base)| one(own, base)), &repeats)
     }
 
-    /// Mean over the applications of the improvement in one repeat.
+    /// Mean improvement over the applications in one repeat.
     fn app_means(&self, linux: &Runs, repeat: usize) -> f64 {
         let seconds = |runs: &Runs, index| self.app_mean(&runs[repeat], index, |app| app.seconds);
         let apps = (0..self.alone.len()).map(|index| shorter(seconds(self.runs, index), seconds(linux, index)));
@@ -302,7 +302,7 @@ impl Sheet<'_> {
         runs.iter().map(|runs| self.app_mean(runs, index, read)).collect()
     }
 
-    /// The mean of a value of an application over the starts, in whatever part it plays there.
+    /// The mean of an application's value over the starts, in each role that it has there.
     fn app_mean(&self, runs: &[Run], index: usize, read: fn(&AppRun) -> f64) -> f64 {
         let start = |(start, run): (&Start, &Run)| {
             start.parts[index].iter().map(|(role, part)| part * read(&run.apps[*role])).sum::<f64>()
@@ -310,7 +310,7 @@ impl Sheet<'_> {
         self.starts.iter().zip(runs).map(start).sum()
     }
 
-    /// What became of an application in every run, in every part that it plays.
+    /// The results of an application in every run, in each role that it has.
     fn app_runs(&self, runs: &Runs, index: usize) -> Vec<AppRun> {
         let one =
             |(start, run): (&Start, &Run)| start.parts[index].keys().map(|role| run.apps[*role]).collect::<Vec<_>>();
@@ -318,8 +318,8 @@ impl Sheet<'_> {
     }
 }
 
-/// Improvement of a completion time in per cent, as the DINO paper's figures: how much shorter, of
-/// the time under `linux`.
+/// Improvement of a completion time in per cent, as in the DINO paper's figures: how much shorter
+/// it is, relative to the time under `linux`.
 pub(crate) fn shorter(seconds: f64, linux: f64) -> f64 {
     100.0 * (1.0 - seconds / linux)
 }
@@ -328,7 +328,7 @@ fn mean(values: &[f64]) -> f64 {
     mean_or_zero(values.iter().copied())
 }
 
-/// A comparison has at least one run, so there is a spread.
+/// A comparison has at least one run, so there is always a spread.
 fn known(spread: Option<Spread>) -> Spread {
     spread.unwrap_or(Spread { min: 0.0, max: 0.0, half_width_95: None })
 }

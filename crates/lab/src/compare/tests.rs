@@ -3,7 +3,7 @@ use crate::run::run_policy;
 use isobar_model::{Action, CpuId, Observation, Plan, Sensor};
 use isobar_policy::baseline::linux::Linux;
 
-/// Binds every thread to a CPU by its rank; with `far`, to one that the machine lacks.
+/// Binds every thread to a CPU by its rank; with `far`, to a CPU that the machine does not have.
 struct Spread {
     far: bool,
 }
@@ -65,7 +65,7 @@ fn moving_threads_away_from_their_memory_is_seen_to_cost() {
     assert!((linux.summary.antt - linux.apps.iter().map(|app| app.slowdown).sum::<f64>() / 8.0).abs() < 1e-9);
 }
 
-/// Twelve threads take turns on each of two CPUs: each has less than a tenth of one.
+/// Twelve threads take turns on each of two CPUs, so each has less than a tenth of a CPU.
 #[test]
 fn a_workload_says_how_busy_a_thread_has_to_be_to_be_managed() {
     let moved = |more: &str| {
@@ -108,7 +108,7 @@ fn linux_is_the_mean_over_all_schedules_where_they_are_few() {
     let row = &got.policies[0];
     let crate::Spread { min, max, half_width_95 } = row.spread.antt;
     assert!(min < row.summary.antt && row.summary.antt < max && half_width_95.is_none(), "{row:?}");
-    // The mean of the six, run one by one.
+    // The mean of the six schedules, run one by one.
     let all = isobar_sim::schedules::balanced(&six().workload, 6).unwrap();
     let seconds = |schedule| {
         let report = run_policy(&six().workload.seated(schedule, false), 1, &mut Linux).unwrap();
@@ -126,8 +126,8 @@ fn sampled_schedules_come_near_the_mean_over_all() {
     let sampled = compare(&spec, &policies(false)[..1]).unwrap();
     let half = sampled.policies[0].spread.antt.half_width_95.unwrap();
     assert_eq!(sampled.schedules, None);
-    // 95 % intervals miss one time in twenty; this seed does not, and one and a half times the
-    // width is missed rarely.
+    // 95 % intervals miss one time in twenty. With this seed the interval does not, and one and a
+    // half times its width is rarely missed.
     assert!((sampled.policies[0].summary.antt - exact).abs() < 1.5 * half, "{exact} {:?}", sampled.policies[0]);
 }
 

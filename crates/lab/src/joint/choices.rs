@@ -1,15 +1,15 @@
-//! Where the pages of an application may be.
+//! The places where the pages of an application may be.
 
 use isobar_sim::Workload;
 use isobar_sim::arrangement::{Arranging, Pages};
 
-/// Where an application's pages may be, with its name.
+/// A place for an application's pages, with its name.
 pub struct Choice {
     pub name: String,
     pub pages: Pages,
 }
 
-/// Where an application's pages may be; each place once.
+/// All places where an application's pages may be; each place once.
 pub fn choices(workload: &Workload, arranging: &Arranging<'_>, app: &isobar_sim::App) -> Vec<Choice> {
     let nodes = workload.machine.topology.nodes();
     let on = |node: usize| (0..nodes.len()).map(|other| if other == node { 1.0 } else { 0.0 }).collect();

@@ -1,5 +1,6 @@
-//! The search: small changes as long as one of them helps, then some by lot, and on. One thread, a
-//! fixed sequence of numbers, and as many questions as it is given.
+//! The search: applies small changes as long as one of them helps, then makes some random changes
+//! and climbs again. It uses one thread and a fixed sequence of random numbers, and stops after a
+//! given number of calls of the contention model.
 
 use super::choices::Choice;
 use super::exhaust;
@@ -8,38 +9,39 @@ use isobar_model::num;
 use isobar_sim::Workload;
 use isobar_sim::arrangement::{Arrangement, Arranging, Room, Sharing, Stand};
 
-/// Improvements by less than this part are not looked for: ten times what the model's accuracy may
-/// feign.
+/// Improvements below this fraction are not looked for: it is ten times the apparent improvement
+/// that the model's limited accuracy may cause.
 const STEP: f64 = 1e-7;
-/// What memory that does not fit costs: more than any slowdown.
+/// Cost of memory that does not fit: more than any slowdown.
 const OVERFLOW: f64 = 1e6;
-/// Random changes before the next climb begins.
+/// Number of random changes before the next climb begins.
 const SHAKEN: u32 = 4;
-/// Climbs in a row that may end without an improvement before the search goes back to the best.
+/// Number of climbs in a row that may end without an improvement before the search returns to the
+/// best.
 const PATIENCE: u32 = 3;
 
-/// This many arrangements are few enough to look at all of them.
+/// Up to this many arrangements, all of them are evaluated.
 const FEW: usize = 1000;
 
-/// What is searched, and for how long.
+/// The search problem, and the limits of the search.
 pub struct Search<'a> {
     pub workload: &'a Workload,
     pub choices: &'a [Vec<Choice>],
     pub questions: u64,
     pub stop: &'a dyn Fn() -> bool,
-    /// A mean slowdown that is good enough.
+    /// A mean slowdown at which the search may stop.
     pub enough: f64,
 }
 
-/// The best that was found.
+/// The best arrangement found.
 pub struct Found {
     pub arrangement: Arrangement,
     pub stopped: bool,
-    /// Whether all were looked at.
+    /// Whether all arrangements were evaluated.
     pub exhausted: bool,
 }
 
-/// An arrangement with its mean slowdown, more where memory does not fit.
+/// An arrangement with its mean slowdown, plus a penalty if memory does not fit.
 #[derive(Clone)]
 struct Judged {
     cost: f64,
@@ -71,8 +73,9 @@ impl Search<'_> {
         Found { arrangement, stopped: climb.stopped, exhausted: false }
     }
 
-    /// Threads dealt to the caches in turn, as long as each has a free core; by misses, the most
-    /// first, or in the order of the workload. Pages as the workload leaves them, all ways for all.
+    /// Deals threads to the caches in turn, as long as each has a free core, either by misses, the
+    /// most first, or in the order of the workload. Pages are where the workload leaves them, and
+    /// all applications share all ways.
     fn dealt(&self, rooms: &[Room], limits: &[(usize, usize)], by_misses: bool) -> Arrangement {
         let apps = &self.workload.apps;
         let mut order: Vec<usize> = (0..apps.len()).collect();
@@ -101,7 +104,8 @@ impl Search<'_> {
     }
 }
 
-/// The fewest and the most threads of each cache, so that no CPU is idle while another has two.
+/// The minimum and maximum number of threads of each cache, so that no CPU is idle while another
+/// has two threads.
 fn limits(rooms: &[Room], threads: usize) -> Vec<(usize, usize)> {
     let cpus = rooms.iter().map(|room| room.cpus).sum::<usize>().max(1);
     let (fewest, most) = (if threads < cpus { 0 } else { threads / cpus }, threads.div_ceil(cpus).max(1));
@@ -123,7 +127,7 @@ impl Climb<'_, '_, '_> {
         Judged { cost: mean.unwrap_or(f64::INFINITY) + overflow, arrangement }
     }
 
-    /// The first of the best.
+    /// The first of the best arrangements.
     fn best_of(&mut self, all: Vec<Arrangement>) -> Option<Judged> {
         let mut best: Option<Judged> = None;
         for arrangement in all {
@@ -139,13 +143,13 @@ impl Climb<'_, '_, '_> {
         best
     }
 
-    /// Whether to end: the questions are used up, it is good enough, or a clock says so.
+    /// Whether to end: the calls are used up, the result is good enough, or `stop` says so.
     fn ends(&mut self, best: f64) -> bool {
         self.stopped |= (self.search.stop)();
         self.stopped || best <= self.search.enough || self.arranging.asked() >= self.search.questions
     }
 
-    /// Takes any change that helps, going round all of them, until none does.
+    /// Takes any change that helps, cycling through all of them, until none helps.
     fn climb(&mut self, mut here: Judged) -> Judged {
         let mut offset = 0;
         loop {

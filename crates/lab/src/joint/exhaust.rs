@@ -1,11 +1,12 @@
-//! Every arrangement, where they are few: all that changes lead to from any of them.
+//! Enumerates every arrangement, if there are few: all that can be reached by changes from any of
+//! them.
 
 use super::moves::Moves;
 use isobar_sim::arrangement::{Arrangement, Sharing};
 use std::collections::BTreeSet;
 
-/// All arrangements that changes lead to from one, threads of an application being equal; `None`
-/// where there are more than `most`.
+/// All arrangements that can be reached by changes from `start`, treating the threads of an
+/// application as identical; `None` if there are more than `most`.
 pub fn all(moves: &Moves<'_>, start: &Arrangement, most: usize) -> Option<Vec<Arrangement>> {
     let first = canonical(start.clone());
     let mut known = BTreeSet::from([key(&first)]);
@@ -26,7 +27,7 @@ pub fn all(moves: &Moves<'_>, start: &Arrangement, most: usize) -> Option<Vec<Ar
     Some(found)
 }
 
-/// Threads and sets of ways in order: what differs by that only is the same.
+/// Sorts threads and sets of ways: arrangements that differ only in this order are the same.
 fn canonical(mut arrangement: Arrangement) -> Arrangement {
     arrangement.apps.iter_mut().for_each(|stand| stand.llcs.sort_unstable());
     let by_apps = |a: &Sharing, b: &Sharing| a.apps.cmp(&b.apps);

@@ -1,13 +1,14 @@
-//! What is found: the best arrangement, in names, and how good any can be.
+//! The result of the search: the best arrangement, by names, and a bound on how good any
+//! arrangement can be.
 
 use crate::across::BASE;
 use crate::compare::{Comparison, shorter};
 use isobar_model::metrics::Summary;
 use serde::Serialize;
 
-/// A mean slowdown within this part of the bound is proved to be the least.
+/// A mean slowdown that exceeds the bound by at most this fraction is proved to be the least.
 pub const PROVED: f64 = 0.001;
-/// The best arrangement that was found, and how good any can be.
+/// The best arrangement found, and a bound on how good any arrangement can be.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Joint {
     /// The measures over its slowdowns.
@@ -15,24 +16,25 @@ pub struct Joint {
     pub summary: Summary,
     /// No arrangement has a mean slowdown below this.
     pub antt_bound: f64,
-    /// By how much the mean slowdown may be above the least, in per cent of it.
+    /// How far the mean slowdown may be above the least, in per cent of the bound.
     pub gap_percent: f64,
-    /// Whether all arrangements were looked at, there being few.
+    /// Whether all arrangements were evaluated, because there were few.
     pub exhausted: bool,
-    /// Whether it is the best: all were looked at, or the gap is at most [`PROVED`].
+    /// Whether it is proved to be the best: all arrangements were evaluated, or the gap is at most
+    /// [`PROVED`].
     pub proved_optimal: bool,
-    /// Whether a clock ended the search.
+    /// Whether `stop` ended the search.
     pub stopped: bool,
-    /// Questions put to the contention model.
+    /// Number of calls of the contention model.
     pub questions: u64,
     /// Mean over the applications of how much shorter they run than under `linux`, in per cent;
-    /// `None` where `linux` was not run.
+    /// `None` if `linux` was not run.
     pub vs_linux_percent: Option<f64>,
     /// By application.
     pub apps: Vec<JointApp>,
 }
 
-/// Where the best arrangement has an application.
+/// An application in the best arrangement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JointApp {
     /// Its name in the workload.
@@ -45,7 +47,7 @@ pub struct JointApp {
     pub llcs: Vec<u32>,
     /// Where its pages are: `left`, `with the threads`, `on node N`, `split`.
     pub pages: String,
-    /// The ways that it may fill, by cache that it runs on.
+    /// The ways that it may fill, for each cache that it runs on.
     pub ways: Vec<JointWays>,
 }
 
@@ -54,14 +56,14 @@ pub struct JointApp {
 pub struct JointWays {
     /// The cache.
     pub llc: u32,
-    /// How many.
+    /// The number of ways.
     pub ways: u32,
-    /// Who else fills the same ones.
+    /// The applications that share these ways.
     pub shared_with: Vec<String>,
 }
 
 impl Joint {
-    /// The same, compared with how `linux` did.
+    /// Adds the comparison with the results of `linux`.
     #[must_use]
     pub fn against(mut self, comparison: &Comparison) -> Self {
         let Some(linux) = comparison.row(BASE) else { return self };

@@ -1,6 +1,6 @@
-//! Small changes of an arrangement: a thread to another cache, two threads exchanged, an
-//! application's pages elsewhere, ways from one set to another, an application into another set of
-//! ways or one of its own.
+//! Small changes of an arrangement: a thread moves to another cache, two threads change places, an
+//! application's pages move elsewhere, ways go from one set to another, or an application joins
+//! another set of ways or gets a set of its own.
 
 use super::choices::Choice;
 use isobar_sim::Workload;
@@ -9,30 +9,30 @@ use isobar_sim::arrangement::{Arrangement, Room, Sharing};
 /// One change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A thread of an application to a cache.
+    /// A thread of an application moves to a cache.
     Thread { app: usize, thread: usize, room: usize },
     /// Two threads change places.
     Exchange { one: (usize, usize), other: (usize, usize) },
-    /// An application's pages to one of its choices.
+    /// An application's pages move to one of its choices.
     Pages { app: usize, choice: usize },
-    /// A way of a cache from one set to another.
+    /// A way of a cache goes from one set to another.
     Way { room: usize, from: usize, to: usize },
-    /// An application of a cache to another set; without a set, to one of its own with half of the
-    /// ways of its old one.
+    /// An application on a cache joins another set; with no set given, it gets a set of its own
+    /// with half of the ways of its old set.
     Set { room: usize, app: usize, to: Option<usize> },
 }
 
-/// What may be changed.
+/// What may be changed, and within which limits.
 pub struct Moves<'a> {
     pub workload: &'a Workload,
     pub rooms: &'a [Room],
     pub choices: &'a [Vec<Choice>],
-    /// The fewest and the most threads of each cache.
+    /// The minimum and maximum number of threads of each cache.
     pub limits: &'a [(usize, usize)],
 }
 
 impl Moves<'_> {
-    /// All changes of an arrangement that keep to the limits, threads and pages first.
+    /// All changes of an arrangement that respect the limits, threads and pages first.
     pub fn all(&self, at: &Arrangement) -> Vec<Change> {
         let mut all = Vec::new();
         self.threads(at, &mut all);
@@ -47,7 +47,7 @@ impl Moves<'_> {
     fn threads(&self, at: &Arrangement, all: &mut Vec<Change>) {
         let mut load = vec![0; self.rooms.len()];
         at.apps.iter().flat_map(|stand| &stand.llcs).for_each(|room| load[*room] += 1);
-        // Who is pinned stays where it is.
+        // Pinned applications stay where they are.
         let loose = || at.apps.iter().enumerate().filter(|(app, _)| !self.workload.apps[*app].pinned);
         for (app, stand) in loose() {
             for (thread, from) in firsts(&stand.llcs) {
@@ -68,8 +68,8 @@ impl Moves<'_> {
         }
     }
 
-    /// Whether two applications are the same to the model, so that exchanging them changes nothing
-    /// but which set of ways each is in.
+    /// Whether two applications are the same to the model, so that exchanging them changes only
+    /// which set of ways each is in.
     fn same(&self, at: &Arrangement, one: usize, other: usize) -> bool {
         let (a, b) = (&self.workload.apps[one], &self.workload.apps[other]);
         a.program == b.program
@@ -122,8 +122,8 @@ impl Moves<'_> {
         new
     }
 
-    /// Puts a thread on a cache, and its application into a set of its ways: the one given, else
-    /// the largest. The set that it leaves may be empty until [`tidy`] has been there.
+    /// Puts a thread on a cache, and its application into a set of the cache's ways: the given set,
+    /// otherwise the largest. The set that it leaves may be empty until [`tidy`] is called.
     fn carry(&self, new: &mut Arrangement, app: usize, thread: usize, room: usize, set: Option<usize>) {
         let from = std::mem::replace(&mut new.apps[app].llcs[thread], room);
         if !new.apps[app].llcs.contains(&from) {
@@ -143,7 +143,7 @@ impl Moves<'_> {
     }
 }
 
-/// The first thread of an application on each cache: its threads are equal.
+/// The first thread of an application on each cache, because its threads are identical.
 fn firsts(llcs: &[usize]) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     for (thread, room) in llcs.iter().enumerate() {
@@ -158,7 +158,7 @@ fn set_of(at: &Arrangement, room: usize, app: usize) -> Option<usize> {
     at.ways[room].iter().position(|set| set.apps.contains(&app))
 }
 
-/// Gives the ways of empty sets to the largest of the others.
+/// Gives the ways of empty sets to the largest of the other sets.
 fn tidy(sets: &mut Vec<Sharing>) {
     while let Some(empty) = sets.iter().position(|set| set.apps.is_empty()) {
         let ways = sets.remove(empty).ways;

@@ -1,4 +1,4 @@
-//! From a workload to its best arrangement.
+//! Searches for the best arrangement of a workload.
 
 use super::choices::{Choice, choices};
 use super::climb;
@@ -9,13 +9,14 @@ use isobar_model::metrics;
 use isobar_sim::arrangement::{Arrangement, Arranging};
 use isobar_sim::{SimError, Workload};
 
-/// Questions to the contention model that a search may ask: seconds to a minute.
+/// Maximum number of calls of the contention model in a search: they take seconds to a minute.
 pub const QUESTIONS: u64 = 20_000;
 
-/// Searches for the best arrangement with at most this many questions, until `stop` says so.
+/// Searches for the best arrangement with at most `questions` calls of the contention model, until
+/// `stop` returns true.
 ///
 /// # Errors
-/// [`LabError::Unfinished`] where an application does not end alone, [`LabError::Sim`] where the
+/// [`LabError::Unfinished`] if an application does not end alone, [`LabError::Sim`] if the
 /// contention model has no answer.
 pub fn joint(workload: &Workload, questions: u64, stop: &dyn Fn() -> bool) -> Result<Joint, LabError> {
     let alone = alone(workload)?;
@@ -24,7 +25,7 @@ pub fn joint(workload: &Workload, questions: u64, stop: &dyn Fn() -> bool) -> Re
     let choices: Vec<Vec<Choice>> = workload.apps.iter().map(|app| choices(workload, &arranging, app)).collect();
     let search = climb::Search { workload, choices: &choices, questions, stop, enough: bound * (1.0 + PROVED) };
     let found = search.run(&mut arranging);
-    // From the start, so that the figures do not depend on what was asked before.
+    // Computed from a fresh start, so that the figures do not depend on earlier calls.
     let slowdowns = Arranging::new(workload, &alone).slowdowns(&found.arrangement);
     let slowdowns =
         slowdowns.map_err(|source| SimError::NoAnswer { when: "of the best arrangement".to_owned(), source })?;
@@ -49,7 +50,7 @@ pub fn joint(workload: &Workload, questions: u64, stop: &dyn Fn() -> bool) -> Re
     })
 }
 
-/// An arrangement in names.
+/// Translates an arrangement into names.
 struct Named<'a> {
     workload: &'a Workload,
     arranging: &'a Arranging<'a>,

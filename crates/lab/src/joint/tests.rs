@@ -13,7 +13,8 @@ fn found(apps: &str) -> Joint {
     joint(&workload(apps), 1500, &|| false).unwrap()
 }
 
-/// Pages may follow and ways be parted, so that no mapping of threads alone does better.
+/// Pages may follow the threads and ways may be divided, so no mapping of threads alone does
+/// better.
 #[test]
 fn it_is_no_worse_than_the_best_mapping_of_threads_and_keeps_to_its_bound() {
     let best = optimum(&workload(CLONES), 100, 1).unwrap().remove(0);
@@ -26,7 +27,7 @@ fn it_is_no_worse_than_the_best_mapping_of_threads_and_keeps_to_its_bound() {
     assert_eq!(joint, found(CLONES), "the same every time");
 }
 
-/// One program alone is where it is best, on any cache: nothing to search, and proved.
+/// One program alone is at its best on any cache: nothing to search, and proved.
 #[test]
 fn a_program_alone_is_proved_at_once() {
     let joint = found("[[app]]\nprogram = \"namd\"\n");
@@ -43,7 +44,7 @@ fn a_clock_ends_it_with_the_best_so_far() {
     );
 }
 
-/// What is found, and by how much it may be missed, in words.
+/// The tables state the result, and how far it may be from the optimum.
 #[test]
 fn tables_say_where_everything_is() {
     let joint = found(CLONES);

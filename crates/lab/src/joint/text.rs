@@ -1,4 +1,4 @@
-//! The yardstick for people: plain text.
+//! The yardstick as plain text for people.
 
 use super::found::{Joint, JointApp, JointWays};
 use crate::text::short;
@@ -6,12 +6,12 @@ use isobar_model::metrics::Summary;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The widest that a name is shown.
+/// Maximum width at which a name is shown.
 const NAME: usize = 18;
-/// The widest that the name of a workload is shown.
+/// Maximum width at which a workload's name is shown.
 const WORKLOAD: usize = 22;
 
-/// The best arrangement of one workload: its measures and where everything is.
+/// The best arrangement of one workload: its measures and the place of everything.
 #[must_use]
 pub fn joint_table(joint: &Joint) -> String {
     let Summary { unfairness, stp, antt, unfairness_cov } = joint.summary;
@@ -79,7 +79,7 @@ fn sentence(joint: &Joint) -> String {
     format!("none has a mean slowdown\nmore than {:.1} % lower ({} questions{ended}).", lower(joint), joint.questions)
 }
 
-/// By how much a mean slowdown at the bound would be lower, in per cent of the one found.
+/// How much lower a mean slowdown at the bound would be, in per cent of the one found.
 fn lower(joint: &Joint) -> f64 {
     100.0 * (1.0 - joint.antt_bound / joint.summary.antt)
 }

@@ -1,25 +1,25 @@
-//! How claims answer to estimates, as text for people: a row for each claim, two columns for each
-//! kind of estimate.
+//! Shows how claims depend on estimates, as text for people: a row for each claim, and two columns
+//! for each kind of estimate.
 
 use crate::reproduce::sensitivity::{Answer, Sensitivity, Standing};
 use isobar_model::text::hanging;
 use std::fmt::Write;
 
-/// Characters in a line.
+/// Maximum number of characters in a line.
 const WIDTH: usize = 110;
-/// The id of a claim.
+/// Width of the id of a claim.
 const ID: usize = 10;
-/// What it is worth.
+/// Width of its standing.
 const STANDING: usize = 16;
-/// An answer: `yes/no`.
+/// Width of an answer: `yes/no`.
 const CELL: usize = 9;
-/// Kinds of estimates side by side, so that a line stays within [`WIDTH`].
+/// Number of kinds of estimates side by side, so that a line stays within [`WIDTH`].
 const SIDE_BY_SIDE: usize = (WIDTH - ID - STANDING - CELL) / (2 * CELL + GAP);
-/// Between kinds.
+/// Width of the gap between kinds.
 const GAP: usize = 2;
 
-/// The claims of a paper with their signs and sizes at both ends of every kind of estimate, and
-/// what the estimates are.
+/// The claims of a paper with their signs and sizes at both ends of every kind of estimate, and a
+/// description of the estimates.
 #[must_use]
 pub fn sensitivity_table(seen: &Sensitivity) -> String {
     let mut text = String::from(
@@ -49,7 +49,7 @@ pub fn sensitivity_table(seen: &Sensitivity) -> String {
     text
 }
 
-/// Some of the kinds.
+/// Writes some of the kinds.
 fn block(text: &mut String, seen: &Sensitivity, kinds: std::ops::Range<usize>) {
     let mut heads = format!("\n{:ID$}{:STANDING$}{:CELL$}", "", "", "");
     let mut columns = format!("{:<ID$}{:<STANDING$}{:<CELL$}", "claim", "standing", "as given");

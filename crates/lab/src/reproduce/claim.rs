@@ -1,8 +1,8 @@
-//! What a reproduction is made of.
+//! The parts of a reproduction.
 
 use serde::Serialize;
 
-/// One claim of a paper, and what became of it here (docs/design/reproductions.md).
+/// One claim of a paper, and the result here (docs/design/reproductions.md).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
     /// Its id in the design's table, such as `nmass-1`.
@@ -11,13 +11,13 @@ pub struct Claim {
     pub claim: &'static str,
     /// The paper's figure, in words.
     pub paper: &'static str,
-    /// Ours, in the same words.
+    /// Our figure, in the same words.
     pub ours: String,
-    /// Whether the direction is the paper's.
+    /// Whether the direction agrees with the paper's.
     pub sign: Verdict,
-    /// Whether the size is, within the band that `band` states.
+    /// Whether the size agrees, within the band that `band` states.
     pub size: Verdict,
-    /// The band and why it is that wide; for a claim that does not come out, why.
+    /// The band and the reason for its width; for a claim that does not come out, the reason.
     pub band: String,
 }
 
@@ -25,22 +25,22 @@ pub struct Claim {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It does.
+    /// It agrees.
     Agrees,
-    /// It does not.
+    /// It differs.
     Differs,
     /// The paper gives nothing to compare with.
     NotPrinted,
 }
 
 impl Verdict {
-    /// From a comparison.
+    /// The verdict of a comparison.
     #[must_use]
     pub const fn of(agrees: bool) -> Self {
         if agrees { Self::Agrees } else { Self::Differs }
     }
 
-    /// As a cell of a table.
+    /// The verdict as a cell of a table.
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Agrees => "yes",
@@ -63,16 +63,16 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// A picture under its file name and title.
+    /// A figure from its file name, title and picture.
     pub(crate) fn new(file: &str, title: &str, svg: String) -> Self {
         Self { file: file.to_owned(), title: title.to_owned(), svg }
     }
 }
 
-/// All that a paper's reproduction gives.
+/// The result of reproducing a paper.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reproduction {
-    /// `nmass`, `dino`.
+    /// The paper: `nmass`, `dino`.
     pub paper: &'static str,
     /// The claims in the order of the design's table.
     pub claims: Vec<Claim>,
@@ -82,8 +82,8 @@ pub struct Reproduction {
 
 #[cfg(test)]
 impl Reproduction {
-    /// Asserts that the claims are these, each in words and numbers, and that every figure is a
-    /// picture under a name of its own.
+    /// Asserts that the claims are these, that each has words and numbers, and that every figure is
+    /// a picture with a file name of its own.
     pub(crate) fn is_whole(&self, ids: &[&str]) {
         assert_eq!(self.claims.iter().map(|claim| claim.id).collect::<Vec<_>>(), ids);
         for claim in &self.claims {

@@ -1,11 +1,12 @@
-//! What the papers do not print and we estimated, by kind, and how a workload is run with one kind
-//! at the low or at the high end of its range.
+//! The numbers that the papers do not print and we estimated, by kind, and how a workload is run
+//! with one kind at the low or at the high end of its range.
 //!
-//! Ranges stand with the numbers: in the files of machines and programs, with their sources. What
-//! is here says which numbers are one kind, so that all of a kind go to the same end together.
+//! Ranges are stated with the numbers, in the files of machines and programs, with their sources.
+//! This file says which numbers are one kind, so that all numbers of a kind go to the same end
+//! together.
 //!
-//! To add a kind: list it in [`KINDS`] with a function that gives a workload with these numbers at
-//! an end.
+//! To add a kind: list it in [`KINDS`] with a function that returns a workload with these numbers
+//! at an end.
 
 use isobar_sim::machine::MachineSpec;
 use isobar_sim::program::{Phase, Program};
@@ -17,9 +18,9 @@ use std::sync::Arc;
 pub struct Kind {
     /// A short name, such as `node rates`.
     pub name: &'static str,
-    /// What is estimated, where it comes from, and how far it may be off.
+    /// What is estimated, the source, and the possible error.
     pub what: &'static str,
-    /// The workload with its numbers of this kind at an end.
+    /// Returns the workload with its numbers of this kind at an end.
     pub(crate) vary: fn(&Workload, End) -> Result<Workload, SimError>,
 }
 
@@ -67,15 +68,16 @@ pub const KINDS: &[Kind] = &[
     },
 ];
 
-/// Ends of the distance of barriers, as factors.
+/// Factors on the distance of barriers, at both ends.
 pub(crate) const BARRIERS: [f64; 2] = [0.1, 10.0];
 
-/// Phases of a minute alone, about which programs take: eight seconds each.
+/// Number of phases in a run of about a minute alone, the usual length of programs: eight seconds
+/// each.
 const PHASES_A_RUN: f64 = 7.5;
 /// Factors on the misses of both phases, whose mean is the printed rate.
 const SWING: [f64; 2] = [1.5, 0.5];
 
-/// Every program without phases, or those that have none with some.
+/// Low end: removes all phases. High end: gives phases to programs that have none.
 fn phases(workload: &Workload, end: End) -> Workload {
     let mut workload = workload.clone();
     for app in &mut workload.apps {
@@ -89,7 +91,7 @@ fn phases(workload: &Workload, end: End) -> Workload {
     workload
 }
 
-/// One phase with the mean of all: the same misses in a run.
+/// One phase with the mean of all phases: a run has the same number of misses.
 fn steady(program: &Program) -> Vec<Phase> {
     let sum = |of: fn(&Phase) -> f64| program.phase.iter().map(of).sum::<f64>();
     let instructions_billion = sum(|phase| phase.instructions_billion);
@@ -102,7 +104,7 @@ fn swinging(program: &Program) -> Vec<Phase> {
     SWING.map(|mpki_factor| Phase { instructions_billion, mpki_factor }).to_vec()
 }
 
-/// Experiments that have strays off keep them off.
+/// Varies the strays. Experiments that have strays off keep them off.
 fn strays(workload: &Workload, end: End) -> Workload {
     let mut workload = workload.clone();
     if let Some(rate) = workload.machine.strays().filter(|rate| rate.value > 0.0) {
@@ -112,7 +114,7 @@ fn strays(workload: &Workload, end: End) -> Workload {
     workload
 }
 
-/// One kind of estimate at one end; all others as they are.
+/// One kind of estimate at one end; all others unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Varied {
     /// The kind.
@@ -122,19 +124,19 @@ pub struct Varied {
 }
 
 impl Varied {
-    /// A workload with its numbers moved.
+    /// A workload with its numbers moved to the end.
     pub(crate) fn workload(self, workload: &Workload) -> Result<Workload, SimError> {
         (self.kind.vary)(workload, self.end)
     }
 
-    /// A machine with its numbers moved.
+    /// A machine with its numbers moved to the end.
     pub(crate) fn machine(self, machine: MachineSpec) -> Result<MachineSpec, SimError> {
         let bare = Workload { machine: Arc::new(machine), apps: Vec::new(), run: Run::default() };
         Ok(Arc::unwrap_or_clone(self.workload(&bare)?.machine))
     }
 }
 
-/// Whether workloads are run alike.
+/// Whether two lists of workloads run in the same way.
 pub(crate) fn alike(one: &[Workload], other: &[Workload]) -> bool {
     let same = |(one, other): (&Workload, &Workload)| {
         (&one.machine, &one.apps, one.run) == (&other.machine, &other.apps, other.run)
@@ -166,7 +168,7 @@ mod tests {
         assert!(kinds("barcelona-4x4", "program = \"lbm\"").contains(&"strays"));
     }
 
-    /// A run has as many misses whether its phases are there or not.
+    /// A run has the same number of misses with and without phases.
     #[test]
     fn phases_at_their_ends_keep_the_mean() {
         let text = "machine = \"barcelona-4x4\"\n[[app]]\nprogram = \"gapgeofem-mpi\"\n[[app]]\nprogram = \"lbm\"";

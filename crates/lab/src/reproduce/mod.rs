@@ -1,9 +1,9 @@
-//! The papers' claims, each run again on the simulated machine: the paper's figure, ours, and
-//! whether sign and size agree. A claim that does not come out stays in the table as such.
+//! Runs the papers' claims again on the simulated machine and reports the paper's figure, ours, and
+//! whether sign and size agree. A claim that does not come out stays in the table and is marked.
 //!
-//! One folder a paper; each gives its [`Claim`]s and the figures of the paper that can be drawn.
-//! Nothing here is fitted: machines and programs are calibrated on what the papers print about
-//! machines and solo runs.
+//! There is one folder per paper. Each returns its [`Claim`]s and those figures of the paper that
+//! can be drawn. Nothing here is fitted: machines and programs are calibrated on what the papers
+//! print about machines and solo runs.
 
 mod answers;
 mod camm;

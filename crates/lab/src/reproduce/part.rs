@@ -1,5 +1,5 @@
-//! A paper's experiments in parts: claims that follow from the same runs, and what these runs are
-//! made of. An estimate that changes none of the workloads of a part cannot change its claims.
+//! A paper's experiments in parts: the claims that follow from the same runs, and the workloads of
+//! these runs. An estimate that changes none of a part's workloads cannot change its claims.
 
 use crate::error::LabError;
 use crate::reproduce::claim::{Claim, Figure, Reproduction};
@@ -7,7 +7,7 @@ use crate::reproduce::estimate::{KINDS, Kind, Varied, alike};
 use crate::reproduce::options::Options;
 use isobar_sim::{End, Workload};
 
-/// What is called with the number of runs that are done and of all.
+/// Called with the number of runs done and the total.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
 /// The claims and the figures of a part.
@@ -16,8 +16,8 @@ pub(crate) type Done = (Vec<Claim>, Vec<Figure>);
 /// Experiments whose claims follow from the same runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
-    /// What it runs, or as much of it as shows which estimates it has; empty where nothing runs on
-    /// a simulated machine.
+    /// The workloads that it runs, or enough of them to show which estimates they contain; empty if
+    /// nothing runs on a simulated machine.
     pub(crate) workloads: fn(&Options) -> Result<Vec<Workload>, LabError>,
     /// Runs them.
     pub(crate) run: fn(&Options, Progress<'_>) -> Result<Done, LabError>,
@@ -26,14 +26,14 @@ pub struct Part {
 /// A paper's experiments.
 #[derive(Clone, Copy, Debug)]
 pub struct Paper {
-    /// `nmass`, `dino`, `dc`.
+    /// The paper: `nmass`, `dino`, `dc`.
     pub name: &'static str,
     /// Its parts, in the order of their claims.
     pub parts: &'static [Part],
 }
 
 impl Part {
-    /// The kinds of estimates that change what it runs.
+    /// The kinds of estimates that change the part's workloads.
     pub(crate) fn kinds(&self, options: &Options) -> Result<Vec<&'static Kind>, LabError> {
         let given = (self.workloads)(&Options { varied: None, ..*options })?;
         let mut kinds = Vec::new();
@@ -48,8 +48,8 @@ impl Part {
 }
 
 impl Paper {
-    /// The workloads that the experiments run, by the paper's name and a number: for policies that
-    /// are not the paper's. Where an experiment draws many, those that stand for them.
+    /// The workloads that the experiments run, named by the paper and a number, for running other
+    /// policies on them. If an experiment draws many workloads, representatives of them.
     ///
     /// # Errors
     /// As [`Paper::run`].
@@ -62,7 +62,7 @@ impl Paper {
     /// Runs all parts.
     ///
     /// # Errors
-    /// [`LabError`] where a run cannot be made: a fault of the data that ships, or of a policy.
+    /// [`LabError`] if a run cannot be made: a fault of the shipped data, or of a policy.
     pub fn run(&self, options: &Options, progress: Progress<'_>) -> Result<Reproduction, LabError> {
         let done = self.parts.iter().map(|part| (part.run)(options, progress)).collect::<Result<Vec<_>, _>>()?;
         let (claims, figures): (Vec<_>, Vec<_>) = done.into_iter().unzip();

@@ -1,12 +1,13 @@
-//! How each claim answers to what was estimated: the experiments again, with one kind of estimate
-//! at a time at the low and at the high end of its range.
+//! How each claim depends on estimates: runs the experiments again, with one kind of estimate at a
+//! time at the low and at the high end of its range.
 //!
-//! A claim that comes out whatever the estimates are is *reproduced*. One whose sign depends on an
-//! estimate is *open*, whichever way it falls with the estimate as it is: its paper may be right or
-//! wrong, and we cannot say. One that never comes out is *not reproduced*. One whose sign the paper
-//! does not print has no standing, nor has one that no estimate touches: it is as it is.
+//! A claim that comes out for all values of the estimates is *reproduced*. A claim whose sign
+//! depends on an estimate is *open*, whatever its sign with the estimate unchanged: the paper may
+//! be right or wrong, and we cannot say which. A claim that never comes out is *not reproduced*. A
+//! claim for which the paper prints no sign has no standing, and neither has a claim that no
+//! estimate touches.
 //!
-//! Only those parts of a paper's experiments run again that an estimate touches.
+//! Only the parts of a paper's experiments that an estimate touches are run again.
 
 use crate::error::LabError;
 use crate::reproduce::claim::{Claim, Verdict};
@@ -16,7 +17,7 @@ use crate::reproduce::part::{Paper, Part};
 use isobar_sim::End;
 use serde::Serialize;
 
-/// What a claim is worth.
+/// The standing of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
@@ -24,7 +25,7 @@ pub enum Standing {
     Reproduced,
     /// Its sign flips within the range of an estimate.
     Open,
-    /// Its sign differs everywhere.
+    /// Its sign differs for all values.
     NotReproduced,
     /// The paper prints no sign to compare with.
     NotPrinted,
@@ -32,44 +33,44 @@ pub enum Standing {
     Untouched,
 }
 
-/// What a claim came to.
+/// The result for a claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer {
-    /// Whether the direction is the paper's.
+    /// Whether the direction agrees with the paper's.
     pub sign: Verdict,
-    /// Whether the size is.
+    /// Whether the size agrees.
     pub size: Verdict,
     /// Our figure, in words.
     pub ours: String,
 }
 
-/// What a claim came to with a kind of estimate at its ends.
+/// The results for a claim with a kind of estimate at both ends.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ends {
-    /// The kind.
+    /// The kind of estimate.
     pub estimate: &'static str,
-    /// With it at the low end.
+    /// The result with the estimate at the low end.
     pub low: Answer,
-    /// With it at the high end.
+    /// The result with the estimate at the high end.
     pub high: Answer,
 }
 
-/// A claim, and how it answers.
+/// A claim, and how it depends on estimates.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tested {
     /// Its id, such as `nmass-1`.
     pub id: &'static str,
     /// What the paper says.
     pub claim: &'static str,
-    /// With every estimate as it is.
+    /// The result with every estimate unchanged.
     pub given: Answer,
-    /// One for each kind of estimate that touches it.
+    /// One entry for each kind of estimate that touches the claim.
     pub ends: Vec<Ends>,
-    /// What follows.
+    /// The standing that follows.
     pub standing: Standing,
 }
 
-/// A kind of estimate that was put to its ends.
+/// A kind of estimate that was moved to its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Estimated {
     /// Its name.
@@ -78,23 +79,23 @@ pub struct Estimated {
     pub what: &'static str,
 }
 
-/// How the claims of a paper answer to what was estimated.
+/// How the claims of a paper depend on estimates.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sensitivity {
     /// The paper.
     pub paper: &'static str,
-    /// The kinds of estimates that its workloads have.
+    /// The kinds of estimates that its workloads contain.
     pub estimates: Vec<Estimated>,
     /// Its claims.
     pub claims: Vec<Tested>,
 }
 
-/// Runs a paper's experiments with each kind of estimate as it is and, where it touches them, at
-/// both ends. `progress` is called with what is at an end, the number of runs done and of all; with
-/// 0 of 0 before the first.
+/// Runs a paper's experiments with all estimates unchanged and, for each kind that touches them, at
+/// both ends. `progress` is called with the name of the kind, the number of runs done and the
+/// total; before the first run it is called with 0 of 0.
 ///
 /// # Errors
-/// [`LabError`] where a run cannot be made.
+/// [`LabError`] if a run cannot be made.
 pub fn sensitivity(
     paper: &Paper,
     options: &Options,
@@ -111,7 +112,7 @@ pub fn sensitivity(
     Ok(Sensitivity { paper: paper.name, estimates, claims })
 }
 
-/// The claims of a part with the kinds of estimates that touch it.
+/// Tests the claims of a part with the kinds of estimates that touch it.
 fn of_part(
     part: &Part,
     kinds: &[&'static Kind],
@@ -148,7 +149,8 @@ fn tested(claim: &Claim, ends: Vec<Ends>) -> Tested {
     Tested { id: claim.id, claim: claim.claim, given, ends, standing }
 }
 
-/// What follows from the sign with the estimates as they are, and at all ends.
+/// The standing that follows from the sign with the estimates unchanged, and from the signs at all
+/// ends.
 fn standing(given: Verdict, ends: &[Verdict]) -> Standing {
     match given {
         Verdict::NotPrinted => Standing::NotPrinted,
@@ -172,7 +174,7 @@ mod tests {
         Claim { id, claim: "slow is slow", paper: "1", ours, sign, size: Differs, band: "none".into() }
     }
 
-    /// With estimates of rates of nodes and links, of prefetching and of phases.
+    /// Workloads with estimates of rates of nodes and links, of prefetching and of phases.
     fn nehalem(options: &Options) -> Result<Vec<Workload>, LabError> {
         let text = "machine = \"nehalem-2x4\"\n[[app]]\nprogram = \"soplex\"";
         Ok(vec![options.vary(Workload::from_toml("w.toml", text)?)?])
@@ -182,8 +184,7 @@ mod tests {
         Ok(Vec::new())
     }
 
-    /// One claim that holds, one that needs a low node rate, one that never holds, one without a
-    /// sign.
+    /// Four claims: one holds, one needs a low node rate, one never holds, and one has no sign.
     fn four(options: &Options, _: &(dyn Fn(usize, usize) + Sync)) -> Result<Done, LabError> {
         let low = options.varied.is_some_and(|varied| varied.end == End::Low && varied.kind == &KINDS[0]);
         let signs = [("a", Agrees), ("b", Verdict::of(low)), ("c", Differs), ("d", NotPrinted)];

@@ -1,16 +1,17 @@
-//! Claims as text for people: one line a claim with its verdicts, then the figures and why.
+//! Claims as text for people: one line per claim with its verdicts, then the figures and the
+//! reasons.
 
 use crate::reproduce::claim::{Claim, Reproduction, Verdict};
 use isobar_model::text::hanging;
 use std::fmt::Write;
 
-/// Characters in a line.
+/// Maximum number of characters in a line.
 const WIDTH: usize = 110;
-/// Where the text of an entry begins.
+/// Column at which the text of an entry begins.
 const INDENT: usize = 10;
 
-/// The claims of a paper: id, sign, size and claim in a line, and below each the paper's figure,
-/// ours, and why.
+/// The claims of a paper: id, sign, size and claim on one line, and below it the paper's figure,
+/// ours, and the reason.
 #[must_use]
 pub fn claims_table(reproduction: &Reproduction) -> String {
     let mut text = format!("{:<INDENT$}{:<6}{:<9}{}\n", "claim", "sign", "size", "what the paper says");
@@ -39,7 +40,7 @@ fn one(text: &mut String, claim: &Claim) {
     }
 }
 
-/// A head and the words of a text after it.
+/// Writes a heading and, after it, the words of a text.
 fn entry(text: &mut String, head: &str, words: &str) {
     text.push_str(&hanging(head, &words.split_whitespace().collect::<Vec<_>>(), " ", WIDTH));
 }

@@ -1,18 +1,18 @@
-//! Strides in a thread's accesses, as a hardware prefetcher finds them: memory is watched in
-//! regions of 4 MiB, each with the page that was last accessed, the distance to the one before, and
-//! how often that distance came again.
+//! Detects strides in a thread's accesses, as a hardware prefetcher does. Memory is watched in
+//! regions of 4 MiB, each with the page that was last accessed, the distance to the page before,
+//! and how often that distance was repeated.
 //!
-//! It sees every access, sampled or not: more than a daemon could, so that the pattern strategy is
-//! judged at its best.
+//! The detector sees every access, sampled or not. This is more than a daemon could see, so the
+//! pattern strategy is judged at its best.
 
 use isobar_model::num;
 
 /// Pages of a region, as a power of two: 1024 pages, 4 MiB.
 const REGION: u32 = 10;
-/// A distance that came again this often is a pattern, as in stride prefetchers.
+/// A distance that was repeated this often is a pattern, as in stride prefetchers.
 const SURE: u8 = 2;
 
-/// The prefetcher's table, of all threads.
+/// The prefetcher's table, for all threads.
 #[derive(Clone, Debug)]
 pub(super) struct Detector {
     regions: usize,
@@ -32,7 +32,7 @@ impl Detector {
         Self { regions, entries: vec![Entry::default(); regions * usize::from(threads.max(1))] }
     }
 
-    /// An access; several to one page in a row are one.
+    /// Records an access; several accesses to one page in a row count as one.
     pub(super) fn see(&mut self, thread: u16, page: u32) {
         let at = self.at(thread, page);
         let entry = &mut self.entries[at];
@@ -45,7 +45,7 @@ impl Detector {
         entry.page = page;
     }
 
-    /// The stride of a thread's accesses around a page, where there is one.
+    /// The stride of a thread's accesses around a page, if there is one.
     pub(super) fn stride(&self, thread: u16, page: u32) -> Option<i64> {
         let entry = self.entries[self.at(thread, page)];
         (entry.seen >= SURE).then_some(entry.stride)

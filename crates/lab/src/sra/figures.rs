@@ -58,7 +58,7 @@ fn by_program(spec: &Spec, study: &Study) -> String {
     svg::bars("Saved remote accesses at K = 4096, one sample in 10 ms", &spec.programs, &series, "SRA (%)")
 }
 
-/// Improvement over the whole resident set by K, the mean over single-threaded programs.
+/// Improvement over moving the whole resident set, by K, as the mean over single-threaded programs.
 fn figure_9(spec: &Spec, study: &Study) -> String {
     let ks = spec.all_ks();
     let at = |k: &u32| {
@@ -77,7 +77,7 @@ fn figure_10(study: &Study) -> String {
     svg::bars("DINO, figure 10: K = 4096 against whole resident sets", &names, &series, "shorter completion time (%)")
 }
 
-/// A part of 1 in per cent, without the digits that binary fractions add.
+/// A fraction in per cent, without the digits that binary fractions add.
 fn in_percent(part: f64) -> String {
     format!("{} %", (part * 1e10).round() / 1e8)
 }

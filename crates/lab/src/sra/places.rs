@@ -1,15 +1,16 @@
-//! On which of two nodes each page is, a bit a page: a study keeps hundreds of these side by side.
+//! Records on which of two nodes each page is, with one bit per page, because a study keeps
+//! hundreds of these maps side by side.
 
 use isobar_model::num;
 
 const BITS: u32 = u64::BITS;
 
-/// Pages on the node of the thread that moved; the others are where all were before.
+/// Pages on the node of the thread that moved; all other pages are still on the first node.
 #[derive(Clone, Debug)]
 pub(super) struct Places(Vec<u64>);
 
 impl Places {
-    /// None has moved yet.
+    /// No page has moved yet.
     pub(super) fn new(pages: u32) -> Self {
         Self(vec![0; num::index(pages.div_ceil(BITS))])
     }
@@ -19,7 +20,7 @@ impl Places {
     }
 
     /// Moves the pages `[first, end)` to the thread's node (`there`) or back, and calls `moved`
-    /// with each that was elsewhere.
+    /// with each page that was elsewhere.
     pub(super) fn set(&mut self, first: u32, end: u32, there: bool, mut moved: impl FnMut(u32)) {
         let mut page = first;
         while page < end {
@@ -38,7 +39,7 @@ impl Places {
     }
 }
 
-/// A mask of this many low bits, from 1 to 64.
+/// A mask of the lowest `count` bits, from 1 to 64.
 const fn ones(count: u32) -> u64 {
     u64::MAX >> (BITS - count)
 }

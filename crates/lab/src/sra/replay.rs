@@ -1,15 +1,15 @@
-//! One pass over a trace for any number of strategies at once.
+//! Replays a trace once, for any number of strategies at the same time.
 //!
 //! The process ran on one node, with its memory. At the start of the trace, thread 0 has moved to
-//! another node; the other threads, if any, have stayed. A sample moves pages to the node of the
-//! thread that was sampled.
+//! another node; any other threads have stayed. A sample moves pages to the node of the thread that
+//! was sampled.
 //!
-//! What a strategy does between samples is nothing, so that nothing needs to be done for it: with a
-//! count of accesses so far for each page and node, a page that moves from node n to node m at time
-//! t adds m(t) - n(t) to the remote accesses, and at the end each page adds the accesses of the
-//! node where it is not. (Until t those of m were remote; from t on those of n are, n(end) - n(t).)
-//! So an access costs the same however many strategies are studied, and a strategy costs by page
-//! moved.
+//! A strategy acts only at samples, so the accesses in between need no work per strategy. For each
+//! page and node, the accesses so far are counted. A page that moves from node n to node m at time
+//! t adds m(t) - n(t) to the remote accesses, and at the end each page adds the accesses by the
+//! node where it is not. (Until t the accesses by m were remote; from t on those by n are, n(end) -
+//! n(t).) So the cost of an access does not depend on the number of strategies, and the cost of a
+//! strategy depends on the pages that it moves.
 
 use super::detector::Detector;
 use super::places::Places;
@@ -22,13 +22,13 @@ use rand_chacha::ChaCha8Rng;
 /// The thread that moved; all others have stayed.
 pub(super) const MOVED: u16 = 0;
 
-/// Accesses of a process so far.
+/// Number of accesses of a process so far.
 #[derive(Clone, Debug)]
 struct Counts {
     pages: u32,
     /// Accesses to each page by the thread that moved.
     there: Vec<u32>,
-    /// Accesses to each page by the others.
+    /// Accesses to each page by the other threads.
     here: Vec<u32>,
 }
 
@@ -44,26 +44,26 @@ impl Counts {
         *count = count.saturating_add(1);
     }
 
-    /// Remote accesses so far, had no page moved.
+    /// Number of remote accesses so far, if no page had moved.
     fn unmoved(&self) -> u64 {
         self.there.iter().map(|count| u64::from(*count)).sum()
     }
 }
 
-/// What became of a strategy.
+/// The result of a strategy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Tally {
-    /// Remote accesses of all threads had no page moved.
+    /// Remote accesses of all threads if no page had moved.
     pub unmoved: u64,
     /// Remote accesses of all threads.
     pub remote: i64,
-    /// Page moves; a page that moves to and fro counts each time.
+    /// Page moves; a page that moves back and forth counts each time.
     pub moves: u64,
 }
 
 impl Tally {
-    /// Saved remote accesses in per cent; `None` where there were none to save. Below 0 where
-    /// threads that stayed lost more than the moved one gained.
+    /// Saved remote accesses in per cent; `None` if there were none to save. Below 0 if threads
+    /// that stayed lost more than the moved thread gained.
     pub(super) fn sra(&self) -> Option<f64> {
         let unmoved = num::float(self.unmoved);
         (self.unmoved > 0).then(|| 100.0 * (unmoved - signed(self.remote)) / unmoved)
@@ -75,14 +75,14 @@ pub(super) fn signed(count: i64) -> f64 {
     if count < 0 { -num::float(count.unsigned_abs()) } else { num::float(count.unsigned_abs()) }
 }
 
-/// A strategy at work.
+/// A strategy and its state.
 #[derive(Clone, Debug)]
 pub(super) struct Mover {
     strategy: Strategy,
     k: u32,
     rng: ChaCha8Rng,
     places: Places,
-    /// Accesses of the process while one page is copied; 0 = pages move at once.
+    /// Number of accesses of the process while one page is copied; 0 = pages move at once.
     copy: f64,
     /// The access up to which the daemon is still copying.
     busy: u64,
@@ -98,8 +98,8 @@ impl Mover {
         Self { strategy, k, rng, places, copy: 0.0, busy: 0, cursor: 0, changed: 0, moves: 0 }
     }
 
-    /// The same with a daemon that copies, and so takes no sample meanwhile, for this many accesses
-    /// a page.
+    /// The same with a daemon that copies each page during this number of accesses, and takes no
+    /// sample in the meantime.
     pub(super) fn copying(self, accesses_per_page: f64) -> Self {
         Self { copy: accesses_per_page, ..self }
     }
@@ -122,8 +122,8 @@ impl Mover {
         self.busy = at + num::round(num::float(self.moves - before) * self.copy);
     }
 
-    /// Which pages to move, and whether to the node of the thread that moved; `None` where the
-    /// sample asks for nothing.
+    /// The pages to move, and whether they go to the node of the thread that moved; `None` if the
+    /// sample requires no move.
     fn request(&mut self, access: Access, detector: &Detector, pages: u32) -> Option<(Request, bool)> {
         if self.strategy == Strategy::ResidentSet {
             let page = self.cursor;
@@ -160,7 +160,7 @@ impl Group {
         Self { samples, next, movers }
     }
 
-    /// With one sample in each `period` accesses.
+    /// A group with one sample in each `period` accesses.
     pub(super) fn every(period: f64, seed: u64, movers: Vec<Mover>) -> Self {
         Self::new(Sampler::new(period, seed), movers)
     }
@@ -171,7 +171,8 @@ impl Group {
     }
 }
 
-/// Runs all groups over a trace of a process of `pages` pages; what came of it, by group and mover.
+/// Runs all groups over a trace of a process of `pages` pages; returns the results by group and
+/// mover.
 pub(super) fn replay(
     trace: impl Iterator<Item = Access>,
     threads: u16,

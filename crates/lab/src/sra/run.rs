@@ -1,4 +1,4 @@
-//! A study, program by program: one pass over a program's trace serves every strategy, K and
+//! Runs a study, program by program: one pass over a program's trace serves every strategy, K and
 //! sampling rate.
 
 use super::replay::{Group, Mover, Tally, replay, signed};
@@ -14,30 +14,30 @@ use rand_chacha::rand_core::SeedableRng;
 
 /// Bytes of a base page.
 const PAGE: f64 = 4096.0;
-/// Pages that the walk over a resident set asks for at a time; small against a resident set, large
-/// against a call.
+/// Number of pages that the walk over a resident set asks for at a time: small compared with a
+/// resident set, large compared with the cost of a call.
 const CHUNK: u32 = 64;
 
 /// The results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Study {
-    /// The part of the accesses of each single-threaded program that the daemon samples, in per
+    /// Fraction of the accesses of each single-threaded program that the daemon samples, in per
     /// cent.
     pub sampled_percent: Vec<f64>,
     /// SRA of single-threaded programs.
     pub cells: Vec<Cell>,
-    /// Means of the cells over the programs: the unweighted mean, as the paper's "on average".
+    /// Means of the cells over the programs: the unweighted mean, like the paper's "on average".
     pub means: Vec<Cell>,
     /// Mean SRA over the programs with the paper's K and the daemon's samples, by seed.
     pub by_seed: Vec<SeedRow>,
-    /// K against moving whole resident sets, with a daemon that takes its time.
+    /// K compared with moving whole resident sets, with a daemon whose copies take time.
     pub versus: Vec<Versus>,
 }
 
 /// Runs the study.
 ///
 /// # Errors
-/// [`LabError`] for a program that is not known or not described.
+/// [`LabError`] for a program that is unknown or not described.
 pub fn study(spec: &Spec) -> Result<Study, LabError> {
     let alone = subjects(&spec.programs, spec)?;
     let shared = subjects(&spec.shared, spec)?;
@@ -52,8 +52,8 @@ pub fn study(spec: &Spec) -> Result<Study, LabError> {
 }
 
 impl Study {
-    /// A single-threaded program: the strategies with the daemon's samples and at every rate, then
-    /// K against the resident set.
+    /// Runs a single-threaded program: the strategies with the daemon's samples and at every rate,
+    /// then K compared with the resident set.
     fn program(&mut self, spec: &Spec, subject: &Subject) -> Result<(), LabError> {
         let ks = spec.all_ks();
         let rates: Vec<_> = std::iter::once(None).chain(spec.rates.iter().copied().map(Some)).collect();
@@ -68,8 +68,8 @@ impl Study {
         Ok(())
     }
 
-    /// What the claims rest on, by seed: the first seed's is done, the others need the paper's K
-    /// and the daemon's samples only.
+    /// The figures on which the claims are based, by seed. The first seed has been run already; the
+    /// others need only the paper's K and the daemon's samples.
     fn by_seed(&self, spec: &Spec, alone: &[Subject], shared: &[Subject]) -> Result<Vec<SeedRow>, LabError> {
         let wanted = self.means.iter().filter(|cell| cell.k == PAPER_K && cell.rate.is_none());
         let by_strategy = wanted.map(|cell| (cell.strategy, cell.sra_percent)).collect();
@@ -82,7 +82,7 @@ impl Study {
     }
 }
 
-/// Every strategy with every K, in the order in which cells and movers stand.
+/// Every strategy with every K, in the order of the cells and movers.
 fn each(ks: &[u32]) -> impl Iterator<Item = (Strategy, u32)> {
     Strategy::COMPARED.into_iter().flat_map(move |strategy| ks.iter().map(move |k| (strategy, *k)))
 }
@@ -92,20 +92,20 @@ fn run(spec: &Spec, subject: &Subject, mut groups: Vec<Group>) -> Result<Vec<Vec
     Ok(replay(trace, subject.recipe.threads, subject.recipe.pages(), &mut groups))
 }
 
-/// Accesses from one sample of the daemon to its next.
+/// Number of accesses from one sample of the daemon to the next.
 fn daemon_period(subject: &Subject) -> f64 {
     (subject.accesses_per_second * DAEMON_SECONDS).max(1.0)
 }
 
-/// The compared strategies at a rate, their pages moving at once.
+/// The compared strategies at a sampling rate, with pages that move at once.
 fn compared(spec: &Spec, subject: &Subject, rate: Option<f64>, ks: &[u32]) -> Group {
     let period = rate.map_or_else(|| daemon_period(subject), |rate| 1.0 / rate);
     let movers = each(ks).map(|(strategy, k)| mover(spec, subject, strategy, k)).collect();
     Group::every(period, spec.seed, movers)
 }
 
-/// Forward-backward with every K, and a walk over the resident set, by a daemon that copies a page
-/// after the other.
+/// Forward-backward with every K, and a walk over the resident set, by a daemon that copies one
+/// page after the other.
 fn against_whole(spec: &Spec, subject: &Subject) -> Vec<Group> {
     let copy = PAGE / COPY_BYTES_PER_SECOND * subject.accesses_per_second;
     let ks = spec.all_ks().into_iter();
@@ -115,8 +115,8 @@ fn against_whole(spec: &Spec, subject: &Subject) -> Vec<Group> {
     vec![Group::every(daemon_period(subject), spec.seed, windows), Group::new(steps, vec![whole])]
 }
 
-/// The random pages of a strategy depend on the seed and on K alone, so that adding another K
-/// changes nothing.
+/// The random pages of a strategy depend only on the seed and on K, so adding another K changes
+/// nothing.
 fn mover(spec: &Spec, subject: &Subject, strategy: Strategy, k: u32) -> Mover {
     let rng = ChaCha8Rng::seed_from_u64(spec.seed ^ (u64::from(k) << 32));
     Mover::new(strategy, k, subject.recipe.pages(), rng)
@@ -151,7 +151,7 @@ fn means(cells: &[Cell]) -> Vec<Cell> {
     heads.map(mean).collect()
 }
 
-/// The paper's K against the resident set, for each program whose threads share.
+/// The paper's K compared with the resident set, for each program whose threads share data.
 fn over_whole(versus: &[Versus]) -> Vec<(String, f64)> {
     let wanted = versus.iter().filter(|row| row.shared && row.k == PAPER_K);
     wanted.map(|row| (row.program.clone(), row.over_whole_percent)).collect()

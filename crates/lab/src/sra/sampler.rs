@@ -1,6 +1,6 @@
-//! Which accesses are sampled: one in each stretch of `period` accesses, at a random place in it,
-//! as instruction-based sampling randomises its counter so that a loop of the program cannot hide
-//! from it.
+//! Decides which accesses are sampled: one at a random place in each stretch of `period` accesses.
+//! Instruction-based sampling randomises its counter in the same way, so that it does not run in
+//! step with a loop of the program.
 
 use isobar_model::num;
 use rand_chacha::ChaCha8Rng;
@@ -16,7 +16,7 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// A period below 1 samples every access.
+    /// Creates a sampler. A period below 1 samples every access.
     pub(super) fn new(period: f64, seed: u64) -> Self {
         Self { rng: ChaCha8Rng::seed_from_u64(seed), period: period.max(1.0), stretch: 0, last: None }
     }

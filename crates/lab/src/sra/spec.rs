@@ -1,22 +1,23 @@
-//! What a study asks, and the machine it is asked for: `barcelona-4x4`, the first machine of the
-//! DINO paper; clock, cache and latencies as in its data file. Every number has its source; none
-//! was chosen by what comes out.
+//! The parameters of a study, and the machine that it assumes: `barcelona-4x4`, the first machine
+//! of the DINO paper; clock, cache and latencies are as in its data file. Every number has its
+//! source; none was chosen by the results.
 
-/// Cycles a second.
+/// Cycles per second.
 pub(super) const HERTZ: f64 = 2.3e9;
 /// Last-level cache of a thread that runs alone, in bytes.
 pub(super) const LLC_BYTES: f64 = 2.0 * 1_048_576.0;
 /// Latency of local and of remote memory, in nanoseconds.
 pub(super) const LATENCY_NS: (f64, f64) = (110.0, 150.0);
-/// Seconds from one sample of the migration daemon to its next. DINO, section 4.2: "wakes up every
+/// Seconds from one sample of the migration daemon to the next. DINO, section 4.2: "wakes up every
 /// ten milliseconds".
 pub(super) const DAEMON_SECONDS: f64 = 0.01;
-/// Bytes that the daemon can move in a second, where its speed counts. Estimate: `move_pages` of
-/// Linux 2.6.29 on quad-core Opterons, the order that Goglin and Furmento show (the paper's
+/// Bytes that the daemon can move per second, if its speed counts. Estimate: `move_pages` of Linux
+/// 2.6.29 on quad-core Opterons, the order of magnitude that Goglin and Furmento show (the paper's
 /// reference 8).
 pub(super) const COPY_BYTES_PER_SECOND: f64 = 600e6;
 /// Cycles that each thread of a process loses when a page moves, for each thread that has to flush
-/// its TLB. As the simulator: 11,000 cycles at 16 threads (CAMM, section 4), taken as linear.
+/// its TLB. As in the simulator: 11,000 cycles at 16 threads (CAMM, section 4), assumed to be
+/// linear.
 pub(super) const SHOOTDOWN_CYCLES: f64 = 11_000.0 / 16.0;
 /// K of the paper's claims (section 4.1).
 pub(crate) const PAPER_K: u32 = 4096;
@@ -24,22 +25,24 @@ pub(crate) const PAPER_K: u32 = 4096;
 /// A study of page-migration strategies: which programs, which K, which sampling rates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
-    /// Programs of one thread, over which means are taken (section 4.1: all of SPEC CPU2006).
+    /// Single-threaded programs, over which means are taken (section 4.1: all of SPEC CPU2006).
     pub programs: Vec<String>,
     /// Programs whose threads share data (section 5.2: MySQL and Apache).
     pub shared: Vec<String>,
-    /// K: pages that a sample moves. K = 4096 is always studied, since the claims are about it.
+    /// K: number of pages that a sample moves. K = 4096 is always studied, because the claims are
+    /// about it.
     pub ks: Vec<u32>,
-    /// Parts of the accesses that are sampled, from 0 to 1.
+    /// Fractions of the accesses that are sampled, from 0 to 1.
     pub rates: Vec<f64>,
     /// Seconds of execution after the thread was moved. One second is DINO's interval (section
-    /// 3.3.3): what a migration has saved by the next decision. The paper prints no length for its
-    /// traces, and the result depends on it.
+    /// 3.3.3): it counts what a migration has saved by the next decision. The paper prints no
+    /// length for its traces, and the result depends on it.
     pub seconds: f64,
     /// Seed of traces, samples and random pages.
     pub seed: u64,
-    /// Seeds, from that one on, over which the strategies, and K against resident sets that threads
-    /// share, are compared at K = 4096; at least 1. All else is of the first.
+    /// Number of seeds, starting at `seed`, over which the strategies, and K against resident sets
+    /// that threads share, are compared at K = 4096; at least 1. All other results are for the
+    /// first seed.
     pub repeats: u64,
 }
 
@@ -68,7 +71,7 @@ impl Spec {
         Self { ks: vec![1, 16, 256, 1024, 4096, 16384], rates: vec![1e-6, 1e-4, 1e-2], ..Self::paper() }
     }
 
-    /// K as asked for and the paper's, ascending.
+    /// The requested K and the paper's K, ascending.
     pub(super) fn all_ks(&self) -> Vec<u32> {
         let mut ks = self.ks.clone();
         ks.push(PAPER_K);

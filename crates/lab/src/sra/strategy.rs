@@ -8,14 +8,14 @@
 //! | random | p and K - 1 pages drawn from all resident ones |
 //! | pattern | p, p + s, p + 2s, ... (K pages) for previous accesses near p at stride s; else p |
 //!
-//! Readings, where the paper is silent:
+//! Readings, where the paper gives no detail:
 //! 1. Every strategy moves the requested page. At K = 1 all four are the same.
-//! 2. K/2 pages precede and K/2 follow, so that an even K moves K + 1 pages; at the ends of memory
-//!    there are fewer.
-//! 3. Random pages are drawn one by one: a page drawn twice moves once. K at or above the resident
-//!    set moves all of it.
+//! 2. K/2 pages precede and K/2 follow, so an even K moves K + 1 pages; at the ends of memory there
+//!    are fewer.
+//! 3. Random pages are drawn one by one: a page drawn twice moves once. If K is at least the size
+//!    of the resident set, all of it moves.
 //! 4. A pattern is what a stride prefetcher finds: see [`super::detector`].
-//! 5. Resident memory is one stretch of addresses: windows do not end at the borders of arrays.
+//! 5. Resident memory is one range of addresses: windows do not end at the borders of arrays.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
@@ -23,7 +23,7 @@ use rand_chacha::rand_core::Rng;
 /// A migration strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Strategy {
-    /// K pages from the requested one on.
+    /// K pages starting with the requested one.
     Forward,
     /// K/2 pages before the requested one and K/2 after it.
     ForwardBackward,
@@ -31,7 +31,7 @@ pub enum Strategy {
     Random,
     /// K pages that match the thread's access pattern.
     Pattern,
-    /// All of resident memory, from its start on, K pages at a time (section 5.2).
+    /// All of resident memory, from its start, K pages at a time (section 5.2).
     ResidentSet,
 }
 
@@ -58,11 +58,11 @@ pub(super) struct Request {
     pub page: u32,
     /// Stride of the accesses around it.
     pub stride: Option<i64>,
-    /// Pages of resident memory.
+    /// Number of pages of resident memory.
     pub pages: u32,
 }
 
-/// Hands `visit` the pages that move, as ranges `[first, end)`; each is within resident memory.
+/// Calls `visit` with the pages that move, as ranges `[first, end)`, all within resident memory.
 pub(super) fn pages(strategy: Strategy, k: u32, on: Request, rng: &mut ChaCha8Rng, mut visit: impl FnMut(u32, u32)) {
     let Request { page, stride, pages } = on;
     match strategy {

@@ -1,5 +1,6 @@
-//! A program as the study needs it: its trace, and what its accesses take. How it spreads its
-//! accesses over pages is in `programs.toml`; all else is the simulator's program of the same name.
+//! A program as the study needs it: its trace, and the cost of its accesses. `programs.toml`
+//! describes how it spreads its accesses over pages; everything else comes from the simulator's
+//! program of the same name.
 
 use super::spec::{HERTZ, LATENCY_NS, LLC_BYTES, SHOOTDOWN_CYCLES, Spec};
 use crate::error::LabError;
@@ -12,7 +13,7 @@ use serde::Deserialize;
 const FILE: &str = "sra/programs.toml";
 const TEXT: &str = include_str!("programs.toml");
 const NANO: f64 = 1e-9;
-/// Zones' shares add up to 1 within this.
+/// The zones' shares must add up to 1 within this tolerance.
 const ROUNDING: f64 = 1e-6;
 
 #[derive(Debug, Deserialize)]
@@ -45,9 +46,9 @@ struct Part {
 pub(super) struct Subject {
     pub name: String,
     pub recipe: Recipe,
-    /// Accesses of all its threads in a second when all memory is local.
+    /// Accesses of all its threads per second if all memory is local.
     pub accesses_per_second: f64,
-    /// Seconds that a thread waits longer for a remote access than for a local one.
+    /// Additional seconds that a thread waits for a remote access compared with a local one.
     pub remote_seconds: f64,
 }
 
@@ -61,7 +62,7 @@ impl Subject {
     }
 }
 
-/// The programs of that name, in that order.
+/// The programs with these names, in this order.
 pub(super) fn subjects(names: &[String], spec: &Spec) -> Result<Vec<Subject>, LabError> {
     let file: File = toml::from_str(TEXT).map_err(|error| LabError::Spread(error.message().to_owned()))?;
     let library = isobar_sim::program::shipped()?;
@@ -83,7 +84,7 @@ fn subject(name: &str, file: &File, library: &Library, spec: &Spec) -> Result<Su
     Ok(Subject { name: name.to_owned(), recipe, accesses_per_second, remote_seconds })
 }
 
-/// Zones share the footprint to the page: each ends where the sum of the shares up to it ends.
+/// Zones divide the footprint to the page: each ends where the sum of the shares up to it ends.
 fn zones(program: &Program, spread: &Spread) -> Result<Vec<Zone>, LabError> {
     let sum = |read: fn(&Part) -> f64| spread.zone.iter().map(read).sum::<f64>();
     if (sum(|part| part.memory) - 1.0).abs() > ROUNDING || (sum(|part| part.accesses) - 1.0).abs() > ROUNDING {
@@ -130,10 +131,10 @@ mod tests {
         let mcf = &subjects(&["mcf".to_owned()], &Spec::paper()).unwrap()[0];
         let gigabytes = f64::from(mcf.recipe.pages()) * 4096.0 / 1e9;
         assert!((1.5..1.75).contains(&gigabytes), "1.6 GB (DINO, section 5.2), not {gigabytes}");
-        // A remote miss takes 40 ns more, shared among those in flight together.
+        // A remote miss takes 40 ns more, divided among the misses in flight.
         let program = shipped().unwrap().find("", "", "mcf").unwrap();
         assert!((mcf.remote_seconds - 40e-9 / program.mlp).abs() < 1e-15);
-        // A second of execution, alone: the cycles an instruction takes make the clock.
+        // A second of execution alone: the cycles per instruction add up to the clock rate.
         let misses = program.mpki.misses(2.0 * 1_048_576.0);
         let cpi = program.base_cpi + 253.0 * misses / program.mlp;
         assert!((mcf.accesses_per_second / misses * cpi / 2.3e9 - 1.0).abs() < 1e-9);

@@ -1,6 +1,6 @@
 use super::{Spec, Strategy, figures, study};
 
-/// Small programs and a short time, so that the whole path runs in a blink.
+/// Small programs and a short time, so that the whole path runs quickly.
 fn small() -> Spec {
     Spec {
         programs: vec!["povray".to_owned(), "namd".to_owned()],
@@ -16,7 +16,7 @@ fn small() -> Spec {
 #[test]
 fn a_study_has_a_cell_for_everything_that_was_asked() {
     let study = study(&small()).unwrap();
-    // 4 strategies, K = 1, 64 and the paper's 4096, the daemon's samples and two rates, two
+    // 4 strategies; K = 1, 64 and the paper's 4096; the daemon's samples and two rates; two
     // programs.
     assert_eq!((study.cells.len(), study.means.len()), (4 * 3 * 3 * 2, 4 * 3 * 3));
     assert!(study.cells.iter().all(|cell| (0.0..=100.0).contains(&cell.sra_percent)));

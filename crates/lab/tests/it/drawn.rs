@@ -1,7 +1,7 @@
-//! `isobar` on machines and mixes that it was not made on: seeds draw them (`drawn/lots.rs`), with
-//! right figures and with wrong ones. The long form, 1,000 of each, is `cargo test --release
-//! -p isobar-lab --test it drawn -- --ignored --nocapture`; figures of the first 200 are in
-//! docs/choosing.md.
+//! Tests `isobar` on machines and mixes for which it was not developed: seeds draw them
+//! (`drawn/lots.rs`), with right figures and with wrong ones. The long form, 1,000 of each, is
+//! `cargo test --release -p isobar-lab --test it drawn -- --ignored --nocapture`; figures of the
+//! first 200 are in docs/choosing.md.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -16,10 +16,10 @@ use isobar_policy::Settings;
 use isobar_policy::registry::build;
 use rayon::prelude::*;
 
-/// A mix under `isobar`, against the same under stock Linux.
+/// A mix under `isobar`, compared with the same mix under stock Linux.
 struct Mix {
     seed: u64,
-    /// Mean gain of the programs in per cent, and that of the one that fares worst.
+    /// Mean gain of the programs in per cent, and the gain of the program that fares worst.
     gain: f64,
     worst: f64,
     noted: Noted,
@@ -34,14 +34,14 @@ fn mix(seed: u64, wrong: bool) -> Mix {
     started(seed, seed, wrong)
 }
 
-/// The mix of a seed, started where another seed says.
+/// Runs the mix of seed `drawn`, with the start of `seed`.
 fn started(drawn: u64, seed: u64, wrong: bool) -> Mix {
     let workload = lots::workload(drawn, 30.0);
     let mut stock = build("linux", &Settings::default()).unwrap();
     let linux = run_policy(&workload, seed, stock.as_mut()).unwrap();
     let mut watched = Watched::new(policy(seed, wrong));
     let run = run_policy(&workload, seed, &mut watched).unwrap();
-    // A thread that is lost never ends: its program has no time then.
+    // A lost thread never ends, so its program would have no time.
     let gains: Vec<f64> = linux
         .apps
         .iter()
@@ -102,7 +102,7 @@ fn print(what: &str, all: &[Mix]) {
     );
 }
 
-/// What holds of every mix.
+/// Properties of every mix.
 fn check(all: &[Mix], most_behind: f64) {
     assert!(all[0].gain > -most_behind, "seed {} is {:.2} % behind stock Linux", all[0].seed, -all[0].gain);
     for mix in all {

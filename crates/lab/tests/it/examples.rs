@@ -1,4 +1,4 @@
-//! The workloads that ship under `examples/workloads` are read and run to their end on the stock
+//! The workloads that ship under `examples/workloads` can be read and run to their end on the stock
 //! scheduler.
 
 use isobar_lab::{CompareSpec, NamedPolicy, compare, table};

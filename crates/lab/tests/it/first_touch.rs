@@ -1,5 +1,5 @@
-//! A program of sixteen threads on four nodes, whose memory its first thread touched: all of it is
-//! on one node.
+//! A program of sixteen threads on four nodes. Its first thread touched all of its memory, so all
+//! of it is on one node.
 
 use crate::with_settings;
 use isobar_sim::{RunReport, Workload};
@@ -22,10 +22,10 @@ fn report(policy: &str, settings: &[(&str, &str)]) -> RunReport {
     with_settings(&workload, policy, settings)
 }
 
-/// Twelve of sixteen threads reach it over links, and one controller serves all. With a quarter on
-/// each node from the start it takes 0.637 of the time. Where pages may not be moved, threads go to
-/// the memory instead: the four beside it end first, and four others take their cores, which the
-/// kernel has them do as well, if not all of them.
+/// Twelve of sixteen threads reach the memory over links, and one controller serves all. With a
+/// quarter of the memory on each node from the start, the program takes 0.637 of the time. If pages
+/// may not be moved, threads go to the memory instead: the four threads on that node end first, and
+/// four others take their cores. The kernel moves some threads in the same way, if not all of them.
 #[test]
 fn the_pages_of_a_program_on_four_nodes_are_spread_over_them() {
     let seconds = |report: &RunReport| report.apps[0].mean_seconds.unwrap();

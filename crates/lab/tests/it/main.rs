@@ -1,4 +1,4 @@
-//! Policies over whole runs on the simulated machine.
+//! Tests of policies over whole runs on the simulated machine.
 
 #![allow(clippy::unwrap_used)]
 
@@ -19,7 +19,7 @@ use isobar_policy::Settings;
 use isobar_policy::registry::build;
 use isobar_sim::{RunReport, Workload};
 
-/// A run of a workload, from the start of the seed 1, under a policy with some settings.
+/// A run of a workload, from the start of seed 1, under a policy with some settings.
 fn with_settings(workload: &Workload, policy: &str, settings: &[(&str, &str)]) -> RunReport {
     let mut set = Settings::default();
     settings.iter().for_each(|(key, value)| set.set(key, value).unwrap());

@@ -1,5 +1,5 @@
-//! `isobar` where its figures are wrong. It must not fall far behind stock Linux; what it gains
-//! where all figures are right is in docs/choosing.md.
+//! Tests `isobar` with wrong figures. It must not fall far behind stock Linux. Its gains with right
+//! figures are in docs/choosing.md.
 
 use crate::misled::Misled;
 use isobar_lab::run_policy;
@@ -19,7 +19,7 @@ fn workload(name: &str) -> Workload {
     Workload::from_toml_with(name, &text, &beside).unwrap()
 }
 
-/// The mean gain in per cent of the completion times of a run against those of another.
+/// The mean gain, in per cent, of the completion times of one run over those of another.
 fn gain(linux: &RunReport, other: &RunReport) -> f64 {
     let pairs = linux.apps.iter().zip(&other.apps);
     let gains: Vec<f64> =
@@ -27,9 +27,9 @@ fn gain(linux: &RunReport, other: &RunReport) -> f64 {
     gains.iter().sum::<f64>() / num::float_len(gains.len())
 }
 
-/// A start alone says little: where a program ends and starts anew in another place, completion
-/// times differ by a tenth under stock Linux, too. So the mean of the starts of a workload is held
-/// to half of what a single one may lose.
+/// A single start says little: if a program ends and starts anew in another place, completion times
+/// differ by a tenth under stock Linux, too. So the mean over the starts of a workload may lose a
+/// third of what a single start may lose.
 #[test]
 fn wrong_figures_and_noise_never_cost_more_than_a_per_cent_on_the_mean() {
     let mut all: Vec<(&str, Vec<f64>)> = Vec::new();

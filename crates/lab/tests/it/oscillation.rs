@@ -1,9 +1,9 @@
-//! `isobar` does not move the same program to and fro: over an hour of steady programs on machines
-//! and mixes that seeds draw (of the seeds 1 to 8 four in which it moves programs), threads of none
-//! are moved more than three times, those included that are taken back. Seed 6 is behind wrong
-//! figures, which make for wrong verdicts. With the seeds 4 and 7 every program that is moved seems
-//! slower, so that all moves are taken back, and the policy neither rests nor becomes more careful:
-//! only the limit keeps it from trying again and again.
+//! `isobar` does not move the same program back and forth. Over an hour of steady programs, on
+//! machines and mixes that seeds draw (of the seeds 1 to 8, four in which it moves programs), no
+//! program's threads are moved more than three times, including moves that are taken back. Seed 6
+//! is behind wrong figures, which lead to wrong verdicts. With the seeds 4 and 7, every program
+//! that is moved appears slower, so that all moves are taken back, and the policy neither rests nor
+//! becomes more careful: only the limit stops it from trying again and again.
 
 use crate::misled::Misled;
 use isobar_lab::run_policy;
@@ -16,11 +16,11 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// A policy whose moves are counted: epochs in which threads of a process are moved, and how many
-/// of them were to take something back.
+/// A wrapper that counts the moves of a policy: epochs in which threads of a process are moved, and
+/// how many of them took something back.
 struct Counted {
     inner: Box<dyn Policy>,
-    /// Whether programs that are moved seem slower until they are back.
+    /// Whether programs that are moved appear slower until they are moved back.
     spoils: bool,
     spoiled: BTreeSet<Pid>,
     moves: BTreeMap<Pid, u32>,
@@ -50,7 +50,8 @@ impl Policy for Counted {
         let mut shown = seen.clone();
         for process in shown.processes.iter_mut().filter(|process| self.spoiled.contains(&process.pid)) {
             for thread in &mut process.threads {
-                // As many looks and misses an instruction, so that it is no other phase.
+                // The references and misses per instruction stay the same, so that the program does
+                // not appear to be in another phase.
                 for count in [&mut thread.instructions, &mut thread.llc_references, &mut thread.llc_misses] {
                     *count = count.map(|count| count / 10 * 6);
                 }
@@ -62,7 +63,8 @@ impl Policy for Counted {
         let mut moved = BTreeMap::new();
         for action in &plan.actions {
             match action {
-                // Bound where it runs, since others come there.
+                // A thread that is bound where it runs, because others come there, has not been
+                // moved.
                 Action::MoveThread { tid, cpus: Some(cpus), .. } if stays(*tid, cpus) => {}
                 Action::MoveThread { pid, reason, .. } => drop(moved.insert(*pid, reason.contains("taken back"))),
                 _ => {}
@@ -106,7 +108,7 @@ fn workload(seed: u64) -> Workload {
     Workload::from_toml("drawn", &text).unwrap()
 }
 
-/// Nothing but the limit keeps this one from trying again.
+/// Settings with which only the limit stops the policy from trying again.
 fn stubborn() -> Settings {
     let mut settings = Settings::default();
     for (key, value) in [("error_weight", "0"), ("rest_seconds", "0")] {

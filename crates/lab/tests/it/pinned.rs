@@ -1,11 +1,11 @@
-//! Programs that their owners pinned to the CPUs of one node: no policy moves their threads. Where
-//! the memory of that node is what they wait for, `isobar` brings pages of some to the other.
+//! Programs whose owners pinned them to the CPUs of one node: no policy moves their threads. If
+//! they wait for the memory of that node, `isobar` moves pages of some of them to the other node.
 
 use crate::with_settings;
 use isobar_sim::{RunReport, Workload};
 use std::path::Path;
 
-/// 36 virtual machines of one virtual CPU on one of two sockets.
+/// 36 virtual machines with one virtual CPU each, on one of two sockets.
 fn workload(pinned: bool) -> Workload {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/workloads/camm-npb-is.toml");
     let text = std::fs::read_to_string(file).unwrap();
@@ -32,7 +32,7 @@ fn their_threads_stay_and_pages_of_some_go_where_memory_is_idle() {
     assert!((mean(&still) / mean(&linux) - 1.0).abs() < 0.01, "{} and {}", mean(&still), mean(&linux));
 }
 
-/// Where they are not pinned, the kernel spreads them over both sockets as they start.
+/// If they are not pinned, the kernel spreads them over both sockets as they start.
 #[test]
 fn those_that_are_not_pinned_are_spread_by_the_kernel() {
     let [spread, kept] = [false, true].map(|pinned| mean(&with_settings(&workload(pinned), "linux", &[])));

@@ -1,5 +1,5 @@
-//! Shares of the memory bandwidth: `isobar` gives batch jobs one where a protected service waits
-//! for their queue.
+//! Shares of the memory bandwidth: `isobar` limits batch jobs to a share if a protected service
+//! waits in the queue that they cause.
 
 #![allow(clippy::cast_precision_loss)]
 
@@ -12,7 +12,7 @@ fn read(name: &str) -> Result<String, String> {
     std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string())
 }
 
-/// The example, or another text in its place.
+/// The workload of the example, or of another text in its place.
 fn workload(text: &str) -> Workload {
     let mut workload = Workload::from_toml_with("service.toml", text, &read).unwrap();
     workload.run.runs = 1;
@@ -30,7 +30,7 @@ fn report(policy: &str, settings: &[(&str, &str)]) -> RunReport {
 const PROTECTED: (&str, &str) = ("isobar.protect", "[\"mysqld\"]");
 const NO_SHARES: (&str, &str) = ("isobar.bandwidth", "false");
 
-/// Mean seconds of a program and of all others.
+/// Mean seconds of the service, and of all other programs.
 fn seconds(report: &RunReport) -> (f64, f64) {
     let of = |service: bool| {
         let apps = report.apps.iter().filter(|app| app.name.starts_with("mysqld") == service);
@@ -40,7 +40,7 @@ fn seconds(report: &RunReport) -> (f64, f64) {
     (of(true), of(false))
 }
 
-/// The same under Linux, and where `isobar` protects the service without shares of the bandwidth.
+/// The same under Linux, and with `isobar` protecting the service without shares of the bandwidth.
 fn protected_by_ways(workload: &Workload) -> ((f64, f64), (f64, f64)) {
     let of = |policy, settings: &[_]| seconds(&with_settings(workload, policy, settings));
     (of("linux", &[]), of("isobar", &[PROTECTED, NO_SHARES]))
@@ -55,8 +55,9 @@ fn a_protected_service_waits_less_where_jobs_have_a_share_of_the_bandwidth() {
     assert!(without.0 > 0.98 * linux.0, "{linux:?} {without:?}");
 }
 
-/// Under stock Linux it takes 3.5 times as long as alone. Of a target of 3.4 it gets what that
-/// needs, at less cost to the jobs than where it is protected; of one of 5 nothing.
+/// Under stock Linux the service takes 3.5 times as long as alone. With a target of 3.4 it gets
+/// what the target requires, at less cost to the jobs than if it is protected; with a target of 5
+/// it gets nothing.
 #[test]
 fn a_service_with_a_target_gets_what_that_needs() {
     let ratios = |setting: &str| {
@@ -69,8 +70,8 @@ fn a_service_with_a_target_gets_what_that_needs() {
     assert!(met.1 < as_protected.1 && (lax.0 - 1.0).abs() < 0.01, "{as_protected:?} {met:?} {lax:?}");
 }
 
-/// Beside six jobs, when its second run begins, all together would gain most were it parted off
-/// with a single way.
+/// When the second run of the service begins, beside six jobs, the total gain would be largest if
+/// the service were confined to a single way.
 #[test]
 fn a_protected_service_is_never_parted_off() {
     let mut six = example();
@@ -80,7 +81,8 @@ fn a_protected_service_is_never_parted_off() {
     assert!(with.0 < 1.01 * linux.0, "{linux:?} {with:?}");
 }
 
-/// A single job can be parted off, though no other that misses is left beside the service.
+/// A single job can be confined, although then no other program with misses is left beside the
+/// service.
 #[test]
 fn beside_a_protected_service_every_job_may_be_parted_off() {
     let text = "machine = \"machine.toml\"\n[[app]]\nprogram = \"mysqld\"\n[[app]]\nprogram = \"milc\"\n";

@@ -1,5 +1,5 @@
-//! The workloads of `examples/stress`: they are seventeen, every one says why an operator meets it,
-//! and every policy runs each of them to its end.
+//! The workloads of `examples/stress`: there are seventeen, each says why an operator meets it, and
+//! every policy runs each of them to its end.
 
 use isobar_lab::{CompareSpec, NamedPolicy, Starts, across, compare};
 use isobar_policy::Settings;
@@ -7,8 +7,9 @@ use isobar_policy::registry::{build, entries};
 use isobar_sim::Workload;
 use std::path::{Path, PathBuf};
 
-/// A few decisions of a policy, and some programs that end and start again. Every run is a
-/// simulation of fixed length: a loaded machine takes longer and finds the same.
+/// Long enough for a few decisions of a policy and for some programs to end and start again. Every
+/// run is a simulation of fixed length: on a loaded machine it takes longer and gives the same
+/// results.
 const PART: f64 = 0.1;
 
 fn folder() -> PathBuf {
@@ -31,7 +32,7 @@ fn read(name: &str, text: &str) -> Workload {
     Workload::from_toml_with(name, text, &beside).unwrap()
 }
 
-/// As people run Linux today, and as short as the file is.
+/// Each has NUMA balancing on, as people run Linux today, and is as short as the file says.
 #[test]
 fn each_says_why_it_is_there_and_has_numa_balancing_on() {
     let all = texts();
@@ -45,7 +46,7 @@ fn each_says_why_it_is_there_and_has_numa_balancing_on() {
 
 #[test]
 fn every_policy_runs_each_to_its_end() {
-    // `static-P` is a family; one of it stands for all.
+    // `static-P` is a family of policies; one of them stands for all.
     let names = entries().iter().map(|entry| if entry.name == "static-P" { "static-60" } else { entry.name });
     let policy = |name: &'static str| -> NamedPolicy<'static> {
         (name.to_owned(), Box::new(move || build(name, &Settings::default()).unwrap()))

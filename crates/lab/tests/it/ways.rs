@@ -1,6 +1,6 @@
-//! The policies that divide ways on the simulated machine: what holds of every mask they set, how
-//! much of the time they sample, how soon they notice a class that changes, and how far runs
-//! differ.
+//! Tests the policies that divide ways, on the simulated machine: properties of every mask that
+//! they set, how much of the time they sample, how soon they notice a change of class, and how much
+//! runs differ.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -37,7 +37,7 @@ const MIXED: [(&str, u32, u32); 12] = [
     ("mg-omp", 1, 10),
     ("ep-omp", 1, 10),
 ];
-/// And of two more that hardly miss, so that there are forty threads.
+/// Two more programs that hardly miss, so that there are forty threads.
 const FILL: (&str, u32, u32) = ("povray", 2, 1);
 
 fn mixed(run: &str) -> Workload {
@@ -46,7 +46,7 @@ fn mixed(run: &str) -> Workload {
     workload(run, &apps, "")
 }
 
-/// Runs a policy for some epochs; `each` sees every observation, plan and what became of it.
+/// Runs a policy for some epochs; `each` sees every observation, every plan and its outcome.
 fn drive(
     workload: &Workload,
     seed: u64,
@@ -71,7 +71,7 @@ fn drive(
     }
 }
 
-/// Clusters as the machine keeps them.
+/// Clusters as the machine holds them.
 #[derive(Default)]
 struct Clusters(BTreeMap<(LlcId, String), (u64, BTreeSet<Tid>)>);
 
@@ -101,7 +101,7 @@ impl Clusters {
     }
 }
 
-/// The LLCs that a plan moves threads from or to.
+/// The LLCs from or to which a plan moves threads.
 fn in_motion(seen: &Observation, plan: &Plan) -> BTreeSet<LlcId> {
     let mut llcs = BTreeSet::new();
     for action in &plan.actions {
@@ -121,7 +121,7 @@ fn masks_are_contiguous_cover_the_cache_and_nobody_is_without_ways() {
             let (mut clusters, mut moving, mut parted) = (Clusters::default(), BTreeSet::new(), 0);
             drive(&mixed("runs = 3"), seed, policy.as_mut(), 120, |epoch, seen, plan| {
                 clusters.take(seen, plan);
-                // Threads on the way, and runs that ended within this epoch, leave an LLC as it is
+                // Threads on the way, and runs that ended within this epoch, leave an LLC unchanged
                 // for a moment.
                 moving = if plan.actions.is_empty() { BTreeSet::new() } else { in_motion(seen, plan) };
                 for llc in seen.machine.llcs().iter().filter(|llc| !moving.contains(&llc.id)) {
@@ -152,7 +152,7 @@ fn masks_are_contiguous_cover_the_cache_and_nobody_is_without_ways() {
     }
 }
 
-/// Programs that run on and on: after the last class is known there is nothing left to sample.
+/// Programs that run indefinitely: after the last class is known, there is nothing left to sample.
 #[test]
 fn a_steady_workload_is_hardly_sampled_after_warm_up() {
     for name in ["lfoc+", "divide-content"] {
@@ -206,12 +206,12 @@ fn a_class_change_is_noticed_within_a_bounded_number_of_epochs() {
         }
     });
     // Three epochs that do not match, two or three readings, and another program that may be
-    // sampled just then.
+    // sampled at that time.
     let (changed, noticed) = (changed.unwrap(), noticed.unwrap());
     assert!(changed > 20 && noticed - changed <= 8, "changed in epoch {changed}, confined in epoch {noticed}");
 }
 
-/// Greatest less least.
+/// Greatest minus least value.
 fn spread(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::MIN, f64::max) - values.iter().copied().fold(f64::MAX, f64::min)
 }

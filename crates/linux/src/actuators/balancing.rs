@@ -1,7 +1,7 @@
-//! The kernel's NUMA balancing (`kernel.numa_balancing`,
-//! `Documentation/admin-guide/sysctl/kernel.rst`): switched off for the time of a run where that is
-//! asked for, and put back. The switch is the whole machine's; memory tiering, its second bit,
-//! stays as it is.
+//! Switches the kernel's NUMA balancing (`kernel.numa_balancing`,
+//! `Documentation/admin-guide/sysctl/kernel.rst`) off for the time of a run, if that is requested,
+//! and puts it back. The switch is for the whole machine. Its second bit, memory tiering, stays as
+//! it is.
 
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -10,23 +10,24 @@ use std::{fs, io};
 /// The switch.
 pub const SWITCH: &str = "/proc/sys/kernel/numa_balancing";
 
-/// Pages are brought to the threads that use them.
+/// The bit with which the kernel migrates pages to the threads that use them.
 const BALANCING: u32 = 1;
 
-/// What we made of the switch, for the state file.
+/// What isobar did to the switch, for the state file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BalancingRecord {
-    /// What was there.
+    /// The value that was there.
     pub before: u32,
-    /// What we wrote, or are about to write.
+    /// The value that isobar wrote, or is about to write.
     pub ours: u32,
 }
 
-/// The record for switching it off; `None` where it is off already, or this kernel has none.
+/// The record for switching it off; `None` if it is off already, or if this kernel does not have
+/// it.
 ///
 /// # Errors
-/// What the kernel said, or that the file has no number.
+/// The kernel's error, or that the file has no number.
 pub fn intend(switch: &Path) -> io::Result<Option<BalancingRecord>> {
     let before = match read(switch) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -38,21 +39,22 @@ pub fn intend(switch: &Path) -> io::Result<Option<BalancingRecord>> {
 /// Does what the record says.
 ///
 /// # Errors
-/// What the kernel said.
+/// The kernel's error.
 pub fn carry_out(switch: &Path, record: &BalancingRecord) -> io::Result<()> {
     fs::write(switch, record.ours.to_string())
 }
 
-/// Puts back what was there; false where someone else has changed it meanwhile: then it is theirs.
+/// Puts the previous value back. Returns false if someone else has changed it meanwhile: then their
+/// value stays.
 ///
 /// # Errors
-/// What the kernel said.
+/// The kernel's error.
 pub fn put_back(switch: &Path, record: &BalancingRecord) -> io::Result<bool> {
     let now = read(switch)?;
     if now == record.ours {
         fs::write(switch, record.before.to_string())?;
     }
-    // As it was before: we were ended before we changed it.
+    // If it is as it was before, isobar ended before it changed the switch.
     Ok(now == record.ours || now == record.before)
 }
 
@@ -66,7 +68,8 @@ mod tests {
     use super::*;
     use crate::test_kit::folder;
 
-    /// What stands in the file after it was switched off, and after `meanwhile` was put back.
+    /// The content of the file after it was switched off, whether it was put back after someone
+    /// wrote `meanwhile`, and the content then.
     fn through(before: &str, meanwhile: Option<&str>) -> (String, bool, String) {
         let folder = folder(&[("switch", before)]);
         let switch = folder.path().join("switch");

@@ -1,7 +1,7 @@
-//! Threads whose cpuset has left the CPU that we bound them to.
+//! Handles threads whose cpuset no longer contains the CPU that isobar bound them to.
 //!
-//! The kernel then lets such a thread run on the whole cpuset, but keeps the mask that was asked
-//! for (`task_struct.user_cpus_ptr`, Linux 6.2) and binds the thread to our CPU again as soon as a
+//! The kernel then lets such a thread run on the whole cpuset. However, it keeps the requested mask
+//! (`task_struct.user_cpus_ptr`, Linux 6.2) and binds the thread to our CPU again as soon as a
 //! cpuset has it: a CPU that comes back, a cpuset that is widened, a cgroup that the thread is
 //! moved to. Its owner did not set such a mask, and forgetting it would leave the thread bound for
 //! good.
@@ -15,16 +15,16 @@ use crate::kernel::identity;
 use isobar_model::{CpuSet, Pid, Tid};
 use std::io;
 
-/// Whether a thread with this mask was displaced by its cpuset from `ours`, the CPUs that we bound
-/// it to.
+/// Whether the cpuset displaced a thread with this mask from `ours`, the CPUs that isobar bound it
+/// to.
 #[must_use]
 pub fn is_displaced(pid: Pid, tid: Tid, mask: &CpuSet, ours: &CpuSet) -> bool {
     let outside = mask.intersection(ours).is_empty();
     outside && online_cpus().is_some_and(|online| is_whole(mask, ours, permitted(pid, tid).as_ref(), &online))
 }
 
-/// The mask that was asked for of a thread: of those `given` the one of which CPUs that went
-/// offline and its cpuset have left this mask, where there is one; else this mask.
+/// The mask that was requested for a thread: the one in `given` that offline CPUs and the cpuset
+/// reduce to this mask, if there is one; otherwise this mask.
 #[must_use]
 pub fn asked_for<'a>(pid: Pid, tid: Tid, mask: &CpuSet, given: impl Iterator<Item = &'a Given>) -> CpuSet {
     let is_wider = |wide: &&CpuSet| mask.is_subset(wide) && mask != *wide && !mask.is_empty();
@@ -36,13 +36,13 @@ pub fn asked_for<'a>(pid: Pid, tid: Tid, mask: &CpuSet, given: impl Iterator<Ite
     asked.unwrap_or(mask).clone()
 }
 
-/// Whether a thread with this mask has it from us: as we set it, or what is left of it.
+/// Whether a thread has this mask from isobar: either as isobar set it, or what is left of it.
 #[must_use]
 pub fn is_given(pid: Pid, tid: Tid, mask: &CpuSet, ours: &Given) -> bool {
     ours.contains(mask) || ours.contains(&asked_for(pid, tid, mask, std::iter::once(ours)))
 }
 
-/// What the kernel makes of a mask that was asked for.
+/// The part of a requested mask that the kernel uses.
 fn left_of(given: &CpuSet, permitted: Option<&CpuSet>, online: &CpuSet) -> CpuSet {
     let online = given.intersection(online);
     permitted.map_or(online.clone(), |permitted| online.intersection(permitted))
@@ -54,38 +54,38 @@ pub fn is_narrowed(pid: Pid, tid: Tid, mask: &CpuSet) -> bool {
     online_cpus().is_some_and(|online| is_pinned(mask, permitted(pid, tid).as_ref(), &online))
 }
 
-/// Has the kernel forget what was asked for of a thread with this mask, where the thread is free
-/// already and was so before: the CPU that we bound it to went offline and came back. Nothing is
-/// known of a mask that its owner lifted, which stays lifted.
+/// Makes the kernel forget the requested mask of a thread that is free now and was free before: the
+/// CPU that isobar bound it to went offline and came back. If its owner has lifted the mask, this
+/// changes nothing.
 pub fn have_it_forgotten(pid: Pid, tid: Tid, mask: &CpuSet, original: &Original) {
     if !original.pinned && !is_narrowed(pid, tid, mask) {
-        // Where it is refused the thread is free all the same.
+        // If it is refused, the thread is free nevertheless.
         let _ = affinity::lift(tid);
     }
 }
 
-/// Puts back what a thread had before.
+/// Puts back the affinity that a thread had before.
 ///
 /// # Errors
-/// What the kernel says, `ESRCH` for a thread that has ended.
+/// The kernel's error; `ESRCH` for a thread that has ended.
 pub fn put_back(tid: Tid, original: &Original) -> io::Result<()> {
     if !original.pinned {
         return affinity::lift(tid);
     }
     match affinity::set(tid, &original.cpus) {
-        // Every CPU that its owner chose has gone offline or left its cpuset: the kernel itself
-        // lifts the mask then.
+        // Every CPU that its owner chose has gone offline or left its cpuset: in that case the
+        // kernel itself lifts the mask.
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => affinity::lift(tid),
         other => other,
     }
 }
 
-/// Our CPU is not in the mask, and the mask is the whole cpuset.
+/// Whether our CPU is not in the mask, and the mask is the whole cpuset.
 fn is_whole(mask: &CpuSet, ours: &CpuSet, permitted: Option<&CpuSet>, online: &CpuSet) -> bool {
     mask.intersection(ours).is_empty() && !is_pinned(mask, permitted, online)
 }
 
-/// Its cpuset as it is now: what a sample knows of it may be old.
+/// Its cpuset as it is now: a sample may hold an old one.
 fn permitted(pid: Pid, tid: Tid) -> Option<CpuSet> {
     Cpusets::live().permitted(&identity::cgroups(pid, tid))
 }
@@ -105,7 +105,7 @@ mod tests {
         assert!(!displaced("4-7", Some("4-7")), "its owner lifted our mask");
         assert!(!displaced("0-3", Some("0-7")), "its owner chose CPUs of the cpuset");
         assert!(!displaced("0-3", None), "its owner chose CPUs, without any cpuset");
-        // CPU 4 went offline, and the cpuset with it.
+        // CPU 4 went offline, and the cpuset lost it as well.
         assert!(is_whole(&set("0-3,5-7"), &ours, None, &set("0-3,5-7")));
     }
 

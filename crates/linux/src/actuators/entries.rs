@@ -1,4 +1,4 @@
-//! What the state file records of one process and of one thread, and how their masks are
+//! What the state file records of one process and of one thread, and how isobar's masks are
 //! distinguished from their owners'. Pure.
 
 use super::given::Given;
@@ -6,33 +6,32 @@ use isobar_model::{CpuId, CpuSet, NodeId, Pages, Pid, Tid};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A process of which we moved a thread, or which inherited a mask from one.
+/// A process whose threads isobar moved, or which inherited a mask from such a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessEntry {
     /// Its start time, in ticks since boot.
     pub start: u64,
-    /// When we first changed a thread of it; younger threads and children may have inherited a mask
-    /// of ours.
+    /// When isobar first changed one of its threads. Younger threads and children may have
+    /// inherited a mask of ours.
     pub since: u64,
-    /// The masks that a task may have inherited from one of its threads: those that we gave its
-    /// threads, until long after.
+    /// The masks that a task may have inherited from one of its threads: those that isobar gave its
+    /// threads. A mask stays here long after the last thread had it.
     pub history: Given,
-    /// What a task gets that inherited a mask of ours: the widest mask among the threads that we
-    /// moved.
+    /// The mask for a task that inherited a mask of ours: the widest mask among the moved threads.
     pub original: Original,
-    /// Its cgroups (`/proc/PID/cgroup`) when we first moved one of its threads: a sign by which
-    /// descendants are recognised whose parents have ended. Younger than version 1; empty where it
-    /// was not read.
+    /// Its cgroups (`/proc/PID/cgroup`) when isobar first moved one of its threads. Descendants
+    /// whose parents have ended are recognised by them. Added after version 1; empty if it was not
+    /// read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cgroup: String,
-    /// The mask of its main thread then. Younger than version 1; empty where it was not read.
+    /// The mask of its main thread at that time. Added after version 1; empty if it was not read.
     #[serde(default, skip_serializing_if = "CpuSet::is_empty", with = "cpu_list")]
     pub main: CpuSet,
-    /// The threads that we moved.
+    /// The threads that isobar moved.
     pub threads: BTreeMap<Tid, ThreadEntry>,
-    /// The masks of threads that were put back just now, whose records are gone: what they had made
-    /// until then still has them.
+    /// The masks of threads that were put back just now and whose records are gone: tasks that they
+    /// had made until then still have them.
     #[serde(skip)]
     pub put_back: Given,
 }
@@ -47,28 +46,28 @@ pub struct Owned {
     pub start: u64,
 }
 
-/// A thread that we moved.
+/// A thread that isobar moved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadEntry {
     /// Its start time, in ticks since boot.
     pub start: u64,
-    /// What it had before.
+    /// The affinity that it had before.
     pub original: Original,
-    /// The masks one of which it has now, if no one else changed it: the one that we set last, and
-    /// while a move is under way also those that are set next.
+    /// The masks one of which it has now, unless someone else changed it: the one that isobar set
+    /// last and, while a move is under way, also those that are set next.
     pub ours: Given,
 }
 
-/// An affinity before our change.
+/// An affinity before isobar's change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Original {
     /// The CPUs of the mask.
     #[serde(with = "cpu_list")]
     pub cpus: CpuSet,
-    /// Whether its owner narrowed it. Only then is exactly this mask put back; else the restriction
-    /// is lifted, so that the thread follows its cpuset and CPUs that come online, as it did
+    /// Whether its owner narrowed it. Only then is exactly this mask put back. Otherwise the
+    /// restriction is lifted, so that the thread follows its cpuset and CPUs that come online, as
     /// before.
     pub pinned: bool,
 }
@@ -96,19 +95,19 @@ pub struct Entry {
     pub tid: Tid,
     /// start of the thread
     pub tid_start: u64,
-    /// what it had before any change of ours
+    /// the affinity that it had before any change by isobar
     pub original: Original,
-    /// what we gave it earlier, when it still has that
+    /// the masks that isobar gave it earlier, if it still has one of them
     pub placed: Option<Given>,
-    /// the CPU that we are about to put it on
+    /// the CPU that isobar is about to put it on
     pub cpu: CpuId,
-    /// the CPUs that it may run on then, `cpu` among them
+    /// the CPUs that it may run on afterwards, `cpu` among them
     pub mask: CpuSet,
 }
 
 impl Entry {
-    /// The masks that it has one after another: the CPU alone, so that it is there, then the others
-    /// with it.
+    /// The masks that it gets one after another: first the CPU alone, so that it goes there, then
+    /// all of its CPUs.
     pub fn masks(&self) -> impl Iterator<Item = CpuSet> + '_ {
         let only: CpuSet = [self.cpu].into_iter().collect();
         let all = (self.mask != only).then(|| self.mask.clone());
@@ -117,22 +116,22 @@ impl Entry {
 }
 
 impl ProcessEntry {
-    /// Nothing of it is recorded yet.
+    /// An entry in which no thread is recorded yet.
     #[must_use]
     pub fn new(start: u64, since: u64) -> Self {
         Self { start, since, ..Self::default() }
     }
 
-    /// Whether a thread of this process has this mask from us, or had it until we put it back.
+    /// Whether a thread of this process has this mask from isobar, or had it until it was put back.
     #[must_use]
     pub fn gave(&self, mask: &CpuSet) -> bool {
         self.put_back.contains(mask) || self.threads.values().any(|thread| thread.is_ours(mask))
     }
 
     /// Whether a task of this process or of a descendant inherited a mask of ours: it is younger
-    /// than our first change, and has a mask that we gave a thread of the process.
+    /// than isobar's first change, and has a mask that isobar gave a thread of the process.
     ///
-    /// A task that its own program bound to those very CPUs after our change looks the same.
+    /// A task that its own program bound to those very CPUs after that change looks the same.
     #[must_use]
     pub fn may_have_inherited(&self, start: u64, mask: &CpuSet) -> bool {
         start >= self.since && self.history.contains(mask)
@@ -140,7 +139,7 @@ impl ProcessEntry {
 }
 
 impl ThreadEntry {
-    /// Whether a mask is the one that we set.
+    /// Whether a mask is one that isobar set.
     #[must_use]
     pub fn is_ours(&self, mask: &CpuSet) -> bool {
         self.ours.contains(mask)
@@ -148,8 +147,8 @@ impl ThreadEntry {
 }
 
 impl Original {
-    /// Becomes `other` where that is wider: no restriction is wider than one, more CPUs are wider
-    /// than fewer.
+    /// Becomes `other` if that is wider: no restriction is wider than a restriction, more CPUs are
+    /// wider than fewer.
     pub fn widen(&mut self, other: &Self) {
         let width = |original: &Self| (!original.pinned, original.cpus.len());
         if self.cpus.is_empty() || width(other) > width(self) {
@@ -158,7 +157,8 @@ impl Original {
     }
 }
 
-/// A CPU set as the kernel's list text (`0-3,8`): a thousand threads of 256 CPUs stay readable.
+/// A CPU set as the kernel's list text (`0-3,8`), which keeps a thousand threads of 256 CPUs
+/// readable.
 mod cpu_list {
     use isobar_model::CpuSet;
     use serde::{Deserialize, Deserializer, Serializer};

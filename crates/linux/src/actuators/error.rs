@@ -1,12 +1,13 @@
-//! What can go wrong with the actuators as a whole: the state file and its lock. What the kernel
-//! refuses about one thread or one page is not an error but an [`isobar_model::ActionOutcome`].
+//! What can go wrong with the actuators as a whole: the state file and its lock. If the kernel
+//! refuses an action on one thread or one page, that is not an error but an
+//! [`isobar_model::ActionOutcome`].
 
 use crate::kernel::identity;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why nothing can be changed, or not everything could be put back. Every message is one line and
-/// names the remedy.
+/// Why nothing can be changed, or why not everything could be put back. Every message is one line
+/// and names the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ActuatorError {
     /// the state file, its folder or its lock cannot be read or written
@@ -72,7 +73,7 @@ pub enum ActuatorError {
         /// what it is
         is: &'static str,
     },
-    /// the state file belongs to another user, who could make us change what they like
+    /// the state file belongs to another user, who could make isobar change anything
     #[error("{path}: belongs to uid {found}, not to uid {expected}: run as its owner, or delete it", path = path.display())]
     Foreign {
         /// the file
@@ -82,7 +83,7 @@ pub enum ActuatorError {
         /// who we are
         expected: u32,
     },
-    /// others could change the state file, and so make us change what they like
+    /// others could change the state file, and so make isobar change anything
     #[error("{path}: {problem}: a state file there is not trusted, and nothing is changed; name one in a \
              folder that only you may write to", path = path.display())]
     Unsafe {
@@ -91,7 +92,7 @@ pub enum ActuatorError {
         /// why
         problem: String,
     },
-    /// all is put back, but the file that records it stays
+    /// everything is put back, but the file that records it cannot be deleted
     #[error("{path}: everything is put back, but the file cannot be deleted: {source}; delete it", path = path.display())]
     Undeleted {
         /// the file
@@ -99,7 +100,7 @@ pub enum ActuatorError {
         /// what the kernel said
         source: io::Error,
     },
-    /// the kernel does not say what we need to recognise threads again
+    /// the kernel does not provide what isobar needs to recognise threads again
     #[error("{path}: {source}; isobar recognises threads by it: mount procfs on /proc", path = path.display())]
     Proc {
         /// the file
@@ -128,7 +129,7 @@ pub(super) fn boot_id() -> Result<String, ActuatorError> {
     identity::boot_id().map_err(|source| ActuatorError::Proc { path: identity::BOOT_ID.into(), source })
 }
 
-/// Makes an error of the kernel's word about a file or folder, for `map_err`.
+/// Turns the kernel's error about a file or folder into an [`ActuatorError`], for `map_err`.
 pub(super) fn failed<'a>(path: &'a Path, what: &'static str) -> impl FnOnce(io::Error) -> ActuatorError + 'a {
     move |source| ActuatorError::State { path: path.to_owned(), what, source }
 }

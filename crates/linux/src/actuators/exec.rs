@@ -1,7 +1,7 @@
-//! A thread that executes a program takes over its process: the other threads end, and it goes on
-//! with the id and the start time of the main thread, and with its own mask (`execve(2)`). Where
-//! that mask is ours, its record must go with it: the old id looks like that of a thread that has
-//! ended.
+//! Follows threads that execute a program and so take over their process. The other threads end,
+//! and the thread goes on with the id and the start time of the main thread, but with its own mask
+//! (`execve(2)`). If isobar set that mask, the record must move with it, because the old id looks
+//! like that of a thread that has ended.
 
 use super::displaced;
 use super::entries::{ProcessEntry, ThreadEntry};
@@ -9,7 +9,7 @@ use super::ledger::Ledger;
 use crate::kernel::{affinity, identity};
 use isobar_model::{CpuSet, Pid, Tid};
 
-/// Hands the records of threads that took over their process on to its main thread.
+/// Hands the records of threads that took over their process to its main thread.
 pub fn follow(ledger: &mut Ledger) {
     let has_others = |(pid, entry): &(&Pid, &ProcessEntry)| entry.threads.keys().any(|tid| tid.0 != pid.0);
     let pids: Vec<Pid> = ledger.processes.iter().filter(has_others).map(|(pid, _)| *pid).collect();
@@ -28,8 +28,8 @@ pub fn follow(ledger: &mut Ledger) {
     }
 }
 
-/// The recorded thread whose mask the main thread has now, if it has ended and the main thread did
-/// not have that mask by its own record or by its owner's word.
+/// The recorded thread whose mask the main thread has now. `None` if that thread has not ended, or
+/// if the main thread had that mask already, by its own record or because its owner set it.
 fn taken_over(entry: &ProcessEntry, pid: Pid, mask: &CpuSet) -> Option<Tid> {
     let main = Tid(pid.0);
     let its_own = entry.threads.get(&main).map_or(entry.main == *mask, |thread| thread.is_ours(mask));

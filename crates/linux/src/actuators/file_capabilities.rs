@@ -1,10 +1,10 @@
-//! Which users may use the power that the executable carries: file capabilities (`capabilities(7)`)
-//! are for the members of the executable's group, whatever its mode says. A caller outside that
-//! group goes on without them, and so does one who runs an executable that is setuid or setgid,
-//! which isobar is not made for.
+//! Decides which users may use the capabilities that the executable carries. File capabilities
+//! (`capabilities(7)`) are for the members of the executable's group, whatever its mode says. A
+//! caller outside that group goes on without them. So does a caller who runs an executable that is
+//! setuid or setgid, which isobar does not support.
 //!
 //! Capabilities that a service manager hands down (ambient ones) are the caller's own and stay.
-//! Knows nothing of what the capabilities are good for.
+//! This file does not know what the capabilities are good for.
 
 use crate::kernel::{capability, executable, names, privilege};
 use rustix::process::{DumpableBehavior, getegid, geteuid, getgid, getgroups, getuid, set_dumpable_behavior};
@@ -12,11 +12,11 @@ use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_thread
 use std::fs;
 use std::io;
 
-/// Gives up what the caller may not use, and says so in one line. To be called before any thread is
-/// started: capabilities are a thread's.
+/// Drops the capabilities that the caller may not use, and says so in one line. It must be called
+/// before any thread is started, because capabilities belong to a thread.
 ///
 /// # Errors
-/// Where the kernel does not let them go: then the command must not go on.
+/// If the kernel does not let them go: in that case the command must not go on.
 pub fn give_up_what_is_not_the_callers() -> io::Result<Option<String>> {
     let facts = Facts::live();
     let verdict = facts.verdict();
@@ -30,12 +30,12 @@ pub fn give_up_what_is_not_the_callers() -> io::Result<Option<String>> {
     Ok(Some(facts.remark(verdict)))
 }
 
-/// Goes on as any program of the caller's: without capabilities, and open to what the caller starts
-/// (`/proc/PID/fd` of a process that gained some is root's). What is executed from here on has
-/// those of its own executable. Root stays root.
+/// Goes on as any ordinary program of the caller: without capabilities, and accessible to what the
+/// caller starts (`/proc/PID/fd` of a process that gained some belongs to root). What is executed
+/// from here on has the capabilities of its own executable. Root stays root.
 ///
 /// # Errors
-/// Where the kernel does not let them go.
+/// If the kernel does not let them go.
 pub fn become_ordinary() -> io::Result<()> {
     if geteuid().is_root() {
         return Ok(());
@@ -46,36 +46,36 @@ pub fn become_ordinary() -> io::Result<()> {
 }
 
 /// Whether the environment is that of a user who has all our power anyway: root, or a user who runs
-/// an executable that carries none.
+/// an executable without capabilities.
 #[must_use]
 pub fn environment_is_trusted() -> bool {
     getuid().is_root() || (!executable::carries_capabilities() && geteuid() == getuid() && getegid() == getgid())
 }
 
-/// What the kernel says of the caller and the executable.
+/// What the kernel reports about the caller and the executable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Facts {
     /// The real user.
     user: u32,
-    /// Whether the executable is setuid or setgid, and that changed who we are.
+    /// Whether the executable is setuid or setgid, and that changed the user or group.
     set_id: bool,
-    /// Whether the executable carries capabilities, and they count here (they do not where its file
-    /// system is mounted `nosuid`).
+    /// Whether the executable carries capabilities, and they take effect here (they do not if its
+    /// file system is mounted `nosuid`).
     carries: bool,
     /// Whether there are ambient capabilities. The kernel clears them when an executable's own
-    /// capabilities take effect, so all that we have is the caller's then.
+    /// capabilities take effect, so in this case all capabilities are the caller's.
     ambient: bool,
-    /// The executable's group; `None` where that cannot be read.
+    /// The executable's group; `None` if that cannot be read.
     group: Option<u32>,
-    /// The real group and the supplementary ones.
+    /// The real group and the supplementary groups.
     groups: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// Whatever power there is, is the caller's own or meant for it.
+    /// All capabilities are the caller's own or meant for it.
     Own,
-    /// The executable's owner or group is not the caller's.
+    /// The process has the user or group of the executable, not the caller's.
     SetId,
     /// The capabilities are for a group that the caller is not in.
     Outsider,
@@ -142,7 +142,7 @@ fn become_the_caller() -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// A user of two groups, and an executable with capabilities for one of them.
+    /// A user in two groups, and an executable with capabilities for one of them.
     fn member() -> Facts {
         Facts { user: 1000, set_id: false, carries: true, ambient: false, group: Some(77), groups: vec![100, 77] }
     }

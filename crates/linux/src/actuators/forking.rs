@@ -1,5 +1,5 @@
-//! Threads that may have begun to make another before they were put back, and have not ended that:
-//! what they make has the mask that we gave them, and is seen only when it is made.
+//! Watches threads that may have begun to make another task before they were put back and have not
+//! finished. What they make has the mask that isobar gave them, and is seen only once it exists.
 
 use super::ledger::Ledger;
 use crate::kernel::cloning::{self, Making};
@@ -8,12 +8,12 @@ use crate::kernel::stat::Stat;
 use isobar_model::{Pid, Tid};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The threads of all processes that were changed, looked at since all were put back.
+/// The threads of all changed processes, watched since all of them were put back.
 #[derive(Debug)]
 pub struct Forking {
-    /// When all were put back, in ticks since boot: younger threads have nothing of ours.
+    /// When all were put back, in ticks since boot. Younger threads have no mask of ours.
     since: u64,
-    /// What these had begun before they were put back has ended.
+    /// Threads that have finished whatever they had begun before they were put back.
     done: BTreeSet<(Pid, Tid, u64)>,
     at_work: BTreeMap<(Pid, Tid, u64), AtWork>,
 }
@@ -22,28 +22,29 @@ pub struct Forking {
 struct AtWork {
     /// User time at the first look, in clock ticks.
     user_ticks: u64,
-    /// Whether it was in a call that makes a thread or a process at the last look.
+    /// Whether it was in a call that makes a thread or a process, at the last look.
     seen: bool,
 }
 
 /// What a look found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// No thread can be at work still.
+    /// No thread can still be making another.
     Done,
-    /// Threads are running of which that cannot be said yet.
+    /// Running threads may still be making others; that cannot be decided yet.
     Running,
     /// A thread is in a call that makes another.
     AtWork,
 }
 
 impl Forking {
-    /// From now on.
+    /// Starts watching now.
     pub fn begin() -> Self {
         Self { since: identity::ticks_now(), done: BTreeSet::new(), at_work: BTreeMap::new() }
     }
 
-    /// Looks at the threads of the ledger's processes, at each until it cannot be at work any more.
+    /// Looks at the threads of the ledger's processes, at each until it cannot be making another
+    /// any more.
     pub fn look(&mut self, ledger: &Ledger) -> Look {
         let mut at_work = BTreeMap::new();
         let processes = ledger.processes.iter().filter(|(pid, entry)| identity::lives(**pid, Tid(pid.0), entry.start));
@@ -69,7 +70,7 @@ impl Forking {
         }
     }
 
-    /// The threads that were seen at work at the last look, by process.
+    /// Number of threads that were seen in such a call at the last look, by process.
     pub fn left(&self) -> BTreeMap<Pid, usize> {
         let mut left = BTreeMap::new();
         let seen = self.at_work.iter().filter(|(_, one)| one.seen);
@@ -90,7 +91,7 @@ mod tests {
     use std::process::{Child, Command};
     use std::time::Instant;
 
-    /// Ends by itself, too.
+    /// A shell that counts; it also ends by itself.
     struct Spinner(Child);
 
     impl Spinner {

@@ -1,5 +1,5 @@
-//! Masks that we set: single CPUs, and several CPUs among which the kernel may balance a thread.
-//! They are what tells our change from an owner's. Pure.
+//! Masks that isobar set: single CPUs, and several CPUs among which the kernel may balance a
+//! thread. They distinguish isobar's changes from an owner's. Pure.
 
 use isobar_model::CpuSet;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// Some masks. As text the single CPUs as the kernel's list, then each of several CPUs after a
-/// semicolon: `1-2;0-3` are CPU 1, CPU 2, and CPUs 0 to 3. Where there are single CPUs only it is
-/// their list, as state files had it before masks of several CPUs were set.
+/// A set of masks. As text, the single CPUs come first, in the kernel's list format, then each mask
+/// of several CPUs after a semicolon: `1-2;0-3` is CPU 1, CPU 2, and CPUs 0 to 3. Without masks of
+/// several CPUs the text is the plain list, as in state files from before such masks were set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given {
     single: CpuSet,
@@ -25,7 +25,7 @@ impl Given {
         given
     }
 
-    /// Adds a mask; one without a CPU is none.
+    /// Adds a mask; an empty mask is ignored.
     pub fn insert(&mut self, mask: &CpuSet) {
         match (mask.len(), mask.first()) {
             (1, Some(cpu)) => drop(self.single.insert(cpu)),
@@ -34,13 +34,13 @@ impl Given {
         }
     }
 
-    /// Adds all masks of another.
+    /// Adds all masks of another set.
     pub fn add(&mut self, other: &Self) {
         self.single = self.single.union(&other.single);
         self.several.extend(other.several.iter().cloned());
     }
 
-    /// Whether a mask is one of these.
+    /// Whether a mask is in this set.
     #[must_use]
     pub fn contains(&self, mask: &CpuSet) -> bool {
         if mask.len() == 1 { mask.is_subset(&self.single) } else { self.several.contains(mask) }

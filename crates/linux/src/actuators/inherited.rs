@@ -1,26 +1,26 @@
-//! Inherited masks: threads and child processes that have the CPUs that we gave to the thread that
-//! made them.
+//! Recognises and frees inherited masks: threads and child processes bound to the CPUs that isobar
+//! gave to the thread that made them.
 //!
-//! `clone(2)` copies the affinity mask, so everything that a moved thread makes is bound where we
-//! bound it, although its owner did not ask for that, and nothing else would ever put it back. A
-//! task counts as having inherited its mask from us when
+//! `clone(2)` copies the affinity mask, so everything that a moved thread makes is bound where
+//! isobar bound that thread, although its owner did not ask for that, and nothing else would ever
+//! put it back. A task counts as having inherited its mask from isobar if
 //!
-//! - it is a thread of a process that we moved threads of, or of one of its descendants by parent
+//! - it is a thread of a process whose threads isobar moved, or of one of its descendants by parent
 //!   pid;
-//! - it is younger than our first change of that process;
-//! - its mask is one that we gave a thread of that process;
+//! - it is younger than isobar's first change of that process;
+//! - its mask is one that isobar gave a thread of that process;
 //! - it is neither recorded nor bound by its owner ([`Ledger::is_owned`]).
 //!
-//! It then gets the widest mask that the moved threads of its process had before, and is from then
-//! on an ordinary thread.
+//! It then gets the widest mask that the moved threads of its process had before, and is an
+//! ordinary thread from then on.
 //!
-//! Parents are exact where the kernel's fork events were followed ([`super::lineage`]). Where they
-//! were not, a daemon whose parents have ended is recognised by likeness: its mask and start time
-//! fit, it is in the cgroups of the process that we moved, and its parent now is not the process
-//! that made it (it is init, or in another session). What fits less is left alone and reported, and
-//! so is a mask of several CPUs, which people choose as well (those of a node). A program that
-//! binds a task to the very CPUs that we had given looks the same where changes of affinity could
-//! not be followed.
+//! Parents are exact if the kernel's fork events were followed ([`super::lineage`]). If they were
+//! not, a daemon whose parents have ended is recognised by likeness: its mask and start time fit,
+//! it is in the cgroups of the process that isobar moved, and its present parent is not the process
+//! that made it (it is init, or in another session). A process that fits less well is left alone
+//! and reported. So is one with a mask of several CPUs, because people choose such masks as well
+//! (the CPUs of a node). If changes of affinity could not be followed, a program that binds a task
+//! to the very CPUs that isobar had given looks the same.
 
 use super::displaced;
 use super::entries::ProcessEntry;
@@ -32,28 +32,30 @@ use isobar_model::{CpuSet, Pid, Tid};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-/// A report names this number of tasks; the rest is counted.
+/// Maximum number of tasks that a report names; the rest is only counted.
 const MOST_NAMED: usize = 20;
 
 /// What became of the tasks that had inherited a mask of ours.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Freed {
     tasks: BTreeSet<(Pid, Tid, u64)>,
-    /// Put back by their own records, perhaps to a mask that looks inherited.
+    /// Tasks that were put back by their own records, perhaps to a mask that looks inherited.
     settled: BTreeSet<(Pid, Tid, u64)>,
-    /// Freed by likeness and not by their parents, or of a mask that their owner may have chosen.
+    /// Processes freed by likeness rather than by their parents, or of a mask that their owner may
+    /// have chosen.
     alike: BTreeSet<Pid>,
-    /// Left bound although they may have inherited their mask from us.
+    /// Processes left bound although they may have inherited their mask from isobar.
     doubtful: BTreeSet<Pid>,
-    /// Left bound because the kernel refused to free a thread of theirs, with what it said.
+    /// Processes left bound because the kernel refused to free one of their threads, with its
+    /// reason.
     refused: BTreeMap<Pid, String>,
-    /// Whether more turned up until we gave up.
+    /// Whether new ones still appeared when isobar gave up.
     unfinished: bool,
     /// Threads that are still making others, by process.
     forking: BTreeMap<Pid, usize>,
 }
 
-/// The entry that a task with this start and mask inherited from; `None` when it did not.
+/// The entry from which a task with this start and mask inherited its mask; `None` if it did not.
 #[must_use]
 pub fn family<'a>(ledger: &'a Ledger, pid: Pid, tid: Tid, start: u64, mask: &CpuSet) -> Option<&'a ProcessEntry> {
     let mask = &asked_for(ledger, pid, tid, mask);
@@ -77,23 +79,24 @@ fn suspected(ledger: &Ledger, start: u64, mask: &CpuSet) -> bool {
     ledger.processes.values().any(|process| process.may_have_inherited(start, mask))
 }
 
-/// Whether the owner gave this mask to a thread of the process, and we gave it to none: a new
-/// thread then has it from there.
+/// Whether the owner gave this mask to a thread of the process and isobar gave it to none. A new
+/// thread then inherited the mask from that thread.
 fn bound_as_its_owner_bound(ledger: &Ledger, pid: Pid, mask: &CpuSet) -> bool {
     let Some(entry) = ledger.processes.get(&pid) else { return false };
     !entry.gave(mask) && identity::threads(pid).into_iter().any(|tid| is_owners(ledger, entry, pid, tid, mask))
 }
 
-/// Whether its owner gave a thread this mask: it was bound before we came, or by its owner since.
+/// Whether its owner gave a thread this mask: it was bound before isobar came, or its owner bound
+/// it since.
 fn is_owners(ledger: &Ledger, entry: &ProcessEntry, pid: Pid, tid: Tid, mask: &CpuSet) -> bool {
     let Some(task) = identity::task(pid, tid) else { return false };
     let known = task.start < entry.since || ledger.is_owned(tid, task.start);
     known && !entry.threads.contains_key(&tid) && affinity::get(tid).is_ok_and(|its| its == *mask)
 }
 
-/// The nearest of a process and its ancestors that is in the ledger, if what we did can have come
-/// down from there: an ancestor in between that is older than our first change has its mask from
-/// elsewhere, and hands that on.
+/// The process itself or its nearest ancestor in the ledger, if isobar's change can have been
+/// handed down from there. An ancestor in between that is older than that change has its mask from
+/// elsewhere, and hands that one on.
 fn ancestor(ledger: &Ledger, pid: Pid) -> Option<&ProcessEntry> {
     let mut oldest = u64::MAX;
     for (pid, process) in ancestry(pid, identity::process) {
@@ -111,18 +114,18 @@ fn ancestor(ledger: &Ledger, pid: Pid) -> Option<&ProcessEntry> {
 pub enum Heir {
     /// Freed.
     Freed {
-        /// Whether its owner would have been heard of, had it bound the task.
+        /// Whether isobar would have seen it if the owner had bound the task.
         certain: bool,
     },
     /// Left alone: its owner has bound it to this very mask.
     Owned,
 }
 
-/// Frees such a task, and takes its process into the ledger so that its own children are recognised
-/// later.
+/// Frees such a task, and enters its process into the ledger so that its own children are
+/// recognised later.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn free(
     ledger: &mut Ledger,
     follow: &mut Follow<'_>,
@@ -140,8 +143,9 @@ pub fn free(
     displaced::put_back(tid, &family.original).map(|()| Heir::Freed { certain })
 }
 
-/// Frees every such task, as far as we may see and change it; how many more than before. Where all
-/// forks are followed, the descendants are in the ledger; else it looks at every process.
+/// Frees every such task, as far as isobar may see and change it, and returns how many more than
+/// before. If all forks are followed, the descendants are in the ledger; otherwise every process is
+/// examined.
 pub fn free_all(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Freed) -> usize {
     let certain = follow(ledger);
     let known = || ledger.processes.keys().copied().collect();
@@ -158,7 +162,7 @@ pub fn free_all(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Freed)
     fresh
 }
 
-/// Notes processes that may have inherited a mask although nothing says so: made with
+/// Notes processes that may have inherited a mask although no event shows it: made with
 /// `CLONE_PARENT`, or while events were dropped.
 pub fn look_for_others(ledger: &Ledger, freed: &mut Freed) {
     let unknown = identity::processes().into_iter().filter(|pid| !ledger.processes.contains_key(pid));
@@ -177,7 +181,7 @@ fn free_if_inherited(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, tid
     match free(ledger, follow, one, &entry) {
         Ok(Heir::Owned) => false,
         Ok(Heir::Freed { certain }) => {
-            // People choose such masks too, and who did was not followed.
+            // People choose such masks too, and affinity changes were not followed.
             freed.alike.extend((!certain && mask.len() > 1).then_some(pid));
             freed.tasks.insert(one)
         }
@@ -190,7 +194,8 @@ fn free_if_inherited(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, tid
     }
 }
 
-/// Frees the threads of a process without a known ancestor that looks like one of ours; how many.
+/// Frees the threads of a process that has no known ancestor but looks like one of ours, and
+/// returns their number.
 fn free_if_alike(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, freed: &mut Freed) -> usize {
     match likeness(ledger, pid) {
         Likeness::None => 0,
@@ -210,13 +215,13 @@ fn free_if_alike(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, freed: 
 enum Likeness {
     None,
     Doubtful,
-    /// Its start time, and the entry that it inherited from.
+    /// The start time of the process, and the entry from which it inherited.
     Inherited(u64, Box<ProcessEntry>),
 }
 
 fn likeness(ledger: &Ledger, pid: Pid) -> Likeness {
     let Some(process) = identity::process(pid).filter(|process| !process.kernel) else { return Likeness::None };
-    // Any of its threads: the main thread may have ended before the others.
+    // Any of its threads will do: the main thread may have ended before the others.
     let bound = |tid: Tid| {
         let task = identity::task(pid, tid)?;
         let mask = asked_for(ledger, pid, tid, &affinity::get(tid).ok()?);
@@ -233,28 +238,29 @@ fn likeness(ledger: &Ledger, pid: Pid) -> Likeness {
     }
 }
 
-/// Whether the parent of a process is not who made it: it is the process that takes in orphans.
+/// Whether the parent of a process is not the process that made it, but the one that adopts
+/// orphans.
 fn is_orphan(process: &Stat) -> bool {
     process.parent.0 <= 1 || identity::name(process.parent) == "systemd"
 }
 
 impl Freed {
-    /// This thread was put back by its own record.
+    /// Notes that this thread was put back by its own record.
     pub fn settle(&mut self, pid: Pid, tid: Tid, start: u64) {
         self.settled.insert((pid, tid, start));
     }
 
-    /// More turned up faster than they could be freed.
+    /// Notes that new tasks appeared faster than they could be freed.
     pub const fn unfinished(&mut self) {
         self.unfinished = true;
     }
 
-    /// These threads are still making others, which will have our mask.
+    /// Notes threads that are still making others, which will have a mask of ours.
     pub fn leave_to(&mut self, forking: BTreeMap<Pid, usize>) {
         self.forking = forking;
     }
 
-    /// Tasks that were freed.
+    /// Number of tasks that were freed.
     #[must_use]
     pub fn count(&self) -> usize {
         self.tasks.len()
@@ -299,7 +305,7 @@ impl Freed {
     }
 }
 
-/// Cuts a list for people behind a number of lines, and says how many more there are.
+/// Cuts a list for people after a number of lines, and adds how many more there are.
 pub fn shorten(lines: &mut Vec<String>, what: &str) {
     let rest = lines.len().saturating_sub(MOST_NAMED);
     lines.truncate(MOST_NAMED);

@@ -1,8 +1,8 @@
-//! What we changed and what was there before: the content of the state file, as a value.
+//! What isobar changed and what was there before: the content of the state file, as a value.
 //!
-//! A process enters with the first of its threads that we move and stays until it ends, because its
-//! threads and children inherit the masks that we set. Pure: no files, no kernel. Callers bring
-//! which tasks live and what their masks are.
+//! A process enters the ledger with its first moved thread and stays until it ends, because its
+//! threads and children inherit the masks that isobar sets. Pure: no files, no kernel. Callers
+//! supply which tasks live and what their masks are.
 
 use super::balancing::BalancingRecord;
 use super::entries::{Entry, Original, Owned, PageTotal, ProcessEntry, ThreadEntry};
@@ -13,14 +13,14 @@ use isobar_model::{CpuSet, NodeId, Pages, Pid, Tid};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Takes into the ledger what happened since it was last called; true where all forks since the
+/// Applies to the ledger what happened since the last call. Returns true if all forks since the
 /// first change are known.
 pub type Follow<'a> = dyn FnMut(&mut Ledger) -> bool + 'a;
 
 /// The version of the format; a file of another version is refused.
 pub const VERSION: u32 = 1;
 
-/// Everything that has to be put back, and what is recognised by it.
+/// Everything that has to be put back, with what identifies it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ledger {
@@ -28,24 +28,24 @@ pub struct Ledger {
     pub version: u32,
     /// The boot in which all start times were taken.
     pub boot_id: String,
-    /// The processes that we moved threads of, and those that inherited a mask from them.
+    /// The processes whose threads isobar moved, and those that inherited a mask from them.
     pub processes: BTreeMap<Pid, ProcessEntry>,
-    /// Pages moved so far, for the record: they stay where they are, since where they would go back
-    /// to has been decided anew by their owner's accesses, and the kernel keeps no history of them.
+    /// Pages moved so far, for the record only. They stay where they are: their owner's accesses
+    /// since then have settled anew where they belong, and the kernel keeps no history of them.
     pub pages: Vec<PageTotal>,
-    /// Threads that their owner bound after our first change of their process: their masks are
-    /// their owners', even where they look like ours. Younger than version 1.
+    /// Threads that their owner bound after isobar's first change of their process. Their masks are
+    /// their owners', even if they look like ours. Added after version 1.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub owned: BTreeMap<Tid, Owned>,
-    /// What of resctrl was changed. Younger than version 1: absent where nothing was, so that each
-    /// reads the other's files.
+    /// What was changed in resctrl. Added after version 1 and omitted if nothing was changed, so
+    /// that old and new versions read each other's files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resctrl: Option<ResctrlRecord>,
-    /// What we made of the machine's weights of weighted interleave. Younger than version 1, as
-    /// `resctrl` is.
+    /// What isobar changed in the machine's weights of weighted interleave. Added after version 1,
+    /// like `resctrl`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<WeightsRecord>,
-    /// What we made of the kernel's NUMA balancing. Younger than version 1, as `resctrl` is.
+    /// What isobar changed in the kernel's NUMA balancing. Added after version 1, like `resctrl`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub balancing: Option<BalancingRecord>,
 }
@@ -66,31 +66,32 @@ impl Ledger {
             && self.processes.values().all(|process| process.threads.is_empty())
     }
 
-    /// Records what of resctrl was changed, or is about to be.
+    /// Records what was changed in resctrl, or is about to be.
     pub fn set_resctrl(&mut self, record: &ResctrlRecord) {
         self.resctrl = Some(record.clone()).filter(|record| !record.is_empty());
     }
 
-    /// The entry of a process, unless its id is another's now.
+    /// The entry of a process, unless its id belongs to another process now.
     #[must_use]
     pub fn process(&self, pid: Pid, start: u64) -> Option<&ProcessEntry> {
         self.processes.get(&pid).filter(|process| process.start == start)
     }
 
-    /// The entry of a thread, unless its id is another's now.
+    /// The entry of a thread, unless its id belongs to another thread now.
     #[must_use]
     pub fn thread(&self, pid: Pid, tid: Tid, start: u64) -> Option<&ThreadEntry> {
         self.processes.get(&pid)?.threads.get(&tid).filter(|thread| thread.start == start)
     }
 
-    /// Writes down what is about to be done. `now` is the time in ticks since boot.
+    /// Records what is about to be done. `now` is the time in ticks since boot.
     pub fn intend(&mut self, entry: &Entry, now: u64) {
         if self.processes.get(&entry.pid).is_some_and(|process| process.start != entry.pid_start) {
             self.processes.remove(&entry.pid);
         }
         let process = self.processes.entry(entry.pid).or_insert_with(|| ProcessEntry::new(entry.pid_start, now));
         let mut ours = entry.placed.clone().unwrap_or_default();
-        // All that it had is no restriction, and what inherits that has lost nothing.
+        // A mask of all CPUs that the thread had is no restriction, so a task that inherits it has
+        // lost nothing.
         let restricts = |mask: &CpuSet| entry.original.pinned || *mask != entry.original.cpus;
         for mask in entry.masks() {
             ours.insert(&mask);
@@ -104,17 +105,17 @@ impl Ledger {
         self.owned.remove(&entry.tid);
     }
 
-    /// Notes what a process is like, when it has just been taken in: its cgroups, and the mask of
-    /// its main thread.
+    /// Records the cgroups of a process and the mask of its main thread, when the process has just
+    /// been entered.
     pub fn describe(&mut self, pid: Pid, facts: impl FnOnce(Pid) -> (String, CpuSet)) {
         if let Some(process) = self.processes.get_mut(&pid).filter(|process| process.cgroup.is_empty()) {
             (process.cgroup, process.main) = facts(pid);
         }
     }
 
-    /// The owner of a thread had bound it to these CPUs just before we moved it: that is what it
-    /// gets back. Not if these are several that we had given it: then we have overwritten what its
-    /// owner wanted, unseen.
+    /// Records that the owner of a thread had bound it to these CPUs just before isobar moved it:
+    /// that is the mask to put back. Ignored if these are several CPUs that isobar had given it: in
+    /// that case isobar has overwritten what its owner wanted without seeing it.
     pub fn owner_had_wanted(&mut self, pid: Pid, tid: Tid, cpus: CpuSet) {
         let Some(process) = self.processes.get_mut(&pid) else { return };
         let is_ours = cpus.len() > 1 && process.history.contains(&cpus);
@@ -135,12 +136,12 @@ impl Ledger {
         self.owned.get(&tid).is_some_and(|owned| owned.start == start)
     }
 
-    /// The kernel did it: the thread has this mask of the entry's.
+    /// The kernel did it: the thread now has this mask, one of the entry's.
     pub fn done(&mut self, entry: &Entry, mask: &CpuSet) {
         self.settle(entry, Some(Given::one(mask)));
     }
 
-    /// It was not done: what held before holds.
+    /// The kernel did not do it: what held before still holds.
     pub fn undone(&mut self, entry: &Entry) {
         self.settle(entry, entry.placed.clone());
     }
@@ -159,15 +160,15 @@ impl Ledger {
         }
     }
 
-    /// Drops the record of a thread: it ended, or its owner has changed it.
+    /// Drops the record of a thread that ended, or that its owner has changed.
     pub fn forget(&mut self, pid: Pid, tid: Tid) {
         if let Some(process) = self.processes.get_mut(&pid) {
             process.threads.remove(&tid);
         }
     }
 
-    /// Drops the record of a thread that was put back. What it had made until then is still known
-    /// to be bound by us.
+    /// Drops the record of a thread that was put back. Tasks that it had made until then are still
+    /// recognised as bound by isobar.
     pub fn put_back(&mut self, pid: Pid, tid: Tid) {
         if let Some(process) = self.processes.get_mut(&pid)
             && let Some(thread) = process.threads.remove(&tid)
@@ -176,7 +177,7 @@ impl Ledger {
         }
     }
 
-    /// Takes in a process that inherited its mask, so that its own children are recognised when its
+    /// Enters a process that inherited its mask, so that its own children are recognised after its
     /// parent has ended.
     pub fn adopt(&mut self, pid: Pid, start: u64, parent: &ProcessEntry) {
         let known = self.process(pid, start).is_some();

@@ -3,7 +3,7 @@ use crate::test_kit::cpus;
 use isobar_model::CpuId;
 use proptest::prelude::*;
 
-/// A thread that goes to one CPU alone.
+/// A thread that is bound to one CPU.
 fn entry(tid: u32, original: &str, placed: Option<u32>, cpu: u32) -> Entry {
     let one = |cpu| [CpuId(cpu)].into_iter().collect::<CpuSet>();
     Entry {
@@ -44,7 +44,8 @@ fn while_a_move_is_under_way_both_cpus_are_ours() {
     assert_eq!(ledger.processes[&Pid(7)].since, 500, "the first change counts");
 }
 
-/// CPU 1 alone for a moment, then all of 0 to 3: while it is under way either may be found.
+/// A thread is bound to CPU 1 alone for a moment, then to all of 0 to 3. While the move is under
+/// way, either mask may be found.
 #[test]
 fn a_thread_that_may_run_on_several_cpus_is_on_one_first() {
     let wide = Entry { mask: cpus("0-3"), ..entry(7, "0-7", None, 1) };
@@ -63,7 +64,8 @@ fn a_thread_that_may_run_on_several_cpus_is_on_one_first() {
     assert!(process.may_have_inherited(500, &cpus("0-3")) && !process.may_have_inherited(500, &cpus("0-2")));
 }
 
-/// All of what a thread had is no restriction: what is made meanwhile has not lost anything.
+/// A mask of all CPUs that a thread had is no restriction: tasks made meanwhile have not lost
+/// anything.
 #[test]
 fn what_restricts_nothing_is_not_looked_for_in_others() {
     let mut ledger = Ledger::new("boot".into());
@@ -73,7 +75,7 @@ fn what_restricts_nothing_is_not_looked_for_in_others() {
     assert!(ledger.thread(Pid(7), Tid(7), 107).unwrap().is_ours(&cpus("0-7")));
 }
 
-/// The file of a version that knew single CPUs only.
+/// The file of a version that knew only single CPUs.
 #[test]
 fn older_files_are_read() {
     let text = concat!(

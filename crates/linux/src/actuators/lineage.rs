@@ -1,9 +1,9 @@
-//! Who descends from the threads that we moved, and which of them their owners bound: the kernel's
-//! events, applied to the ledger in the order in which they happened. A child of a process in the
-//! ledger enters it before its parent can end, so daemons that fork twice stay known; a thread that
-//! its owner binds is its owner's from then on, whatever its mask.
+//! Tracks which processes descend from the threads that isobar moved, and which threads their
+//! owners bound: the kernel's events, applied to the ledger in the order in which they happened. A
+//! child of a process in the ledger is entered before its parent can end, so daemons that fork
+//! twice stay known. A thread that its owner binds is its owner's from then on, whatever its mask.
 //!
-//! What the kernel does not say is left to `inherited`, which recognises by masks.
+//! What the kernel does not report is left to `inherited`, which recognises tasks by their masks.
 
 use super::entries::{Owned, ProcessEntry};
 use super::ledger::Ledger;
@@ -13,21 +13,21 @@ use crate::kernel_events::{Event, Fork, KernelEvents, Pin, now};
 use isobar_model::{CpuSet, Pid, Tid};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The kernel's events, and what is kept between them.
+/// The kernel's events, and what is kept between readings of them.
 #[derive(Debug)]
 pub struct Lineage {
     pub(super) events: KernelEvents,
-    /// When we last bound a thread, on the events' clock, and the mask that it had until then. What
-    /// its owner had done before, unheard of, is that mask.
+    /// When isobar last bound a thread, on the events' clock, and the mask that it had until then.
+    /// A change by its owner that had not been read by then is contained in that mask.
     bound: BTreeMap<Tid, (u64, CpuSet)>,
     makers: Makers,
     ended: Ended,
-    /// Changes of affinity whose thread is not known.
+    /// Number of affinity changes whose thread is not known.
     strange: u64,
 }
 
 /// Processes that had ended when their events were read, as parents of others. They are kept for
-/// one more reading: the event of a child may come with the next.
+/// one more reading, because the event of a child may come with the next one.
 #[derive(Debug, Default)]
 struct Ended {
     reading: u64,
@@ -56,12 +56,12 @@ impl Lineage {
         Self { events, bound: BTreeMap::new(), makers: Makers::default(), ended: Ended::default(), strange: 0 }
     }
 
-    /// We have just bound this thread, which had this mask.
+    /// Notes that isobar has just bound this thread, which had the mask `before`.
     pub fn bound(&mut self, tid: Tid, before: CpuSet) {
         self.bound.insert(tid, (now(), before));
     }
 
-    /// What of the kernel's events is missed, a line each.
+    /// Which of the kernel's events are missed, a line each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let strange = (self.strange > 0).then(|| {
@@ -88,14 +88,16 @@ impl Lineage {
         self.ended = ended;
     }
 
-    /// The same; whether all forks since the first change are known.
+    /// Applies what happened since the last call, and returns whether all forks since the first
+    /// change are known.
     pub fn follow_all(&mut self, ledger: &mut Ledger) -> bool {
         self.follow(ledger);
         self.events.forks_complete()
     }
 
-    /// Forgets when threads were bound that are not in the ledger any more, and who made whom. Not
-    /// while things are put back: events of what a thread made just before are still to come.
+    /// Forgets when threads were bound that are not in the ledger any more, and which process
+    /// started which. It is not called while things are put back, because events of what a thread
+    /// made just before are still to come.
     pub fn forget_the_old(&mut self, ledger: &Ledger) {
         self.makers.age();
         let known: BTreeSet<Tid> =
@@ -120,12 +122,13 @@ impl Lineage {
     }
 
     fn follow_fork(&mut self, ledger: &mut Ledger, ended: &mut Ended, fork: &Fork) {
-        // A new thread: its process is known or not, and who made it the kernel does not say.
+        // A new thread: its process is known or not, and the kernel does not say which thread made
+        // it.
         if Tid(fork.child.0) != fork.child_thread {
             return;
         }
         self.makers.note(fork.parent, fork.child);
-        // The id of a process that ended may have been given to another.
+        // The id of a process that ended may have been reused.
         ended.processes.remove(&fork.child);
         let parent = ledger.processes.get(&fork.parent).or_else(|| ended.process(fork.parent));
         let by_owned = ledger.owned.contains_key(&fork.parent_thread) || ended.owned.contains_key(&fork.parent_thread);
@@ -145,9 +148,9 @@ impl Lineage {
         }
     }
 
-    /// Whether the thread that made the child can have had a mask of ours: we moved it, or it is
-    /// young enough to have inherited one. A thread that its owner had bound before we came,
-    /// and that we left alone, hands on its owner's mask.
+    /// Whether the thread that made the child can have had a mask of ours: isobar moved it, or it
+    /// is young enough to have inherited one. A thread that its owner had bound before isobar came,
+    /// and that isobar left alone, hands on its owner's mask.
     fn may_be_bound_by_us(&self, parent: &ProcessEntry, fork: &Fork) -> bool {
         let thread = fork.parent_thread;
         let moved = parent.threads.contains_key(&thread) || self.bound.contains_key(&thread);
@@ -156,7 +159,7 @@ impl Lineage {
     }
 }
 
-/// Drops the entry of a process that has ended, and whose id was given to another.
+/// Drops the entry of a process that has ended and whose id was reused.
 fn forget_reused(ledger: &mut Ledger, pid: Pid) {
     if ledger.processes.contains_key(&pid) {
         let start = identity::process(pid).map(|process| process.start);
@@ -164,7 +167,7 @@ fn forget_reused(ledger: &mut Ledger, pid: Pid) {
     }
 }
 
-/// The process and the start time of a thread; `None` when it has ended.
+/// The process and the start time of a thread; `None` if it has ended.
 fn owned(tid: Tid) -> Option<Owned> {
     let pid = identity::process_of(tid)?;
     Some(Owned { pid, start: identity::task(pid, tid)?.start })

@@ -1,24 +1,24 @@
-//! One manager a machine, whatever their state files: two would take each other's changes for the
-//! owners' and leave threads bound.
+//! Allows one manager per machine, whatever the state files. Two managers would take each other's
+//! changes for the owners' and leave threads bound.
 //!
 //! Managers find each other by read locks (`fcntl(2)`, `F_RDLCK`) on a file of the kernel that
 //! every user may read, that is always there and that only root could open for writing. So no
-//! unprivileged process can keep others from registering (a write lock would, as `LOCK_EX` of
-//! `flock(2)` would on any file that one may read), nothing is left on disk, and a kill -9 ends the
-//! registration. `/proc/locks` lists the processes that hold it; each is examined, for any process
-//! may take such a lock:
+//! unprivileged process can keep others from registering (a write lock would, as would `LOCK_EX` of
+//! `flock(2)` on any file that one may read), nothing is left on disk, and a kill -9 ends the
+//! registration. `/proc/locks` lists the processes that hold the lock. Each is examined, because
+//! any process may take such a lock:
 //!
 //! - an isobar that may move every user's threads, or that runs as our user, conflicts with us;
-//! - any other isobar, and what is no isobar, is named in a remark and ignored.
+//! - any other isobar, and any other program, is named in a remark and ignored.
 //!
-//! Two phases make sure that of two which start at the same time exactly one goes on. Byte 0 says
-//! "I would like to manage", byte 1 "I manage". Having locked byte 0, a process looks at the
-//! others: one that manages, or an older one that would like to, sends it away; a younger one is
-//! waited for, which is sent away itself or had looked before we came. A process that sees neither
-//! locks byte 1.
+//! Two phases ensure that exactly one of two managers that start at the same time goes on. A lock
+//! on byte 0 says "I would like to manage", one on byte 1 "I manage". Having locked byte 0, a
+//! process looks at the others. If one of them manages, or is an older candidate, the process gives
+//! up. It waits for a younger candidate, which either gives up itself or had looked before this
+//! process came. A process that sees neither locks byte 1.
 //!
-//! Such a lock is lost when its process closes *any* descriptor of the file: nothing else in isobar
-//! may open it.
+//! Such a lock is lost when its process closes *any* descriptor of the file, so nothing else in
+//! isobar may open the file.
 
 use super::error::ActuatorError;
 use super::file_capabilities;
@@ -33,24 +33,24 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The file of the kernel that is locked.
+/// The kernel's file that is locked.
 pub const DEFAULT_PATH: &str = "/sys/devices/system/cpu/kernel_max";
 
 /// For tests, which run several managers at the same time: another file instead of
-/// [`DEFAULT_PATH`], or `none` for no lock. It is ignored where the executable carries capabilities
+/// [`DEFAULT_PATH`], or `none` for no lock. It is ignored if the executable carries capabilities
 /// and the caller is not root.
 pub const VARIABLE: &str = "ISOBAR_TEST_MANAGER_LOCK";
 
-/// How long a younger isobar may take to make up its mind.
+/// How long a younger isobar may take to decide.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Between two looks at the others.
+/// Pause between two looks at the others.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Number of ignored processes that remarks name.
 const MOST_NAMED: usize = 3;
 
-/// Where the lock of this machine is; `None` where a test wants none.
+/// The file for the lock of this machine; `None` if a test wants no lock.
 #[must_use]
 pub fn place() -> Option<PathBuf> {
     match std::env::var_os(VARIABLE).filter(|_| file_capabilities::environment_is_trusted()) {
@@ -63,16 +63,16 @@ pub fn place() -> Option<PathBuf> {
 /// The registration as the manager of this machine, until this is dropped.
 #[derive(Debug)]
 pub struct ManagerLock {
-    /// Closing it ends the registration.
+    /// Closing the file ends the registration.
     _file: Option<File>,
     remarks: Vec<String>,
 }
 
 impl ManagerLock {
-    /// Registers this process. Where that is not possible it goes on, with a remark.
+    /// Registers this process. If that is not possible, it goes on with a remark.
     ///
     /// # Errors
-    /// [`ActuatorError::Managed`] where another isobar manages this machine.
+    /// [`ActuatorError::Managed`] if another isobar manages this machine.
     pub fn take(path: &Path) -> Result<Self, ActuatorError> {
         let file = match open(path).and_then(|file| lock(&file, CANDIDATE).map(|()| file)) {
             Ok(file) => file,
@@ -94,7 +94,7 @@ impl ManagerLock {
         }
     }
 
-    /// What a person should know: which processes are ignored, or why others cannot be seen.
+    /// Remarks for a person: which processes are ignored, or why others cannot be seen.
     #[must_use]
     pub fn remarks(&self) -> &[String] {
         &self.remarks
@@ -116,7 +116,8 @@ impl ManagerLock {
     }
 }
 
-/// Whether an isobar manages this machine that would act on our processes; this registers nothing.
+/// Whether an isobar that would act on our processes manages this machine. This call registers
+/// nothing.
 #[must_use]
 pub fn is_managed(path: &Path) -> bool {
     let others = open(path).and_then(|file| Others::on(&file));
@@ -127,18 +128,18 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)
 }
 
-/// The byte of who would like to manage, and that of who manages.
+/// The byte that candidates lock, and the byte that a manager locks.
 const CANDIDATE: libc::off_t = 0;
 const MANAGER: libc::off_t = 1;
 
-/// Whether who holds this lock manages: byte 0 stays locked.
+/// Whether the holder of this lock manages. Byte 0 stays locked as well.
 const fn manages(held: &locks::Held) -> bool {
     held.last > 0
 }
 
-/// A read lock on one byte.
+/// Takes a read lock on one byte.
 fn lock(file: &File, byte: libc::off_t) -> io::Result<()> {
-    // The constants are small, but of other types on some architectures.
+    // The constants are small, but have other types on some architectures.
     let small = |constant: libc::c_int| libc::c_short::try_from(constant).unwrap_or(0);
     // SAFETY: `flock` is plain integers, for which zeros are a value.
     let mut request: libc::flock = unsafe { std::mem::zeroed() };
@@ -155,7 +156,7 @@ fn lock(file: &File, byte: libc::off_t) -> io::Result<()> {
 #[derive(Debug)]
 struct Others {
     own_age: (u64, u32),
-    /// Each with whether it manages.
+    /// Each process, with whether it manages.
     conflicting: Vec<(Other, bool)>,
     ignored: Vec<Other>,
 }
@@ -201,7 +202,7 @@ impl Others {
     }
 }
 
-/// Whether two managers, this process and another, would undo each other's changes.
+/// Whether two managers, this process and `other`, would undo each other's changes.
 const fn conflicts(other: &Other) -> bool {
     other.isobar && (other.privileged || other.ours)
 }

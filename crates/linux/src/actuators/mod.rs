@@ -1,8 +1,9 @@
-//! Actuators: thread affinity, page migration, and the state file that lets everything be put back.
+//! Actuators: thread affinity, page migration, and the state file from which every change can be
+//! put back.
 //!
-//! They carry out; they do not decide. Nothing is changed before what was there is on disk.
-//! Deliberately absent: policies, budgets and the choice of threads to manage (that is
-//! [`crate::machine`]'s).
+//! The actuators carry out actions and do not decide about them. Nothing is changed before its
+//! previous value is on disk. Deliberately absent: policies, budgets and the choice of threads to
+//! manage (these belong to [`crate::machine`]).
 
 pub mod allocation;
 pub mod balancing;
@@ -50,11 +51,11 @@ use recent::Recent;
 use state_file::StateFile;
 use std::path::Path;
 
-/// The actuators of this machine, with the record of what they changed. At most one lives per state
-/// file.
+/// The actuators of this machine, with the record of what they changed. At most one exists per
+/// state file.
 ///
-/// Dropping it puts everything back, as the last resort of a panic; call [`Actuators::restore`] to
-/// learn how that went.
+/// Dropping it puts everything back, as a last resort after a panic. Call [`Actuators::restore`] to
+/// learn the result.
 #[derive(Debug)]
 pub struct Actuators {
     file: StateFile,
@@ -63,19 +64,19 @@ pub struct Actuators {
     lineage: Lineage,
     recent: Recent,
     outstanding: Outstanding,
-    /// Moves since the kernel's events were last read because of them.
+    /// Number of moves since the kernel's events were last read on account of moves.
     moves: usize,
-    /// Why the state file could not be written, until it can be.
+    /// Why the state file could not be written, until a write succeeds.
     unwritten: Option<String>,
 }
 
 impl Actuators {
-    /// Takes the state file. What an isobar that was killed left behind is put back first, and
+    /// Takes the lock of the state file. What a killed isobar left behind is put back first, and
     /// reported.
     ///
     /// # Errors
     /// [`ActuatorError`]: another isobar runs, or the state file cannot be read or written. Nothing
-    /// is changed then.
+    /// is changed in that case.
     pub fn open(state: &Path) -> Result<(Self, Option<RestoreReport>), ActuatorError> {
         let file = StateFile::lock(state)?;
         let recovered = restore::recover(&file)?;
@@ -89,12 +90,13 @@ impl Actuators {
         Ok((Self { file, ledger, written, lineage, recent, outstanding, moves: 0, unwritten: None }, recovered))
     }
 
-    /// Follows what the kernel says of forks and changed affinities from now on.
+    /// Follows the kernel's events for forks and changed affinities from now on.
     pub fn listen(&mut self, events: KernelEvents) {
         self.lineage = Lineage::new(events);
     }
 
-    /// What of the kernel's events is missed, and why nothing can be written down, a line each.
+    /// Which of the kernel's events are missed, and why the state file cannot be written, a line
+    /// each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = self.lineage.remarks();
@@ -102,35 +104,35 @@ impl Actuators {
         remarks
     }
 
-    /// Where the state file could not be written: whether it can be by now, which
-    /// [`Actuators::remarks`] then no longer denies.
+    /// If the state file could not be written, tries again. When that succeeds,
+    /// [`Actuators::remarks`] no longer reports the failure.
     pub fn try_to_write_again(&mut self) {
         if self.unwritten.is_none() {
             return;
         }
         let ledger = self.ledger.clone();
-        // A file that records nothing is not left there.
+        // A file that records nothing is removed.
         if self.save(&ledger).is_ok() && ledger.is_empty() && self.file.remove().is_ok() {
             self.written = None;
         }
     }
 
-    /// CPUs came or went.
+    /// Adapts to CPUs that came online or went offline.
     pub fn follow_hotplug(&mut self, online: &CpuSet) {
         self.lineage.events.follow_hotplug(online);
     }
 
-    /// A view of what is changed now, for another thread.
+    /// A view of how much is changed now, for another thread.
     #[must_use]
     pub fn outstanding(&self) -> Outstanding {
         self.outstanding.clone()
     }
 
-    /// Decides about thread moves and writes down what was there before, all at once; changes
-    /// nothing yet.
+    /// Decides about thread moves and records what was there before, all at once. Nothing is
+    /// changed yet.
     ///
     /// # Errors
-    /// [`ActuatorError::State`]: then none of the moves may be carried out.
+    /// [`ActuatorError::State`]: in that case none of the moves may be carried out.
     pub fn intend(&mut self, requests: &[ThreadMove]) -> Result<Vec<Intent>, ActuatorError> {
         self.lineage.follow(&mut self.ledger);
         let intents: Vec<_> = requests.iter().map(|request| threads::prepare(&self.ledger, request)).collect();
@@ -165,8 +167,8 @@ impl Actuators {
         outcome
     }
 
-    /// Gives one thread back the mask that it had before any change of ours; written with
-    /// [`Actuators::flush`].
+    /// Gives one thread back the mask that it had before isobar first changed it. The record is
+    /// written with [`Actuators::flush`].
     pub fn undo_thread(&mut self, pid: Pid, tid: Tid) -> ActionOutcome {
         self.lineage.follow(&mut self.ledger);
         let outcome = restore::put_back_thread(&mut self.ledger, pid, tid);
@@ -174,7 +176,8 @@ impl Actuators {
         outcome
     }
 
-    /// Our own calls are among the kernel's records, which are read before they fill its buffer.
+    /// Reads the kernel's events now and then: isobar's own calls are among them and would fill the
+    /// buffer.
     fn drain_at_times(&mut self) {
         self.moves = (self.moves + 1) % restore::CALLS_BETWEEN_READINGS;
         if self.moves == 0 {
@@ -201,27 +204,28 @@ impl Actuators {
         saved
     }
 
-    /// Writes down what of resctrl will be changed, before it is.
+    /// Records which part of resctrl will be changed, before it is changed.
     ///
     /// # Errors
-    /// [`ActuatorError::State`]: then nothing of it may be changed.
+    /// [`ActuatorError::State`]: in that case nothing of resctrl may be changed.
     pub fn intend_resctrl(&mut self, record: &ResctrlRecord) -> Result<(), ActuatorError> {
         let mut next = self.ledger.clone();
         next.set_resctrl(record);
         self.write_down(next)
     }
 
-    /// Records what of resctrl is changed now; written with [`Actuators::flush`].
+    /// Records which part of resctrl is changed now. The record is written with
+    /// [`Actuators::flush`].
     pub fn record_resctrl(&mut self, record: &ResctrlRecord) {
         self.ledger.set_resctrl(record);
     }
 
-    /// Has the machine's weights of weighted interleave follow a decision; what they were is
-    /// written down first.
+    /// Sets the machine's weights of weighted interleave according to a decision. The previous
+    /// weights are recorded first.
     ///
     /// # Errors
-    /// In one line: someone else has set them, the state file cannot be written, the kernel
-    /// refuses.
+    /// In one line: someone else has set the weights, the state file cannot be written, or the
+    /// kernel refuses.
     pub fn set_weights(&mut self, decision: &Decision) -> Result<(), String> {
         let root = Path::new(WEIGHTS);
         let record = weights::intend(root, self.ledger.weights.as_ref(), decision)?;
@@ -231,11 +235,11 @@ impl Actuators {
         weights::carry_out(root, &record).map_err(|error| format!("{WEIGHTS}: {error}"))
     }
 
-    /// Switches the kernel's NUMA balancing off; what it was is written down first. Whether it was
-    /// on.
+    /// Switches the kernel's NUMA balancing off. Its previous value is recorded first. Returns
+    /// whether it was on.
     ///
     /// # Errors
-    /// [`ActuatorError::Balancing`] where the kernel refuses; [`ActuatorError::State`].
+    /// [`ActuatorError::Balancing`] if the kernel refuses; [`ActuatorError::State`].
     pub fn switch_balancing_off(&mut self) -> Result<bool, ActuatorError> {
         let switch = Path::new(SWITCH);
         let Some(record) = balancing::intend(switch).map_err(ActuatorError::Balancing)? else { return Ok(false) };
@@ -258,7 +262,7 @@ impl Actuators {
         }
     }
 
-    /// Brings the state file up to date, where it lags behind.
+    /// Brings the state file up to date if it lags behind.
     ///
     /// # Errors
     /// [`ActuatorError::State`].
@@ -268,9 +272,9 @@ impl Actuators {
         if lags && matters { self.save(&self.ledger.clone()) } else { Ok(()) }
     }
 
-    /// Makes a sample show what owners want, not what we did: moved threads show the mask that they
-    /// had before, tasks that inherited a mask of ours are freed, and threads that their owners
-    /// have changed since are no longer ours.
+    /// Makes a sample show what owners set, not what isobar set. Moved threads show the mask that
+    /// they had before, tasks that inherited a mask of ours are freed, and threads that their
+    /// owners have changed since leave the ledger.
     pub fn reconcile(&mut self, sample: &mut Sample) {
         self.lineage.follow(&mut self.ledger);
         exec::follow(&mut self.ledger);
@@ -282,8 +286,8 @@ impl Actuators {
         self.outstanding.set(&self.ledger);
     }
 
-    /// Puts everything back and deletes the state file, or keeps what remains in it. Doing so twice
-    /// is harmless.
+    /// Puts everything back and deletes the state file, or keeps in it what could not be put back.
+    /// A second call is harmless.
     ///
     /// # Errors
     /// [`ActuatorError`]: the file cannot be written, or the kernel refused to put threads back.
@@ -302,13 +306,13 @@ impl Actuators {
 impl Drop for Actuators {
     fn drop(&mut self) {
         if !self.ledger.processes.is_empty() || !self.ledger.is_empty() {
-            // Whatever could not be put back is in the state file still, for `isobar restore`.
+            // Whatever could not be put back is still in the state file, for `isobar restore`.
             let _ = self.restore();
         }
     }
 }
 
-/// What a process is like before we change anything of it.
+/// The cgroups of a process and the mask of its main thread, before isobar changes anything.
 fn facts(pid: Pid) -> (String, CpuSet) {
     (identity::cgroups(pid, Tid(pid.0)), affinity::get(Tid(pid.0)).unwrap_or_default())
 }

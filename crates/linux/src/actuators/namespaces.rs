@@ -1,6 +1,6 @@
-//! Which thread a caller meant: the ids that a process uses are those of its pid namespace
-//! (`pid_namespaces(7)`). Another namespace's ids must not be taken for ours: else any user who
-//! makes a namespace could claim any thread.
+//! Finds which thread a caller meant: the ids that a process uses are those of its pid namespace
+//! (`pid_namespaces(7)`). Ids of another namespace must not be taken for ours. Otherwise any user
+//! who makes a namespace could claim any thread.
 
 use crate::kernel::identity;
 use crate::kernel_events::Pin;
@@ -17,7 +17,7 @@ pub struct Makers {
 }
 
 impl Makers {
-    /// A process made another.
+    /// Notes that a process made another.
     pub fn note(&mut self, parent: Pid, child: Pid) {
         self.now.insert(child, parent);
     }
@@ -27,7 +27,7 @@ impl Makers {
         self.before = std::mem::take(&mut self.now);
     }
 
-    /// The thread that a change of affinity was for, by our ids; `None` where that cannot be known.
+    /// The thread whose affinity was changed, by our ids; `None` if that cannot be known.
     pub fn target(&self, pin: &Pin) -> Option<Tid> {
         if pin.argument == 0 {
             return Some(pin.by_thread);
@@ -35,11 +35,11 @@ impl Makers {
         if self.namespace(pin.by)? == own_namespace()? {
             return Some(Tid(pin.argument));
         }
-        // What a thread of a container does to itself, by its own id there.
+        // A thread of a container that changes itself, by its own id there.
         (id_within(pin)? == pin.argument).then_some(pin.by_thread)
     }
 
-    /// The namespace of a process, by that of its maker where it has ended.
+    /// The namespace of a process; if the process has ended, that of the process that made it.
     fn namespace(&self, pid: Pid) -> Option<PathBuf> {
         fs::read_link(format!("/proc/{pid}/ns/pid")).ok().or_else(|| {
             let parent = self.now.get(&pid).or_else(|| self.before.get(&pid))?;

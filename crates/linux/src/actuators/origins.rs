@@ -1,9 +1,10 @@
-//! Where pages were before a mapping was applied to their process: what `isobar pages apply --undo`
-//! and `isobar restore` put back. A file beside the state file, since it stays when the command
-//! ends: a manager that starts later has nothing to do with it.
+//! Records where pages were before a mapping was applied to their process, so that the commands
+//! `isobar pages apply --undo` and `isobar restore` can put them back. The record is a file beside
+//! the state file, because it stays when the command ends: a manager that starts later has nothing
+//! to do with it.
 //!
-//! Written before the first page moves. What was recorded first stands: a page that is moved twice
-//! goes back to where it was before the first time.
+//! It is written before the first page moves. The first record of a page stands: a page that is
+//! moved twice goes back to where it was before the first move.
 
 use super::error::{ActuatorError, boot_id};
 use super::pages::PageOptions;
@@ -18,14 +19,14 @@ use std::path::{Path, PathBuf};
 /// The version of the format; a file of another version is refused.
 const VERSION: u32 = 1;
 
-/// What the file records.
+/// The content of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origins {
     version: u32,
     /// The boot in which start times were taken.
     boot_id: String,
-    /// By process.
+    /// The records, by process.
     processes: BTreeMap<Pid, Origin>,
 }
 
@@ -35,7 +36,7 @@ pub struct Origins {
 struct Origin {
     /// When the process started, in ticks since boot.
     start: u64,
-    /// Its executable: a program that it became by exec has other pages.
+    /// Its executable: another program started in the process by exec has other pages.
     program: PathBuf,
     /// Pages that were on one node, ascending.
     runs: Vec<Run>,
@@ -55,37 +56,37 @@ struct Run {
 pub struct WentBack {
     /// The process.
     pub pid: Pid,
-    /// False where it has ended, or become another program: its record is dropped.
+    /// False if it has ended, or become another program: in that case its record is dropped.
     pub lives: bool,
-    /// Pages that were where they had been, without being moved.
+    /// Pages that were already where they had been.
     pub in_place: u64,
     /// Pages that are not resident any more.
     pub vanished: u64,
-    /// The others.
+    /// The other pages.
     pub placed: Placed,
 }
 
 /// How pages go back.
 pub struct Manner<'a> {
-    /// Bounds of migration.
+    /// Limits of migration.
     pub options: &'a PageOptions,
-    /// The rate.
+    /// The rate, in pages per second.
     pub pages_per_second: u64,
     /// Whether to stop.
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// The file of a state file: `state.pages.json` beside `state.json`.
+/// The path of the record that belongs to a state file: `state.pages.json` beside `state.json`.
 #[must_use]
 pub fn path(state: &Path) -> PathBuf {
     state.with_extension("pages.json")
 }
 
 /// Records where pages of a process are, before they move. The lock of the file's folder is held
-/// until what this returns is dropped.
+/// until the returned value is dropped.
 ///
 /// # Errors
-/// [`ActuatorError`]: then no page may move.
+/// [`ActuatorError`]: in that case no page may move.
 pub fn record(state: &Path, process: Process, pages: &[PageOn]) -> Result<StateFile, ActuatorError> {
     let file = StateFile::lock(&path(state))?;
     let mut origins = load(&file)?.unwrap_or(Origins { version: VERSION, boot_id: boot_id()?, ..Origins::default() });
@@ -94,8 +95,8 @@ pub fn record(state: &Path, process: Process, pages: &[PageOn]) -> Result<StateF
     Ok(file)
 }
 
-/// Puts pages back where they were: of one process, or of all that are recorded. What could not go
-/// back stays recorded; a record of which nothing is left is deleted. `None` where there is none.
+/// Puts pages back where they were: those of one process, or of all that are recorded. Pages that
+/// could not go back stay recorded; an empty record is deleted. `None` if there is no record.
 ///
 /// # Errors
 /// [`ActuatorError`]: the file cannot be read or written.
@@ -124,7 +125,7 @@ pub fn put_back(state: &Path, only: Option<Pid>, manner: &Manner<'_>) -> Result<
     Ok(Some(all))
 }
 
-/// What is recorded; `None` where there is nothing, or it is of an earlier boot.
+/// The record; `None` if there is none, or if it is of an earlier boot.
 fn load(file: &StateFile) -> Result<Option<Origins>, ActuatorError> {
     let Some(text) = file.load_text()? else { return Ok(None) };
     let origins = parse(&text).map_err(|problem| file.broken(&problem))?;
@@ -137,7 +138,7 @@ fn parse(text: &str) -> Result<Origins, String> {
         return Err(format!("`version` is {}, this isobar reads {VERSION}", origins.version));
     }
     let runs = || origins.processes.values().flat_map(|origin| &origin.runs);
-    // No address space has more pages; a larger number would keep us busy for ever.
+    // No address space has more pages, and a larger number would keep isobar busy for ever.
     let wrong = runs().find(|run| run.first.saturating_add(run.pages) > 1 << 52);
     wrong.map_or(Ok(()), |run| Err(format!("{} pages from {} on are no pages of a process", run.pages, run.first)))?;
     Ok(origins)
@@ -168,7 +169,7 @@ impl Origin {
         self.runs.iter().flat_map(|run| (0..run.pages).map(|at| (run.first + at, run.node)))
     }
 
-    /// What was done, and what remains of the record.
+    /// Returns what was done, and what remains of the record.
     fn put_back(self, pid: Pid, manner: &Manner<'_>) -> (WentBack, Option<Self>) {
         let process = Process { pid, start: self.start };
         let mut done = WentBack { pid, lives: false, in_place: 0, vanished: 0, placed: Placed::default() };
@@ -176,7 +177,8 @@ impl Origin {
         let numbers: Vec<u64> = wanted.iter().map(|(page, _)| *page).collect();
         let same = Process::find(pid) == Ok(process) && program(pid) == self.program;
         let Some(now) = process.locate(&numbers).ok().filter(|_| same) else {
-            // Unless the kernel only refuses to say.
+            // Keep the record if the process lives and the kernel only refuses to say where its
+            // pages are.
             let lives = same && identity_lives(process);
             return (WentBack { lives, ..done }, Some(self).filter(|_| lives));
         };

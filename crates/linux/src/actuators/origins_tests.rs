@@ -7,7 +7,7 @@ fn on(node: u32, pages: impl IntoIterator<Item = u64>) -> Vec<PageOn> {
 }
 
 fn manner(stop: &dyn Fn() -> bool, options: &PageOptions) -> Manner<'static> {
-    // Tests live shorter than these.
+    // Leaked for the tests' sake: they end soon.
     let stop: &'static dyn Fn() -> bool = Box::leak(Box::new(if stop() { || true } else { || false }));
     Manner { options: Box::leak(Box::new(options.clone())), pages_per_second: 1_000_000, stop }
 }
@@ -25,7 +25,7 @@ fn what_was_recorded_first_stands() {
     let runs = |origins: &Origins| {
         origins.processes[&Pid(7)].runs.iter().map(|run| (run.first, run.pages, run.node.0)).collect::<Vec<_>>()
     };
-    // 12 and 13 were on node 0 before they moved to node 2.
+    // Pages 12 and 13 were on node 0 before they moved to node 2.
     assert_eq!(runs(&origins), [(10, 4, 0), (14, 2, 2)]);
     origins.add(Process { start: 6, ..process }, "/a".into(), &on(1, 10..11));
     assert_eq!(runs(&origins), [(10, 1, 1)], "another process of that id");

@@ -1,11 +1,12 @@
-//! How much is changed now, for a thread that watches over the one that acts: if the latter never
-//! ends, the former can still say what it leaves behind. It knows counts, not threads.
+//! Counts how much is changed now, for a thread that watches the acting thread. If the acting
+//! thread never ends, the watching thread can still say how much is left behind. It knows counts,
+//! not threads.
 
 use super::ledger::Ledger;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// The number of threads, resctrl groups, and switches of the kernel that are changed now.
+/// The number of threads, resctrl groups and kernel switches that are changed now.
 #[derive(Clone, Debug, Default)]
 pub struct Outstanding(Arc<Counts>);
 
@@ -16,19 +17,20 @@ struct Counts {
 }
 
 impl Outstanding {
-    /// Threads, groups and switches that would have to be put back.
+    /// Number of threads, groups and switches that would have to be put back.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.changed.load(Ordering::SeqCst)
     }
 
-    /// Whether all of them are put back, and what has inherited a mask of ours is still looked for.
+    /// Whether all of them are put back, and tasks that inherited a mask of ours are still being
+    /// looked for.
     #[must_use]
     pub fn frees_heirs(&self) -> bool {
         self.0.frees_heirs.load(Ordering::SeqCst)
     }
 
-    /// Counts what a ledger holds: once for a plan or a sample, not for each thread.
+    /// Counts what a ledger holds. It is called once for each plan or sample, not for each thread.
     pub(super) fn set(&self, ledger: &Ledger) {
         let threads: usize = ledger.processes.values().map(|process| process.threads.len()).sum();
         let groups = ledger.resctrl.as_ref().map_or(0, |record| record.groups.len());
@@ -36,12 +38,12 @@ impl Outstanding {
         self.0.changed.store(threads + groups + switches, Ordering::SeqCst);
     }
 
-    /// One thread less has to be put back. Only the thread that acts writes the count.
+    /// One thread fewer has to be put back. Only the acting thread writes the count.
     pub(super) fn settle_one(&self) {
         self.0.changed.store(self.count().saturating_sub(1), Ordering::SeqCst);
     }
 
-    /// What has inherited a mask of ours is being looked for, or is not any more.
+    /// Notes whether tasks that inherited a mask of ours are being looked for now.
     pub(super) fn set_frees_heirs(&self, now: bool) {
         self.0.frees_heirs.store(now, Ordering::SeqCst);
     }

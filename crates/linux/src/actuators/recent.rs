@@ -1,17 +1,18 @@
-//! For how long a mask that we gave may turn up as an inherited one. A task inherits the mask that
-//! its maker has, so a mask that no thread of a process has any more is soon out of the question:
-//! then a thread that has it has it from its owner. Sensors may overlook a new thread of
-//! a process for a while, hence "soon".
+//! Tracks how long a mask that isobar gave may appear as an inherited one. A task inherits the mask
+//! that its maker has, so a mask that no thread of a process has any more soon cannot be inherited:
+//! a thread that has it later has it from its owner. "Soon", because sensors may overlook a new
+//! thread of a process for a while.
 
 use super::given::Given;
 use super::ledger::Ledger;
 use isobar_model::{CpuSet, Pid};
 use std::collections::BTreeMap;
 
-/// Samples after which even a sleeper has been read twice (see [`crate::sensors::threads::table`]).
+/// Number of samples after which even a sleeping thread has been read twice (see
+/// [`crate::sensors::threads::table`]).
 const LONG: u64 = 34;
 
-/// When each mask of each process was last in use, in samples.
+/// When each mask of each process was last in use, counted in samples.
 #[derive(Debug, Default)]
 pub struct Recent {
     sample: u64,
@@ -19,8 +20,8 @@ pub struct Recent {
 }
 
 impl Recent {
-    /// One sample later: takes masks out of the processes' histories that have not been in use for
-    /// long.
+    /// Advances by one sample, and removes masks from the processes' histories that have not been
+    /// in use for long.
     pub fn forget_the_old(&mut self, ledger: &mut Ledger) {
         self.sample += 1;
         for (&pid, process) in &mut ledger.processes {
@@ -38,8 +39,8 @@ impl Recent {
         self.used.retain(|key, _| is_known(key));
     }
 
-    /// Notes a mask; whether it was in use lately. It counts as used when it is, and when it is
-    /// first seen here.
+    /// Notes a mask, and returns whether it was in use lately. It counts as used when it is in use,
+    /// and when it is first seen here.
     fn is_recent(&mut self, pid: Pid, mask: &CpuSet, current: bool) -> bool {
         let used = self.used.entry((pid, mask.clone())).or_insert(self.sample);
         if current {

@@ -1,5 +1,5 @@
-//! Samples that show what owners want, not what we did. Sensors may have read a mask before we
-//! changed it, so the kernel is asked again before a record is dropped or a thread freed.
+//! Makes samples show what owners set, not what isobar set. Sensors may have read a mask before
+//! isobar changed it, so the kernel is asked again before a record is dropped or a thread freed.
 
 use super::inherited::Heir;
 use super::ledger::{Follow, Ledger};
@@ -7,8 +7,8 @@ use super::{displaced, inherited};
 use crate::kernel::{affinity, identity};
 use isobar_model::{CpuSet, Pid, ProcessSample, Sample, ThreadSample, Tid};
 
-/// Moved threads show the mask that they had before, tasks that inherited a mask of ours are freed,
-/// and threads that their owners have changed since leave the ledger.
+/// Makes moved threads show the mask that they had before, frees tasks that inherited a mask of
+/// ours, and drops threads from the ledger that their owners have changed since.
 pub fn show_owners_masks(ledger: &mut Ledger, follow: &mut Follow<'_>, sample: &mut Sample) {
     for process in &mut sample.processes {
         let ProcessSample { pid, threads, .. } = process;
@@ -16,8 +16,8 @@ pub fn show_owners_masks(ledger: &mut Ledger, follow: &mut Follow<'_>, sample: &
     }
 }
 
-/// Drops threads and processes that ended. A sample may leave processes out, so those not in it
-/// are looked up.
+/// Drops threads and processes that ended. A sample may leave processes out, so those that are not
+/// in it are looked up.
 pub fn forget_ended(ledger: &mut Ledger, sample: &Sample) {
     let lives = |pid, start| {
         let seen = sample.processes.binary_search_by_key(&pid, |process| process.pid);
@@ -41,13 +41,13 @@ fn show_owners_mask(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, thre
     let Some(record) = ledger.thread(pid, thread.tid, thread.start) else {
         return free_if_inherited(ledger, follow, pid, thread, &mask);
     };
-    // Sensors may have read the mask before our last move: the kernel is asked before a record
-    // is dropped.
+    // Sensors may have read the mask before isobar's last move, so the kernel is asked before a
+    // record is dropped.
     let now = if record.is_ours(&mask) { Ok(mask) } else { affinity::get(thread.tid) };
     if now.as_ref().is_ok_and(|now| displaced::is_given(pid, thread.tid, now, &record.ours)) {
         thread.allowed = Some(record.original.cpus.clone());
         thread.pinned = record.original.pinned;
-        // One that was freed again may run wherever its owner lets it.
+        // A thread that was freed again may run wherever its owner lets it.
         thread.bound = Some(!record.original.cpus.is_subset(&record.ours.cpus()));
         return;
     }
@@ -66,7 +66,7 @@ fn show_owners_mask(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, thre
 fn free_if_inherited(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, thread: &mut ThreadSample, mask: &CpuSet) {
     let family = inherited::family(ledger, pid, thread.tid, thread.start, mask);
     let Some(family) = family.cloned() else { return };
-    // Sensors may have read the mask before we freed it.
+    // Sensors may have read the mask before isobar freed it.
     let bound = affinity::get(thread.tid).is_ok_and(|now| now == *mask);
     let mut free = || inherited::free(ledger, follow, (pid, thread.tid, thread.start), &family);
     if !bound || matches!(free(), Ok(Heir::Freed { .. })) {
@@ -75,7 +75,7 @@ fn free_if_inherited(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, thr
     }
 }
 
-/// When a thread started: by the sample where that lists it, else by the kernel.
+/// When a thread started: from the sample if it lists the thread, otherwise from the kernel.
 fn start_of(pid: Pid, tid: Tid, listed: &[ThreadSample]) -> Option<u64> {
     match listed.binary_search_by_key(&tid, |thread| thread.tid) {
         Ok(index) => Some(listed[index].start),

@@ -1,9 +1,9 @@
-//! Putting everything back: on a normal end, a signal, a panic, and by `isobar restore` after a
-//! kill -9.
+//! Puts everything back: on a normal end, a signal, a panic, and by `isobar restore` after a kill
+//! -9.
 //!
-//! A thread gets its mask back if it is still the thread that we moved (same boot, same start time)
-//! and its mask is still the one that we set. A thread whose owner changed it meanwhile is its
-//! owner's, a reused id is another thread: both are left alone, and counted.
+//! A thread gets its mask back if it is still the thread that isobar moved (same boot, same start
+//! time) and its mask is still the one that isobar set. A thread whose owner changed it meanwhile
+//! belongs to its owner, and a reused id is another thread: both are left alone, and counted.
 
 use super::balancing::{self, SWITCH};
 use super::entries::ThreadEntry;
@@ -22,40 +22,41 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// Calls of ours after which the kernel's events are read, before they fill its buffer.
+/// Number of isobar's own calls after which the kernel's events are read, before the calls fill its
+/// buffer.
 pub const CALLS_BETWEEN_READINGS: usize = 64;
 
 /// What became of the threads that were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RestoreReport {
-    /// Put back.
+    /// Threads that were put back.
     pub restored: usize,
-    /// Recorded, but as it was before: the move had not taken place.
+    /// Threads that were recorded but as before: the move had not taken place.
     pub untouched: usize,
-    /// Ended meanwhile.
+    /// Threads that ended meanwhile.
     pub vanished: usize,
-    /// Ended, and its id is another thread's now: left alone.
+    /// Threads that ended and whose id is another thread's now: left alone.
     pub reused: usize,
-    /// Changed by its owner after our change: left alone.
+    /// Threads that their owner changed after isobar did: left alone.
     pub changed_by_owner: usize,
-    /// The kernel refused; the record is kept.
+    /// Threads, groups and switches that the kernel refused to put back; their records are kept.
     pub refused: usize,
     /// Threads and children that had inherited a mask of ours, and were freed of it.
     pub inherited: usize,
-    /// Groups of resctrl that were ours, and were removed.
+    /// Groups of resctrl that isobar had made, and that were removed.
     pub groups: usize,
-    /// Tasks that were in them, and are in the groups where they had been.
+    /// Tasks that were in those groups, and are back in the groups where they had been.
     pub grouped_tasks: usize,
-    /// Whether the record was of an earlier boot: then there is nothing to put back.
+    /// Whether the record was of an earlier boot: in that case there is nothing to put back.
     pub earlier_boot: bool,
     /// The first refusal, in words.
     pub refusal: Option<String>,
-    /// What a person should look at: threads that were freed or left by likeness, a line each.
+    /// Remarks for a person, a line each, such as threads that were freed or left by likeness.
     pub remarks: Vec<String>,
 }
 
 impl fmt::Display for RestoreReport {
-    /// One line for people; what did not occur is not mentioned.
+    /// One line for people; counts of zero are not mentioned.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.earlier_boot {
             return f.write_str("the state is of an earlier boot: nothing to put back");
@@ -75,15 +76,15 @@ impl fmt::Display for RestoreReport {
     }
 }
 
-/// Puts back what the state file at `path` records, for `isobar restore`. `None` where there is no
+/// Puts back what the state file at `path` records, for `isobar restore`. `None` if there is no
 /// such file.
 ///
-/// The file is deleted when everything is put back, else it is kept with what remains.
+/// The file is deleted when everything is put back. Otherwise it is kept with what remains.
 ///
 /// # Errors
-/// [`ActuatorError::Locked`] while an isobar uses the file, whatever keeps the file from being read
-/// or written, and a path at which there is something else than a state file that may be trusted.
-/// Nothing is made there.
+/// [`ActuatorError::Locked`] while an isobar uses the file; an error if the file cannot be read or
+/// written, or if `path` is anything other than a state file that can be trusted. Nothing is
+/// created in that case.
 pub fn restore(path: &Path) -> Result<Option<RestoreReport>, ActuatorError> {
     match StateFile::existing(path)? {
         Some(file) => recover(&file),
@@ -91,7 +92,7 @@ pub fn restore(path: &Path) -> Result<Option<RestoreReport>, ActuatorError> {
     }
 }
 
-/// The same for a state file that is owned already.
+/// Puts back what a state file records whose lock is held already.
 ///
 /// # Errors
 /// As [`restore`].
@@ -101,14 +102,14 @@ pub fn recover(file: &StateFile) -> Result<Option<RestoreReport>, ActuatorError>
         file.remove()?;
         return Ok(Some(RestoreReport { earlier_boot: true, ..RestoreReport::default() }));
     }
-    // Forks were not followed since its isobar died.
+    // Forks were not followed after that isobar ended.
     let report = put_back(&mut ledger, &mut |_| false, &Outstanding::default());
     settle(file, &ledger)?;
     Ok(Some(report))
 }
 
-/// Puts back everything in the ledger; what the kernel refused stays in it. `outstanding` is kept
-/// up to date.
+/// Puts back everything in the ledger. Whatever the kernel refused stays in it. `outstanding` is
+/// kept up to date.
 pub fn put_back(ledger: &mut Ledger, follow: &mut Follow<'_>, outstanding: &Outstanding) -> RestoreReport {
     follow(ledger);
     exec::follow(ledger);
@@ -124,7 +125,7 @@ pub fn put_back(ledger: &mut Ledger, follow: &mut Follow<'_>, outstanding: &Outs
             follow(ledger);
             outstanding.set(ledger);
         }
-        // Its owner may have bound it since we began.
+        // Its owner may have bound it since this call began.
         if ledger.thread(pid, tid, thread.start).is_none() {
             continue;
         }
@@ -138,7 +139,7 @@ pub fn put_back(ledger: &mut Ledger, follow: &mut Follow<'_>, outstanding: &Outs
     put_back_weights(ledger, &mut report);
     put_back_balancing(ledger, &mut report);
     outstanding.set(ledger);
-    // Last, since it may have to wait.
+    // Last, because it may have to wait.
     outstanding.set_frees_heirs(true);
     free_heirs(ledger, follow, &mut freed);
     outstanding.set_frees_heirs(false);
@@ -188,7 +189,8 @@ fn put_back_balancing(ledger: &mut Ledger, report: &mut RestoreReport) {
     }
 }
 
-/// Deletes the file of a ledger with nothing left to put back, else keeps what remains.
+/// Deletes the file if the ledger has nothing left to put back. Otherwise the file keeps what
+/// remains.
 ///
 /// # Errors
 /// [`ActuatorError::State`].
@@ -196,8 +198,8 @@ pub fn settle(file: &StateFile, ledger: &Ledger) -> Result<(), ActuatorError> {
     if ledger.is_empty() { file.remove() } else { file.save(ledger) }
 }
 
-/// Threads that their owners bound to a CPU, or to the very CPUs that we had given: they stay
-/// bound, and are reported.
+/// Reports threads that their owners bound to one CPU, or to the very CPUs that isobar had given.
+/// They stay bound.
 fn leave_to_owners(ledger: &Ledger, report: &mut RestoreReport) {
     for (&tid, owned) in &ledger.owned {
         let alive = identity::lives(owned.pid, tid, owned.start);
@@ -215,7 +217,8 @@ fn leave_to_owners(ledger: &Ledger, report: &mut RestoreReport) {
     inherited::shorten(&mut report.remarks, "threads");
 }
 
-/// Whether the record is settled; only a refusal leaves it open.
+/// Puts back one thread and counts the result. Returns whether the record is settled; only a
+/// refusal leaves it open.
 fn put_back_one(pid: Pid, tid: Tid, thread: &ThreadEntry, report: &mut RestoreReport) -> bool {
     let counter = match fate(pid, tid, thread) {
         Ok(Fate::Restored) => &mut report.restored,
@@ -233,8 +236,7 @@ fn put_back_one(pid: Pid, tid: Tid, thread: &ThreadEntry, report: &mut RestoreRe
     true
 }
 
-/// Puts back one thread that is recorded, and drops its record; what the kernel refuses stays in
-/// it.
+/// Puts back one recorded thread and drops its record. If the kernel refuses, the record stays.
 pub fn put_back_thread(ledger: &mut Ledger, pid: Pid, tid: Tid) -> ActionOutcome {
     let Some(thread) = ledger.processes.get(&pid).and_then(|process| process.threads.get(&tid)).cloned() else {
         let why = "nothing of isobar's is on the thread any more".to_owned();
@@ -280,8 +282,8 @@ fn fate(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
 fn act(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
     let mask = affinity::get(tid)?;
     let is_given = displaced::is_given(pid, tid, &mask, &thread.ours);
-    // A cpuset of the CPUs that we gave makes both the same; the restriction must be lifted all the
-    // same.
+    // If the cpuset is exactly the CPUs that isobar gave, both masks are the same. The restriction
+    // must be lifted nevertheless.
     if mask == thread.original.cpus && (thread.original.pinned || !is_given) {
         displaced::have_it_forgotten(pid, tid, &mask, &thread.original);
         return Ok(Fate::Untouched);

@@ -1,5 +1,5 @@
-//! Frees what inherited a mask of ours, in rounds: a task may make others until it is freed itself,
-//! and what it was making at that moment turns up later.
+//! Frees tasks that inherited a mask of ours, in rounds. A task may make others until it is freed
+//! itself, and the one that it was making at that moment appears later.
 
 use super::forking::{Forking, Look};
 use super::inherited::{self, Freed};
@@ -7,27 +7,27 @@ use super::ledger::{Follow, Ledger};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Tasks may be made while we free them; after this number of rounds in which some turned up the
-/// rest is left, and reported.
+/// Tasks may be made while others are freed. After this number of rounds in which new ones
+/// appeared, the rest is left and reported.
 const MOST_ROUNDS: usize = 20;
 
-/// Waits before the rounds in which nothing may turn up before it is over: for tasks whose maker is
-/// unknown or has ended.
+/// Pauses before the successive rounds in which nothing may appear until the search ends. They are
+/// for tasks whose maker is unknown or has ended.
 const QUIET: [Duration; 4] =
     [Duration::from_millis(2), Duration::from_millis(5), Duration::from_millis(15), Duration::from_millis(30)];
 
-/// Between looks at threads that may still be making others after that.
+/// Pause between later looks at threads that may still be making others.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
-/// For how long threads are waited for that are seen in a fork: one takes about 10 ms for each GiB
-/// of memory in small pages. What they make later is left, and reported.
+/// How long to wait for threads that are seen in a fork: a fork takes about 10 ms for each GiB of
+/// memory in small pages. What they make later is left and reported.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// For how long running threads are waited for that may be in one: they leave the kernel sooner, or
+/// How long to wait for running threads that may be in a fork: they leave the kernel sooner, or
 /// make nothing in it.
 const WHILE_RUNNING: Duration = Duration::from_secs(1);
 
-/// Frees every heir that is there, and those that are being made.
+/// Frees every task that inherited a mask of ours, and those that are being made.
 pub fn free_heirs(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Freed) {
     let began = Instant::now();
     let (mut forking, mut fruitful, mut quiet) = (Forking::begin(), 0, 0);
@@ -35,7 +35,7 @@ pub fn free_heirs(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Free
         if ledger.processes.is_empty() {
             return;
         }
-        // First: what one has made by now is there to be freed.
+        // The look comes first: what a thread has made by then is there to be freed.
         let look = forking.look(ledger);
         if inherited::free_all(ledger, follow, freed) > 0 {
             (forking, fruitful, quiet) = (Forking::begin(), fruitful + 1, 0);

@@ -1,10 +1,10 @@
 //! The state file on disk, and the lock of its folder.
 //!
-//! Knows how a [`Ledger`] is written so that a crash at any instant leaves the old or the new one
-//! (temporary file with a name that cannot be guessed, fsync, rename, fsync of the folder), that it
-//! is believed only where no one else can write (`trust`), and that one isobar at a time may own
-//! it: `flock(2)` on the folder's descriptor, which the kernel releases even after a kill -9, and
-//! which leaves nothing behind. Knows nothing of threads.
+//! This file knows how a [`Ledger`] is written so that a crash at any instant leaves the old or the
+//! new one: temporary file with a name that cannot be guessed, fsync, rename, fsync of the folder.
+//! The content is trusted only if no one else can write it (`trust`). One isobar at a time may own
+//! the file, by `flock(2)` on the folder's descriptor, which the kernel releases even after a kill
+//! -9, and which leaves nothing behind. It knows nothing of threads.
 
 use super::error::{ActuatorError, LOOK, failed};
 use super::ledger::{Ledger, VERSION};
@@ -20,12 +20,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Where the state file is unless another is named: a file system that does not survive a boot, as
-/// affinities do not.
+/// The path of the state file unless another is configured. The file system does not survive a
+/// boot, just as affinities do not.
 pub const DEFAULT_PATH: &str = "/run/isobar/state.json";
 
-/// Where the state file is for this user: [`DEFAULT_PATH`] for root, else in the user's own runtime
-/// folder (`XDG_RUNTIME_DIR`), where there is one.
+/// The path of the state file for this user: [`DEFAULT_PATH`] for root, otherwise in the user's own
+/// runtime folder (`XDG_RUNTIME_DIR`), if there is one.
 #[must_use]
 pub fn default_path() -> PathBuf {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").filter(|_| !rustix::process::geteuid().is_root());
@@ -44,33 +44,32 @@ const OPEN_FOLDER: &str = "open the folder";
 const OPEN: &str = "open";
 const READ: &str = "read";
 
-/// The `what` of an [`ActuatorError::State`] that keeps a file from being read, rather than
-/// written.
+/// The `what` of an [`ActuatorError::State`] if the file cannot be read, rather than written.
 pub const READING: [&str; 5] = [NAME, LOOK, OPEN_FOLDER, OPEN, READ];
 
 /// The state file, owned: the lock is held until this is dropped.
 #[derive(Debug)]
 pub struct StateFile {
-    /// As it was named, with the real path of its folder.
+    /// The path as it was given, with the real path of its folder.
     path: PathBuf,
     folder: PathBuf,
     lock: File,
 }
 
 impl Drop for StateFile {
-    /// Unlocks by name: a process that we fork holds the same lock until it executes its program,
-    /// so that closing our file alone would leave the name locked for a moment.
+    /// Unlocks explicitly: a process that isobar forks holds the same lock until it executes its
+    /// program, so closing our file alone would leave the folder locked for a moment.
     fn drop(&mut self) {
         let _ = flock(&self.lock, FlockOperation::Unlock);
     }
 }
 
 impl StateFile {
-    /// Takes the lock, making the folder (mode 0700) where it is missing.
+    /// Takes the lock, and makes the folder (mode 0700) if it is missing.
     ///
     /// # Errors
-    /// [`ActuatorError::Locked`] while another isobar runs, [`ActuatorError::State`] where the
-    /// folder cannot be made or opened, [`ActuatorError::Unsafe`] where others can write to it.
+    /// [`ActuatorError::Locked`] while another isobar runs, [`ActuatorError::State`] if the folder
+    /// cannot be made or opened, [`ActuatorError::Unsafe`] if others can write to it.
     pub fn lock(path: &Path) -> Result<Self, ActuatorError> {
         let folder = folder(path);
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
@@ -78,7 +77,7 @@ impl StateFile {
         Self::in_folder(path)
     }
 
-    /// The same for a file that is there; `None` where it is not. Makes nothing.
+    /// Takes the lock of an existing state file; `None` if there is no file. Creates nothing.
     ///
     /// # Errors
     /// As [`StateFile::lock`], and [`ActuatorError::NotAFile`].
@@ -115,19 +114,19 @@ impl StateFile {
         &self.path
     }
 
-    /// What it holds; `None` where there is none.
+    /// The ledger in the file; `None` if there is no file.
     ///
     /// # Errors
-    /// [`ActuatorError::Broken`] where it does not hold a ledger; [`ActuatorError::NotAFile`],
-    /// [`ActuatorError::Foreign`], [`ActuatorError::Unsafe`] where it is not to be believed.
+    /// [`ActuatorError::Broken`] if it does not hold a ledger; [`ActuatorError::NotAFile`],
+    /// [`ActuatorError::Foreign`], [`ActuatorError::Unsafe`] if it cannot be trusted.
     pub fn load(&self) -> Result<Option<Ledger>, ActuatorError> {
         self.load_text()?.map(|text| parse(&self.path, &text)).transpose()
     }
 
-    /// The text of a file of ours.
+    /// The text of the file, if it can be trusted.
     pub(super) fn load_text(&self) -> Result<Option<String>, ActuatorError> {
         let Some(found) = look(&self.path)? else { return Ok(None) };
-        // Before it is opened, because opening a device may do something.
+        // Checked before it is opened, because opening a device may have effects.
         trust::own_file(&self.path, &found)?;
         let options = &mut OpenOptions::new();
         let file = options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(&self.path);
@@ -145,16 +144,16 @@ impl StateFile {
         String::from_utf8(bytes).map_err(|_| self.broken("it is not text"))
     }
 
-    /// Replaces its content, so that a crash leaves the old or the new.
+    /// Replaces the content, so that a crash leaves the old or the new one.
     ///
     /// # Errors
-    /// [`ActuatorError::State`]: then the file is as it was.
+    /// [`ActuatorError::State`]: in that case the file is as it was.
     pub fn save(&self, ledger: &Ledger) -> Result<(), ActuatorError> {
         let text = serde_json::to_vec(ledger).map_err(|error| self.broken(&error.to_string()))?;
         self.save_text(&text)
     }
 
-    /// The same for any text.
+    /// Replaces the content with any text, in the same way.
     pub(super) fn save_text(&self, text: &[u8]) -> Result<(), ActuatorError> {
         self.check_folder()?;
         let prefix = self.prefix();
@@ -168,7 +167,7 @@ impl StateFile {
         self.sync_folder()
     }
 
-    /// Deletes it. Harmless when there is none.
+    /// Deletes the file. Harmless if there is none.
     ///
     /// # Errors
     /// [`ActuatorError::Undeleted`].
@@ -184,8 +183,8 @@ impl StateFile {
         self.lock.sync_all().map_err(failed(&self.folder, "sync"))
     }
 
-    /// Checks that our lock is still that of the folder with this name: another isobar would find
-    /// another one unlocked.
+    /// Checks that our lock is still on the folder with this name. If the folder was replaced,
+    /// another isobar would find the new one unlocked.
     fn check_folder(&self) -> Result<(), ActuatorError> {
         let inode = |found: Metadata| (found.dev(), found.ino());
         let named = fs::metadata(&self.folder).map(inode).map_err(failed(&self.folder, "find the folder again"))?;
@@ -194,7 +193,7 @@ impl StateFile {
         if named == locked { Ok(()) } else { Err(replaced()) }
     }
 
-    /// Removes what a killed isobar left of a write. What cannot be removed does no harm.
+    /// Removes the temporary files of a killed isobar. One that cannot be removed does no harm.
     fn sweep(&self) {
         let prefix = self.prefix();
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
@@ -211,7 +210,7 @@ impl StateFile {
         prefix
     }
 
-    /// Who holds the lock.
+    /// The error that says which process holds the lock.
     fn locked(&self) -> ActuatorError {
         let holds = self.lock.metadata().and_then(|found| locks::on(&found)).unwrap_or_default();
         let Some(held) = holds.first() else {
@@ -236,7 +235,7 @@ impl StateFile {
 /// The ledger in the text of a state file; `path` is only named in errors.
 ///
 /// # Errors
-/// [`ActuatorError::Broken`] where it is none, of another version, or cannot be true.
+/// [`ActuatorError::Broken`] if it is no ledger, has another version, or is not plausible.
 pub fn parse(path: &Path, text: &str) -> Result<Ledger, ActuatorError> {
     let ledger: Ledger = serde_json::from_str(text).map_err(|error| broken(path, &error.to_string()))?;
     if ledger.version != VERSION {
@@ -245,12 +244,12 @@ pub fn parse(path: &Path, text: &str) -> Result<Ledger, ActuatorError> {
     validate::problem(&ledger).map_or(Ok(ledger), |problem| Err(broken(path, &problem)))
 }
 
-/// A key that is not known stands in the problem as it was written.
+/// An unknown key appears in the problem as it was written, so the problem is made one line.
 fn broken(path: &Path, problem: &str) -> ActuatorError {
     ActuatorError::Broken { path: path.to_owned(), problem: one_line(problem) }
 }
 
-/// What is at a path, links not followed; `None` where there is nothing.
+/// The metadata of a path, links not followed; `None` if there is nothing.
 fn look(path: &Path) -> Result<Option<Metadata>, ActuatorError> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -63,7 +63,7 @@ fn broken_files_are_named_with_the_remedy_in_one_line() {
     }
     fs::write(&path, [0xff, 0xfe]).unwrap();
     assert!(file.load().unwrap_err().to_string().contains("not text"));
-    // Endless; sparse: it takes no space on disk.
+    // Too large, but sparse: it takes no space on disk.
     OpenOptions::new().write(true).open(&path).unwrap().set_len(MOST_BYTES + 5).unwrap();
     let message = file.load().unwrap_err().to_string();
     assert!(message.contains("larger than 256 MiB"), "{message}");
@@ -118,7 +118,8 @@ fn a_name_made_beforehand_is_not_written_through() {
     let file = StateFile::lock(&path).unwrap();
     let victim = folder.path().join("victim");
     fs::write(&victim, "precious").unwrap();
-    // The name that was used once; and the state file itself as a link.
+    // The fixed name that an older version used for its temporary file, and the state file itself,
+    // as links.
     for name in ["state.json.new", "state.json"] {
         symlink(&victim, path.with_file_name(name)).unwrap();
     }

@@ -1,10 +1,9 @@
-//! Moving threads: which may be moved, what is written down first, and what the kernel answers.
+//! Moves threads: which may be moved, what is recorded first, and what the kernel answers.
 //!
-//! Moves go in two steps. [`prepare`] looks and decides without changing anything; once all intents
-//! of a plan are in the state file, [`carry_out`] acts. Between the look and the act a thread may
-//! end and its id be reused: the start time is read again right before acting. What remains is the
-//! instant between that read and the system call, which the kernel offers no way to close for
-//! affinities.
+//! A move has two steps. [`prepare`] examines a thread and decides without changing anything. Once
+//! all intents of a plan are in the state file, [`carry_out`] acts. In between a thread may end and
+//! its id be reused, so the start time is read again right before acting. There remains the instant
+//! between that read and the system call, which the kernel offers no way to close for affinities.
 
 use super::entries::{Entry, Original, ThreadEntry};
 use super::given::Given;
@@ -14,7 +13,7 @@ use crate::kernel::{affinity, identity, privilege};
 use isobar_model::{ActionOutcome, CpuId, CpuSet, Pid, Tid};
 use std::io;
 
-/// A thread to be bound to a CPU, or to some.
+/// A thread to be bound to one or several CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadMove {
     /// Its process.
@@ -25,9 +24,9 @@ pub struct ThreadMove {
     pub tid: Tid,
     /// Start time of the thread, as it was observed.
     pub tid_start: u64,
-    /// Where it goes.
+    /// The CPU that it goes to.
     pub cpu: CpuId,
-    /// Among which CPUs the kernel may balance it from then on; `None`: it stays.
+    /// The CPUs among which the kernel may balance it from then on; `None`: it stays on `cpu`.
     pub cpus: Option<CpuSet>,
     /// Whether its owner narrowed its affinity; see [`Original::pinned`].
     pub pinned: bool,
@@ -36,15 +35,15 @@ pub struct ThreadMove {
 /// What is to be done about a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Intent {
-    /// Bind the thread, once this is in the state file; with the mask that it had when it was
+    /// Bind the thread, once this is in the state file. The set is the mask that it had when it was
     /// examined.
     Act(Entry, CpuSet),
-    /// Nothing: it is settled already.
+    /// Nothing: the move is settled already.
     Settled(ActionOutcome),
 }
 
 impl Intent {
-    /// What will be done, where something will.
+    /// What will be done, if anything.
     #[must_use]
     pub const fn entry(&self) -> Option<&Entry> {
         match self {
@@ -58,17 +57,17 @@ impl Intent {
 #[must_use]
 pub fn prepare(ledger: &Ledger, request: &ThreadMove) -> Intent {
     match examine(ledger, request) {
-        // One that may run on these CPUs already stays on the one where the kernel has put it.
+        // A thread that may already run on these CPUs stays on the one where the kernel has put it.
         Ok((entry, _)) if entry.placed == Some(Given::one(&entry.mask)) => Intent::Settled(ActionOutcome::Done),
         Ok((entry, seen)) => Intent::Act(entry, seen),
         Err(outcome) => Intent::Settled(outcome),
     }
 }
 
-/// Binds a thread, if it is still the one that was examined and still has the mask that was `seen`
-/// then; with the mask that it has from us now, where it has a new one. One that may run on several
-/// CPUs is bound to one of them first, so that it goes there: of many CPUs the kernel takes any,
-/// busy or not.
+/// Binds a thread, if it is still the one that was examined and still has the mask `seen` from
+/// then. Returns the outcome, and the mask that isobar gave it if it has a new one. A thread that
+/// may run on several CPUs is bound to `cpu` alone first, so that it goes there: of many CPUs the
+/// kernel takes any, busy or not.
 #[must_use]
 pub fn carry_out(entry: &Entry, seen: &CpuSet) -> (ActionOutcome, Option<CpuSet>) {
     if !identity::lives(entry.pid, entry.tid, entry.tid_start) {
@@ -76,7 +75,8 @@ pub fn carry_out(entry: &Entry, seen: &CpuSet) -> (ActionOutcome, Option<CpuSet>
     }
     let (mut before, mut has) = (seen.clone(), None);
     for mask in entry.masks() {
-        // Its owner may have changed it while the record was written, or since the first mask.
+        // Its owner may have changed the mask while the record was written, or since the first
+        // mask.
         match affinity::get(entry.tid) {
             Ok(now) if now != before => return (left_alone(OWNER_NOW), None),
             Ok(_) => {}
@@ -91,7 +91,7 @@ pub fn carry_out(entry: &Entry, seen: &CpuSet) -> (ActionOutcome, Option<CpuSet>
     (ActionOutcome::Done, has)
 }
 
-/// A message for a thread that its owner bound after it was observed.
+/// The message for a thread that its owner bound after it was observed.
 const OWNER_NOW: &str = "its owner changed its affinity just now";
 
 fn examine(ledger: &Ledger, request: &ThreadMove) -> Result<(Entry, CpuSet), ActionOutcome> {
@@ -99,7 +99,7 @@ fn examine(ledger: &Ledger, request: &ThreadMove) -> Result<(Entry, CpuSet), Act
     if request.pid == identity::own_pid() {
         return left_alone("isobar does not move itself");
     }
-    // A thread of this process with this start time: then the process is the same, too.
+    // If a thread of this process has this start time, the process is the same, too.
     let task = identity::task(request.pid, request.tid).filter(|task| task.start == request.tid_start);
     let task = task.ok_or(ActionOutcome::Vanished)?;
     if task.kernel {
@@ -111,7 +111,7 @@ fn examine(ledger: &Ledger, request: &ThreadMove) -> Result<(Entry, CpuSet), Act
         return left_alone("its owner changed its affinity after our last move");
     }
     let entry = entry(ledger, request, &mask);
-    // Nothing of ours is on it, and it was not bound when it was observed.
+    // It has no mask of ours, and it was not bound when it was observed.
     if entry.placed.is_none()
         && entry.original.cpus == mask
         && !entry.original.pinned
@@ -126,8 +126,8 @@ fn left_alone(why: &str) -> ActionOutcome {
     ActionOutcome::LeftAlone { why: why.to_owned() }
 }
 
-/// What was there before us: what we wrote down, if the mask is still ours; what the process had
-/// that it was inherited from; else the mask.
+/// The entry for a move. Its original is what is recorded, if the mask is still ours; else the
+/// original of the process from which it was inherited; else the present mask.
 fn entry(ledger: &Ledger, request: &ThreadMove, mask: &CpuSet) -> Entry {
     let record =
         ledger.thread(request.pid, request.tid, request.tid_start).filter(|thread| is_given(request, thread, mask));
@@ -143,7 +143,7 @@ fn entry(ledger: &Ledger, request: &ThreadMove, mask: &CpuSet) -> Entry {
     Entry { pid: request.pid, pid_start, tid: request.tid, tid_start, original, placed, cpu: request.cpu, mask }
 }
 
-/// The CPUs that a thread may run on afterwards: of those that are asked for, those that it had.
+/// The CPUs that a thread may run on afterwards: those requested among those that it had.
 fn among(request: &ThreadMove, had: &CpuSet) -> CpuSet {
     let asked = request.cpus.as_ref().map(|cpus| cpus.intersection(had));
     asked.filter(|cpus| cpus.contains(request.cpu)).unwrap_or_else(|| [request.cpu].into_iter().collect())
@@ -153,8 +153,8 @@ fn is_given(request: &ThreadMove, thread: &ThreadEntry, mask: &CpuSet) -> bool {
     displaced::is_given(request.pid, request.tid, mask, &thread.ours)
 }
 
-/// What a refusal of `sched_setaffinity(2)` means. The text of a missing privilege names no thread,
-/// so that it can be printed once.
+/// What a refusal of `sched_setaffinity(2)` means. The text for a missing privilege names no
+/// thread, so that it can be printed once.
 fn refusal(error: &io::Error, cpu: CpuId) -> ActionOutcome {
     let why = match error.raw_os_error() {
         Some(libc::ESRCH) => return ActionOutcome::Vanished,

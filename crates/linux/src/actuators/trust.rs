@@ -1,7 +1,7 @@
-//! Whether others could change what lies at a path: the rule of sshd's `StrictModes`. The folder
-//! belongs to us or to root and no one else may write to it; the same holds for every folder above
-//! it, where a sticky one (`/tmp`) counts as safe, since others cannot replace what is not theirs
-//! there. Knows nothing of what is in the files.
+//! Checks whether others could change what lies at a path, by the rule of sshd's `StrictModes`. The
+//! folder must belong to us or to root, and no one else may write to it. The same holds for every
+//! folder above it, except that a sticky one (`/tmp`) counts as safe, because others cannot replace
+//! there what is not theirs. This file knows nothing of what is in the files.
 
 use super::error::{ActuatorError, LOOK, failed};
 use rustix::process::geteuid;
@@ -16,8 +16,7 @@ const STICKY: u32 = 0o1000;
 /// The real path of a folder that only we (or root) can write to.
 ///
 /// # Errors
-/// [`ActuatorError::Unsafe`] where others can, [`ActuatorError::State`] where it cannot be looked
-/// at.
+/// [`ActuatorError::Unsafe`] if others can, [`ActuatorError::State`] if it cannot be examined.
 pub fn own_folder(folder: &Path) -> Result<PathBuf, ActuatorError> {
     let real = fs::canonicalize(folder).map_err(failed(folder, LOOK))?;
     for (above, path) in real.ancestors().enumerate() {
@@ -29,7 +28,7 @@ pub fn own_folder(folder: &Path) -> Result<PathBuf, ActuatorError> {
     Ok(real)
 }
 
-/// Checks that a file is one that we or root wrote, and that no one else can write to.
+/// Checks that a file belongs to us or to root, and that no one else can write to it.
 ///
 /// # Errors
 /// [`ActuatorError::NotAFile`], [`ActuatorError::Foreign`], [`ActuatorError::Unsafe`].

@@ -1,7 +1,7 @@
-//! Whether what a state file records can be true at all. The file is ours or root's, so this is no
-//! defence against its owner: it keeps a damaged one from reaching further than threads and resctrl
-//! groups. An id of 0, which the kernel takes for the caller, an id beyond what the kernel gives
-//! out, and a group name that leads out of its folder are refused.
+//! Checks whether a ledger that was read from a state file is plausible. The file is ours or
+//! root's, so this is no defence against its owner: it keeps a damaged file from reaching further
+//! than threads and resctrl groups. An id of 0, which the kernel takes for the caller, an id beyond
+//! those that the kernel assigns, and a group name that leads out of its folder are refused.
 
 use super::balancing::BalancingRecord;
 use super::entries::ProcessEntry;
@@ -14,7 +14,7 @@ const HIGHEST_ID: u32 = 1 << 22;
 /// Both bits of `kernel.numa_balancing`.
 const HIGHEST_MODE: u32 = 3;
 
-/// What is wrong with a ledger; `None` where nothing is.
+/// What is wrong with a ledger; `None` if nothing is.
 pub fn problem(ledger: &Ledger) -> Option<String> {
     let processes = ledger.processes.iter().find_map(|(&pid, process)| in_process(pid, process));
     let owned =
@@ -56,7 +56,7 @@ fn is_place(place: &Place) -> bool {
     (place.control.is_empty() || is_name(&place.control)) && place.monitor.as_deref().is_none_or(is_name)
 }
 
-/// One component of a path.
+/// Whether a name is one component of a path.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\0'])
 }

@@ -1,7 +1,7 @@
-//! The machine's weights of weighted interleave
-//! (`Documentation/ABI/testing/sysfs-kernel-mm-mempolicy-weighted-interleave`, Linux 6.9): one for
-//! each node, for every program that has that memory policy. They are taken only where no other
-//! program has set them, so that what is put back is the kernel's default.
+//! Sets the machine's weights of weighted interleave
+//! (`Documentation/ABI/testing/sysfs-kernel-mm-mempolicy-weighted-interleave`, Linux 6.9): one
+//! weight per node, for every program that has that memory policy. They are set only if no other
+//! program has set them, so that putting them back means the kernel's default.
 
 use crate::kernel::mempolicy::WEIGHTS;
 use isobar_allocation::Decision;
@@ -11,20 +11,20 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// What we made of the weights, for the state file.
+/// What isobar did to the weights, for the state file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WeightsRecord {
     /// Whether the kernel computed them before (`auto`, Linux 6.16).
     pub auto: bool,
-    /// The weight that we give each node, or are about to give.
+    /// The weight that isobar gives each node, or is about to give.
     pub ours: BTreeMap<NodeId, u8>,
-    /// The one before that: what is found where we ended between two nodes.
+    /// The weight before that, which is found if isobar ended between two nodes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub before: BTreeMap<NodeId, u8>,
 }
 
-/// Why the weights cannot be set here; `None` where they can.
+/// Why the weights cannot be set here; `None` if they can.
 #[must_use]
 pub fn absence() -> Option<String> {
     if !Path::new(WEIGHTS).is_dir() {
@@ -34,10 +34,10 @@ pub fn absence() -> Option<String> {
     right.is_err().then(|| format!("{WEIGHTS} may only be written by root"))
 }
 
-/// The record for a decision: the weights as they are become `before`.
+/// The record for a decision. The present weights become `before`.
 ///
 /// # Errors
-/// One line: someone else has set the weights, or they cannot be read.
+/// In one line: someone else has set the weights, or they cannot be read.
 pub fn intend(root: &Path, last: Option<&WeightsRecord>, decision: &Decision) -> Result<WeightsRecord, String> {
     let now = read(root).map_err(|error| format!("{}: {error}", root.display()))?;
     let auto = is_auto(root);
@@ -63,15 +63,16 @@ pub fn intend(root: &Path, last: Option<&WeightsRecord>, decision: &Decision) ->
 /// Does what the record says.
 ///
 /// # Errors
-/// What the kernel said.
+/// The kernel's error.
 pub fn carry_out(root: &Path, record: &WeightsRecord) -> io::Result<()> {
     record.ours.iter().try_for_each(|(node, weight)| fs::write(file(root, *node), weight.to_string()))
 }
 
-/// Puts the kernel's defaults back, unless someone else has set a weight since.
+/// Puts the kernel's defaults back, unless someone else has set a weight since. Returns whether it
+/// did.
 ///
 /// # Errors
-/// What the kernel said.
+/// The kernel's error.
 pub fn put_back(root: &Path, record: &WeightsRecord) -> io::Result<bool> {
     let now = read(root)?;
     let ours = |(node, weight): (&NodeId, &u8)| {
@@ -80,7 +81,8 @@ pub fn put_back(root: &Path, record: &WeightsRecord) -> io::Result<bool> {
     if !now.iter().all(ours) {
         return Ok(false);
     }
-    // A kernel that has nothing to compute them from refuses to: then the default is 1 as well.
+    // A kernel that has no data to compute the weights from refuses: in that case the default is 1
+    // as well.
     if !record.auto || fs::write(auto(root), "true").is_err() {
         now.keys().try_for_each(|node| fs::write(file(root, *node), "1"))?;
     }
@@ -91,8 +93,8 @@ fn file(root: &Path, node: NodeId) -> PathBuf {
     root.join(format!("node{node}"))
 }
 
-/// The switch between computed and set weights. Some kernels name it after what a macro of theirs
-/// makes of `auto` (seen on 6.18).
+/// The switch between computed and set weights. Some kernels name it after the expansion of a
+/// kernel macro called `auto` (seen on 6.18).
 fn auto(root: &Path) -> PathBuf {
     let other = root.join("__auto_type");
     if other.exists() { other } else { root.join("auto") }
@@ -135,7 +137,7 @@ mod tests {
         carry_out(root, &one).unwrap();
         assert_eq!(read(root).unwrap().into_values().collect::<Vec<_>>(), [1, 255, 1]);
         let two = intend(root, Some(&one), &Decision::Node(2)).unwrap();
-        // Killed between two nodes: node 1 is as before, node 2 as it shall be.
+        // Killed between two nodes: node 1 is as before, node 2 as it will be.
         fs::write(root.join("node2"), "255").unwrap();
         assert!(put_back(root, &two).unwrap());
         assert_eq!(fs::read_to_string(root.join("node1")).unwrap(), "1", "0 is refused since Linux 6.16");

@@ -1,8 +1,9 @@
-//! The CPUs that a thread may run on: reading, setting and lifting masks (`sched_setaffinity(2)`,
-//! `sched_getaffinity(2)`), for machines of any size. The usual wrappers stop at 1024 CPUs.
+//! Reads, sets and lifts the affinity masks of threads, which name the CPUs that a thread may run
+//! on (`sched_setaffinity(2)`, `sched_getaffinity(2)`), on machines of any size. The usual wrappers
+//! stop at 1024 CPUs.
 //!
-//! Reading a mask this way costs a twentieth of reading `/proc/PID/task/TID/status`. It knows
-//! nothing of who set a mask.
+//! Reading a mask this way costs a twentieth of reading `/proc/PID/task/TID/status`. This file does
+//! not know who set a mask.
 
 use super::identity::kernel_id;
 use isobar_model::cpuset::MAX_CPU;
@@ -13,13 +14,13 @@ use std::io;
 type Word = libc::c_ulong;
 
 /// Words for [`MAX_CPU`], eight times the kernel's own limit: the kernel refuses to write a mask
-/// into fewer words than its own has.
+/// into fewer words than its own mask has.
 const WORDS: usize = num::index(MAX_CPU + 1) / num::index(Word::BITS);
 
 /// The CPUs that a thread may run on now: its mask within its cpuset, online CPUs only.
 ///
 /// # Errors
-/// `ESRCH` when the thread has ended; `EPERM` where a security module forbids it.
+/// `ESRCH`: the thread has ended; `EPERM`: a security module forbids it.
 pub fn get(tid: Tid) -> io::Result<CpuSet> {
     let thread = kernel_id(tid.0).ok_or_else(ended)?;
     let mut words: [Word; WORDS] = [0; WORDS];
@@ -31,26 +32,26 @@ pub fn get(tid: Tid) -> io::Result<CpuSet> {
     Ok(to_set(&words[..bytes.div_ceil(size_of::<Word>()).min(WORDS)]))
 }
 
-/// Lets a thread run on these CPUs only. The kernel takes those that its cpuset allows.
+/// Restricts a thread to these CPUs. The kernel uses those of them that the thread's cpuset allows.
 ///
 /// # Errors
-/// `ESRCH`: the thread has ended; `EPERM`: it is another user's and `CAP_SYS_NICE` is missing;
-/// `EINVAL`: no CPU of the set is online and in its cpuset.
+/// `ESRCH`: the thread has ended; `EPERM`: the thread is another user's and `CAP_SYS_NICE` is
+/// missing; `EINVAL`: no CPU of the set is online and in the thread's cpuset.
 pub fn set(tid: Tid, cpus: &CpuSet) -> io::Result<()> {
     set_words(tid, &to_words(cpus))
 }
 
-/// Lifts every restriction: the thread may run wherever its cpuset allows, now and when the cpuset
+/// Lifts every restriction: the thread may run wherever its cpuset allows, now and after the cpuset
 /// grows.
 ///
 /// # Errors
-/// As [`set`].
+/// The same as for [`set`].
 pub fn lift(tid: Tid) -> io::Result<()> {
     set_words(tid, &[Word::MAX; WORDS])
 }
 
-/// Whether an owner narrowed a thread's affinity: `allowed` leaves out a CPU that is online and
-/// that its cpuset permits (`None` = any).
+/// Whether the owner narrowed a thread's affinity: `allowed` leaves out a CPU that is online and
+/// that the thread's cpuset permits (`None` = any CPU).
 #[must_use]
 pub fn is_pinned(allowed: &CpuSet, permitted: Option<&CpuSet>, online: &CpuSet) -> bool {
     permitted.map_or_else(|| !online.is_subset(allowed), |cpuset| !cpuset.intersection(online).is_subset(allowed))
@@ -64,7 +65,7 @@ fn set_words(tid: Tid, words: &[Word; WORDS]) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Ids that the kernel never gives (0 would mean ourselves) are treated as threads that have ended.
+/// Treats ids that the kernel never gives (0 would mean ourselves) as threads that have ended.
 fn ended() -> io::Error {
     io::Error::from_raw_os_error(libc::ESRCH)
 }

@@ -1,9 +1,9 @@
-//! Which process descends from which, by the parents that the kernel names now: one walk for all
+//! Lists the ancestors of a process, by the parents that the kernel names now: one walk for all
 //! callers.
 //!
-//! Pure over a table of processes, which the caller brings (live it is
-//! [`super::identity::process`]). A process whose parent has ended was given to another one, mostly
-//! to process 1, at which the walk ends: what is older than that, fork events say
+//! The walk is a pure function of a table of processes, which the caller brings (on a live machine
+//! [`super::identity::process`]). When a process ends, the kernel gives its children to another
+//! process, mostly to process 1, where the walk ends. Older ancestry is only known from fork events
 //! (`actuators/lineage.rs`).
 
 use super::stat::Stat;
@@ -12,9 +12,9 @@ use isobar_model::Pid;
 /// Longer chains of parents are not followed.
 const MOST: usize = 64;
 
-/// A process and its ancestors, nearest first, each with what the table says of it; `None` for one
-/// that is not in the table (any more), which is the last. Process 1 and what is above it are left
-/// out, except as the process that was asked for.
+/// A process and its ancestors, nearest first, each with its entry in the table. The entry is
+/// `None` for a process that is not in the table (any more), and the walk ends there. Process 1 and
+/// its ancestors are left out, except as the process that was asked for.
 pub fn ancestry(pid: Pid, table: impl Fn(Pid) -> Option<Stat>) -> impl Iterator<Item = (Pid, Option<Stat>)> {
     let mut next = Some(pid);
     let step = move || {

@@ -1,5 +1,5 @@
-//! What depends on the architecture that isobar was built for, in one place: the advice that fits
-//! it, and the numbers that the kernel gives its registers. Who needs an answer asks here, so that
+//! Holds everything that depends on the architecture that isobar was built for: the advice that
+//! fits it, and the numbers that the kernel gives its registers. All other files ask here, so that
 //! no other file tests for an architecture.
 
 /// An architecture.
@@ -15,7 +15,7 @@ pub enum Arch {
 }
 
 impl Arch {
-    /// The one that isobar was built for.
+    /// The architecture that isobar was built for.
     #[must_use]
     pub const fn here() -> Self {
         if cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
@@ -27,8 +27,8 @@ impl Arch {
         }
     }
 
-    /// How a virtual machine gets a PMU; goes after a colon. QEMU's emulated Arm CPUs have one by
-    /// default (property `pmu`); its emulated x86 CPUs have none.
+    /// How a virtual machine gets a PMU, worded to follow a colon. QEMU's emulated Arm CPUs have a
+    /// PMU by default (property `pmu`); its emulated x86 CPUs have none.
     #[must_use]
     pub const fn guest_pmu(self) -> &'static str {
         match self {
@@ -40,9 +40,9 @@ impl Arch {
         }
     }
 
-    /// How a virtual machine gets a PMU that counts instructions, where it has one that counts
-    /// cycles. QEMU's emulation of Arm offers INST_RETIRED only where `-icount` has a fixed shift:
-    /// `shift=auto` will not do (`instructions_supported` in QEMU's `target/arm/cpregs-pmu.c`).
+    /// How a virtual machine gets a PMU that counts instructions, if its PMU counts cycles only.
+    /// QEMU's emulation of Arm offers INST_RETIRED only if `-icount` has a fixed shift:
+    /// `shift=auto` does not work (`instructions_supported` in QEMU's `target/arm/cpregs-pmu.c`).
     #[must_use]
     pub const fn guest_instructions(self) -> &'static str {
         match self {
@@ -52,9 +52,9 @@ impl Arch {
     }
 }
 
-/// The registers in a sample of a call, by bit (`arch/*/include/uapi/asm/perf_regs.h`): the one of
-/// the first argument, and the instruction pointer, which must come after it. X0 and PC on Arm,
-/// else DI and IP of x86.
+/// The registers that a sample of a call holds, as bits (`arch/*/include/uapi/asm/perf_regs.h`):
+/// the register of the first argument, and the instruction pointer, whose bit must be the higher
+/// one. These are X0 and PC on Arm, otherwise DI and IP of x86.
 pub const CALL_REGISTERS: u64 = match Arch::here() {
     Arch::Arm => 1 << 0 | 1 << 32,
     Arch::X86 | Arch::Other => 1 << 5 | 1 << 8,

@@ -1,11 +1,11 @@
-//! The mappings of a process with what each of them is: `/proc/PID/maps` (`proc_pid_maps(5)`), and
-//! which of them are stacks of threads, which the kernel does not say.
+//! Reads the mappings of a process and what each of them is: `/proc/PID/maps` (`proc_pid_maps(5)`),
+//! and which mappings are stacks of threads, which the kernel does not say.
 //!
 //! A thread's stack is the anonymous mapping that its stack pointer lies in
-//! (`/proc/PID/task/TID/syscall`, which the kernel fills in for a thread that sleeps). Threads that
-//! run are given, in their order, the anonymous mappings with a guard directly below, from the
-//! highest address down, as the C library makes them; where there are more or fewer of those than
-//! such threads, these threads stay without.
+//! (`/proc/PID/task/TID/syscall`, which the kernel fills in for a thread that sleeps). For threads
+//! that run, the candidates are the other anonymous mappings with a guard directly below. They are
+//! given to the running threads in order, from the highest address down, as the C library makes
+//! them. If the numbers of such mappings and threads differ, the running threads get none.
 
 use super::identity;
 use isobar_model::{Pid, Tid};
@@ -20,7 +20,7 @@ use std::time::Duration;
 pub struct Area {
     /// First byte.
     pub start: u64,
-    /// The byte behind the last.
+    /// The byte after the last.
     pub end: u64,
     /// What it is.
     pub what: What,
@@ -29,9 +29,9 @@ pub struct Area {
 /// What a mapping is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// What `brk` gives.
+    /// The memory that `brk` gives.
     Heap,
-    /// The stack of a thread, by its place in the list of threads.
+    /// The stack of a thread, by its position in the list of threads.
     Stack(u32),
     /// A file, by its path, and where in it the mapping begins.
     File {
@@ -46,19 +46,19 @@ pub enum What {
     Reserved,
 }
 
-/// Larger reservations are no guards of stacks.
+/// Larger reservations are not guards of stacks.
 const LARGEST_GUARD: u64 = 1 << 20;
 
-/// Looks at a stack pointer before it is given up: a thread may sleep next time.
+/// Number of times that a stack pointer is looked for: a thread that runs now may sleep next time.
 const LOOKS: usize = 5;
 
-/// Between two looks.
+/// Time between two looks.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The mappings of a process, `threads` in the order in which they began.
+/// The mappings of a process. `threads` are in the order in which they began.
 ///
 /// # Errors
-/// What the kernel says to a reader of `maps`; not found where the process has ended.
+/// The kernel's error for reading `maps`; not found if the process has ended.
 pub fn of(pid: Pid, threads: &[Tid]) -> io::Result<Vec<Area>> {
     let text = identity::read_live(&PathBuf::from(format!("/proc/{pid}/maps")))?;
     let text = text.filter(|text| !text.is_empty()).ok_or(io::ErrorKind::NotFound)?;
@@ -76,20 +76,20 @@ fn stack_pointer(pid: Pid, tid: Tid) -> Option<u64> {
     })
 }
 
-/// The stack pointer in the last but one word; `None` for a thread that runs.
+/// The stack pointer, which is the last word but one; `None` for a thread that runs.
 fn parse_syscall(text: &str) -> Option<u64> {
     let word = text.split_ascii_whitespace().rev().nth(1)?;
     u64::from_str_radix(word.strip_prefix("0x")?, 16).ok().filter(|pointer| *pointer > 0)
 }
 
-/// The soft limit of the stack: what the C library gives a thread that asks for nothing else.
+/// The soft limit of the stack: the size that the C library gives a thread that asks for no other.
 fn stack_limit(limits: &str) -> Option<u64> {
     let row = limits.lines().find_map(|line| line.strip_prefix("Max stack size"))?;
     row.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Reads `maps`; ascending, as the kernel writes it. What is no mapping, or the kernel's own, is
-/// left out.
+/// Reads `maps`; ascending, as the kernel writes it. Lines that are not mappings, and mappings of
+/// the kernel's own, are left out.
 #[must_use]
 pub fn parse(text: &[u8]) -> Vec<Area> {
     let mut end = 0;
@@ -126,7 +126,7 @@ fn parse_line(line: &[u8]) -> Option<Area> {
     Some(Area { start: number(start)?, end: number(end)?, what })
 }
 
-/// Finds the stacks of all threads but the first, whose stack the kernel names.
+/// Finds the stacks of all threads except the first, whose stack the kernel names.
 fn with_stacks(mut areas: Vec<Area>, pointers: &[Option<u64>], limit: Option<u64>) -> Vec<Area> {
     let mut stacks: Vec<Option<usize>> = pointers.iter().map(|pointer| holds(&areas, (*pointer)?)).collect();
     let guarded = |at: &usize| {
@@ -145,7 +145,7 @@ fn with_stacks(mut areas: Vec<Area>, pointers: &[Option<u64>], limit: Option<u64
     let mut more = Vec::new();
     for (thread, at) in (0..).zip(stacks).skip(1) {
         let Some(area) = at.and_then(|at| areas.get_mut(at)) else { continue };
-        // Memory of equal rights that lies above shows as one with the stack.
+        // Memory with the same access rights directly above a stack shows as one mapping with it.
         let end = limit.map_or(area.end, |limit| area.end.min(area.start.saturating_add(limit)));
         if end < area.end {
             more.push(Area { start: end, end: area.end, what: What::Anonymous });
@@ -207,12 +207,12 @@ mod tests {
         assert_eq!(stack(1), Some((0x7f00_0000_6000, 0x7f00_0000_a000)));
         let rest = found.iter().find(|area| area.start == 0x7f00_0000_a000).unwrap();
         assert_eq!((rest.end, &rest.what), (0x7f00_0000_c000, &What::Anonymous), "what lies above is no stack");
-        // From the top down where none is known.
+        // Without any stack pointer, mappings are given from the top down.
         let found = with_stacks(areas.clone(), &[None; 3], None);
         let starts: Vec<u64> =
             (1..3).map(|number| found.iter().find(|area| area.what == What::Stack(number)).unwrap().start).collect();
         assert_eq!(starts, [0x7f00_0000_6000, 0x7f00_0000_1000]);
-        // Three threads and two guards: which is whose is not known.
+        // Three threads and two guards: which guard belongs to which thread is not known.
         let found = with_stacks(areas, &[None; 4], None);
         assert!(found.iter().all(|area| !matches!(area.what, What::Stack(1..))));
     }

@@ -1,25 +1,25 @@
-//! Capabilities of a process, as its status file has them (`proc_pid_status(5)`,
-//! `capabilities(7)`): the bits that isobar asks for, and their sets. Knows nothing of what they
-//! are good for.
+//! Reads the capability sets of a process from its status file (`proc_pid_status(5)`,
+//! `capabilities(7)`), and names the bits that isobar checks. This file does not know what the
+//! capabilities are used for.
 
-/// `CAP_NET_ADMIN`, and so on: bits of `linux/capability.h`.
+/// `CAP_NET_ADMIN`. This and the constants below are bits of `linux/capability.h`.
 pub const NET_ADMIN: u32 = 12;
 /// `CAP_SYS_PTRACE`
 pub const SYS_PTRACE: u32 = 19;
 /// `CAP_SYS_ADMIN`
 pub const SYS_ADMIN: u32 = 21;
-/// `CAP_SYS_NICE`: by it one may move the threads of others.
+/// `CAP_SYS_NICE`: permits moving the threads of other users.
 pub const SYS_NICE: u32 = 23;
-/// `CAP_PERFMON`, since Linux 5.8; before, `CAP_SYS_ADMIN` did its work, and it still does.
+/// `CAP_PERFMON`, since Linux 5.8; before, `CAP_SYS_ADMIN` permitted the same, and it still does.
 pub const PERFMON: u32 = 38;
 
-/// The effective set of a status file; `None` where it is not there or no number.
+/// The effective set of a status file; `None` if it is missing or not a number.
 #[must_use]
 pub fn effective(status: &str) -> Option<u64> {
     set(status, "CapEff:")
 }
 
-/// A set of a status file, by its key (`CapPrm:`); `None` where it is not there or no number.
+/// A set of a status file, by its key (`CapPrm:`); `None` if it is missing or not a number.
 #[must_use]
 pub fn set(status: &str, key: &str) -> Option<u64> {
     let value = status.lines().find_map(|line| line.strip_prefix(key))?;

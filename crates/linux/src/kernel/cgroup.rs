@@ -1,7 +1,7 @@
-//! What CPUs a process's cgroup lets it use: cgroup v2 `cpuset.cpus.effective`
+//! Finds the CPUs that a process's cgroup lets it use: cgroup v2 `cpuset.cpus.effective`
 //! (`Documentation/admin-guide/cgroup-v2.rst`), or v1 `cpuset.effective_cpus`
-//! (`cgroup-v1/cpusets.rst`), found through the mount table and `/proc/PID/cgroup`. Where no cpuset
-//! is in force the answer is `None`: any CPU.
+//! (`cgroup-v1/cpusets.rst`), found through the mount table and `/proc/PID/cgroup`. If no cpuset is
+//! in force, the answer is `None`: any CPU.
 
 use super::proc_fs::read_text;
 use isobar_model::CpuSet;
@@ -19,7 +19,7 @@ pub struct Hierarchy {
 }
 
 /// The hierarchy that governs CPUs, from the text of `/proc/self/mountinfo`
-/// (`proc_pid_mountinfo(5)`). A v1 hierarchy with the `cpuset` controller goes first: the
+/// (`proc_pid_mountinfo(5)`). A v1 hierarchy with the `cpuset` controller takes precedence: the
 /// controller is in one hierarchy at a time, and v2 may be mounted beside it.
 #[must_use]
 pub fn hierarchy(mountinfo: &str) -> Option<Hierarchy> {
@@ -60,9 +60,10 @@ pub fn path_in<'a>(hierarchy: &Hierarchy, cgroup: &'a str) -> Option<&'a str> {
     })
 }
 
-/// The path that a process is known by, from the text of `/proc/PID/cgroup`: on version 2 its only
-/// one. Where hierarchies of version 1 are mounted, systemd's (`name=systemd`) says most, since it
-/// is kept in step with the others; then version 2's; then any that is not the root.
+/// The path that a process is known by, from the text of `/proc/PID/cgroup`: on version 2 there is
+/// only one. If hierarchies of version 1 are mounted, systemd's (`name=systemd`) is preferred,
+/// because it is kept in step with the others. Version 2's comes next, then any other. A path that
+/// is the root counts only if all are.
 #[must_use]
 pub fn known_path(cgroup: &str) -> Option<&str> {
     let lines = cgroup.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
@@ -76,9 +77,9 @@ pub fn known_path(cgroup: &str) -> Option<&str> {
 }
 
 impl Hierarchy {
-    /// The folders to ask, nearest first: the cgroup's own, then its parents (a v2 cgroup without
-    /// the cpuset controller has no file of its own and is governed by its parent). Empty where the
-    /// cgroup lies outside of what is mounted.
+    /// The folders to read, nearest first: the cgroup's own, then its parents (a v2 cgroup without
+    /// the cpuset controller has no file of its own and is governed by its parent). Empty if the
+    /// cgroup lies outside the part of the hierarchy that is mounted.
     fn folders<'a>(&'a self, path: &'a str) -> impl Iterator<Item = String> + 'a {
         let root = self.root.trim_end_matches('/');
         let below = path.strip_prefix(root).filter(|below| !below.contains(".."));
@@ -99,7 +100,7 @@ pub struct Cpusets {
 }
 
 impl Cpusets {
-    /// Those of the running machine.
+    /// The cpusets of the running machine.
     #[must_use]
     pub fn live() -> Self {
         let hierarchy = read_text("/proc/self/mountinfo").and_then(|text| hierarchy(&text));
@@ -111,7 +112,7 @@ impl Cpusets {
         self.known.clear();
     }
 
-    /// The CPUs that a process may use by its cgroup, given the text of its `/proc/PID/cgroup`.
+    /// The CPUs that a process's cgroup lets it use, given the text of its `/proc/PID/cgroup`.
     pub fn permitted(&mut self, cgroup: &str) -> Option<CpuSet> {
         let hierarchy = self.hierarchy.as_ref()?;
         let path = path_in(hierarchy, cgroup)?;
@@ -124,7 +125,7 @@ impl Cpusets {
     }
 }
 
-/// An empty list is no limit: a v1 cgroup whose cpuset was never filled in holds no process.
+/// An empty list means no limit: a v1 cgroup whose cpuset was never filled in holds no process.
 fn read_cpus(version: u8, folder: &str) -> Option<CpuSet> {
     let files: &[&str] =
         if version == 2 { &["cpuset.cpus.effective"] } else { &["cpuset.effective_cpus", "cpuset.cpus"] };

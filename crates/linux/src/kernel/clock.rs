@@ -1,19 +1,19 @@
-//! The kernel's clocks, read. Knows nothing of what is timed, nor of budgets.
+//! Reads the kernel's clocks. This file knows nothing of what is timed, nor of budgets.
 
 use isobar_model::Seconds;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// What a clock shows.
+/// The time on a clock.
 #[must_use]
 pub fn now(clock: ClockId) -> Duration {
-    // None of the clocks that are read here begins before 0, so the conversion cannot fail.
+    // No clock that is read here begins before 0, so the conversion cannot fail.
     clock_gettime(clock).try_into().unwrap_or_default()
 }
 
 /// CPU time, user and system, of all threads of this process since it started
-/// (`CLOCK_PROCESS_CPUTIME_ID`, `clock_gettime(2)`). Threads that ended count, child processes do
-/// not.
+/// (`CLOCK_PROCESS_CPUTIME_ID`, `clock_gettime(2)`). Threads that have ended are included, child
+/// processes are not.
 #[must_use]
 pub fn own_cpu_time() -> Seconds {
     Seconds(now(ClockId::ProcessCPUTime).as_secs_f64())

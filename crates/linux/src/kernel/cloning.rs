@@ -1,42 +1,43 @@
-//! Whether a thread may be in the middle of making another. `clone(2)` copies the affinity mask of
-//! its maker when it begins, and what it makes is seen when it ends: some time slices later on a
-//! busy machine, and seconds later where `fork(2)` copies the page tables of a large process.
+//! Tells whether a thread may be in the middle of creating another. `clone(2)` copies the affinity
+//! mask of the calling thread when the call begins, and the new thread can only be seen when the
+//! call ends. That may be some time slices later on a busy machine, and seconds later if `fork(2)`
+//! copies the page tables of a large process.
 
 use super::stat::Stat;
 use isobar_model::{Pid, Tid};
 use std::fs;
 
 /// User time, in clock ticks, after which a thread is taken to have been outside the kernel. One
-/// tick is not enough: it may have been nearly over before.
+/// tick is not enough: the tick may have been nearly over when the thread was looked at.
 const OUTSIDE: u64 = 2;
 
-/// The calls that make threads and processes, by number, for programs of this architecture.
+/// The calls that create threads and processes, by number, for programs of this architecture.
 #[cfg(target_arch = "x86_64")]
 const CALLS: &[i64] = &[libc::SYS_clone, libc::SYS_clone3, libc::SYS_fork, libc::SYS_vfork];
 #[cfg(not(target_arch = "x86_64"))]
 const CALLS: &[i64] = &[libc::SYS_clone, libc::SYS_clone3];
 
-/// The same for 32-bit programs: `fork`, `clone`, `vfork` and `clone3` have these numbers on x86
-/// (`arch/x86/entry/syscalls/syscall_32.tbl`) and on Arm (`arch/arm/tools/syscall.tbl`).
+/// The same calls for 32-bit programs: `fork`, `clone`, `vfork` and `clone3` have these numbers on
+/// x86 (`arch/x86/entry/syscalls/syscall_32.tbl`) and on Arm (`arch/arm/tools/syscall.tbl`).
 const CALLS_32: &[i64] = &[2, 120, 190, 435];
 
-/// What a look at a thread says.
+/// The result of a look at a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Making {
-    /// It makes nothing, or has ended.
+    /// It creates nothing, or has ended.
     Nothing,
-    /// It may be making a thread or a process.
+    /// It may be creating a thread or a process.
     Perhaps {
         /// Its user time so far, in clock ticks.
         user_ticks: u64,
-        /// Whether it is in such a call.
+        /// Whether it was seen in such a call.
         seen: bool,
     },
 }
 
 impl Making {
-    /// Whether the thread has been outside the kernel since an earlier look, so that what it was
-    /// making then is made.
+    /// Whether the thread has been outside the kernel since an earlier look, so that whatever it
+    /// was creating then exists by now.
     #[must_use]
     pub const fn is_over_since(self, earlier: u64) -> bool {
         match self {
@@ -46,20 +47,21 @@ impl Making {
     }
 }
 
-/// Looks at a thread that was just found like this. Of one that runs or is about to, the kernel
-/// does not say in which call it is; nor do we learn it where we may not (`ptrace(2)`, access mode
-/// `PTRACE_MODE_ATTACH`). Such a one may be making something.
+/// Looks at a thread whose state was just read as `stat`. The kernel does not say in which call a
+/// thread is that runs or is about to run, nor does it say so if we lack the permission
+/// (`ptrace(2)`, access mode `PTRACE_MODE_ATTACH`). Such a thread may be creating something.
 #[must_use]
 pub fn look(pid: Pid, tid: Tid, stat: &Stat) -> Making {
-    // No sleep within `clone` ends with a signal, so who sleeps in that way is not in it.
+    // No sleep within `clone` can be ended by a signal, so a thread in a sleep that can be is not
+    // in `clone`.
     if !matches!(stat.state, b'R' | b'D') {
         return Making::Nothing;
     }
     judged(stat, &fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).unwrap_or_default())
 }
 
-/// By a line of `/proc/PID/task/TID/syscall` (`proc_pid_syscall(5)`): a number, its arguments, the
-/// stack pointer and the instruction; `-1` outside calls; `running`.
+/// Judges by a line of `/proc/PID/task/TID/syscall` (`proc_pid_syscall(5)`): a call's number, its
+/// arguments, the stack pointer and the instruction pointer; `-1` outside calls; `running`.
 fn judged(stat: &Stat, line: &str) -> Making {
     let perhaps = |seen| Making::Perhaps { user_ticks: stat.user_ticks, seen };
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -114,7 +116,7 @@ mod tests {
         let pid = Pid(sleeper.id());
         let making = || identity::process(pid).map(|stat| look(pid, Tid(pid.0), &stat));
         let began = std::time::Instant::now();
-        // It is made, and executes its program, first.
+        // The process is first created, and then executes its program.
         while making() != Some(Making::Nothing) && began.elapsed().as_secs() < 4 {}
         assert_eq!(making(), Some(Making::Nothing));
         sleeper.kill().and_then(|()| sleeper.wait()).expect("ended");

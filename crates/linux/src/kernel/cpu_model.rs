@@ -1,13 +1,13 @@
-//! Which CPU this is, as far as the choice of events depends on it: vendor, family, model, and
-//! whether a hypervisor is underneath. From the text of `/proc/cpuinfo` (`proc_cpuinfo(5)`), and on
-//! Arm, where a machine may have several kinds of cores, from the identification register of a CPU
-//! of the kind in question.
+//! Identifies the CPU as far as the choice of events depends on it: vendor, family, model, and
+//! whether a hypervisor is underneath. It reads the text of `/proc/cpuinfo` (`proc_cpuinfo(5)`). On
+//! Arm, where a machine may have several kinds of cores, it also reads the identification register
+//! of a CPU of the kind in question.
 
 use super::proc_fs::read_text;
 use isobar_model::{CpuId, CpuSet};
 use std::path::Path;
 
-/// Where the kernel lists CPUs.
+/// The folder in which the kernel lists CPUs.
 pub const CPUS: &str = "/sys/devices/system/cpu";
 
 /// The CPUs that are online, which the kernel shows in one small file.
@@ -42,27 +42,27 @@ pub struct CpuModel {
     pub family: u32,
     /// x86 model; on Arm the part number of that implementer; 0 elsewhere.
     pub model: u32,
-    /// The CPUID bit by which a hypervisor makes itself known (x86 only).
+    /// The CPUID bit by which a hypervisor shows its presence (x86 only).
     pub hypervisor: bool,
 }
 
 impl CpuModel {
-    /// That of the running machine.
+    /// The CPU of the running machine.
     #[must_use]
     pub fn live() -> Self {
         parse(&read_text("/proc/cpuinfo").unwrap_or_default())
     }
 
-    /// The same CPU as its `MIDR_EL1` has it: implementer in bits 24 to 31, part number in bits 4
-    /// to 15 (Arm Architecture Reference Manual).
+    /// The same CPU with the fields of its `MIDR_EL1`: implementer in bits 24 to 31, part number in
+    /// bits 4 to 15 (Arm Architecture Reference Manual).
     #[must_use]
     pub fn with_midr(self, midr: u64) -> Self {
         let bits = |low: u32, mask: u64| u32::try_from(midr >> low & mask).unwrap_or(0);
         Self { vendor: Vendor::Arm, family: bits(24, 0xff), model: bits(4, 0xfff), ..self }
     }
 
-    /// The kind of one CPU of this machine, where it says so under `cpus` ([`CPUS`]); else this
-    /// one.
+    /// The kind of one CPU of this machine, if that CPU has an identification register under `cpus`
+    /// ([`CPUS`]); otherwise `self`.
     #[must_use]
     pub fn of(self, cpu: Option<CpuId>, cpus: &Path) -> Self {
         cpu.and_then(|cpu| midr(cpus, cpu)).map_or(self, |midr| self.with_midr(midr))
@@ -70,13 +70,13 @@ impl CpuModel {
 }
 
 /// The identification register of a CPU (`Documentation/ABI/testing/sysfs-devices-system-cpu`);
-/// `None` where it is not Arm.
+/// `None` if the CPU is not Arm.
 fn midr(cpus: &Path, cpu: CpuId) -> Option<u64> {
     let text = read_text(cpus.join(format!("cpu{cpu}/regs/identification/midr_el1")))?;
     u64::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok()
 }
 
-/// Reads the first CPU of `/proc/cpuinfo`; what is not there stays at its default.
+/// Reads the first CPU of `/proc/cpuinfo`; fields that are missing stay at their defaults.
 #[must_use]
 pub fn parse(cpuinfo: &str) -> CpuModel {
     let mut cpu = CpuModel::default();

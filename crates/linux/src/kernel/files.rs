@@ -1,6 +1,6 @@
-//! Reading a file of the tree into a value. A file that is missing or empty says nothing (`None`):
-//! captures hold an empty file where the kernel refused. A file that says something else than its
-//! format allows is an error that names it.
+//! Reads a file of the tree into a value. A file that is missing or empty reads as `None`: captures
+//! hold an empty file where the kernel refused. A file whose text does not match its format is an
+//! error that names the file.
 
 use super::parse;
 use super::tree::{LinuxError, Tree, shown};
@@ -18,7 +18,7 @@ pub(crate) fn value<T>(
     parse(&text).ok_or_else(malformed).map(Some)
 }
 
-/// CPUs from a list (`0-3,8`), or where that file is missing, from a mask (`0000010f`).
+/// CPUs from a list (`0-3,8`), or if that file is missing, from a mask (`0000010f`).
 pub(crate) fn cpus(tree: &Tree, folder: &str, list: &str, mask: &str) -> Result<Option<CpuSet>, LinuxError> {
     match value(tree, &format!("{folder}/{list}"), "a list of CPUs such as `0-3,8`", parse::cpu_list)? {
         Some(cpus) => Ok(Some(cpus)),
@@ -47,7 +47,7 @@ pub(crate) fn mem_total(tree: &Tree, path: &str) -> Result<Option<Bytes>, LinuxE
     value(tree, path, expected, |text| parse::meminfo(text, "MemTotal:"))
 }
 
-/// The numbers of the entries in a folder that are called `prefix` and a number, ascending.
+/// The numbers of the entries in a folder whose names are `prefix` and a number, ascending.
 pub(crate) fn numbered(tree: &Tree, folder: &str, prefix: &str) -> Result<Vec<u32>, LinuxError> {
     let names = tree.list(folder)?;
     let mut numbers: Vec<u32> = names.iter().filter_map(|name| parse::numbered(name, prefix)).collect();

@@ -1,6 +1,6 @@
-//! What pods and containers are called, where a cgroup path has an id only: from the files in which
-//! the kubelet, Docker and podman keep it. Where a file is not there or may not be read there is no
-//! name, and the id stands.
+//! Finds the names of pods and containers, whose cgroup paths hold an id only, in the files in
+//! which the kubelet, Docker and podman keep them. If a file is missing or may not be read, there
+//! is no name, and the id is shown.
 //!
 //! - pods: the kubelet's folder of logs is called `NAMESPACE_NAME_UID`, and neither part has an
 //!   underscore (pkg/kubelet/kuberuntime/helpers.go, `BuildPodLogsDirectory`).
@@ -22,9 +22,9 @@ const PODMAN: [&str; 2] = [
     "run/containers/storage/overlay-containers/volatile-containers.json",
 ];
 
-/// What is read of a file at most: the configuration of a container takes some kilobytes.
+/// The most bytes that are read of a file: the configuration of a container takes some kilobytes.
 const LARGEST: u64 = 4 << 20;
-/// The longest name that is taken: that of a pod with its namespace.
+/// The longest name that is accepted: a pod's name with its namespace.
 const LONGEST: usize = 253 + 1 + 63;
 
 /// The names of this machine, each looked up once until [`Self::forget`].
@@ -52,13 +52,13 @@ struct Podman {
 }
 
 impl GroupNames {
-    /// Those of the running machine.
+    /// The names of the running machine.
     #[must_use]
     pub fn live() -> Self {
         Self::below(Path::new("/"))
     }
 
-    /// Those of files below a folder.
+    /// The names in files below a folder.
     #[must_use]
     pub fn below(root: &Path) -> Self {
         Self { root: root.to_owned(), known: BTreeMap::new(), pods: None, podman: None }
@@ -70,7 +70,7 @@ impl GroupNames {
         (self.pods, self.podman) = (None, None);
     }
 
-    /// What the pod or container of a cgroup path is called.
+    /// The name of the pod or container that a cgroup path belongs to.
     pub fn of(&mut self, path: &str) -> Option<String> {
         let group = label(path)?;
         if !matches!(group, Group::Pod { .. } | Group::Container { .. }) {

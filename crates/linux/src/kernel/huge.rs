@@ -1,5 +1,5 @@
-//! Which parts of a process are in huge pages: `/proc/PID/smaps` (`proc_pid_smaps(5)`), mapping by
-//! mapping. A huge page moves whole.
+//! Finds the parts of a process that are in huge pages, mapping by mapping, from `/proc/PID/smaps`
+//! (`proc_pid_smaps(5)`). A huge page moves as a whole.
 
 use super::identity;
 use super::page_range::PageRange;
@@ -16,13 +16,13 @@ const TRANSPARENT: &str = "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size";
 pub struct Huge {
     /// Its base pages.
     pub pages: PageRange,
-    /// Base pages of a huge one.
+    /// Base pages in one of its huge pages.
     pub each: u64,
 }
 
 impl Huge {
-    /// The first page of the huge page that a page may be part of; `None` where the mapping does
-    /// not hold the whole of it.
+    /// The first page of the huge page that a page may be part of; `None` if that huge page does
+    /// not lie within the mapping as a whole.
     #[must_use]
     pub fn first_of(&self, page: u64) -> Option<u64> {
         let first = page - page % self.each;
@@ -30,7 +30,7 @@ impl Huge {
     }
 }
 
-/// The mappings of a process that have huge pages, ascending; none where that cannot be read.
+/// The mappings of a process that have huge pages, ascending; empty if they cannot be read.
 #[must_use]
 pub fn of(pid: Pid) -> Vec<Huge> {
     let text = identity::read_live(&PathBuf::from(format!("/proc/{pid}/smaps"))).ok().flatten().unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Who a thread is: ids are reused, start times are not, so a thread is (pid, tid, start) within
+//! Identifies threads: ids are reused, start times are not, so a thread is (pid, tid, start) within
 //! one boot.
 //!
-//! Knows `/proc/PID/task/TID/stat` (`proc_pid_stat(5)`), the boot id and the clock that start times
-//! are taken from. A task that is not there is `None`, never an error.
+//! This file knows `/proc/PID/task/TID/stat` (`proc_pid_stat(5)`), the boot id, and the clock that
+//! start times are taken from. A task that does not exist is `None`, never an error.
 
 use super::clock;
 use super::stat::{self, Stat};
@@ -19,7 +19,7 @@ pub fn task(pid: Pid, tid: Tid) -> Option<Stat> {
     read(&PathBuf::from(format!("/proc/{pid}/task/{tid}/stat")))
 }
 
-/// Whether a thread is still the one that started then.
+/// Whether a thread is still the one that started at `start`.
 #[must_use]
 pub fn lives(pid: Pid, tid: Tid, start: u64) -> bool {
     task(pid, tid).is_some_and(|task| task.start == start)
@@ -41,20 +41,20 @@ pub fn process_of(tid: Tid) -> Option<Pid> {
     pid.trim().parse().ok().map(Pid)
 }
 
-/// The cgroups of a thread, as procfs writes them (`cgroups(7)`); empty where that cannot be read.
+/// The cgroups of a thread, as procfs writes them (`cgroups(7)`); empty if they cannot be read.
 #[must_use]
 pub fn cgroups(pid: Pid, tid: Tid) -> String {
     fs::read_to_string(format!("/proc/{pid}/task/{tid}/cgroup")).unwrap_or_default()
 }
 
-/// The name of a process, for people; empty where it has ended.
+/// The name of a process, for people; empty if it has ended.
 #[must_use]
 pub fn name(pid: Pid) -> String {
     fs::read(format!("/proc/{pid}/comm"))
         .map_or_else(|_| String::new(), |name| one_line(String::from_utf8_lossy(&name).trim_end()))
 }
 
-/// The threads of a process, ascending; none when it is gone.
+/// The threads of a process, ascending; none if it has ended.
 #[must_use]
 pub fn threads(pid: Pid) -> Vec<Tid> {
     numbered(&format!("/proc/{pid}/task")).into_iter().map(Tid).collect()
@@ -72,13 +72,13 @@ pub fn own_pid() -> Pid {
     Pid(std::process::id())
 }
 
-/// Where the kernel says which boot this is.
+/// The file in which the kernel identifies this boot.
 pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// The id of this boot: start times of another boot mean nothing.
 ///
 /// # Errors
-/// What the kernel says to a reader of [`BOOT_ID`].
+/// The kernel's error for reading [`BOOT_ID`].
 pub fn boot_id() -> io::Result<String> {
     Ok(fs::read_to_string(BOOT_ID)?.trim().to_owned())
 }
@@ -95,10 +95,10 @@ fn read(path: &PathBuf) -> Option<Stat> {
     stat::parse(&line).map(|(stat, _)| stat)
 }
 
-/// A file of a process; `None` when the process ended before or while we read.
+/// Reads a file of a process; `None` if the process ended before or during the read.
 ///
 /// # Errors
-/// What else the kernel says: mostly that we may not look (`EACCES`, `EPERM`).
+/// Any other error of the kernel: mostly that we may not look (`EACCES`, `EPERM`).
 pub fn read_live(path: &PathBuf) -> io::Result<Option<Vec<u8>>> {
     match fs::read(path) {
         Ok(text) => Ok(Some(text)),
@@ -114,8 +114,8 @@ fn numbered(folder: &str) -> Vec<u32> {
     ids
 }
 
-/// An id as the kernel takes it; `None` for 0 (which would mean the caller) and for what is no id
-/// at all.
+/// An id in the kernel's type; `None` for 0 (which would mean the caller) and for numbers that are
+/// no ids at all.
 pub(crate) fn kernel_id(id: u32) -> Option<libc::pid_t> {
     libc::pid_t::try_from(id).ok().filter(|id| *id > 0)
 }

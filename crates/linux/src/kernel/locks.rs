@@ -1,6 +1,6 @@
-//! Which processes hold file locks, by `/proc/locks` (`proc_locks(5)`): the kernel's own record,
-//! which a process cannot forge for another, and which ends with the process even after a kill -9.
-//! Knows nothing of what a lock is for.
+//! Finds the processes that hold locks on a file, from `/proc/locks` (`proc_locks(5)`). This is the
+//! kernel's own record: a process cannot forge it for another, and an entry ends with its process
+//! even after a kill -9. This file does not know what a lock is for.
 
 use rustix::fs::{major, minor};
 use std::fs::{self, Metadata};
@@ -14,18 +14,18 @@ const TABLE: &str = "/proc/locks";
 pub struct Held {
     /// The process.
     pub pid: u32,
-    /// The last byte of it; `u64::MAX` where it reaches to the end of the file.
+    /// The last byte of the locked range; `u64::MAX` if the range reaches to the end of the file.
     pub last: u64,
 }
 
-/// Readings of the table. The kernel hands it out page by page, and what is taken or released
-/// elsewhere meanwhile can make one reading skip a line.
+/// Number of times that the table is read. The kernel returns it page by page, and a lock that is
+/// taken or released elsewhere in the meantime can make one reading skip a line.
 const READINGS: usize = 4;
 
 /// The locks on a file, of every kind, by processes that we can see.
 ///
 /// # Errors
-/// Where the kernel does not list them.
+/// If the kernel does not list locks.
 pub fn on(file: &Metadata) -> io::Result<Vec<Held>> {
     let device = file.dev();
     let name = format!("{:02x}:{:02x}:{}", major(device), minor(device), file.ino());
@@ -38,8 +38,9 @@ pub fn on(file: &Metadata) -> io::Result<Vec<Held>> {
     Ok(held)
 }
 
-/// The lines `1: POSIX  ADVISORY  READ 27778 00:16:3567 0 EOF` of one file. Those that only wait
-/// (`->`) hold nothing; a negative pid (open-file-description locks) names no process.
+/// Reads the lines `1: POSIX  ADVISORY  READ 27778 00:16:3567 0 EOF` of one file. Locks that are
+/// only waited for (`->`) are left out, and so are those with a negative pid (open-file-description
+/// locks), which name no process.
 fn listed(table: &str, file: &str) -> Vec<Held> {
     let held = |line: &str| {
         let [_, _, _, _, pid, place, _, last] =

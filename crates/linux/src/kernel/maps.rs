@@ -1,10 +1,11 @@
-//! The mappings of a process: `/proc/PID/maps` for where they are, `/proc/PID/numa_maps` for what
-//! of them is on which node (`proc_pid_maps(5)`, `Documentation/filesystems/proc.rst`).
+//! Reads the mappings of a process: `/proc/PID/maps` for where they are, `/proc/PID/numa_maps` for
+//! how many of their pages are on which node (`proc_pid_maps(5)`,
+//! `Documentation/filesystems/proc.rst`).
 //!
 //! Only what the choice of pages needs is read. Lines that do not parse are left out: the files
-//! change while they are read, and no line can make another wrong. Pages that the kernel made
-//! itself (`[vdso]`, `[vvar]`, `[vsyscall]`) and mappings without any access right (reserved
-//! address space) are left out too.
+//! change while they are read, and no line can make another wrong. Two kinds of mappings are left
+//! out, too: pages that the kernel made itself (`[vdso]`, `[vvar]`, `[vsyscall]`), and mappings
+//! without any access right (reserved address space).
 
 use super::numa_maps;
 use super::page_range::PageRange;
@@ -16,13 +17,13 @@ use std::collections::BTreeMap;
 pub struct Mapping {
     /// Its pages.
     pub pages: PageRange,
-    /// Whether it is backed by no file. Those hold the data of a program: heap, stacks, large
+    /// Whether no file backs it. Such mappings hold the data of a program: heap, stacks, large
     /// arrays.
     pub anonymous: bool,
 }
 
-/// Reads `maps`, with pages of `page_size` bytes. Ascending, as the kernel writes it; a line out of
-/// order is left out.
+/// Reads `maps`, with pages of `page_size` bytes. The result is ascending, as the kernel writes it;
+/// a line out of order is left out.
 #[must_use]
 pub fn parse_maps(text: &str, page_size: u64) -> Vec<Mapping> {
     let mut end = 0;
@@ -36,8 +37,8 @@ pub fn parse_maps(text: &str, page_size: u64) -> Vec<Mapping> {
     text.lines().filter_map(|line| parse_line(line, page_size)).filter(in_order).collect()
 }
 
-/// The base pages that each mapping has on a node, by first page, from `numa_maps`. Mappings
-/// without any are left out.
+/// The number of base pages that each mapping has on a node, by first page, from `numa_maps`.
+/// Mappings without pages there are left out.
 #[must_use]
 pub fn pages_on(numa_maps: &str, node: NodeId, page_size: u64) -> BTreeMap<u64, u64> {
     let on_node = |mapping: numa_maps::Mapping| {

@@ -1,5 +1,5 @@
-//! `mbind(2)`: where the pages of a mapping of our own go. Knows addresses and node numbers,
-//! nothing else.
+//! Sets where the pages of a mapping of this process are allocated (`mbind(2)`). This file knows
+//! addresses and node numbers, nothing else.
 
 use isobar_model::{NodeId, num};
 use std::io;
@@ -14,12 +14,12 @@ type Word = libc::c_ulong;
 /// The greatest number of nodes that Linux can be built for (`MAX_NUMNODES`, 1 << 10).
 const MAX_NODES: u32 = 1024;
 
-/// Lets new pages of a mapping of this process come from a node as long as it has free memory, else
-/// from the nearest that has.
+/// Lets new pages of a mapping of this process come from a node as long as it has free memory,
+/// otherwise from the nearest node that has some.
 ///
-/// `MPOL_BIND` would not do: where the node is full, the kernel does not look elsewhere but ends a
-/// process for its memory (the OOM killer, constrained to the node). Whoever prefers a node looks
-/// afterwards where the pages are.
+/// `MPOL_BIND` would not do: if the node is full, the kernel does not look elsewhere but ends a
+/// process to free memory (the OOM killer, constrained to the node). A caller that prefers a node
+/// must check afterwards where the pages are.
 ///
 /// # Errors
 /// `EINVAL`: there is no such node, or the cpuset forbids it; `ENOSYS`: a kernel without NUMA.
@@ -29,7 +29,7 @@ pub fn prefer(start: NonNull<u8>, length: usize, node: NodeId) -> io::Result<()>
     }
     let mut mask: [Word; num::index(MAX_NODES / Word::BITS)] = [0; _];
     mask[num::index(node.0 / Word::BITS)] = 1 << (node.0 % Word::BITS);
-    // The kernel reads one bit less than its argument says.
+    // The kernel reads one bit less than this argument says.
     let bits = Word::from(MAX_NODES) + 1;
     // SAFETY: the kernel reads `MAX_NODES` bits of `mask`, which lives through the call; it changes
     // the policy of a mapping, not what is in it, and checks the range.

@@ -1,7 +1,8 @@
-//! The lowest layer: the kernel's text, read and parsed, and the ids, masks and rights of tasks.
+//! The lowest layer: reads and parses the kernel's text, and handles the ids, masks and rights of
+//! tasks.
 //!
-//! It knows how procfs and sysfs write things. It knows no sample, no plan and no state file, and
-//! imports nothing of this crate.
+//! This layer knows how procfs and sysfs write things. It knows no sample, no plan and no state
+//! file, and imports nothing of this crate.
 
 pub mod affinity;
 pub mod ancestors;

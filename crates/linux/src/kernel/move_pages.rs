@@ -1,5 +1,5 @@
-//! `move_pages(2)`, twice: to ask where pages are, and to move them. Knows addresses and node
-//! numbers, nothing else.
+//! Calls `move_pages(2)` in its two uses: to ask where pages are, and to move them. This file knows
+//! addresses and node numbers, nothing else.
 
 use super::identity::kernel_id;
 use isobar_model::{NodeId, Pid, num};
@@ -10,7 +10,7 @@ use std::ptr;
 /// `MPOL_MF_MOVE` of `linux/mempolicy.h`: only pages that this process alone maps.
 const MOVE: libc::c_int = 1 << 1;
 
-/// A status that the kernel never writes: it stopped before this page.
+/// A status that the kernel never writes. It means that the kernel stopped before this page.
 pub const NOT_TRIED: i32 = i32::MIN;
 
 /// Where each page is: its node, or a negative error number (`-ENOENT` when it is not resident).
@@ -21,13 +21,13 @@ pub fn locate(pid: Pid, pages: &[u64], page_size: u64) -> io::Result<Vec<i32>> {
     call(pid, pages, page_size, None)
 }
 
-/// Moves pages to a node and returns the kernel's word on each: its node, a negative error number,
-/// or [`NOT_TRIED`]. That word is not the last: the kernel leaves pages out after a failure, and
-/// calls the tails of a huge page that moved busy. [`locate`] shows what moved.
+/// Moves pages to a node and returns the kernel's status of each: its node, a negative error
+/// number, or [`NOT_TRIED`]. That status is not final: the kernel leaves pages out after a failure,
+/// and reports the tails of a huge page that moved as busy. [`locate`] shows what moved.
 ///
 /// # Errors
-/// As [`locate`], and `ENODEV`: no such node with memory; `EACCES`: the node is outside the cpuset
-/// of the process.
+/// The same as for [`locate`], and `ENODEV`: no such node with memory; `EACCES`: the node is
+/// outside the cpuset of the process.
 pub fn relocate(pid: Pid, pages: &[u64], page_size: u64, to: NodeId) -> io::Result<Vec<i32>> {
     let node = libc::c_int::try_from(to.0).map_err(|_| io::Error::from_raw_os_error(libc::ENODEV))?;
     call(pid, pages, page_size, Some(node))
@@ -58,18 +58,18 @@ fn call(pid: Pid, pages: &[u64], page_size: u64, to: Option<libc::c_int>) -> io:
     if result >= 0 { Ok(status) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The address of a page, as the kernel takes it: a number that we never follow.
+/// The address of a page, as the kernel expects it: a number that we never dereference.
 fn address(page: u64, page_size: u64) -> *const c_void {
     let address = usize::try_from(page.saturating_mul(page_size)).unwrap_or(usize::MAX);
     ptr::without_provenance(address)
 }
 
-/// The status of a page on a node.
+/// The node that a status names; `None` if it is an error.
 pub fn node(status: i32) -> Option<NodeId> {
     u32::try_from(status).ok().map(NodeId)
 }
 
-/// How many pages one call takes, as a length.
+/// The number of pages in one call, as a length.
 pub fn length(batch: u64) -> usize {
     num::index(u32::try_from(batch).unwrap_or(u32::MAX)).max(1)
 }

@@ -1,6 +1,6 @@
-//! The names of users and groups, from `/etc/passwd` and `/etc/group`, for messages. A number
-//! stands for what is not found there. It asks no name service: a message must not wait for a
-//! network.
+//! Looks up the names of users and groups in `/etc/passwd` and `/etc/group`, for messages. An id
+//! that is not found there is shown as its number. No name service is asked: a message must not
+//! wait for a network.
 
 use std::fs;
 
@@ -28,7 +28,7 @@ fn in_table(text: &str, id: u32) -> Option<&str> {
     })
 }
 
-/// Text that others chose, for a line of a message: printable ASCII as it is, everything else
+/// Makes text from others fit for a line of a message: printable ASCII as it is, everything else
 /// escaped, and not longer than `most` characters.
 pub fn printable(text: &str, most: usize) -> String {
     let plain = |c: char| c == ' ' || c.is_ascii_graphic();

@@ -1,9 +1,10 @@
-//! `/proc/PID/numa_maps`: where the pages of each mapping lie. A pure parser into values.
+//! Parses `/proc/PID/numa_maps`, which says where the pages of each mapping lie. Pure.
 //!
 //! The counts are *mapped pages in the mapping's own page size*: hugetlb mappings count huge pages,
 //! transparent huge pages count as the base pages they cover (`gather_stats()` in
 //! `fs/proc/task_mmu.c`: the pmd walker passes `HPAGE_PMD_SIZE / PAGE_SIZE`, the hugetlb walker
-//! passes 1). `kernelpagesize_kB` says which (`Documentation/filesystems/proc.rst`, `numa_maps`).
+//! passes 1). `kernelpagesize_kB` gives that size (`Documentation/filesystems/proc.rst`,
+//! `numa_maps`).
 
 use super::stat::number;
 use isobar_model::{CpuId, CpuSet, NodeId, NodeMap, Pages};
@@ -16,17 +17,17 @@ pub struct Mapping {
     pub start: u64,
     /// Mapped pages by node, in units of `page_kib`.
     pub pages: NodeMap<Pages>,
-    /// The size of its pages in KiB; `None` on kernels before 4.0, which do not say.
+    /// The size of its pages in KiB; `None` on kernels before 4.0, which do not report it.
     pub page_kib: Option<u64>,
     /// What it is.
     pub kind: Kind,
 }
 
-/// What a mapping is, as far as the file says it: the kernel marks only the first thread's stack,
-/// and those of other threads are anonymous.
+/// What a mapping is, as far as the file says: the kernel marks only the first thread's stack, so
+/// the stacks of other threads count as anonymous.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// What `brk` gives.
+    /// The memory that `brk` gives.
     Heap,
     /// The stack of the first thread.
     Stack,
@@ -60,7 +61,7 @@ impl Mapping {
 }
 
 impl fmt::Display for Mapping {
-    /// As the kernel writes it, without the fields that isobar does not read.
+    /// Writes the line as the kernel does, without the fields that isobar does not read.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:08x} default", self.start)?;
         match self.kind {
@@ -76,14 +77,14 @@ impl fmt::Display for Mapping {
     }
 }
 
-/// Reads a file mapping by mapping; `None` for a line that is no mapping. File names are escaped by
-/// the kernel (space, tab, newline and backslash as octal), so fields are words; names may hold
-/// bytes that are not UTF-8, so it takes bytes.
+/// Reads a file mapping by mapping; `None` for a line that is not a mapping. The kernel escapes
+/// file names (space, tab, newline and backslash as octal), so fields are words. Names may hold
+/// bytes that are not UTF-8, so the input is bytes.
 pub fn lines(text: &[u8]) -> impl Iterator<Item = Option<Mapping>> + '_ {
     text.split(|&b| b == b'\n').filter(|line| !line.trim_ascii().is_empty()).map(parse_line)
 }
 
-/// Reads the whole file; `None` where a line is no mapping.
+/// Reads the whole file; `None` if a line is not a mapping.
 #[must_use]
 pub fn parse(text: &[u8]) -> Option<Vec<Mapping>> {
     lines(text).collect()
@@ -101,7 +102,7 @@ pub fn total(mappings: &[Mapping], base_kib: u64) -> NodeMap<Pages> {
 }
 
 /// The mappings that have a memory policy, by first address, with the policy in the kernel's words
-/// (`bind:1`, `interleave:0-3`): their own, or that of the process.
+/// (`bind:1`, `interleave:0-3`). The policy is the mapping's own or that of the process.
 pub fn policies(text: &[u8]) -> impl Iterator<Item = (u64, String)> + '_ {
     text.split(|&b| b == b'\n').filter_map(|line| {
         let mut words = line.split(|&b| b == b' ').filter(|word| !word.is_empty());
@@ -110,9 +111,10 @@ pub fn policies(text: &[u8]) -> impl Iterator<Item = (u64, String)> + '_ {
     })
 }
 
-/// Whether a memory policy, in the kernel's words, is its owner's and says that pages do not belong
-/// on a node: it binds them to others, interleaves them, or prefers some. Not `local`; not what
-/// `isobar run` marks as its own (`=static`), nor weighted interleave, which it gives unmarked.
+/// Whether a memory policy, in the kernel's words, is the owner's and says that pages do not belong
+/// on the node `to`: it binds them to other nodes, interleaves them, or prefers any node. `local`
+/// does not count, nor do the policies of `isobar run`: those that it marks as its own (`=static`),
+/// and weighted interleave, which it sets without a mark.
 #[must_use]
 pub fn forbids(policy: &str, to: NodeId) -> bool {
     let (mode, nodes) = policy.split_once(':').unwrap_or((policy, ""));
@@ -123,7 +125,7 @@ pub fn forbids(policy: &str, to: NodeId) -> bool {
     (mode.starts_with("bind") && !allows()) || mode.starts_with("interleave") || mode.starts_with("prefer")
 }
 
-/// An address, a memory policy, fields.
+/// Reads a line: an address, a memory policy, fields.
 fn parse_line(line: &[u8]) -> Option<Mapping> {
     let mut words = line.split(|&b| b == b' ').filter(|word| !word.is_empty());
     let start = hex(words.next()?)?;
@@ -133,9 +135,9 @@ fn parse_line(line: &[u8]) -> Option<Mapping> {
     Some(mapping)
 }
 
-/// Takes in `N<node>=<pages>`, `kernelpagesize_kB=<n>`, `heap`, `stack` and that there is a
-/// `file=`; other fields (`anon=`, `dirty=`, ...) are not read. `None` where one of ours has no
-/// number.
+/// Reads `N<node>=<pages>`, `kernelpagesize_kB=<n>`, `heap`, `stack` and whether there is a
+/// `file=`; other fields (`anon=`, `dirty=`, ...) are ignored. `None` if a number in one of these
+/// fields does not parse.
 fn read_field(mapping: &mut Mapping, word: &[u8]) -> Option<()> {
     if let Some(value) = word.strip_prefix(b"kernelpagesize_kB=") {
         mapping.page_kib = Some(number(value)?);

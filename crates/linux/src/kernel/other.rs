@@ -1,6 +1,6 @@
-//! Another process, as far as it matters to an isobar: whose it is, whether it is an isobar and how
-//! much it may do, and how a message names it. All of it is the kernel's word
-//! (`proc_pid_status(5)`), or escaped.
+//! Describes another process as far as it matters to an isobar: which user owns it, whether it is
+//! an isobar and what it may do, and how a message names it. Everything comes from the kernel
+//! (`proc_pid_status(5)`) or is escaped.
 
 use super::capability;
 use super::{identity, names};
@@ -11,10 +11,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Length at which a command line in a message is cut.
+/// The length to which a command line in a message is cut.
 const LONGEST_COMMAND: usize = 100;
 
-/// A process that lives, or lived a moment ago.
+/// A process that exists, or existed a moment ago.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Other {
     /// Its id.
@@ -29,12 +29,12 @@ pub struct Other {
     pub ours: bool,
     /// Its user.
     user: u32,
-    /// How it was called, escaped.
+    /// Its command line, escaped.
     command: String,
 }
 
 impl Other {
-    /// Looks at a process; `None` where there is none (any more), or we may not see it.
+    /// Looks at a process; `None` if there is none (any more), or if we may not see it.
     pub fn look(pid: u32) -> Option<Self> {
         let status = fs::read(format!("/proc/{pid}/status")).ok()?;
         let status = String::from_utf8_lossy(&status);
@@ -50,7 +50,7 @@ impl Other {
         })
     }
 
-    /// Which of two that started at the same time goes first.
+    /// Orders processes by age, the oldest first; ties break by pid.
     pub const fn age(&self) -> (u64, u32) {
         (self.start, self.pid)
     }
@@ -71,16 +71,16 @@ fn may_move_others(status: &str) -> bool {
     capability::effective(status).is_some_and(|set| capability::has(set, capability::SYS_NICE))
 }
 
-/// Capabilities count only over the users that both processes know: a user who makes a user
-/// namespace has all capabilities in it. Such a namespace has another map of users, for an
-/// unprivileged user cannot map all of them.
+/// Whether a process has our map of users. Capabilities count only over the users that both
+/// processes know: a user who makes a user namespace has all capabilities in it. Such a namespace
+/// has another map of users, because an unprivileged user cannot map all of them.
 fn shares_our_users(pid: u32) -> bool {
     let map = |process: &str| fs::read_to_string(format!("/proc/{process}/uid_map")).ok();
     map(&pid.to_string()) == map("self")
 }
 
-/// By its executable, which a process cannot forge; where that is hidden from us, by the name that
-/// it shows.
+/// Whether a process runs isobar: judged by its executable, which a process cannot forge; if that
+/// is hidden from us, by the name that the process shows.
 fn runs_isobar(pid: u32, status: &str) -> bool {
     let executable = format!("/proc/{pid}/exe");
     let inode = |path: &str| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));

@@ -1,16 +1,16 @@
-//! What this process itself takes of the machine, by its own files in procfs. Knows nothing of
-//! budgets; what cannot be read is `None`.
+//! Measures what this process itself uses of the machine, from its own files in procfs. This file
+//! knows nothing of budgets. Figures that cannot be read are `None`.
 
 use procfs::process::{LimitValue, Process};
 
-/// What this process takes.
+/// What this process uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OwnUse {
     /// Resident memory.
     pub resident_bytes: Option<u64>,
     /// Open file descriptors.
     pub open_descriptors: Option<u64>,
-    /// How many it may have open; `None` also where there is no limit.
+    /// Maximum number of open file descriptors; `None` also if there is no limit.
     pub max_descriptors: Option<u64>,
     /// Its threads.
     pub threads: Option<u64>,
@@ -18,7 +18,7 @@ pub struct OwnUse {
     pub start_seconds: Option<f64>,
 }
 
-/// What this process takes now.
+/// What this process uses now.
 #[must_use]
 pub fn own_use() -> OwnUse {
     let Ok(own) = Process::myself() else { return OwnUse::default() };
@@ -26,7 +26,7 @@ pub fn own_use() -> OwnUse {
     let limit = own.limits().ok().map(|limits| limits.max_open_files.soft_limit);
     OwnUse {
         resident_bytes: stat.as_ref().map(|stat| stat.rss * procfs::page_size()),
-        // The folder itself is open while it is read.
+        // The folder itself is open while it is read, so one is subtracted.
         open_descriptors: own.fd_count().ok().and_then(|count| u64::try_from(count).ok()?.checked_sub(1)),
         max_descriptors: limit.and_then(|limit| if let LimitValue::Value(most) = limit { Some(most) } else { None }),
         threads: stat.as_ref().and_then(|stat| u64::try_from(stat.num_threads).ok()),

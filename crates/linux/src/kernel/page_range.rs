@@ -1,4 +1,4 @@
-//! Stretches of the address space of a process, in base pages.
+//! Ranges of the address space of a process, in base pages.
 
 /// Bytes of a base page.
 #[must_use]
@@ -6,7 +6,8 @@ pub fn base_bytes() -> u64 {
     procfs::page_size()
 }
 
-/// Pages with consecutive numbers (address divided by page size), the end not included.
+/// Pages with consecutive numbers (address divided by page size), from `start` up to but not
+/// including `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PageRange {
     /// The first page.
@@ -16,13 +17,13 @@ pub struct PageRange {
 }
 
 impl PageRange {
-    /// How many pages.
+    /// The number of pages.
     #[must_use]
     pub const fn len(&self) -> u64 {
         self.end.saturating_sub(self.start)
     }
 
-    /// Whether there is none.
+    /// Whether there are no pages.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.end <= self.start

@@ -1,5 +1,5 @@
-//! The kernel's text formats, as pure functions: text in, value or `None` out. No function here
-//! fails in any other way, whatever the text; the property tests below and the fuzzers hold them to
+//! Parses the kernel's text formats with pure functions: text in, value or `None` out. No function
+//! here fails in any other way, whatever the text. The property tests below and the fuzzers check
 //! that.
 
 use super::stat;
@@ -28,15 +28,15 @@ pub fn cpu_mask(text: &str) -> Option<CpuSet> {
     Some(set)
 }
 
-/// A list of nodes: the same format as a list of CPUs, and not a set of CPUs.
+/// A list of nodes: the same format as a list of CPUs, but not a set of CPUs.
 #[must_use]
 pub fn node_list(text: &str) -> Option<Vec<NodeId>> {
     let list: CpuSet = text.parse().ok()?;
     Some(list.iter().map(|number| NodeId(number.0)).collect())
 }
 
-/// A cache size such as `8192K` (`Documentation/ABI/testing/sysfs-devices-system-cpu`); without a
-/// letter, bytes.
+/// A cache size such as `8192K` (`Documentation/ABI/testing/sysfs-devices-system-cpu`); in bytes if
+/// there is no letter.
 #[must_use]
 pub fn cache_size(text: &str) -> Option<Bytes> {
     let text = text.trim();
@@ -67,7 +67,7 @@ pub fn distances(text: &str) -> Option<Vec<u32>> {
     text.split_whitespace().map(|word| decimal(word).and_then(|number| u32::try_from(number).ok())).collect()
 }
 
-/// A number in decimal digits and nothing else, but for space around it.
+/// A number in decimal digits and nothing else, except for space around it.
 #[must_use]
 pub fn decimal(text: &str) -> Option<u64> {
     stat::number(text.trim().as_bytes())

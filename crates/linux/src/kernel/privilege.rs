@@ -1,6 +1,6 @@
-//! Which capabilities this process lacks for its work, and the one recipe by which a group of users
-//! gets them. It does not know what is done with them, nor which users may use those that the
-//! executable carries (that is `actuators/file_capabilities.rs`).
+//! Finds the capabilities that this process lacks for its work, and gives the one recipe by which a
+//! group of users gets them. This file does not know what is done with capabilities, nor which
+//! users may use those that the executable carries (that is `actuators/file_capabilities.rs`).
 
 use super::capability::{NET_ADMIN, PERFMON, SYS_NICE, SYS_PTRACE, effective, has};
 use super::executable;
@@ -10,9 +10,9 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 /// The capabilities that isobar uses: bit (`linux/capability.h`), name, and what is impossible
-/// without it. What is not counted without `CAP_PERFMON` the sensors report, which know whether
-/// there is anything to count; what is missed without `CAP_NET_ADMIN` the readers of the kernel's
-/// process events report.
+/// without it. What is not counted without `CAP_PERFMON` is reported by the sensors, which know
+/// whether there is anything to count. What is missed without `CAP_NET_ADMIN` is reported by the
+/// readers of the kernel's process events.
 const USED: [(u32, &str, Option<&str>); 4] = [
     (SYS_NICE, "CAP_SYS_NICE", Some("cannot move the threads of others")),
     (SYS_PTRACE, "CAP_SYS_PTRACE", Some("cannot find or move the pages of others")),
@@ -20,8 +20,8 @@ const USED: [(u32, &str, Option<&str>); 4] = [
     (NET_ADMIN, "CAP_NET_ADMIN", None),
 ];
 
-/// The names of the capabilities that isobar uses and that are not effective. Empty where the
-/// kernel does not say: what is refused later is reported then.
+/// The names of the capabilities that isobar uses and that are not effective. Empty if the kernel
+/// does not say: whatever is refused later is reported then.
 #[must_use]
 pub fn missing_capabilities() -> Vec<&'static str> {
     missing().into_iter().map(|(name, _)| name).collect()
@@ -33,8 +33,8 @@ pub fn may_move_others() -> bool {
     !missing_capabilities().contains(&"CAP_SYS_NICE")
 }
 
-/// What a person should know of privileges before something is refused: one line for all that is
-/// missing, with the remedy, and one where every user may run an executable that carries
+/// Remarks for a person about privileges, before anything is refused: one line for everything that
+/// is missing, with the remedy, and one if every user may run an executable that carries
 /// capabilities.
 #[must_use]
 pub fn remarks() -> Vec<String> {
@@ -46,15 +46,15 @@ pub fn remarks() -> Vec<String> {
     without(&missing).into_iter().chain(everybody).collect()
 }
 
-/// How to get what is missing, to go behind "run as root, or".
+/// How to get what is missing, worded to follow "run as root, or".
 #[must_use]
 pub fn remedy() -> String {
     format!("let a group run it with all that it needs, as root: {}", recipe())
 }
 
 /// The commands that let a group of users, and only them, run this executable with everything that
-/// isobar needs. One text for all messages: a second `setcap` would take away what the first one
-/// gave.
+/// isobar needs. All messages use this one text: a second `setcap` would take away what the first
+/// one gave.
 #[must_use]
 pub fn recipe() -> &'static str {
     static RECIPE: OnceLock<String> = OnceLock::new();
@@ -71,7 +71,7 @@ fn recipe_for(executable: &Path) -> String {
     )
 }
 
-/// A path for a shell, in quotes where it needs them.
+/// A path for a shell, quoted if it needs quotes.
 fn quoted(path: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
     if path.chars().all(plain) { path.to_owned() } else { one_line(&format!("'{}'", path.replace('\'', r"'\''"))) }

@@ -1,5 +1,5 @@
-//! Reads of small kernel text files into one reused buffer: no allocation and three system calls a
-//! file. It knows how to read; what the text means is the parsers' business.
+//! Reads small kernel text files into one reused buffer: no allocation and three system calls a
+//! file. What the text means is left to the parsers.
 
 use super::stat::number;
 use rustix::fd::{AsFd, OwnedFd};
@@ -11,8 +11,8 @@ use std::io::Write;
 use std::mem::MaybeUninit;
 use std::path::Path;
 
-/// Larger files (`numa_maps` of a large program) grow the buffer; nothing that isobar reads comes
-/// near the limit.
+/// The largest file that is read. A file that does not fit (`numa_maps` of a large program) makes
+/// the buffer grow; nothing that isobar reads comes near this limit.
 const LARGEST_FILE: usize = 256 << 20;
 
 /// A folder (`/proc`) and a buffer to read its files into.
@@ -27,7 +27,7 @@ impl ProcDir {
     /// Opens the folder.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn open(path: &Path) -> Result<Self, Errno> {
         let folder = openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let entries = vec![MaybeUninit::uninit(); 32 << 10];
@@ -37,8 +37,8 @@ impl ProcDir {
     /// Reads one file, named relative to the folder.
     ///
     /// # Errors
-    /// What the kernel says: `ENOENT` and `ESRCH` where the process has ended, `EACCES` where it
-    /// may not be read.
+    /// The kernel's error: `ENOENT` and `ESRCH` if the process has ended, `EACCES` if the file may
+    /// not be read.
     pub fn read(&mut self, file: std::fmt::Arguments<'_>, until: Until) -> Result<&[u8], Errno> {
         let name = c_path(&mut self.path, file)?;
         let file = openat(&self.folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
@@ -49,7 +49,7 @@ impl ProcDir {
     /// The entries of a folder that are numbers (processes, threads), ascending.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn numbers(&mut self, folder: std::fmt::Arguments<'_>, numbers: &mut Vec<u32>) -> Result<(), Errno> {
         numbers.clear();
         let name = c_path(&mut self.path, folder)?;
@@ -71,14 +71,14 @@ fn c_path<'a>(buffer: &'a mut Vec<u8>, path: std::fmt::Arguments<'_>) -> Result<
     CStr::from_bytes_with_nul(buffer).map_err(|_| Errno::INVAL)
 }
 
-/// When a file has been read.
+/// When a file counts as read to its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Until {
-    /// A read returned nothing. Files of many records (`numa_maps`) come in short reads, record by
-    /// record.
+    /// When a read returns nothing. Files of many records (`numa_maps`) come in short reads, record
+    /// by record.
     End,
-    /// A read did not fill the buffer: the whole of a file that the kernel writes as one record
-    /// (`stat`), which saves the read that would find the end.
+    /// When a read does not fill the buffer. That is the whole of a file that the kernel writes as
+    /// one record (`stat`), and it saves the read that would find the end.
     Short,
 }
 
@@ -102,7 +102,7 @@ fn fill(file: impl AsFd, buffer: &mut Vec<u8>, until: Until) -> Result<usize, Er
     }
 }
 
-/// Reads a small text file; `None` where it is not there, may not be read, or is not text.
+/// Reads a small text file; `None` if it is missing, may not be read, or is not text.
 #[must_use]
 pub fn read_text(path: impl AsRef<Path>) -> Option<String> {
     fs::read_to_string(path).ok()

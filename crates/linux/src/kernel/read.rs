@@ -1,9 +1,9 @@
-//! Reading a file that a user or a captured tree names, bounded in size and in time.
+//! Reads a file that a user or a captured tree names, bounded in size and in time.
 //!
-//! Whatever the name stands for, a read ends: a file larger than its limit is refused, so
-//! `/dev/zero` is; opening never blocks; and a pipe or a terminal has [`PATIENCE`] to deliver all
-//! of it. What the text means is the caller's business, and so is the limit: it knows how large its
-//! kind of file can be.
+//! Whatever the name refers to, a read ends: a file larger than its limit is refused, and so is
+//! `/dev/zero`; opening never blocks; and a pipe or a terminal has [`PATIENCE`] to deliver all of
+//! its text. What the text means is left to the caller, and so is the limit, because the caller
+//! knows how large its kind of file can be.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
@@ -14,16 +14,15 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a pipe or device may take to deliver all that is in it. Process substitution
-/// (`--config <(...)`) needs a moment; what takes longer belongs into a file.
+/// How long a pipe or device may take to deliver everything in it. Process substitution
+/// (`--config <(...)`) needs a moment; anything that takes longer belongs in a file.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The text of a file of at most `limit` bytes. Pipes and devices are read, too, as long as they
-/// end in [`PATIENCE`].
+/// The text of a file of at most `limit` bytes. Pipes and devices are read, too, if they end within
+/// [`PATIENCE`].
 ///
 /// # Errors
-/// What the kernel says; a file that is larger, that does not end in time, or that is not UTF-8
-/// text.
+/// The kernel's error; a file that is larger, that does not end in time, or that is not UTF-8 text.
 pub fn text(path: &Path, limit: u64) -> io::Result<String> {
     text_within(path, limit, PATIENCE)
 }
@@ -39,10 +38,10 @@ fn text_within(path: &Path, limit: u64, patience: Duration) -> io::Result<String
     String::from_utf8(bytes).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
-/// Opens a regular file or a folder, and nothing that a read could wait for.
+/// Opens a regular file or a folder, and nothing that a read might have to wait for.
 ///
 /// # Errors
-/// What the kernel says; a pipe, socket or device.
+/// The kernel's error; a pipe, socket or device.
 pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     let file = open(path)?;
     let kind = file.metadata()?.file_type();
@@ -52,13 +51,13 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     Err(io::Error::new(ErrorKind::InvalidInput, "it is a pipe or a device, not a file"))
 }
 
-/// A pipe without a writer would block an ordinary open for ever.
+/// Opens without blocking: a pipe without a writer would block an ordinary open for ever.
 fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// All bytes, where they are at most `limit`.
+/// All bytes, if they are at most `limit`.
 fn bounded(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -76,7 +75,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// A pipe or device that was opened without blocking, and how long its reader waits.
+/// A pipe or device that was opened without blocking, and how long the reader waits for it.
 struct Patient {
     file: File,
     until: Instant,
@@ -86,7 +85,7 @@ struct Patient {
 impl Read for Patient {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            // Asked before each read: a pipe that has no writer yet reads as empty.
+            // Waits before each read: a pipe that has no writer yet reads as empty.
             self.wait()?;
             match self.file.read(buffer) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
@@ -104,7 +103,7 @@ impl Patient {
             let ready = poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&time));
             match ready {
                 Ok(0) => return Err(self.too_slow()),
-                // A device that always has something to read is late, too.
+                // A device that always has something to read must be given up, too.
                 Ok(_) if left.is_zero() => return Err(self.too_slow()),
                 Ok(_) => return Ok(()),
                 Err(Errno::INTR) => {}
@@ -170,7 +169,7 @@ mod tests {
         });
         assert_eq!(text(&path, 100).unwrap(), "all of it");
         writer.join().unwrap();
-        // Opened for both, so that it neither blocks here nor ends there.
+        // Opened for both reading and writing, so that it neither blocks here nor ends there.
         let mut open = OpenOptions::new().read(true).write(true).open(&path).unwrap();
         open.write_all(b"a part").unwrap();
         assert_eq!(text_within(&path, 100, MOMENT).unwrap_err().kind(), ErrorKind::TimedOut);

@@ -1,22 +1,22 @@
-//! What resctrl offers, from its `info` folder (`Documentation/filesystems/resctrl.rst`, "Info
-//! directory"): caches, memory bandwidth, monitoring. It knows the files; what they mean for a plan
-//! is known elsewhere.
+//! Reads what resctrl offers from its `info` folder (`Documentation/filesystems/resctrl.rst`, "Info
+//! directory"): caches, memory bandwidth, monitoring. This file knows the files; what they mean for
+//! a plan is decided elsewhere.
 
 use super::schemata::{BANDWIDTH, Schemata};
 use super::tree::{LinuxError, Tree};
 use super::{files, parse};
 use isobar_model::topology::{BandwidthShares, CacheAllocation};
 
-/// What there is.
+/// What resctrl offers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Info {
-    /// The resources that a mask of a cache of the level that was asked for is written to: `L3`, or
+    /// The resources that a mask for a cache of the requested level is written to: `L3`, or
     /// `L3CODE` and `L3DATA` with code and data prioritisation; none without way allocation.
     pub resources: Vec<String>,
-    /// Way allocation on these caches, by the first of the resources. Classes of service are the
-    /// fewest of all resources, which is what the kernel goes by.
+    /// Way allocation on these caches, by the first of the resources. The number of classes of
+    /// service is the smallest of all resources, which is the kernel's limit.
     pub cache: Option<CacheAllocation>,
-    /// Memory-bandwidth allocation, in per cent or not.
+    /// Memory-bandwidth allocation, whether in per cent or not.
     pub bandwidth: Option<BandwidthShares>,
     /// Monitoring of the last-level caches.
     pub monitoring: Option<MonitoringInfo>,
@@ -25,17 +25,17 @@ pub struct Info {
 /// `info/L3_MON`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MonitoringInfo {
-    /// Groups that can be monitored, control groups and the root among them.
+    /// Number of groups that can be monitored, control groups and the root included.
     pub num_rmids: u32,
     /// Whether bytes to and from memory are counted (`mbm_total_bytes`).
     pub counts_bytes: bool,
 }
 
 impl Info {
-    /// Reads the folder; `prefix` is what stands before `info/` in the tree.
+    /// Reads the folder; `prefix` is the part of the path before `info/` in the tree.
     ///
     /// # Errors
-    /// [`LinuxError`] where a file is unreadable or damaged.
+    /// [`LinuxError`] if a file is unreadable or damaged.
     pub fn read(tree: &Tree, prefix: &str, level: u32) -> Result<Self, LinuxError> {
         let at = format!("{prefix}info");
         let monitoring = monitoring(tree, &at, level)?;
@@ -71,8 +71,9 @@ impl Info {
     }
 }
 
-/// Whether shares can be given in per cent of all: the default group has 100 everywhere. Not so on
-/// AMD (eighths of a GB/s), with `mba_MBps`, and where someone else limits who has no share.
+/// Whether shares can be given in per cent of all bandwidth: the default group has 100 everywhere.
+/// This is not so on AMD (eighths of a GB/s), with `mba_MBps`, or if someone else limits the
+/// programs that have no share.
 fn is_all_in_percent(tree: &Tree, prefix: &str) -> bool {
     let text = tree.read(&format!("{prefix}schemata")).ok().flatten().unwrap_or_default();
     let default = Schemata::parse(&text).unwrap_or_default();
@@ -80,14 +81,15 @@ fn is_all_in_percent(tree: &Tree, prefix: &str) -> bool {
     domains.peek().is_some() && domains.all(|domain| default.get(BANDWIDTH, domain) == Some(100))
 }
 
-/// The mask of all ways of a cache: a cache without ways could give none to anybody.
+/// The mask of all ways of a cache. A mask of 0 is refused: a cache without ways could give none to
+/// any program.
 fn ways(tree: &Tree, path: &str) -> Result<Option<u64>, LinuxError> {
     let some = |text: &str| parse::bit_mask(text).filter(|mask| *mask != 0);
     files::value(tree, path, "a mask of 1 to 64 ways in hexadecimal such as `7ff`", some)
 }
 
-/// A class is one of every resource: "The kernel uses the smallest number of CLOSIDs of all enabled
-/// resources as limit."
+/// The smallest number of classes of all resources, because a class takes one of every resource:
+/// "The kernel uses the smallest number of CLOSIDs of all enabled resources as limit."
 fn fewest_classes(tree: &Tree, info: &str) -> Result<u32, LinuxError> {
     let mut fewest = u32::MAX;
     for resource in tree.list(info)? {

@@ -1,7 +1,7 @@
-//! The text of a `schemata` file as a value (`Documentation/filesystems/resctrl.rst`, "Schemata
-//! files - general concepts"): for each resource a number for each of its domains, masks in
-//! hexadecimal, bandwidths in decimal. Pure; it knows how the text is written and not what a kernel
-//! would accept.
+//! Represents the text of a `schemata` file as a value (`Documentation/filesystems/resctrl.rst`,
+//! "Schemata files - general concepts"): for each resource a number for each of its domains, masks
+//! in hexadecimal, bandwidths in decimal. Pure. This file knows how the text is written, but not
+//! what a kernel would accept.
 
 use isobar_model::text::one_line;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub struct Schemata {
     lines: BTreeMap<String, BTreeMap<u32, u64>>,
 }
 
-/// A line that is no line of a `schemata` file.
+/// A line that does not belong in a `schemata` file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{line}`: expected lines such as `L3:0=7ff;1=7ff` or `MB:0=100`")]
 pub struct SchemataError {
@@ -25,8 +25,8 @@ pub struct SchemataError {
 }
 
 impl Schemata {
-    /// Reads the text. Lines of resources that are not known, and those of a group that is not set
-    /// up (`L3:uninitialized`), say nothing.
+    /// Reads the text. Lines of unknown resources, and those of a group that is not set up
+    /// (`L3:uninitialized`), are skipped.
     ///
     /// # Errors
     /// [`SchemataError`] with the line that cannot be understood.
@@ -62,14 +62,14 @@ impl Schemata {
         self.lines.get(resource).into_iter().flat_map(|values| values.keys().copied())
     }
 
-    /// Whether nothing is said.
+    /// Whether no value is set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// What this says and `standing` does not: what has to be written for `standing` to become
-    /// this.
+    /// The values that are set here and differ in `standing`: what has to be written to turn
+    /// `standing` into this.
     #[must_use]
     pub fn beyond(&self, standing: &Self) -> Self {
         let mut fresh = Self::default();
@@ -82,7 +82,7 @@ impl Schemata {
 }
 
 impl fmt::Display for Schemata {
-    /// As the kernel takes it: a line for each resource.
+    /// Writes the text as the kernel accepts it: a line for each resource.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (resource, values) in &self.lines {
             write!(f, "{resource}:")?;
@@ -99,7 +99,8 @@ impl fmt::Display for Schemata {
     }
 }
 
-/// In which base a resource's values are written: caches have masks, `MB` and `SMBA` have rates.
+/// The base in which a resource's values are written: caches have masks, `MB` and `SMBA` have
+/// rates.
 fn radix(resource: &str) -> Option<u32> {
     match resource {
         "MB" | "SMBA" => Some(10),
@@ -108,7 +109,7 @@ fn radix(resource: &str) -> Option<u32> {
     }
 }
 
-/// The kernel pads values to a column (`1=  16`).
+/// Reads a domain and its value. The kernel pads values to a column (`1=  16`).
 fn domain(text: &str, radix: u32) -> Option<(u32, u64)> {
     let (domain, value) = text.split_once('=')?;
     let digits = value.trim();

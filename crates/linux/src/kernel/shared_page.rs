@@ -1,6 +1,7 @@
-//! The page by which a program learns where its new pages go, as sealed memory (`memfd_create(2)`):
-//! it can neither shrink nor grow, so that a mapping of it is always there, and it ends with the
-//! last who holds it. Nothing is left in any file system, however one ends.
+//! Holds the page by which a program learns where its new pages go, as sealed memory
+//! (`memfd_create(2)`). The memory can neither shrink nor grow, so a mapping of it is always
+//! backed, and it is freed with the last process that holds it. Nothing is left in any file system,
+//! however a process ends.
 
 use isobar_allocation::{BYTES, Decision, Page, WORDS, Way};
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -20,10 +21,10 @@ pub struct SharedPage {
 }
 
 impl SharedPage {
-    /// A new page, which says that new pages are free.
+    /// Creates a page, which at first says that new pages are free to go anywhere.
     ///
     /// # Errors
-    /// Where the kernel has no memory for it.
+    /// If the kernel has no memory for it.
     pub fn create(way: Way) -> Result<Self, Errno> {
         let file = fs::memfd_create("isobar-allocation", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         fs::ftruncate(&file, BYTES as u64)?;
@@ -33,15 +34,15 @@ impl SharedPage {
         Ok(page)
     }
 
-    /// The page of another process, where `path` is that of a descriptor of it.
+    /// Opens the page of another process, where `path` is the path of a descriptor of the page.
     ///
-    /// `owner` is the user who must own it: a program names the page itself, so it may only be one
-    /// that its user could write.
+    /// `owner` is the user who must own the page: a program names the page itself, so only a page
+    /// that the program's user could write is accepted.
     ///
     /// # Errors
-    /// `EPERM`: it is no such page, or another user's; else what opening it said.
+    /// `EPERM`: it is no such page, or another user's; otherwise the error of opening it.
     pub fn open(path: &str, owner: u32) -> Result<Self, Errno> {
-        // The first look opens nothing: what is there may be a device.
+        // The first open does not touch the file itself: it may be a device.
         let look = fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         let facts = fs::fstat(&look)?;
         let is_file = FileType::from_raw_mode(facts.st_mode) == FileType::RegularFile;
@@ -62,26 +63,26 @@ impl SharedPage {
 
     fn map(file: OwnedFd) -> Result<Self, Errno> {
         let rights = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping, of a file that is as long and, being sealed, stays so.
+        // SAFETY: a new mapping, of a file that is that long and stays so because it is sealed.
         let address = unsafe { mm::mmap(ptr::null_mut(), BYTES, rights, MapFlags::SHARED, &file, 0) }?;
         // SAFETY: the mapping is aligned to a page, has `WORDS` words and is unmapped only when
-        // this is dropped; all who map it use atomics.
+        // this is dropped; every process that maps it uses atomics.
         let words = unsafe { &*address.cast::<[AtomicU64; WORDS]>() };
         Ok(Self { file, words })
     }
 
-    /// What it says and how.
+    /// The page: what it says, and how its decisions are carried out.
     #[must_use]
     pub const fn page(&self) -> Page<'_> {
         Page::new(self.words)
     }
 
-    /// One decision for every process that knows the page.
+    /// Writes one decision for every process that knows the page.
     pub fn say(&self, decision: Decision) {
         self.page().write(&[(0, decision)]);
     }
 
-    /// The path by which programs that this process starts find it.
+    /// The path by which programs that this process starts find the page.
     #[must_use]
     pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())

@@ -1,13 +1,13 @@
-//! `/proc/PID/stat` and `/proc/PID/task/TID/stat` (`proc_pid_stat(5)`), without allocation: one is
-//! read for every thread at every sample. It knows the fields' places and nothing of what they are
-//! used for.
+//! Parses `/proc/PID/stat` and `/proc/PID/task/TID/stat` (`proc_pid_stat(5)`) without allocation,
+//! because such a line is read for every thread at every sample. This file knows the positions of
+//! the fields, but not what they are used for.
 
 use isobar_model::{CpuId, Pid};
 
 /// The kernel's `PF_KTHREAD` in the flags field (`include/linux/sched.h`).
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
-/// A process or thread by the fields that isobar uses. Numbers in the comments are those of
+/// A process or thread by the fields that isobar uses. The numbers in the comments are those of
 /// `proc_pid_stat(5)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
@@ -15,12 +15,12 @@ pub struct Stat {
     pub id: u32,
     /// (3) state: `R` running, `S` sleeping, `Z` zombie, ...
     pub state: u8,
-    /// (4) parent process: the one that made it, or that it was given to.
+    /// (4) parent process: the one that created it, or the one that it was given to.
     pub parent: Pid,
-    /// (9) whether the flags mark it as a thread of the kernel's own.
+    /// (9) whether the flags mark it as one of the kernel's own threads.
     pub kernel: bool,
-    /// (14) + (15) user and system time in clock ticks; of all threads, ended ones too, in a
-    /// process's own file.
+    /// (14) + (15) user and system time in clock ticks; in a process's own file, of all threads,
+    /// ended ones too.
     pub ticks: u64,
     /// (14) user time alone.
     pub user_ticks: u64,
@@ -33,7 +33,7 @@ pub struct Stat {
 }
 
 impl Stat {
-    /// Whether this is a thread of the kernel's own, which isobar never touches.
+    /// Whether this is one of the kernel's own threads, which isobar never touches.
     #[must_use]
     pub const fn is_kernel(&self) -> bool {
         self.kernel || self.id == 2 || self.parent.0 == 2
@@ -46,8 +46,9 @@ impl Stat {
     }
 }
 
-/// Reads one stat line, and the name (2) in it without the parentheses: any bytes, parentheses and
-/// newlines included, so it ends at the *last* parenthesis. `None` where it is no such line.
+/// Reads one stat line, and the name (2) in it without the parentheses. The name may hold any
+/// bytes, parentheses and newlines included, so it ends at the *last* parenthesis. `None` if the
+/// line is not a stat line.
 #[must_use]
 pub fn parse(line: &[u8]) -> Option<(Stat, &[u8])> {
     let open = line.iter().position(|&b| b == b'(')?;
@@ -68,7 +69,7 @@ pub fn parse(line: &[u8]) -> Option<(Stat, &[u8])> {
     Some((Stat { id, state, parent, kernel, ticks, user_ticks, threads, start, cpu }, &line[open + 1..close]))
 }
 
-/// Decimal digits as a number; `None` for anything else, and where it overflows.
+/// Decimal digits as a number; `None` for anything else, and if it overflows.
 #[must_use]
 pub fn number(digits: &[u8]) -> Option<u64> {
     let push = |value: u64, digit: &u8| {

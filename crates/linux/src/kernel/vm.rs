@@ -1,8 +1,8 @@
-//! Virtual machines by the names of their processes and threads.
+//! Recognises virtual machines by the names of their processes and threads.
 //!
-//! A monitor names its threads itself: QEMU where it runs with `-name ...,debug-threads=on`, as
-//! libvirt starts it; cloud-hypervisor and firecracker always. Without names a guest's CPUs cannot
-//! be distinguished from its I/O threads, and the process is shown as an ordinary program.
+//! A monitor names its threads itself: QEMU if it runs with `-name ...,debug-threads=on`, as
+//! libvirt starts it; cloud-hypervisor and firecracker always. Without these names a guest's CPUs
+//! cannot be distinguished from its I/O threads, and the process is shown as an ordinary program.
 
 /// Whether a thread runs a virtual CPU. Names are those of `/proc/PID/stat`: 15 bytes at most.
 #[must_use]

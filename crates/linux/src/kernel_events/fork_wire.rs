@@ -1,10 +1,10 @@
-//! Bytes of the kernel's process events, read and written; pure. A message is a netlink header, a
+//! Encodes and decodes the kernel's process events; pure. A message is a netlink header, a
 //! connector header (`Documentation/driver-api/connector.rst`) and a `struct proc_event`
-//! (`linux/cn_proc.h`). Only forks are read.
+//! (`linux/cn_proc.h`). Only forks are decoded.
 
 use isobar_model::{Pid, Tid};
 
-/// `CN_IDX_PROC` and `CN_VAL_PROC`; the index is the multicast group, too.
+/// `CN_IDX_PROC` and `CN_VAL_PROC`; the index is also the multicast group.
 pub const PROC: u32 = 1;
 /// `PROC_CN_MCAST_LISTEN`
 const LISTEN: u32 = 1;
@@ -19,7 +19,7 @@ const EVENT: usize = NETLINK_HEADER + CONNECTOR_HEADER;
 /// `NLMSG_DONE`
 const DONE: u16 = 3;
 
-/// A message of the kernel.
+/// A message from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
     /// The answer to a listener's request: 0, or an error number.
@@ -31,7 +31,7 @@ pub enum Message {
 /// A new task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fork {
-    /// When, on `CLOCK_MONOTONIC`, in nanoseconds.
+    /// When it was made, on `CLOCK_MONOTONIC`, in nanoseconds.
     pub time: u64,
     /// The process that is its parent from now on.
     pub parent: Pid,
@@ -58,7 +58,7 @@ pub fn listen(forks_only: bool, own: u32) -> Vec<u8> {
     [netlink.concat(), connector.concat(), body].concat()
 }
 
-/// What a datagram holds; `None` for other events and for what is no event.
+/// The content of a datagram; `None` for other events and for anything that is no event.
 #[must_use]
 pub fn parse(bytes: &[u8]) -> Option<Message> {
     let connector = (word(bytes, NETLINK_HEADER)?, word(bytes, NETLINK_HEADER + 4)?);

@@ -1,6 +1,6 @@
-//! Which task made which, as the kernel says it: the process events connector (`linux/cn_proc.h`).
-//! It works for who has `CAP_NET_ADMIN` (Linux 6.6: for anyone) in the first network and pid
-//! namespaces. Reading never waits.
+//! Reports which task made which, from the kernel's process events connector (`linux/cn_proc.h`).
+//! It works with `CAP_NET_ADMIN` (Linux 6.6: for anyone) in the first network and pid namespaces.
+//! Reading never waits.
 
 use super::fork_wire::{Fork, Message, PROC, listen, parse};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,10 +11,10 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::net::{bind, recvfrom, sendto, socket_with, sockopt};
 use std::time::{Duration, Instant};
 
-/// Bytes that the kernel may hold for us between two readings: some 20,000 forks.
+/// Bytes that the kernel may buffer between two readings: some 20,000 forks.
 const BUFFER: usize = 16 << 20;
-/// How long the kernel's answer may take, whatever else comes meanwhile. It answers before the
-/// request returns.
+/// How long the kernel's answer may take, whatever other messages come meanwhile. The kernel
+/// answers before the request returns.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// The longest wait for one message.
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
@@ -29,23 +29,23 @@ impl Forks {
     /// Begins to listen.
     ///
     /// # Errors
-    /// Why the kernel does not say, in words.
+    /// Why the kernel does not report forks, in words.
     pub fn open() -> Result<Self, String> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(CONNECTOR));
         let forks = Self { socket: socket.map_err(unheard)? };
         bind(&forks.socket, &SocketAddrNetlink::new(0, PROC)).map_err(unheard)?;
-        // Both are limits of comfort: what does not fit is noticed and reported.
+        // Neither has to succeed: an overflow is noticed and reported.
         let _ = sockopt::set_socket_recv_buffer_size(&forks.socket, BUFFER);
         let _ = sockopt::set_socket_recv_buffer_size_force(&forks.socket, BUFFER);
         forks.ask().map_err(unheard)?;
-        // From Linux 6.6 on; before, the kernel ignores a request of this length. There is no
-        // answer: it would be no fork.
+        // Works from Linux 6.6 on; earlier kernels ignore a request of this length. There is no
+        // answer, because an answer would not be a fork.
         let _ = forks.send(true);
         Ok(forks)
     }
 
-    /// Appends the forks since the last call; true where the kernel dropped some.
+    /// Appends the forks since the last call; true if the kernel dropped some.
     pub fn drain(&self, forks: &mut Vec<Fork>) -> bool {
         let mut lost = false;
         loop {
@@ -73,7 +73,7 @@ impl Forks {
             match self.receive() {
                 Ok(Some(Message::Answer(0))) => return Ok(()),
                 Ok(Some(Message::Answer(refused))) => return Err(errno(refused)),
-                // Others listen, too: their events come to everyone.
+                // If other processes listen as well, events arrive already before our answer.
                 Ok(_) | Err(Errno::AGAIN | Errno::NOBUFS | Errno::INTR) => {}
                 Err(error) => return Err(error),
             }
@@ -81,7 +81,7 @@ impl Forks {
         Err(Errno::TIMEDOUT)
     }
 
-    /// The next message; `None` for one that does not matter or that is not the kernel's.
+    /// The next message; `None` for one that does not matter or that is not from the kernel.
     fn receive(&self) -> Result<Option<Message>, Errno> {
         let mut bytes = [0; 256];
         let (_, length, sender) = recvfrom(&self.socket, &mut bytes, RecvFlags::DONTWAIT)?;

@@ -1,7 +1,7 @@
-//! What happened between two samples, as the kernel reports it: which task made which, and which
-//! thread changed the affinity of which. Two sources, each with its own privilege, put in one order
-//! by the kernel's clock. A source that is not there is ordinary; why, and whether events were
-//! dropped, is kept for reports. Decides nothing, and never waits.
+//! Reports what happened between two samples: which task made which, and which thread changed the
+//! affinity of which. There are two sources, each with its own privilege, and the kernel's clock
+//! puts their events in one order. A missing source is not an error; the reason, and whether events
+//! were dropped, is kept for reports. This module decides nothing, and never waits.
 
 mod fork_wire;
 mod forks;
@@ -21,7 +21,7 @@ use rustix::time::ClockId;
 
 const SWITCHED_OFF: &str = "changes of affinity are not watched (manage.watch_affinities = false)";
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A task made another.
@@ -31,7 +31,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// When, on `CLOCK_MONOTONIC`, in nanoseconds.
+    /// When it happened, on `CLOCK_MONOTONIC`, in nanoseconds.
     #[must_use]
     pub const fn time(&self) -> u64 {
         match self {
@@ -54,7 +54,7 @@ pub struct KernelEvents {
 
 impl KernelEvents {
     /// Opens the sources that this process may open; affinities are watched on these CPUs, if
-    /// wanted.
+    /// requested.
     #[must_use]
     pub fn open(online: &CpuSet, watch_affinities: bool) -> Self {
         let pins = if watch_affinities { Pins::open(online) } else { Err(SWITCHED_OFF.to_owned()) };
@@ -68,9 +68,9 @@ impl KernelEvents {
         Self { forks, pins, forks_lost: false, pins_lost: false, later: Vec::new() }
     }
 
-    /// What happened since the last call, in order. The sources are read one after the other: what
-    /// happens meanwhile is kept for the next call, so that nothing comes before what it follows
-    /// from.
+    /// What happened since the last call, in order. The sources are read one after the other, so
+    /// events that happen meanwhile are kept for the next call. That way no event is reported
+    /// before its cause.
     pub fn drain(&mut self) -> Vec<Event> {
         let until = now();
         let mut forks = std::mem::take(&mut self.later);
@@ -86,10 +86,10 @@ impl KernelEvents {
         events
     }
 
-    /// Watches affinities on these CPUs from now on, where they are others than before.
+    /// Watches affinities on these CPUs from now on, if the set has changed.
     pub fn follow_hotplug(&mut self, online: &CpuSet) {
         if self.pins.as_ref().is_ok_and(|pins| pins.cpus() != online) {
-            // What was changed while nothing was watched was missed.
+            // Changes were missed while nothing was watched.
             self.pins_lost = true;
             self.pins = Pins::open(online);
         }
@@ -107,7 +107,7 @@ impl KernelEvents {
         self.pins.is_ok() && !self.pins_lost
     }
 
-    /// What is not reported and what that means, a line each.
+    /// What is not reported and the consequence, a line each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let forks = self.forks.as_ref().err().map(|why| {
@@ -154,7 +154,7 @@ mod tests {
     use isobar_model::{Pid, Tid};
     use std::process::{Command, Stdio};
 
-    /// What hears of us, and who we are; `None` where nothing does.
+    /// The open events and our own pid; `None` if the source to be tested is missing.
     fn open(hears: fn(&KernelEvents) -> bool) -> Option<(KernelEvents, Pid)> {
         let own = Pid(std::process::id());
         let events = KernelEvents::open(&affinity::get(Tid(own.0)).unwrap(), true);

@@ -1,7 +1,7 @@
-//! Records of calls of `sched_setaffinity(2)`, read; pure. Each call shows twice, once it is asked
-//! for and once it is allowed or done, in one of two forms: a breakpoint's sample has two registers
-//! (the first argument, and the instruction pointer, which identifies the breakpoint); a
-//! tracepoint's has the raw record (`events/syscalls/*/format`).
+//! Decodes records of calls of `sched_setaffinity(2)`; pure. Each call appears twice, when it is
+//! requested and when it is allowed or done, in one of two forms. A breakpoint's sample has two
+//! registers (the first argument, and the instruction pointer, which identifies the breakpoint). A
+//! tracepoint's sample has the raw record (`events/syscalls/*/format`).
 
 use crate::perf::records::{field, records};
 use isobar_model::{Pid, Tid};
@@ -20,23 +20,23 @@ const RAW_ARGUMENT: usize = 16;
 /// A change of a thread's affinity that the kernel carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pin {
-    /// When it was asked for, on `CLOCK_MONOTONIC`, in nanoseconds.
+    /// When it was requested, on `CLOCK_MONOTONIC`, in nanoseconds.
     pub time: u64,
-    /// The process that asked.
+    /// The process that requested it.
     pub by: Pid,
-    /// The thread that asked.
+    /// The thread that requested it.
     pub by_thread: Tid,
-    /// The thread whose affinity it is, as the asking one names it: by its own pid namespace. 0 is
-    /// itself.
+    /// The thread whose affinity was set, as the requesting thread names it: in its own pid
+    /// namespace. 0 is itself.
     pub argument: u32,
 }
 
 /// The addresses of the breakpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Places {
-    /// Where every call comes by.
+    /// The address that every call passes.
     pub asked: u64,
-    /// Where it comes by once it was found to be allowed.
+    /// The address that a call passes once it was found to be allowed.
     pub allowed: u64,
 }
 
@@ -59,7 +59,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// What a sample has to hold.
+    /// The fields that a sample must hold.
     #[must_use]
     pub fn sample_type(self) -> u64 {
         u64::from(match self {
@@ -92,7 +92,7 @@ fn low(argument: u64) -> u32 {
     u32::try_from(argument & 0xffff_ffff).unwrap_or(0)
 }
 
-/// Calls that were asked for and not yet allowed, by who called.
+/// Calls that were requested and not yet allowed, by calling thread.
 #[derive(Debug, Default)]
 pub struct Calls {
     open: BTreeMap<Tid, Pin>,
@@ -110,7 +110,7 @@ pub struct Call {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// For this thread.
+    /// A request for this thread.
     Asked(u32),
     Allowed,
     Refused,
@@ -118,7 +118,7 @@ enum Step {
 
 impl Calls {
     /// The calls that the kernel carried out. A thread may change CPUs within its call, so the
-    /// records of all CPUs are taken together, by time.
+    /// records of all CPUs are merged by time.
     pub fn carried_out(&mut self, mut records: Vec<Call>) -> Vec<Pin> {
         records.sort_by_key(|call| call.time);
         records.iter().filter_map(|call| self.follow(call)).collect()
@@ -134,7 +134,7 @@ impl Calls {
     }
 }
 
-/// Appends the records in the bytes of one CPU's ring buffer; true where the kernel dropped some.
+/// Appends the records in the bytes of one CPU's ring buffer; true if the kernel dropped some.
 pub fn parse(form: Form, bytes: &[u8], calls: &mut Vec<Call>) -> bool {
     let mut lost = false;
     for (kind, body) in records(bytes) {
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn a_call_counts_once_it_was_found_to_be_allowed() {
         for form in FORMS {
-            // Thread 8 was refused; thread 9 went on on the second CPU, which is read first.
+            // Thread 8 was refused. Thread 9 continued on the second CPU, whose ring is read first.
             let first = [record(form, Step::Asked(55), 8, 100), record(form, Step::Asked(0), 9, 101)].concat();
             let refused = match form {
                 Form::Breakpoints(_) => record(form, Step::Asked(56), 8, 102),

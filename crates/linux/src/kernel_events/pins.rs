@@ -1,10 +1,11 @@
-//! Changes of affinity as the kernel reports them, read through perf events on every CPU. It works
-//! for root in practice, and reading never waits.
+//! Reads changes of affinity as the kernel reports them, through perf events on every CPU. In
+//! practice this works for root only. Reading never waits.
 //!
-//! First choice are hardware breakpoints on the two functions that carry out
-//! `sched_setaffinity(2)`: one debug register of four for each, and nothing else is slowed. Kernels
-//! without kprobes allow none; there it is the tracepoints of the system call, which cost *every*
-//! system call of every process some 0.1 us, since all of them then take the slow way.
+//! The first choice is hardware breakpoints on the two functions that carry out
+//! `sched_setaffinity(2)`: each takes one debug register of four, and nothing else is slowed.
+//! Kernels without kprobes do not allow them. There isobar uses the tracepoints of the system call,
+//! which cost *every* system call of every process some 0.1 us, because all of them then take the
+//! slow path.
 
 use super::pin_records::{Call, Calls, Form, Pin, parse};
 use super::{symbols, tracefs};
@@ -16,22 +17,23 @@ use perf_event_open_sys::{bindings, ioctls};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
 
-/// Data pages of a CPU's ring buffer: some 500 calls between two readings.
+/// Data pages of a CPU's ring buffer: enough for some 500 calls between two readings.
 const DATA_PAGES: usize = 16;
 
 /// The length of a breakpoint on code, as the kernel wants it.
 const CODE_LENGTH: u64 = 8;
 
-/// The kernel's word on changes of affinity.
+/// The source of affinity changes.
 #[derive(Debug)]
 pub struct Pins {
     rings: Vec<Ring>,
-    /// Held open: each writes into the ring buffer of its CPU.
+    /// The events of the second kind, held open: each writes into the ring buffer of its CPU.
     ends: Vec<OwnedFd>,
     cpus: CpuSet,
     form: Form,
     calls: Calls,
-    /// What is younger than the last reading: the rings are read one after the other.
+    /// Calls that are younger than the last reading, because the rings are read one after the
+    /// other.
     later: Vec<Call>,
 }
 
@@ -39,7 +41,7 @@ impl Pins {
     /// Begins to watch these CPUs.
     ///
     /// # Errors
-    /// Why the kernel does not say, in words.
+    /// Why the kernel does not report changes, in words.
     pub fn open(cpus: &CpuSet) -> Result<Self, String> {
         Self::by_breakpoints(cpus).or_else(|first| {
             Self::by_tracepoints(cpus)
@@ -66,7 +68,7 @@ impl Pins {
         Ok(pins)
     }
 
-    /// Whether every system call on the machine pays for it.
+    /// Whether this slows every system call on the machine.
     pub const fn slows_system_calls(&self) -> bool {
         matches!(self.form, Form::Tracepoints(_))
     }
@@ -76,7 +78,7 @@ impl Pins {
         &self.cpus
     }
 
-    /// The changes since the last call and until a time, in order; true where the kernel may have
+    /// The changes since the last call and until a time, in order; true if the kernel may have
     /// dropped some.
     pub fn drain(&mut self, until: u64) -> (Vec<Pin>, bool) {
         let (mut bytes, mut lost) = (Vec::new(), false);
@@ -84,14 +86,15 @@ impl Pins {
         for ring in &self.rings {
             bytes.clear();
             ring.drain(&mut bytes);
-            // A loss is recorded with the record after it, which may never come.
+            // A loss is recorded with the record after it, which may never come. So a nearly full
+            // buffer counts as a loss, too.
             lost |= parse(self.form, &bytes, &mut records) || bytes.len() > page_size() * (DATA_PAGES - 1);
         }
         (records, self.later) = records.into_iter().partition(|record| record.time <= until);
         (self.calls.carried_out(records), lost)
     }
 
-    /// Both events write to one ring buffer of the CPU.
+    /// Opens both events on a CPU; they write to one ring buffer.
     fn watch(&mut self, cpu: CpuId) -> Result<(), Errno> {
         let (begin, end) = match self.form {
             Form::Breakpoints(places) => (breakpoint(places.asked), breakpoint(places.allowed)),
@@ -115,7 +118,7 @@ impl Pins {
     fn sampled(&self, mut attr: bindings::perf_event_attr) -> bindings::perf_event_attr {
         attr.__bindgen_anon_1.sample_period = 1;
         attr.sample_type = self.form.sample_type();
-        // The clock of the kernel's process events, so that both can be put in order.
+        // The clock of the kernel's process events, so that both kinds of events can be ordered.
         attr.set_use_clockid(1);
         attr.clockid = libc::CLOCK_MONOTONIC;
         attr

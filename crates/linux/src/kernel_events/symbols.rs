@@ -1,5 +1,5 @@
-//! Where functions of the running kernel are: `/proc/kallsyms`, which shows addresses to root
-//! (`kernel.kptr_restrict`).
+//! Finds the addresses of functions of the running kernel in `/proc/kallsyms`, which shows
+//! addresses to root (`kernel.kptr_restrict`).
 
 use super::pin_records::Places;
 use std::fs;
@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 const SYMBOLS: &str = "/proc/kallsyms";
 
 /// The functions behind `sched_setaffinity(2)`: the one that looks for the thread, and the one that
-/// it calls once it has found that the caller may. `None` where they cannot be found. The kernel
-/// writes some 10 MB for it, so it is read once.
+/// it calls once it has found that the caller may do this. `None` if they cannot be found. The
+/// kernel generates some 10 MB of text for it, so it is read once.
 #[must_use]
 pub fn affinity() -> Option<Places> {
     static PLACES: OnceLock<Option<Places>> = OnceLock::new();
@@ -20,8 +20,8 @@ fn places(symbols: &str) -> Option<Places> {
     Some(Places { asked: place(symbols, "sched_setaffinity")?, allowed: place(symbols, "__sched_setaffinity")? })
 }
 
-/// The address of a function of the kernel itself: `ffffffff813cc960 T NAME`. Addresses that are
-/// hidden are zeros.
+/// The address of a function of the kernel itself: `ffffffff813cc960 T NAME`. Hidden addresses are
+/// zeros.
 fn place(symbols: &str, name: &str) -> Option<u64> {
     let end = symbols.find(&format!(" {name}\n"))?;
     let line = symbols[..end].rsplit('\n').next()?;

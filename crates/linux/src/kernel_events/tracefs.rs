@@ -1,5 +1,5 @@
-//! The numbers of tracepoints, from tracefs (`Documentation/trace/ftrace.rst`): where it is
-//! mounted, else from a mount that no path leads to and that ends with its descriptor.
+//! Reads the ids of tracepoints from tracefs (`Documentation/trace/ftrace.rst`): where it is
+//! mounted, otherwise from a private mount that has no path and ends with its descriptor.
 
 use super::pin_records::Ids;
 use rustix::fd::OwnedFd;
@@ -14,7 +14,7 @@ const MOUNTED: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// The tracepoints of `sched_setaffinity(2)`.
 ///
 /// # Errors
-/// Why they cannot be had.
+/// Why they are not available.
 pub fn affinity_ids() -> Result<Ids, Errno> {
     let mounted = MOUNTED.iter().find_map(|root| {
         let root = rustix::fs::open(*root, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;

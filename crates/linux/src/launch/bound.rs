@@ -1,4 +1,5 @@
-//! A program that serves us: it ends with us, and gets no more rights than we got ourselves.
+//! Starts a helper program of isobar that ends with isobar and gets no more rights than isobar
+//! itself got.
 
 use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 use rustix::thread::{clear_ambient_capability_set, set_no_new_privs};
@@ -9,7 +10,7 @@ use std::process::Command;
 /// Binds a command to the thread that starts it: its process
 ///
 /// - leads a process group of its own, so that it can be ended with all that it starts, and a
-///   Ctrl-C of the terminal reaches it through us only;
+///   Ctrl-C of the terminal reaches it only through isobar;
 /// - is killed when that thread ends, however it ends (`PR_SET_PDEATHSIG`, prctl(2));
 /// - gains no rights by execve(2): no set-user-id, no file capabilities (`no_new_privs`), and none
 ///   of our ambient capabilities.
@@ -17,18 +18,18 @@ pub fn bound(command: &mut Command) -> &mut Command {
     let us = getpid();
     let ready = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        // We may have ended before the kernel knew of that wish.
+        // Our process may have ended before the kernel knew of that setting.
         if getppid() != Some(us) {
             return Err(io::ErrorKind::NotConnected.into());
         }
         set_no_new_privs(true)?;
-        // A kernel that knows no ambient capabilities has none to give.
+        // A kernel without ambient capabilities has none to clear.
         let _ = clear_ambient_capability_set();
         Ok(())
     };
     command.process_group(0);
-    // SAFETY: what runs between fork(2) and execve(2) is system calls only: it takes no memory and
-    // no lock.
+    // SAFETY: what runs between fork(2) and execve(2) is system calls only: it allocates no memory
+    // and takes no lock.
     unsafe { command.pre_exec(ready) }
 }
 
@@ -51,7 +52,7 @@ mod tests {
             child
         });
         let mut child = started.join().unwrap();
-        // The thread that started it has ended.
+        // The thread that started the child has ended.
         assert!(!child.wait().unwrap().success());
     }
 }

@@ -1,8 +1,8 @@
-//! Starting a command under a placement: CPUs, a memory policy, and the allocation shim.
+//! Starts a command under a placement: CPUs, a memory policy, and the allocation shim.
 //!
 //! CPUs and memory policy are attributes of a thread that its children inherit through `fork(2)`
-//! and `execve(2)`, so a thread of ours takes them on, starts the command, and ends. Nothing of
-//! isobar itself is changed.
+//! and `execve(2)`. So a thread of isobar's adopts them, starts the command, and ends. Nothing else
+//! of isobar is changed.
 
 mod bound;
 pub mod program;
@@ -24,32 +24,32 @@ pub struct Launch {
     pub command: OsString,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// The CPUs that it may run on; `None`: as we.
+    /// The CPUs that it may run on; `None`: those of isobar.
     pub cpus: Option<CpuSet>,
-    /// Its memory policy; `None`: as ours.
+    /// Its memory policy; `None`: that of isobar.
     pub policy: Option<Mode>,
-    /// What is set in its environment.
+    /// Variables to set in its environment.
     pub environment: Vec<(&'static str, OsString)>,
 }
 
 /// Why a command was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// The CPUs are none that we may use.
+    /// Isobar may use none of the CPUs, or the kernel refuses them.
     #[error("cannot bind to cpus {cpus}: {source}; see /proc/self/status (Cpus_allowed_list)")]
     Cpus {
-        /// Those asked for.
+        /// The CPUs requested.
         cpus: CpuSet,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The memory policy is none that the kernel takes.
+    /// The kernel does not accept the memory policy.
     #[error("the kernel refuses the memory policy: {source}; do all the nodes have memory that this cpuset allows?")]
     Policy {
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The command itself.
+    /// The command itself cannot be started.
     #[error("{command}: {source}")]
     Command {
         /// As it was typed.
@@ -59,10 +59,10 @@ pub enum LaunchError {
     },
 }
 
-/// Starts a command; it has our standard streams.
+/// Starts a command; it inherits our standard streams.
 ///
 /// # Errors
-/// [`LaunchError`]: nothing runs then.
+/// [`LaunchError`]: in that case nothing runs.
 pub fn start(launch: &Launch) -> Result<Child, LaunchError> {
     let starter = || {
         if let Some(cpus) = &launch.cpus {

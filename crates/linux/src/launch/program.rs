@@ -1,4 +1,4 @@
-//! What a command is, before it is started: can a library be preloaded into it?
+//! Examines a command before it is started: can a library be preloaded into it?
 
 use rustix::fs::Access;
 use std::ffi::{OsStr, OsString};
@@ -8,22 +8,22 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Why the loader would not preload the shim into a program; then only the machine's weights reach
-/// it.
+/// Why the loader would not preload the shim into a program. Only the machine's weights reach such
+/// a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
     /// It has no loader.
     Static,
-    /// It takes on rights of its file: the loader ignores preloaded libraries.
+    /// It gains rights from its file, so the loader ignores preloaded libraries.
     Privileged,
     /// It is of another architecture, or of 32 bits.
     Foreign,
-    /// Its C library is musl, and the shim's is glibc.
+    /// Its C library is musl, while the shim's is glibc.
     OtherLibrary,
 }
 
 impl Obstacle {
-    /// In words, after "it is ...".
+    /// The obstacle in words, after "it is ...".
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -35,10 +35,10 @@ impl Obstacle {
     }
 }
 
-/// Where a command is found, as `execvp(3)` looks for it.
+/// The path of a command, as `execvp(3)` looks for it.
 ///
 /// # Errors
-/// `NotFound`, or `PermissionDenied` where only files were found that may not be executed.
+/// `NotFound`, or `PermissionDenied` if only files were found that may not be executed.
 pub fn find(command: &OsStr, path: Option<&OsString>) -> io::Result<PathBuf> {
     if command.is_empty() {
         return Err(io::ErrorKind::NotFound.into());
@@ -67,14 +67,14 @@ fn executable(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::access(path, Access::EXEC_OK)?)
 }
 
-/// What keeps the shim out of a program; of a script, out of its interpreter. What cannot be read
-/// is taken to be an ordinary program.
+/// What keeps the shim out of a program or, for a script, out of its interpreter. A file that
+/// cannot be read counts as an ordinary program.
 #[must_use]
 pub fn obstacle(path: &Path) -> Option<Obstacle> {
     look(path, 4)
 }
 
-/// `depth`: scripts whose interpreters are scripts, as many as the kernel follows.
+/// `depth` limits how many times the interpreter may be a script itself, as the kernel does.
 fn look(path: &Path, depth: u32) -> Option<Obstacle> {
     let file = File::open(path).ok()?;
     let mode = file.metadata().ok()?.mode();
@@ -96,14 +96,14 @@ fn has_capabilities(path: &Path) -> bool {
     rustix::fs::getxattr(path, "security.capability", &mut [0_u8; 64][..]).is_ok()
 }
 
-/// `e_machine` of this architecture (`elf.h`); `None` where we do not know it.
+/// `e_machine` of this architecture (`elf.h`); `None` if it is not known here.
 const MACHINE: Option<u16> = match () {
     () if cfg!(target_arch = "x86_64") => Some(62),
     () if cfg!(target_arch = "aarch64") => Some(183),
     () => None,
 };
 
-/// What an ELF file of 64 bits, little endian, says; `read` reads at an offset.
+/// The obstacle in an ELF file of 64 bits, little endian; `read` reads at an offset.
 fn elf(head: &[u8], read: impl Fn(u64, &mut [u8]) -> Option<()>) -> Option<Obstacle> {
     const INTERPRETER: u32 = 3;
     let head = head.strip_prefix(b"\x7fELF")?;
@@ -138,7 +138,7 @@ mod tests {
     use std::io::Write;
     use std::os::unix::fs::PermissionsExt;
 
-    /// An ELF file with one program header of a type, whose content is `name`.
+    /// An ELF file with one program header of this type, whose content is `name`.
     fn made(kind: u32, name: &[u8]) -> Vec<u8> {
         let mut bytes = vec![0; 64 + 56];
         bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");

@@ -1,4 +1,4 @@
-//! The actions of a plan, one kind after another, by the actuators.
+//! Carries out the actions of a plan through the actuators, one kind after another.
 
 use super::outcomes::{left_alone, request};
 use super::{LinuxMachine, MachineError, Sensing};
@@ -9,7 +9,8 @@ use isobar_model::{Action, ActionOutcome, PageSelection, Pages, Plan};
 use std::vec::IntoIter;
 
 impl<S: Sensing> LinuxMachine<S> {
-    /// `ways` becomes the outcomes of all `set_ways` of the plan, with the first of them.
+    /// Carries out one action. The first `set_ways` carries out all of them and stores their
+    /// outcomes in `ways`.
     pub(super) fn act(
         &mut self,
         action: &Action,
@@ -35,8 +36,8 @@ impl<S: Sensing> LinuxMachine<S> {
         })
     }
 
-    /// Carries out every `set_ways` of a plan together, so that no class of service is missed that
-    /// the same plan gives back.
+    /// Carries out every `set_ways` of a plan together, so that a class of service that the plan
+    /// frees is available to its other requests.
     fn set_ways(&mut self, plan: &Plan) -> Result<Vec<ActionOutcome>, MachineError> {
         let known = self.known.threads();
         let wishes = plan.actions.iter().filter_map(|action| request(action, known)).collect();

@@ -1,25 +1,26 @@
-//! The kernel's NUMA balancing, which is off while isobar runs where that is asked for. A daemon
-//! whose state file cannot be written at its start leaves the switch as it is, and tries again:
-//! nothing is changed that is not on record.
+//! The state of the kernel's NUMA balancing, which is off while isobar runs if that is requested. A
+//! daemon whose state file cannot be written at its start leaves the switch as it is and tries
+//! again: nothing is changed that is not on record.
 
 use crate::actuators::{ActuatorError, Actuators};
 
-/// What was made of the switch.
+/// What was done to the switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Balancing {
     /// Nothing.
     Left,
-    /// It is off until the end.
+    /// It is off until isobar ends.
     Off,
-    /// It shall be off, and cannot be yet: why.
+    /// It is to be switched off but cannot be yet, for this reason.
     Waits(String),
 }
 
 impl Balancing {
-    /// Switches it off. Who `outlives` that it cannot be written down leaves it as it is for now.
+    /// Switches it off. If the previous value cannot be recorded and `outlives` is set, the switch
+    /// stays as it is for now.
     ///
     /// # Errors
-    /// Where it cannot be switched, or not be written down.
+    /// If it cannot be switched, or if its previous value cannot be recorded.
     pub(super) fn switched_off(actuators: &mut Actuators, outlives: bool) -> Result<Self, ActuatorError> {
         match actuators.switch_balancing_off() {
             Ok(true) => Ok(Self::Off),

@@ -1,14 +1,14 @@
-//! Where the bandwidth of threads comes from on this machine: monitor groups, else LLC misses. What
-//! it is in an interval is worked out by [`isobar_model::Observation::between`].
+//! Where the bandwidth of threads comes from on this machine: monitor groups, otherwise LLC misses.
+//! The bandwidth of an interval is computed by [`isobar_model::Observation::between`].
 
 use isobar_model::{Monitored, Pid, Sample};
 use std::collections::BTreeMap;
 
-/// Bytes of a cache line: x86, and nearly every server of another kind.
+/// Bytes of a cache line: on x86, and on nearly all other servers.
 const LINE: u64 = 64;
 
-/// Adds the raw totals to a sample, and says in one line where bandwidth comes from; `None` where
-/// it comes from nowhere.
+/// Adds the raw totals to a sample, and says in one line where bandwidth comes from; `None` if
+/// there is no source.
 pub(super) fn add(sample: &mut Sample, monitored: BTreeMap<Pid, Monitored>) -> Option<&'static str> {
     let (mut by_monitor, mut by_misses) = (false, false);
     for process in &sample.processes {

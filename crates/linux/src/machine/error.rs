@@ -23,7 +23,7 @@ pub enum MachineError {
     /// signals cannot be caught, so that an interrupt would leave threads where they are
     #[error("cannot catch the signals that ask to stop: {0}; nothing is changed without that")]
     Signals(#[source] io::Error),
-    /// the clock does not let us wait
+    /// waiting for the next epoch failed
     #[error("cannot wait: {0}")]
     Wait(#[source] io::Error),
 }

@@ -1,6 +1,6 @@
-//! What of the machine itself changes while it is managed: CPUs go offline and come back, resctrl
-//! is unmounted and mounted. Then it is described anew. And what could not be done at the start,
-//! since a disk was full, which is tried again.
+//! Follows changes of the machine itself while it is managed: if CPUs go offline or come back, or
+//! resctrl is unmounted or mounted, the machine is described anew. It also tries again what could
+//! not be done at the start because a disk was full.
 
 use super::balancing::Balancing;
 use super::{LinuxMachine, MachineError, Sensing};
@@ -10,15 +10,15 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// A CPU that goes while its files are read makes them contradict each other for a moment.
+/// A CPU that goes offline while its files are read makes them contradict each other for a moment.
 const TRIES: usize = 5;
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl<S: Sensing> LinuxMachine<S> {
-    /// CPUs come and go rarely, and so does resctrl.
+    /// Describes the machine anew if CPUs or resctrl came or went, which is rare.
     ///
     /// # Errors
-    /// Where the machine cannot be described any more.
+    /// If the machine cannot be described any more.
     pub(super) fn follow_machine(&mut self) -> Result<(), MachineError> {
         let online = online_cpus().unwrap_or_default();
         let resctrl = Root::new(&self.options.resctrl).check().is_ok();
@@ -30,10 +30,11 @@ impl<S: Sensing> LinuxMachine<S> {
         Ok(())
     }
 
-    /// Switches NUMA balancing off, where that is asked for.
+    /// Switches NUMA balancing off, if that is requested.
     ///
     /// # Errors
-    /// Where it cannot be switched, or not be written down by who does not outlive that.
+    /// If it cannot be switched, or if the previous value cannot be recorded and the options do not
+    /// tolerate that.
     pub(super) fn switch_balancing_off(&mut self) -> Result<(), MachineError> {
         if !self.options.balancing_off {
             return Ok(());
@@ -45,7 +46,7 @@ impl<S: Sensing> LinuxMachine<S> {
         Ok(())
     }
 
-    /// What could not be written down before may be by now.
+    /// Tries again what could not be recorded before.
     pub(super) fn try_again(&mut self) {
         let Some(actuators) = self.actuators.as_mut() else { return };
         actuators.try_to_write_again();

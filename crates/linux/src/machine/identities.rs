@@ -1,5 +1,5 @@
-//! The processes and threads of the last sample: a plan names threads by id, and an id alone may be
-//! another's by the time we act.
+//! The identities of the processes and threads of the last sample. A plan names threads by id, and
+//! an id alone may belong to another thread by the time isobar acts.
 
 use crate::actuators::ThreadMove;
 use crate::resctrl::clusters::Threads;
@@ -12,7 +12,7 @@ pub struct Identities {
     processes: BTreeMap<Pid, u64>,
     threads: Threads,
     pinned: BTreeSet<Tid>,
-    /// How many threads of each process were last on each node.
+    /// The number of threads of each process that were last on each node.
     nodes: BTreeMap<Pid, BTreeMap<NodeId, u8>>,
     /// CPU seconds that each thread had used.
     used: BTreeMap<Tid, f64>,
@@ -24,7 +24,7 @@ impl Identities {
         self.processes.get(&pid).copied()
     }
 
-    /// How many of a process's threads were on each node.
+    /// The number of a process's threads on each node.
     pub fn nodes(&self, pid: Pid) -> BTreeMap<NodeId, u8> {
         self.nodes.get(&pid).cloned().unwrap_or_default()
     }
@@ -34,8 +34,8 @@ impl Identities {
         &self.threads
     }
 
-    /// The move of a thread to a CPU, and where it may run then, with the identity that was
-    /// observed.
+    /// The move of a thread to a CPU, and the CPUs that it may run on then, with the identity that
+    /// was observed.
     pub fn thread_move(&self, pid: Pid, tid: Tid, cpu: CpuId, cpus: Option<CpuSet>) -> Option<ThreadMove> {
         let (pid_start, pinned) = (self.process(pid)?, self.pinned.contains(&tid));
         let (_, tid_start) = *self.threads.get(&tid).filter(|(of, _)| *of == pid)?;
@@ -44,7 +44,7 @@ impl Identities {
 }
 
 impl Identities {
-    /// Those of a sample; `self` are those of the one before.
+    /// The identities of a sample; `self` are those of the previous sample.
     #[must_use]
     pub fn next(&self, sample: &Sample) -> Self {
         let threads =
@@ -58,8 +58,8 @@ impl Identities {
         }
     }
 
-    /// How many threads of each process are on each node, without those that hardly ran since these
-    /// identities were taken.
+    /// The number of threads of each process on each node, without threads that hardly ran since
+    /// these identities were taken.
     fn nodes_since(&self, sample: &Sample) -> BTreeMap<Pid, BTreeMap<NodeId, u8>> {
         let before = |thread: &ThreadSample| {
             let known = self.threads.get(&thread.tid).filter(|(_, start)| *start == thread.start);
@@ -70,8 +70,8 @@ impl Identities {
     }
 }
 
-/// A thread that had less than this part of the CPU time of the busiest one of its process says
-/// nothing about where the process works.
+/// A thread that had less than this fraction of the CPU time of the busiest thread of its process
+/// says nothing about where the process works.
 const BUSY: f64 = 0.1;
 
 fn nodes(sample: &Sample, time: &dyn Fn(&ThreadSample) -> f64) -> BTreeMap<Pid, BTreeMap<NodeId, u8>> {

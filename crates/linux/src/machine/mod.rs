@@ -1,8 +1,8 @@
-//! The [`isobar_model::Machine`] seam over sensors and actuators of the running kernel.
+//! Implements [`isobar_model::Machine`] over the sensors and actuators of the running kernel.
 //!
-//! Knows who may be changed and how much in an epoch: threads that their owner pinned are left
-//! alone, moves and pages have a budget, a dry run changes nothing. Knows no policy, and no way of
-//! measuring: sensors come through [`Sensing`].
+//! This module knows which threads may be changed and how much per epoch: threads that their owner
+//! pinned are left alone, moves and pages have a budget, a dry run changes nothing. It knows no
+//! policy and no method of measurement: sensors come through [`Sensing`].
 
 mod act;
 mod balancing;
@@ -44,23 +44,23 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use wait::Waiter;
 
-/// The level of LLCs where none is described.
+/// The level of LLCs if none is described.
 const LLC_LEVEL: u32 = 3;
 
 /// Reads the topology again.
 pub type ReadTopology = Box<dyn FnMut() -> Result<Topology, BoxedError> + Send>;
 
-/// The machine that we run on.
+/// The machine that isobar runs on.
 pub struct LinuxMachine<S> {
     sensing: S,
     read_topology: ReadTopology,
     options: LinuxOptions,
-    /// Dropped before the actuators: nothing moves any more when they put back.
+    /// Dropped before the actuators, so that no page moves any more when they put everything back.
     pages: PagesBeside,
     actuators: Option<Actuators>,
     recovered: Option<RestoreReport>,
     put_back: Option<RestoreReport>,
-    /// Why nothing can be changed here, where that is so.
+    /// Why nothing can be changed here, if that is so.
     observe_only: Option<String>,
     balancing: Balancing,
     allocation: Allocation,
@@ -80,15 +80,15 @@ pub struct LinuxMachine<S> {
 }
 
 impl<S: Sensing> LinuxMachine<S> {
-    /// Opens the machine. What an isobar that was killed left behind is put back first
-    /// ([`LinuxMachine::recovered`]). In a dry run neither the state file nor its lock is touched.
+    /// Opens the machine. What a killed isobar left behind is put back first
+    /// ([`LinuxMachine::recovered`]). A dry run touches neither the state file nor its lock.
     ///
     /// Without the privilege to move the threads of others *and* without a place for the state
-    /// file, it opens for observing only: every action is refused with the reason.
+    /// file, the machine opens for observing only: every action is refused with the reason.
     ///
     /// # Errors
     /// [`MachineError`]: another isobar manages this machine, the state file is broken or cannot be
-    /// written, signals cannot be caught.
+    /// written, or signals cannot be caught.
     pub fn open(sensing: S, read_topology: ReadTopology, options: LinuxOptions) -> Result<Self, MachineError> {
         let waiter = Waiter::new(options.catch_signals, options.spares_hangup)?;
         let mut machine = Self {
@@ -117,7 +117,7 @@ impl<S: Sensing> LinuxMachine<S> {
         Ok(machine)
     }
 
-    /// What was put back at the start, where an isobar that was killed had left something.
+    /// What was put back at the start, if a killed isobar had left something.
     #[must_use]
     pub const fn recovered(&self) -> Option<&RestoreReport> {
         self.recovered.as_ref()
@@ -134,7 +134,7 @@ impl<S: Sensing> LinuxMachine<S> {
         &mut self.sensing
     }
 
-    /// Gives cache ways by another actuator than resctrl. Before the first plan.
+    /// Uses another actuator than resctrl for cache ways. To be called before the first plan.
     pub fn give_ways_by(&mut self, ways: Box<dyn CacheWays<ActuatorError> + Send>) {
         self.ways = ways;
     }
@@ -159,25 +159,25 @@ impl<S: Sensing> LinuxMachine<S> {
         Ok(())
     }
 
-    /// Whether it can be watched where the state file cannot be used: by who may change nothing
-    /// anyway, and by who outlives that.
+    /// Whether the machine can be observed although the state file cannot be used: if isobar may
+    /// change nothing anyway, or if the options tolerate that.
     fn may_observe_despite(&self, error: &ActuatorError) -> bool {
         match error {
             ActuatorError::State { .. } => !self.remarks.is_empty() || self.options.outlives_full_disks,
-            // The folder is read-only, and an isobar that was killed has left its file there.
+            // The folder is read-only, and a killed isobar has left its file there.
             ActuatorError::Undeleted { .. } => self.options.outlives_full_disks,
             _ => false,
         }
     }
 
-    /// What is changed now, for who watches over a loop that may never end; `None` where nothing is
-    /// ever changed.
+    /// What is changed now, for a thread that watches a loop which may never end; `None` if nothing
+    /// is ever changed.
     #[must_use]
     pub fn outstanding(&self) -> Option<Outstanding> {
         self.actuators.as_ref().map(Actuators::outstanding)
     }
 
-    /// Adds what only the actuators know to what the sensors say of this machine.
+    /// Adds what only the actuators know to the sample's description of this machine.
     fn remark(&self, sample: &mut Sample) {
         if self.balancing == Balancing::Off && sample.capabilities.numa_balancing == Some(true) {
             Arc::make_mut(&mut sample.capabilities).numa_balancing = Some(false);
@@ -192,7 +192,7 @@ impl<S: Sensing> LinuxMachine<S> {
         }
     }
 
-    /// Decides about every thread move of a plan and writes down what was there, before anything is
+    /// Decides about every thread move of a plan and records what was there, before anything is
     /// changed.
     fn intend(&mut self, plan: &Plan) -> Result<Vec<Intent>, MachineError> {
         let mut moves = 0;
@@ -225,8 +225,8 @@ impl<S: Sensing> LinuxMachine<S> {
         Some(if *moves > most { Err(left_alone(format!("{MOVES_USED_UP} ({most})"))) } else { Ok(wish) })
     }
 
-    /// Has what moved beside the loop known to the sensors and the state file; what is under way
-    /// comes back.
+    /// Passes what moved beside the loop to the sensors and the state file. Returns the migrations
+    /// that are under way or have ended.
     fn take_in(&mut self, news: News) -> Vec<PageMove> {
         news.outdated.into_iter().for_each(|pid| self.sensing.pages_moved(pid));
         if let Some(actuators) = self.actuators.as_mut() {
@@ -235,7 +235,7 @@ impl<S: Sensing> LinuxMachine<S> {
         news.flights
     }
 
-    /// The outcome of every action where nothing may be changed; `None` where it may.
+    /// The outcome of every action if nothing may be changed; `None` if changes are allowed.
     fn hands_off(&self) -> Option<ActionOutcome> {
         if self.options.dry_run {
             return Some(left_alone("dry run".into()));
@@ -251,7 +251,7 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
     fn sample(&mut self) -> Result<Sample, MachineError> {
         self.follow_machine()?;
         self.try_again();
-        // Before the sensors look, so that the sample shows what has moved where it is now.
+        // Done before the sensors read, so that the sample shows pages where they are now.
         let news = self.pages.news();
         let page_moves = self.take_in(news);
         let mut sample = self.sensing.sample().map_err(|error| MachineError::Sensing(Box::new(error)))?;
@@ -310,12 +310,12 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
     }
 
     /// One outcome for each thread that was recorded ([`LinuxMachine::put_back`] has the details),
-    /// then one for each page migration whose end no sample has reported. No page moves when it
-    /// comes back.
+    /// then one for each page migration whose end no sample has reported. No page moves after this
+    /// call returns.
     fn restore(&mut self) -> Result<Outcome, MachineError> {
         self.pages.withdraw_all();
         self.allocation.release();
-        // Threads are put back even where ways are not, and without waiting for a batch of pages.
+        // Threads are put back even if ways are not, and without waiting for a batch of pages.
         let ways = self.ways.restore();
         let report = self.actuators.as_mut().map(Actuators::restore);
         let news = self.pages.stop();

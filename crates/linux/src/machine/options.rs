@@ -1,4 +1,4 @@
-//! The bounds within which the machine is changed.
+//! The limits within which the machine is changed.
 
 use crate::actuators::{manager_lock, state_file};
 use crate::resctrl::DEFAULT_ROOT;
@@ -10,33 +10,32 @@ pub struct LinuxOptions {
     /// The state file; while it is used, its folder is locked.
     pub state: PathBuf,
     /// The file by which the managers of a machine find each other; `None` for tests that run
-    /// several.
+    /// several managers.
     pub manager_lock: Option<PathBuf>,
-    /// Pages moved in a second, at most; what an epoch leaves over is good for one second more.
-    /// 65,536 pages of 4 KiB are 256 MiB/s, a few per cent of a memory controller; DINO's K of 4096
-    /// for 16 threads.
+    /// Maximum number of pages moved per second; what an epoch leaves over can be used for one more
+    /// second. 65,536 pages of 4 KiB are 256 MiB/s, a few per cent of a memory controller; DINO's K
+    /// of 4096 for 16 threads.
     pub pages_per_second: u64,
-    /// Threads moved in one epoch, at most.
+    /// Maximum number of threads moved in one epoch.
     pub moves_per_epoch: usize,
-    /// Whether threads are moved that their owner pinned. Their masks are put back exactly.
+    /// Whether threads that their owner pinned are moved. Their masks are put back exactly.
     pub move_pinned: bool,
     /// Where resctrl is mounted.
     pub resctrl: PathBuf,
-    /// Whether threads get cache ways that another tool has put into a resctrl group of its own.
+    /// Whether threads that another tool has put into a resctrl group of its own get cache ways.
     /// They go back there at the end.
     pub move_grouped: bool,
-    /// Whether changes of affinity by others are followed by the kernel's word; see
+    /// Whether changes of affinity by others are followed through the kernel's events; see
     /// [`crate::kernel_events`].
     pub watch_affinities: bool,
     /// Whether the kernel's NUMA balancing is switched off for the time of the run.
     pub balancing_off: bool,
-    /// Whether nothing is changed, and no state file made.
+    /// If set, nothing is changed and no state file is made.
     pub dry_run: bool,
-    /// Whether it goes on where what is to be changed cannot be written down (a full disk, a folder
-    /// that became read-only): then it is refused, and nothing of it is changed; else that is an
-    /// error, which ends the run.
+    /// If set, isobar goes on when a change cannot be recorded (a full disk, a folder that became
+    /// read-only): the change is refused. Otherwise that is an error, which ends the run.
     pub outlives_full_disks: bool,
-    /// Whether SIGHUP asks for something else than to stop.
+    /// Whether SIGHUP has another meaning than to stop.
     pub spares_hangup: bool,
     /// Whether the signals of [`super::stop`] end the waiting instead of the process.
     pub catch_signals: bool,

@@ -1,15 +1,16 @@
-//! Plans as requests, and reports as outcomes of the seam: pure translations.
+//! Translates plans to requests, and reports to outcomes of the [`isobar_model::Machine`]
+//! interface. Pure.
 
 use crate::actuators::RestoreReport;
 use crate::resctrl::clusters::{Key, Threads};
 use crate::resctrl::request::Request;
 use isobar_model::{Action, ActionOutcome, Outcome, PageMove, Pages};
 
-/// A report as outcomes, for the harness that counts them.
+/// A report as outcomes, for the caller that counts them.
 pub(super) fn outcome(report: &RestoreReport) -> Outcome {
     let by_owner = || left_alone("changed by its owner meanwhile".into());
     let parts = [
-        // A thread that was in a group and had its mask changed counts once.
+        // A thread that was in a group and whose mask was changed counts once.
         ((report.restored + report.inherited).max(report.grouped_tasks), ActionOutcome::Done),
         (report.vanished + report.reused, ActionOutcome::Vanished),
         (report.changed_by_owner, by_owner()),
@@ -17,7 +18,7 @@ pub(super) fn outcome(report: &RestoreReport) -> Outcome {
     Outcome { actions: parts.into_iter().flat_map(|(count, outcome)| vec![outcome; count]).collect() }
 }
 
-/// The end of a page migration, in pages: beside threads that are put back, `Vanished` and
+/// The end of a page migration, in pages. Beside threads that are put back, `Vanished` and
 /// `Refused` would count as threads.
 pub(super) fn in_pages(flight: PageMove) -> ActionOutcome {
     let why = match flight.outcome {
@@ -33,7 +34,7 @@ pub(super) const fn left_alone(why: String) -> ActionOutcome {
     ActionOutcome::LeftAlone { why }
 }
 
-/// A `set_ways` with the identities that were observed; `None` for other actions.
+/// A `set_ways` action with the identities that were observed; `None` for other actions.
 pub(super) fn request(action: &Action, known: &Threads) -> Option<Request> {
     let Action::SetWays { llc, cluster, way_mask, memory_bandwidth_percent, threads, .. } = action else { return None };
     Some(Request {

@@ -1,13 +1,13 @@
-//! The signals that ask a process to stop. Every signal that would end isobar and can be caught is
-//! one of them, since each would leave threads where they are. Knows which; what is done then is
-//! the caller's.
+//! The signals that ask a process to stop: every signal that would end isobar and can be caught,
+//! because each of them would leave threads where they are. This file knows which signals; what is
+//! done then is up to the caller.
 //!
 //! Left out: SIGKILL and SIGSTOP, which cannot be caught; the signals of a fault in our own code
-//! (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGTRAP), after which nothing of ours can be trusted.
-//! After any of these `isobar restore` puts back.
+//! (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGTRAP), after which none of our code can be trusted.
+//! After any of these, `isobar restore` puts everything back.
 //!
-//! SIGPIPE is a special case: sent by another process it asks to stop; sent by the kernel to a
-//! thread that writes to a closed pipe it says what the write says, too. Threads that write call
+//! SIGPIPE is a special case. Sent by another process, it asks to stop. Sent by the kernel to a
+//! thread that writes to a closed pipe, it repeats the error of the write. Threads that write call
 //! [`hold_writers_signals`].
 
 use crate::kernel::capability;
@@ -37,7 +37,7 @@ const NAMED: [c_int; 16] = [
     libc::SIGSTKFLT,
 ];
 
-/// The signals to catch. SIGHUP is left out where it was ignored when the process started: `nohup
+/// The signals to catch. SIGHUP is left out if it was ignored when the process started: `nohup
 /// isobar manage` outlives its terminal.
 #[must_use]
 pub fn signals() -> Vec<c_int> {
@@ -47,7 +47,7 @@ pub fn signals() -> Vec<c_int> {
     all.filter(|signal| *signal != SIGHUP || !nohup).collect()
 }
 
-/// Keeps this thread from hearing of the pipes that it finds closed, since its writes say so, and
+/// Keeps this thread from receiving SIGPIPE for closed pipes, because its writes report them, and
 /// from stopping the process when it writes to a terminal from the background (`stty tostop`). A
 /// SIGPIPE that another process sends goes to other threads.
 pub fn hold_writers_signals() {
@@ -61,7 +61,7 @@ pub fn hold_writers_signals() {
     unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const held, std::ptr::null_mut()) };
 }
 
-/// Whether this process ignores a signal: what it starts then does so, too.
+/// Whether this process ignores a signal: the programs that it starts then ignore it, too.
 #[must_use]
 pub fn ignores(signal: c_int) -> bool {
     is_ignored(&fs::read_to_string("/proc/self/status").unwrap_or_default(), signal)

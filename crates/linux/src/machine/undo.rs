@@ -1,4 +1,4 @@
-//! One action taken back, while the others stand.
+//! Takes back one action, while the others stay in effect.
 
 use super::outcomes::left_alone;
 use super::{LinuxMachine, MachineError, Sensing};
@@ -41,7 +41,7 @@ impl<S: Sensing> LinuxMachine<S> {
         }
     }
 
-    /// A cluster without threads is none: its threads go back where they were.
+    /// A cluster without threads does not exist: its threads go back to where they were.
     fn take_ways(&mut self, action: &Action) -> Result<ActionOutcome, MachineError> {
         let Action::SetWays { llc, cluster, way_mask, memory_bandwidth_percent, .. } = action else {
             return Ok(left_alone("no division of ways".into()));

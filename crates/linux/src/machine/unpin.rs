@@ -1,6 +1,6 @@
-//! Threads that their owner pinned, where the user wants them moved, too (`move_pinned`): a policy
-//! then sees them as free within their cpuset. What their masks were stays known to the actuators,
-//! which put them back exactly.
+//! Shows threads that their owner pinned as free within their cpuset, if the user wants them moved,
+//! too (`move_pinned`): a policy then treats them like others. The actuators still know their masks
+//! and put them back exactly.
 
 use isobar_model::{CpuSet, Pid, Sample};
 

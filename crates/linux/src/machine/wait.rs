@@ -1,7 +1,7 @@
-//! Waiting for the next epoch, or for a signal that asks to stop.
+//! Waits for the next epoch, or for a signal that asks to stop.
 //!
-//! A signal writes a byte to a socket that the wait reads from: none is lost between a check and a
-//! sleep, and it does not matter which thread the kernel interrupts. Deadlines are on
+//! A signal writes a byte to a socket that the wait reads from. So no signal is lost between a
+//! check and a sleep, and it does not matter which thread the kernel interrupts. Deadlines are on
 //! `CLOCK_MONOTONIC`, and follow each other without drift as long as an epoch's work fits into its
 //! interval.
 
@@ -15,29 +15,29 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Longer intervals are cut: a mistyped one must not sleep for years.
+/// Longer intervals are cut, so that a mistyped one does not sleep for years.
 const LONGEST: Duration = Duration::from_secs(86_400);
 
-/// The kernel takes no read timeout of zero for "at once".
+/// The kernel does not accept a read timeout of zero for "at once".
 const SHORTEST: Duration = Duration::from_micros(1);
 
 /// Waits until a deadline or a signal.
 #[derive(Debug)]
 pub struct Waiter {
     wakes: UnixStream,
-    /// Its other end, which the signals write to, and which keeps it open where none is caught.
+    /// The other end, which the signals write to. It keeps the socket open if no signal is caught.
     waker: UnixStream,
     signals: Vec<SigId>,
     deadline: Option<Instant>,
     interrupted: bool,
-    /// The last wait was cut short by a call: the next one goes on.
+    /// Whether a call ended the last wait early. If so, the next wait continues it.
     called: bool,
 }
 
-/// What a caller writes; signals write another byte.
+/// The byte that a caller writes; signals write another byte.
 const CALL: u8 = b'c';
 
-/// What ended a wait before its time.
+/// What ended a wait early.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Heard {
     signal: bool,
@@ -45,7 +45,7 @@ struct Heard {
 }
 
 impl Waiter {
-    /// A waiter that catches the signals to stop, if so wanted.
+    /// A waiter that catches the signals to stop, if `catch_signals` is set.
     pub fn new(catch_signals: bool, spare_hangup: bool) -> Result<Self, MachineError> {
         let (wakes, waker) = UnixStream::pair().map_err(MachineError::Signals)?;
         let mut waiter = Self { wakes, waker, signals: Vec::new(), deadline: None, interrupted: false, called: false };
@@ -63,15 +63,17 @@ impl Waiter {
         Ok(())
     }
 
-    /// Has the wait that goes on, or the next one, come back; `None` where that cannot be had.
+    /// A function that makes the present wait, or the next one, return; `None` if it cannot be
+    /// provided.
     pub fn caller(&self) -> Option<Box<dyn Fn() + Send + Sync>> {
         let end = self.waker.try_clone().ok()?;
         end.set_nonblocking(true).ok()?;
-        // A socket that is full has calls enough in it.
+        // A full socket holds enough calls already.
         Some(Box::new(move || drop((&end).write(&[CALL]))))
     }
 
-    /// Waits. Once interrupted, it stays so; once called, the next wait goes on to the same end.
+    /// Waits. Once interrupted, the waiter stays so. After a call, the next wait continues to the
+    /// same deadline.
     pub fn wait(&mut self, interval: Seconds) -> Result<Wake, MachineError> {
         let now = Instant::now();
         let deadline = match self.deadline.filter(|_| std::mem::take(&mut self.called)) {
@@ -94,15 +96,15 @@ impl Waiter {
         Ok(Wake::Interrupted)
     }
 
-    /// Whether a signal to stop has come; does not wait.
+    /// Whether a signal to stop has arrived; does not wait.
     pub fn is_interrupted(&mut self) -> bool {
-        // A signal that cannot be read now is met by the next wait, which says why.
+        // A signal that cannot be read now reaches the next wait, which reports the error.
         let heard = if self.interrupted { Heard::default() } else { self.heard_within(SHORTEST).unwrap_or_default() };
         self.interrupted |= heard.signal;
         if heard.call
             && let Some(call) = self.caller()
         {
-            // It is for the next wait.
+            // The call is for the next wait, so it is written back.
             call();
         }
         self.interrupted
@@ -136,7 +138,7 @@ fn span(interval: Seconds) -> Duration {
     Duration::try_from_secs_f64(interval.0.max(0.0)).unwrap_or(LONGEST).min(LONGEST)
 }
 
-/// One interval after the last deadline, unless that has passed: then one interval from now.
+/// One interval after the last deadline. If that has passed, one interval from now.
 fn next_deadline(last: Option<Instant>, now: Instant, interval: Duration) -> Instant {
     last.map(|last| last + interval).filter(|next| *next > now).unwrap_or(now + interval)
 }

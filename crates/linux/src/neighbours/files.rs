@@ -1,25 +1,25 @@
-//! The files of the kernel that tell of neighbours.
+//! Reads the kernel's files that show neighbours.
 
 use isobar_model::CpuSet;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// How isobar's own groups of resctrl begin.
+/// The prefix of isobar's own resctrl groups.
 const OURS: &str = "isobar";
-/// Folders of resctrl that are no groups.
+/// Folders of resctrl that are not groups.
 const NO_GROUPS: [&str; 3] = ["info", "mon_groups", "mon_data"];
 
 fn text(path: &Path) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
 
-/// A number that is all of a file.
+/// The number that is the whole content of a file.
 pub fn number(path: &Path) -> Option<u32> {
     text(path)?.parse().ok()
 }
 
-/// A list of CPUs; none where there is no such file.
+/// A list of CPUs; empty if there is no such file.
 pub fn cpus(path: &Path) -> CpuSet {
     text(path).and_then(|text| text.parse().ok()).unwrap_or_default()
 }
@@ -30,8 +30,9 @@ pub fn sched_ext(folder: &Path) -> Option<String> {
     Some(text(&folder.join("root/ops")).filter(|name| !name.is_empty()).unwrap_or(state))
 }
 
-/// Whether cache-aware scheduling is on (Linux 7.2, `CONFIG_SCHED_CACHE`): its switch in debugfs,
-/// in earlier series a scheduler feature. A tolerance of 0 turns it off as well.
+/// Whether cache-aware scheduling is on (Linux 7.2, `CONFIG_SCHED_CACHE`): by its switch in
+/// debugfs, or in earlier patch series by a scheduler feature. A tolerance of 0 turns it off as
+/// well.
 pub fn cache_aware(folder: &Path) -> bool {
     let is_off = |file: &str| text(&folder.join(file)).is_some_and(|text| matches!(&*text, "0" | "N"));
     let is_on = |file: &str| text(&folder.join(file)).is_some_and(|text| matches!(&*text, "1" | "Y"));
@@ -39,8 +40,8 @@ pub fn cache_aware(folder: &Path) -> bool {
     (is_on("llc_balancing/enabled") || feature()) && !is_off("llc_balancing/aggr_tolerance")
 }
 
-/// Groups of resctrl that another program has made, monitoring groups of the default one included
-/// (`Documentation/filesystems/resctrl.rst`).
+/// Groups of resctrl that another program has made, including monitoring groups of the default
+/// group (`Documentation/filesystems/resctrl.rst`).
 pub fn groups_of_others(root: &Path) -> BTreeSet<String> {
     let folders = |folder: &Path| -> Vec<String> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();

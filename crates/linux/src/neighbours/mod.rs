@@ -1,8 +1,9 @@
-//! Who else places threads, pages, interrupts or cache ways on this machine: the kernel's own
-//! balancers, daemons, settings of its owner. Found from files below a folder (tests have trees of
-//! their own) and from the names of processes; what each means for isobar is said in one line.
+//! Finds what else places threads, pages, interrupts or cache ways on this machine: the kernel's
+//! own balancers, daemons, settings of its owner. They are found from files below a folder (tests
+//! have trees of their own) and from the names of processes. What each means for isobar is said in
+//! one line.
 //!
-//! It reads and never changes anything. `docs/coexistence.md` has the same as a table.
+//! This module reads and never changes anything. `docs/coexistence.md` has the same as a table.
 
 mod files;
 mod remarks;
@@ -17,7 +18,7 @@ use isobar_model::CpuSet;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Daemons that are known by the names of their processes.
+/// Daemons that are recognised by the names of their processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Daemon {
     /// numad: sets affinities and moves whole processes.
@@ -29,7 +30,7 @@ pub enum Daemon {
 }
 
 impl Daemon {
-    /// That of a process of a name.
+    /// The daemon whose process has this name.
     #[must_use]
     pub fn called(name: &str) -> Option<Self> {
         match name {
@@ -41,7 +42,7 @@ impl Daemon {
     }
 }
 
-/// What is there.
+/// The neighbours of isobar on a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Neighbours {
     /// `kernel.numa_balancing`: 0 off, 1 on, 2 memory tiering, 3 both.
@@ -63,8 +64,8 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// What files below a folder say, `/` on a live machine; `resctrl` is where that is mounted
-    /// below it. Processes are added by who sees them.
+    /// What files below a folder say, `/` on a live machine; `resctrl` is its mount point below
+    /// that folder. Daemons and cpusets are added by a caller that sees processes.
     #[must_use]
     pub fn read(root: &Path, resctrl: &Path) -> Self {
         Self {

@@ -1,5 +1,6 @@
 //! What a neighbour means for isobar, a line each: what it does, what isobar does about it, and
-//! what would help. NUMA balancing itself is told by policy, since it depends on what that moves.
+//! what would help. NUMA balancing itself is reported for each policy, because its effect depends
+//! on what the policy moves.
 
 use super::{Daemon, Neighbours};
 

@@ -1,4 +1,4 @@
-//! Trees of files as machines have them, and what is said of each.
+//! Trees of files as machines have them, and the remarks for each.
 
 use super::*;
 use crate::test_kit::folder;

@@ -1,14 +1,14 @@
-//! tuned: its active profile, and which of the switches that matter here it sets. A profile is an
-//! INI file that may include others (tuned-profiles(7), tuned.conf(5)).
+//! Reads tuned's active profile, and which of the switches that matter here it sets. A profile is
+//! an INI file that may include others (tuned-profiles(7), tuned.conf(5)).
 
 use std::fs;
 use std::path::Path;
 
-/// Where the active profile is named.
+/// The file that names the active profile.
 const ACTIVE: &str = "etc/tuned/active_profile";
-/// Where profiles are, the first that has one wins.
+/// Folders of profiles; the first that has the profile wins.
 const FOLDERS: [&str; 4] = ["etc/tuned/profiles", "etc/tuned", "usr/lib/tuned/profiles", "usr/lib/tuned"];
-/// Profiles that include each other: no more than these are followed.
+/// Profiles may include each other, so they are followed to this depth at most.
 const DEPTH: usize = 8;
 
 /// The active profile.
@@ -21,7 +21,7 @@ pub struct Tuned {
 }
 
 impl Tuned {
-    /// That of files below a folder.
+    /// The profile according to files below a folder.
     pub(super) fn read(root: &Path) -> Option<Self> {
         let profile = fs::read_to_string(root.join(ACTIVE)).ok()?.trim().to_owned();
         if profile.is_empty() {
@@ -33,7 +33,8 @@ impl Tuned {
     }
 }
 
-/// What a profile sets NUMA balancing to, those that it includes first.
+/// The value to which a profile sets NUMA balancing, included profiles considered; the last setting
+/// counts.
 fn sets(root: &Path, profile: &str, depth: usize) -> Option<String> {
     if profile.contains('/') || profile.starts_with('.') || depth == 0 {
         return None;
@@ -58,6 +59,6 @@ fn assignment(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let (key, value) = line.split_once('=').filter(|_| !line.starts_with(['#', ';', '[']))?;
     let value = value.split('#').next().unwrap_or_default();
-    // A value may begin with the operator of tuned: `>0` is "at least 0".
+    // A value may begin with an operator of tuned: `>0` is "at least 0".
     Some((key.trim(), value.trim().trim_start_matches(['<', '>', '=']).trim()))
 }

@@ -14,7 +14,7 @@ pub struct Code {
     pub config: [u64; 3],
 }
 
-/// Whether kernel mode is counted too; a paranoid level of 2 leaves user mode only.
+/// The modes that are counted; a paranoid level of 2 allows user mode only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modes {
     /// user and kernel
@@ -23,7 +23,7 @@ pub enum Modes {
     User,
 }
 
-/// The attributes that every event of isobar has in common.
+/// The attributes that all events of isobar have in common.
 pub fn attributes(code: Code, modes: Modes) -> bindings::perf_event_attr {
     let mut attr = bindings::perf_event_attr::default();
     attr.type_ = code.kind;
@@ -39,7 +39,7 @@ pub fn attributes(code: Code, modes: Modes) -> bindings::perf_event_attr {
 /// Opens an event on a thread (0 = the caller), on any CPU, closed on exec.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn open(attr: &mut bindings::perf_event_attr, thread: Tid, leader: Option<&OwnedFd>) -> Result<OwnedFd, Errno> {
     let pid = libc::pid_t::try_from(thread.0).map_err(|_| Errno::SRCH)?;
     open_anywhere(attr, pid, -1, leader.map_or(-1, AsRawFd::as_raw_fd))
@@ -48,17 +48,17 @@ pub fn open(attr: &mut bindings::perf_event_attr, thread: Tid, leader: Option<&O
 /// Opens an event on a CPU, for all threads that run there, closed on exec.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn open_on_cpu(attr: &mut bindings::perf_event_attr, cpu: CpuId) -> Result<OwnedFd, Errno> {
     let cpu = libc::c_int::try_from(cpu.0).map_err(|_| Errno::NODEV)?;
     open_anywhere(attr, -1, cpu, -1)
 }
 
-/// Opens an event on the calling thread while it runs on a CPU, and on what it starts where that is
-/// to be inherited; closed on exec.
+/// Opens an event on the calling thread while it runs on a CPU, and on the threads and processes
+/// that it starts if `attr` says that it is inherited; closed on exec.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn open_here_and_in_children(
     attr: &mut bindings::perf_event_attr,
     cpu: CpuId,

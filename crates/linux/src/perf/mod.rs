@@ -1,5 +1,6 @@
-//! Opening and reading perf events (`perf_event_open(2)`): what counters, address samplers and the
-//! watch on affinities share. It knows no thread that matters and no event by name.
+//! Opens and reads perf events (`perf_event_open(2)`): the code shared by counters, address
+//! samplers and the watch on affinities. It knows neither which threads matter nor any event by
+//! name.
 
 pub mod event;
 pub mod records;

@@ -1,16 +1,16 @@
-//! The records in the bytes of a ring buffer (`perf_event_open(2)`, "MMAP layout"), one after the
-//! other. It knows their headers, and not what is in them.
+//! Iterates over the records in the bytes of a ring buffer (`perf_event_open(2)`, "MMAP layout").
+//! It knows their headers, and not their content.
 
 /// The header: type (u32), misc (u16), size of the whole record (u16).
 pub const HEADER: usize = 8;
 
-/// Type and body of each record, until the bytes end or a record has an impossible size, which
-/// nothing can be read after.
+/// Type and body of each record, until the bytes end or a record has an impossible size, after
+/// which nothing can be read.
 pub fn records(bytes: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
     with_misc(bytes).map(|(kind, _, body)| (kind, body))
 }
 
-/// The same with what the header has between type and size.
+/// The same, with the header field between type and size.
 pub fn with_misc(bytes: &[u8]) -> impl Iterator<Item = (u32, u16, &[u8])> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -23,7 +23,7 @@ pub fn with_misc(bytes: &[u8]) -> impl Iterator<Item = (u32, u16, &[u8])> {
     })
 }
 
-/// The bytes of a field; `None` where the record is too short.
+/// The bytes of a field; `None` if the record is too short.
 #[must_use]
 pub fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at + N)?.try_into().ok()

@@ -16,7 +16,7 @@ pub fn page_size() -> usize {
     usize::try_from(procfs::page_size()).unwrap_or(4096)
 }
 
-/// Where the kernel's and our place are in the page of bookkeeping.
+/// Offsets of the kernel's and of our position in the bookkeeping page.
 const HEAD: usize = std::mem::offset_of!(perf_event_mmap_page, data_head);
 const TAIL: usize = std::mem::offset_of!(perf_event_mmap_page, data_tail);
 
@@ -26,7 +26,7 @@ pub struct Ring {
     _event: OwnedFd,
     base: NonNull<c_void>,
     page: usize,
-    /// Data pages; a power of two.
+    /// Number of data pages; a power of two.
     pages: usize,
 }
 
@@ -34,11 +34,10 @@ pub struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Maps the ring buffer of a sampling event, with a number of data pages that is a power of
-    /// two.
+    /// Maps the ring buffer of a sampling event. The number of data pages is a power of two.
     ///
     /// # Errors
-    /// `EPERM` where `kernel.perf_event_mlock_kb` is used up, and what else the kernel says.
+    /// `EPERM` if `kernel.perf_event_mlock_kb` is used up, or another error of the kernel.
     pub fn map(event: OwnedFd, pages: usize) -> Result<Self, Errno> {
         let page = page_size();
         let length = page * (1 + pages);
@@ -49,8 +48,7 @@ impl Ring {
         Ok(Self { _event: event, base, page, pages })
     }
 
-    /// Appends what the kernel has written since the last call to `bytes`, and gives the space
-    /// back.
+    /// Appends what the kernel has written since the last call to `bytes`, and frees the space.
     pub fn drain(&self, bytes: &mut Vec<u8>) {
         let (head_word, tail_word) = (self.word(HEAD), self.word(TAIL));
         // Acquire: the data before `head` was written before `head` itself was.

@@ -1,5 +1,6 @@
-//! Read bandwidth from the CPUs of a node to the memory of a node: a thread on every CPU streams
-//! through memory of its own there, more than the caches hold. Bounded in time and memory.
+//! Measures the read bandwidth from the CPUs of a node to the memory of the same or another node: a
+//! thread on every CPU streams through its own memory there, which is larger than the caches. Time
+//! and memory are limited.
 
 use super::memory::Buffer;
 use super::prober::{cpus_for, with_memory};
@@ -14,19 +15,19 @@ use std::time::{Duration, Instant};
 /// How long a pair is measured for.
 const TIME: Duration = Duration::from_millis(200);
 
-/// Streams are this many times as long as the last-level caches of their CPUs are large.
+/// Streams are this many times as long as the last-level caches of their CPUs are large, in total.
 const CACHES: u64 = 4;
 
 /// The size of caches that sysfs does not describe.
 const UNKNOWN_CACHE: u64 = 32 << 20;
 
-/// The most memory taken at a time.
+/// Maximum number of bytes taken at a time.
 const MOST: u64 = 2 << 30;
 
-/// Lines looked at between two looks at the clock.
+/// Number of lines read between two looks at the clock.
 const CHUNK: usize = 4096;
 
-/// The distance of two words of which each is in another line.
+/// The distance in bytes of two words that are in different lines.
 const LINE: usize = 64;
 
 /// What was measured.
@@ -38,9 +39,9 @@ pub struct Bandwidths {
     pub problems: Vec<NotMeasured>,
 }
 
-/// Measures every pair after the other, with all CPUs of the node that this thread may use; at most
-/// a quarter of a node's free memory is taken. Ends early where `stop` says so: what was not
-/// measured by then has no value.
+/// Measures one pair after another, with all CPUs of the node that this thread may use. At most a
+/// quarter of a node's free memory is taken. Ends early if `stop` returns true; pairs not measured
+/// by then have no value.
 #[must_use]
 pub fn measure(machine: &Topology, free: &NodeMap<Bytes>, stop: &dyn Fn() -> bool) -> Bandwidths {
     let own = Tid(gettid().as_raw_nonzero().get().unsigned_abs());
@@ -64,12 +65,12 @@ pub fn measure(machine: &Topology, free: &NodeMap<Bytes>, stop: &dyn Fn() -> boo
     }
     problems.sort_unstable();
     problems.dedup();
-    // A topology's nodes ascend, and there is a cell for every pair.
+    // A topology's nodes ascend, and every pair has a cell.
     Bandwidths { read: NodeMatrix::from_cells(nodes, rows).unwrap_or_default(), problems }
 }
 
-/// Bytes that all streams from a node take together; `None` where there is too little memory for
-/// streams that the caches do not hold.
+/// Bytes that all streams from a node take together; `None` if there is too little memory for
+/// streams that exceed the caches.
 fn length(machine: &Topology, from: NodeId, free: Option<Bytes>) -> Option<u64> {
     let caches = machine.llcs_of_node(from).into_iter().filter_map(|llc| machine.llc(llc)?.size);
     let caches = Some(caches.map(|size| size.0).sum()).filter(|sum| *sum > 0).unwrap_or(UNKNOWN_CACHE);
@@ -101,7 +102,7 @@ fn streams(cpus: &CpuSet, to: NodeId, bytes: u64) -> Result<f64, NotMeasured> {
             }
         }
         drop(ready);
-        // Nothing is ever sent: it ends when the last thread is ready, or has panicked.
+        // Nothing is ever sent: the wait ends when the last thread is ready, or has panicked.
         let _ = all.recv();
         gate.open(failed.is_none());
         let ended = threads.into_iter().filter_map(|thread| thread.join().ok());
@@ -110,7 +111,7 @@ fn streams(cpus: &CpuSet, to: NodeId, bytes: u64) -> Result<f64, NotMeasured> {
     })
 }
 
-/// What threads wait at until all are ready, or it is known that some never will be.
+/// Holds threads until all are ready, or until it is known that some never will be.
 #[derive(Default)]
 struct Gate {
     open: Mutex<Option<bool>>,
@@ -123,7 +124,7 @@ impl Gate {
         self.opened.notify_all();
     }
 
-    /// Waits; whether to go on.
+    /// Waits, and returns whether to go on.
     fn passes(&self) -> bool {
         let closed = |open: &mut Option<bool>| open.is_none();
         let guard = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -139,8 +140,8 @@ fn prepare(cpu: CpuId, to: NodeId, bytes: usize) -> Result<Buffer, NotMeasured> 
     Ok(buffer)
 }
 
-/// Bytes per second of one thread: a word of every line, from the first to the last and round
-/// again.
+/// Bytes per second of one thread, which reads a word of every line, from the first to the last and
+/// round again.
 fn stream(buffer: &Buffer) -> f64 {
     let lines = (buffer.pages() * buffer.page_size() / LINE).max(1);
     let (began, mut line, mut read) = (Instant::now(), 0, 0_usize);
@@ -169,7 +170,8 @@ mod tests {
         let plenty = length(&machine, node, None).unwrap();
         assert!(plenty <= MOST, "{plenty}");
         assert_eq!(length(&machine, node, Some(Bytes(64))), None);
-        // A cache of 8 MiB: 4 * 8 MiB, of which a quarter of 80 MiB allows 20; 2 * 8 are the least.
+        // A cache of 8 MiB: 4 * 8 MiB are wanted, and a quarter of 80 MiB allows 20; the minimum is
+        // 2 * 8.
         let small = synthetic("node:1 llc:1 core:1").unwrap();
         assert_eq!(length(&small, NodeId(0), None), Some(32 << 20));
         assert_eq!(length(&small, NodeId(0), Some(Bytes(80 << 20))), Some(20 << 20));

@@ -1,5 +1,5 @@
 //! The instructions of a timed load: flushing a line, fences, and reading the CPU's counter in
-//! order. Knows the architecture; elsewhere there is no probe.
+//! order. They depend on the architecture; other architectures have no probe.
 
 #[cfg(target_arch = "x86_64")]
 mod here {
@@ -22,9 +22,9 @@ mod here {
         unsafe { asm!("mfence", "lfence", options(nostack, preserves_flags)) };
     }
 
-    /// The counter (RDTSC), when everything before it is done, and before anything after it begins:
-    /// LFENCE waits for loads to complete and holds back what follows (Intel SDM, volume 2; on AMD
-    /// where it is dispatch-serialising, as Linux makes it).
+    /// The counter (RDTSC), read when everything before it is done, and before anything after it
+    /// begins: LFENCE waits for loads to complete and holds back what follows (Intel SDM, volume 2;
+    /// on AMD if it is dispatch-serialising, as Linux makes it).
     #[inline(always)]
     pub fn counter() -> u64 {
         let (low, high): (u64, u64);
@@ -58,7 +58,7 @@ mod here {
         unsafe { asm!("dsb ish", "isb", options(nostack, preserves_flags)) };
     }
 
-    /// The counter (CNTVCT), when the loads before it are done, and before anything after it
+    /// The counter (CNTVCT), read when the loads before it are done, and before anything after it
     /// begins.
     #[inline(always)]
     pub fn counter() -> u64 {
@@ -82,7 +82,7 @@ mod here {
     /// Does nothing.
     pub fn fence() {}
 
-    /// Stands.
+    /// Always 0.
     pub fn counter() -> u64 {
         0
     }

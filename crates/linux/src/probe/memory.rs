@@ -1,5 +1,5 @@
-//! Some pages on one node, which are kept there: what is found elsewhere is given back to the
-//! kernel and taken anew. Knows where pages are; loads nothing.
+//! Keeps some pages on one node: if any are found elsewhere, all are given back to the kernel and
+//! allocated anew. This file knows where pages are; it loads nothing.
 
 use super::reason::NotMeasured;
 use crate::kernel::{mbind, move_pages};
@@ -17,12 +17,12 @@ pub struct Buffer {
     node: NodeId,
 }
 
-// SAFETY: the mapping belongs to this value alone, and is of no thread.
+// SAFETY: the mapping belongs to this value alone, and to no particular thread.
 unsafe impl Send for Buffer {}
 
 impl Buffer {
-    /// `bytes` of memory that come from `node`, none of it taken yet, in base pages or, where
-    /// `huge`, in huge ones if the kernel has them.
+    /// `bytes` of memory that come from `node`, none of it allocated yet: in base pages or, if
+    /// `huge` is set, in huge pages if the kernel has them.
     ///
     /// # Errors
     /// The cpuset forbids the node, or the kernel refuses the mapping.
@@ -36,18 +36,18 @@ impl Buffer {
         let start = mapped.map_err(|errno| refused(errno.into()))?.cast();
         let start = NonNull::new(start).ok_or_else(|| refused(io::ErrorKind::OutOfMemory.into()))?;
         let buffer = Self { start, length, page, node };
-        // Kernels without huge pages refuse, and have none to switch off.
+        // Kernels without huge pages refuse, and have nothing to switch off.
         let _ = buffer.advise(if huge { Advice::LinuxHugepage } else { Advice::LinuxNoHugepage });
         match mbind::prefer(start, length, node) {
             Ok(()) => Ok(buffer),
-            // Without NUMA there is one node, and all memory is there.
+            // Without NUMA there is one node, which has all memory.
             Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => Ok(buffer),
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Err(NotMeasured::MemoryForbidden(node)),
             Err(error) => Err(NotMeasured::refused("cannot place memory on a node (mbind)")(error)),
         }
     }
 
-    /// Bytes of a page.
+    /// Bytes per page.
     pub const fn page_size(&self) -> usize {
         self.page
     }
@@ -57,11 +57,11 @@ impl Buffer {
         self.length / self.page
     }
 
-    /// Takes every page that is not there, and allocates pages that are elsewhere again; how many
-    /// those were.
+    /// Allocates every page that is missing. If pages are on another node, all are given back first
+    /// and allocated again. Returns the number of pages that were on another node.
     ///
     /// # Errors
-    /// Pages are elsewhere still: the node is full.
+    /// Pages are still elsewhere: the node is full.
     pub fn settle(&self) -> Result<usize, NotMeasured> {
         let astray = match self.elsewhere()? {
             (0, 0) => return Ok(0),
@@ -87,20 +87,20 @@ impl Buffer {
         }
     }
 
-    /// The word at an offset of a page. Whoever reads there keeps both within bounds.
+    /// The word at an offset of a page. A caller that reads there keeps both within the mapping.
     #[inline(always)]
     pub fn word(&self, page: usize, offset: usize) -> *const usize {
         self.start.as_ptr().wrapping_add(page * self.page + offset).cast::<usize>()
     }
 
-    /// Pages on other nodes, and pages that are nowhere yet.
+    /// The number of pages on other nodes, and of pages that are not allocated yet.
     fn elsewhere(&self) -> Result<(usize, usize), NotMeasured> {
         let size = self.page as u64;
         let first = self.start.as_ptr().addr() as u64 / size;
         let pages: Vec<u64> = (first..).take(self.pages()).collect();
         let located = match move_pages::locate(Pid(std::process::id()), &pages, size) {
             Ok(located) => located,
-            // Without NUMA nothing can be elsewhere, and what is not there comes by itself.
+            // Without NUMA no page can be elsewhere, and missing pages are allocated on first use.
             Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => return Ok((0, 0)),
             Err(error) => return Err(NotMeasured::refused("cannot ask where memory is (move_pages)")(error)),
         };

@@ -1,9 +1,11 @@
 //! The latency probe (CAMM, section IV.A): how long a load takes from the CPUs of each node to the
-//! memory of each node, now, under whatever load there is. No counters, no privileges.
+//! memory of each node, at present, under whatever load there is. It needs no counters and no
+//! privileges.
 //!
-//! One thread a node, on one CPU of it for a round: the thread that asks waits meanwhile, so on its
-//! own node the probe takes the CPU that it leaves. `docs/design/probe.md` has the method and its
-//! readings. It knows times and places; whether a node is congested is decided elsewhere.
+//! There is one thread per node, on one of its CPUs for a round. The thread that requests a round
+//! waits meanwhile, so on its own node the probe takes the CPU that becomes free.
+//! `docs/design/probe.md` describes the method and its readings. The probe knows times and places;
+//! whether a node is congested is decided elsewhere.
 //!
 //! Modules import downwards only:
 //!

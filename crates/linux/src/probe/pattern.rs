@@ -1,21 +1,21 @@
-//! Which lines of a page are loaded, and in which order. Prefetchers learn steps, neighbours and
-//! patterns that repeat from page to page; here nothing of that is to be learnt. Pure.
+//! Chooses which lines of a page are loaded, and in which order. Prefetchers learn steps,
+//! neighbours and patterns that repeat from page to page; this pattern has none of them. Pure.
 //!
-//! A page is divided into as many blocks as there are loads. One line is loaded of each block,
-//! from the middle half of the block, so that no two of them are neighbours, nor of one pair of
-//! 128 bytes; blocks come in random order, another in each page and each round. The first line of
-//! the page is never among them: it is read beforehand, for the address translation.
+//! A page is divided into as many blocks as there are loads. One line is loaded from each block,
+//! from the middle half of the block, so that no two lines are neighbours or belong to one pair of
+//! 128 bytes. Blocks come in random order, a different one in each page and each round. The first
+//! line of the page is never among them: it is read beforehand, for the address translation.
 
 use isobar_model::num;
 
-/// Loads a page (CAMM).
+/// Number of loads per page (CAMM).
 pub const LOADS: usize = 8;
 
-/// Lines are at least as long as this on every machine isobar runs on; longer ones are flushed as a
+/// Lines are at least this long on every machine that isobar runs on; longer ones are flushed as a
 /// whole.
 const LINE: usize = 64;
 
-/// An endless sequence of orders.
+/// An endless sequence of random orders.
 #[derive(Clone, Debug)]
 pub struct Pattern(u64);
 
@@ -29,7 +29,7 @@ impl Pattern {
     pub fn next(&mut self, page: usize) -> [usize; LOADS] {
         let block = page / LOADS;
         let mut offsets: [usize; LOADS] = std::array::from_fn(|index| index);
-        // Fisher and Yates.
+        // The shuffle of Fisher and Yates.
         for last in (1..LOADS).rev() {
             offsets.swap(last, self.below(last + 1));
         }

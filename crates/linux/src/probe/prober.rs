@@ -1,5 +1,5 @@
-//! Probing threads, one a node with CPUs, and what their rounds amount to: the matrix of now, and
-//! the lowest figures so far, which stand for the idle machine.
+//! Runs the probing threads, one per node with CPUs, and collects their rounds: the matrix of the
+//! present latencies, and the lowest figures so far, which stand for the idle machine.
 
 use super::figures::Figures;
 use super::instructions::SUPPORTED;
@@ -13,11 +13,12 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// How long a round waits for each of its threads. A thread that comes later answers in vain: its
-/// row is not measured in this round, and what it says of the past is not taken for the present.
+/// How long a round waits for each of its threads. If a thread answers later, its row is not
+/// measured in this round, and its answer is discarded so that old figures do not count as present
+/// ones.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Why this machine cannot be probed at all, where it cannot.
+/// Why this machine cannot be probed at all, if it cannot.
 #[must_use]
 pub fn unavailable() -> Option<NotMeasured> {
     (!SUPPORTED).then_some(NotMeasured::Architecture)
@@ -28,18 +29,19 @@ pub fn unavailable() -> Option<NotMeasured> {
 pub struct Round {
     /// By node of the CPU and node of the memory; a pair that was not measured has no value.
     pub now: NodeMatrix<Figures>,
-    /// The lowest median of each pair so far, in ns: as long as the machine was idle once, its idle
+    /// The lowest median of each pair so far, in ns. If the machine was idle once, this is its idle
     /// latency.
     pub lowest: NodeMatrix<f64>,
-    /// CPU time that the thread of each node took for it.
+    /// CPU time that the thread of each node used in the round.
     pub cost: NodeMap<Duration>,
     /// Why pairs were not measured.
     pub problems: Vec<NotMeasured>,
-    /// Pages of the probe that something had moved to another node; they are back.
+    /// Number of the probe's pages that something had moved to another node; they have been
+    /// allocated again.
     pub rebound: usize,
 }
 
-/// The probing threads; they end with this.
+/// The probing threads, which end when this is dropped.
 #[derive(Debug)]
 pub struct Prober {
     nodes: Vec<NodeId>,
@@ -52,19 +54,19 @@ pub struct Prober {
 #[derive(Debug)]
 struct Thread {
     node: NodeId,
-    /// The CPU that the asking thread leaves, waiting.
+    /// Requests a round; the value is the CPU on which the requesting thread waits.
     ask: SyncSender<CpuId>,
     answers: Receiver<RowReading>,
-    /// Whether it has still to answer an earlier round, which does not count any more.
+    /// Whether the thread still has to answer an earlier round, which does not count any more.
     late: bool,
 }
 
 impl Prober {
-    /// Starts a thread for each node that has CPUs which the calling thread may use. They sleep
-    /// until they are asked.
+    /// Starts a thread for each node that has CPUs which the calling thread may use. The threads
+    /// sleep until they are asked.
     ///
     /// # Errors
-    /// Where no thread can be started, or none would have something to measure.
+    /// If no thread can be started, or if none would have anything to measure.
     pub fn start(machine: &Topology) -> Result<Self, NotMeasured> {
         if let Some(why) = unavailable() {
             return Err(why);
@@ -92,8 +94,8 @@ impl Prober {
         }
     }
 
-    /// Probes every pair once and waits for it, at most a tenth of a second a node. Nodes take
-    /// turns, so that their probes do not load what the others measure.
+    /// Probes every pair once and waits for it, at most a tenth of a second per node. Nodes take
+    /// turns, so that their probes do not disturb each other's measurements.
     pub fn round(&mut self) -> Round {
         let mut cells = BTreeMap::new();
         let (mut problems, mut cost, mut rebound) = (self.never.clone(), NodeMap::default(), 0);
@@ -123,12 +125,12 @@ impl Prober {
     fn matrix<T: Copy>(&self, cells: &BTreeMap<(NodeId, NodeId), T>) -> NodeMatrix<T> {
         let row = |from: &NodeId| self.nodes.iter().map(|to| cells.get(&(*from, *to)).copied()).collect();
         let rows = self.nodes.iter().map(row).collect();
-        // A topology's nodes ascend, and there is a cell for every pair.
+        // A topology's nodes ascend, and every pair has a cell.
         NodeMatrix::from_cells(self.nodes.clone(), rows).unwrap_or_default()
     }
 }
 
-/// Whether a node has memory; where it is not known, it is taken to have.
+/// Checks that a node has memory; if that is not known, it is assumed.
 pub fn with_memory(machine: &Topology, node: NodeId) -> Result<(), NotMeasured> {
     let none = machine.node(node).and_then(|node| node.memory).is_some_and(|memory| memory.0 == 0);
     if none { Err(NotMeasured::NoMemory(node)) } else { Ok(()) }
@@ -137,7 +139,7 @@ pub fn with_memory(machine: &Topology, node: NodeId) -> Result<(), NotMeasured> 
 /// The CPUs to probe a node from.
 pub fn cpus_for(machine: &Topology, node: NodeId, usable: &CpuSet) -> Result<CpuSet, NotMeasured> {
     let cpus = machine.cpus_of_node(node).filter(|cpus| !cpus.is_empty()).ok_or(NotMeasured::NoCpu(node));
-    // Without NUMA the kernel gives CPUs no node; there is one.
+    // Without NUMA the kernel assigns CPUs to no node, but there is one node.
     let cpus = if machine.nodes().len() == 1 { cpus.unwrap_or_else(|_| machine.online()) } else { cpus? };
     let usable = cpus.intersection(usable);
     if usable.is_empty() { Err(NotMeasured::CpusForbidden(node)) } else { Ok(usable) }
@@ -156,8 +158,8 @@ impl Thread {
         Ok(Self { node, ask, answers, late: false })
     }
 
-    /// One round of the thread, unless it has still to answer an earlier one; an answer that came
-    /// too late is thrown away.
+    /// Runs one round of the thread, unless the thread still has to answer an earlier round. An
+    /// answer that came too late is discarded.
     fn answer(&mut self) -> Option<RowReading> {
         if self.late && matches!(self.answers.try_recv(), Err(TryRecvError::Empty)) {
             return None;

@@ -40,7 +40,7 @@ pub enum NotMeasured {
 }
 
 impl NotMeasured {
-    /// Whether it is so until the machine changes, rather than in this round.
+    /// Whether the reason holds until the machine changes, rather than in this round only.
     #[must_use]
     pub const fn lasts(&self) -> bool {
         !matches!(self, Self::Interrupted(_) | Self::Late(_))

@@ -1,15 +1,15 @@
-//! What one probing thread does in a round: from one CPU, timed loads from every node's memory.
+//! What one probing thread does in a round: timed loads from every node's memory, on one CPU.
 //!
-//! Of each page: flush eight lines, wait for that, read another line of the page so that its
+//! For each page: flush eight lines, wait for that, read another line of the page so that its
 //! translation is in the TLB, then load the eight lines, each load's address depending on the value
-//! of the one before. Where the timer is fine (x86-64) each load is timed by itself, elsewhere all
-//! eight together. What the same instructions take when the lines are in the nearest cache is
-//! measured in the same round, and subtracted: what is left is what the way to memory adds.
-//! Pages of all nodes take turns, so that all are measured under the same load.
+//! of the one before. If the timer is fine (x86-64) each load is timed by itself, otherwise all
+//! eight together. The time of the same instructions with lines in the nearest cache is measured in
+//! the same round and subtracted: the rest is what the way to memory adds. Pages of all nodes take
+//! turns, so that all are measured under the same load.
 //!
-//! Samples are dropped where the thread was switched out meanwhile (`getrusage(2)`,
-//! `RUSAGE_THREAD`), or was on another CPU before than after: the counters of two sockets need not
-//! agree, so both readings must be of one CPU.
+//! Samples are dropped if the thread was switched out meanwhile (`getrusage(2)`, `RUSAGE_THREAD`),
+//! or ended on another CPU: the counters of two sockets need not agree, so both readings must be of
+//! one CPU.
 
 use super::figures::{Figures, figures, median};
 use super::instructions::{fence, flush};
@@ -23,17 +23,18 @@ use rustix::thread::{gettid, sched_getcpu};
 use rustix::time::ClockId;
 use std::time::Duration;
 
-/// Pages probed of a node in a round (CAMM).
+/// Number of pages probed per node in a round (CAMM).
 pub const PAGES: usize = 20;
 
-/// Timings of lines in the nearest cache, of which the median is subtracted.
+/// Number of timings of lines in the nearest cache, of which the median is subtracted.
 const NEAR: usize = 31;
 
-/// How often these are taken where the counter stands still.
+/// Number of times that this is tried if the counter stands still.
 const TRIES: usize = 3;
 
-/// A load from memory that takes less than this part of one from the nearest cache was not timed:
-/// the counter stood still. Hypervisors and emulators do that after they took the CPU away.
+/// If a load from memory takes less than this fraction of one from the nearest cache, it was not
+/// timed: the counter stood still. Hypervisors and emulators cause that after they took the CPU
+/// away.
 const STILL: f64 = 0.5;
 
 /// One round of a thread.
@@ -43,11 +44,11 @@ pub struct RowReading {
     pub cells: Vec<(NodeId, Result<Figures, NotMeasured>)>,
     /// CPU time of the thread since its last round.
     pub cost: Duration,
-    /// Pages that were found on another node, and allocated again.
+    /// Number of pages that were found on another node, and allocated again.
     pub rebound: usize,
 }
 
-/// A probing thread's own.
+/// The state of a probing thread.
 #[derive(Debug)]
 pub struct Row {
     node: NodeId,
@@ -67,24 +68,25 @@ impl Row {
         Self { node, cpus, buffers, targets, timer, pattern: Pattern::new(node.0), spent: Duration::ZERO }
     }
 
-    /// Probes every target, on the calling thread and one CPU: on `best` if that is among those
-    /// that it may use.
+    /// Probes every target, on the calling thread and one CPU: on `best` if the thread may use it.
     pub fn read(&mut self, best: Option<CpuId>) -> RowReading {
         let mut rebound = 0;
         let cells = match self.pin(best) {
             Ok(()) => self.probe(&mut rebound),
             Err(why) => self.targets.iter().map(|target| (*target, Err(why.clone()))).collect(),
         };
-        // So that the kernel can wake it on an idle CPU next time. Where refused, the thread stays.
+        // The kernel can then wake the thread on an idle CPU next time. If this is refused, the
+        // thread stays.
         let _ = set(&self.cpus);
         let now = clock::now(ClockId::ThreadCPUTime);
         let cost = now.saturating_sub(std::mem::replace(&mut self.spent, now));
         RowReading { cells, cost, rebound }
     }
 
-    /// Onto one CPU for this round: the best, else the one where the kernel woke us, which is an
-    /// idle one where there is any. A CPU kept for good would be shared with whatever came to run
-    /// there, and what that does not do meanwhile would be missing from the load.
+    /// Binds the thread to one CPU for this round: the best, otherwise the one on which the kernel
+    /// woke it, which is an idle one if there is any. A CPU kept for good would be shared with
+    /// whatever came to run there, and the work delayed by the probe would be missing from the
+    /// load.
     fn pin(&self, best: Option<CpuId>) -> Result<(), NotMeasured> {
         let one = |cpu: CpuId| [cpu].into_iter().collect::<CpuSet>();
         if best.is_some_and(|cpu| self.cpus.contains(cpu) && set(&one(cpu)).is_ok()) {
@@ -133,8 +135,8 @@ struct Times {
 }
 
 impl Times {
-    /// Flushes and loads some lines of a page, of which `first` is another line; `bare` is what
-    /// [`near`] takes.
+    /// Flushes and loads some lines of a page; `first` is another line of it; `bare` is the result
+    /// of [`near`].
     fn page(&mut self, timer: Timer, bare: f64, lines: [*const usize; LOADS], first: *const usize) {
         // SAFETY: as in `Times::load`. A flush needs the translation, too.
         std::hint::black_box(unsafe { first.read_volatile() });
@@ -158,7 +160,7 @@ impl Times {
             self.dropped += groups;
             return;
         }
-        // Where nothing is cached (an emulator), the difference may be none: it is below a tick.
+        // If nothing is cached (an emulator), there may be no difference: it is below a tick.
         let each = |ticks: &f64| timer.ns((ticks - bare).max(1.0)) / num::float_len(together);
         let timed = ticks[..groups].iter().filter(|ticks| **ticks >= STILL * bare);
         let kept = self.ns.len();
@@ -168,8 +170,8 @@ impl Times {
 }
 
 /// Ticks that loads take one after the other, always by the same code. `carried` is what the last
-/// one read: 0, as everything in these pages, but the CPU cannot know the next address before it
-/// has it.
+/// load read: 0, as everywhere in these pages, but the CPU cannot know the next address before it
+/// has the value.
 #[inline(never)]
 fn time(timer: Timer, lines: &[*const usize], carried: &mut usize) -> u64 {
     let began = timer.now();
@@ -180,27 +182,27 @@ fn time(timer: Timer, lines: &[*const usize], carried: &mut usize) -> u64 {
     timer.now().saturating_sub(began)
 }
 
-/// Ticks of the same timing when all lines are in the nearest cache. `None` where the counter stood
-/// still for half of them; a clock of the kernel's may be too coarse to see it move.
+/// Ticks of the same timing when all lines are in the nearest cache. `None` if the counter stood
+/// still for half of the timings; a kernel clock may be too coarse to see it move.
 fn near(timer: Timer) -> Option<f64> {
     let words: [usize; LOADS] = std::hint::black_box([0; LOADS]);
     let lines: [*const usize; LOADS] = std::array::from_fn(|index| &raw const words[index]);
     let mut ticks = Vec::with_capacity(NEAR);
     for round in 0..=NEAR {
         let took = num::float(time(timer, &lines[..together(timer)], &mut 0));
-        // The first one brings them there.
+        // The first round brings the lines into the cache.
         ticks.extend((round > 0).then_some(took));
     }
     ticks.sort_unstable_by(f64::total_cmp);
     median(&ticks).filter(|ticks| *ticks > 0.0 || !timer.is_fine())
 }
 
-/// Loads in one timing.
+/// Number of loads in one timing.
 fn together(timer: Timer) -> usize {
     if timer.is_fine() { 1 } else { LOADS }
 }
 
-/// The CPUs of this thread.
+/// Sets the CPUs of this thread.
 fn set(cpus: &CpuSet) -> std::io::Result<()> {
     affinity::set(Tid(gettid().as_raw_nonzero().get().unsigned_abs()), cpus)
 }
@@ -210,7 +212,7 @@ fn here() -> CpuId {
     CpuId(num::narrow(sched_getcpu()))
 }
 
-/// How often this thread was switched out, of its own accord or not.
+/// How often this thread was switched out, voluntarily or not.
 fn switches() -> (i64, i64) {
     // SAFETY: plain integers, for which zeros are a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };

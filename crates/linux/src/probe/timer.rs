@@ -1,5 +1,5 @@
-//! What loads are timed by: the CPU's own counter where its rate is constant, else the kernel's
-//! clock. Knows how ticks become nanoseconds; knows no load.
+//! Times loads: by the CPU's own counter if its rate is constant, otherwise by the kernel's clock.
+//! This file knows how ticks become nanoseconds, and nothing of loads.
 
 use super::instructions::{SUPPORTED, counter};
 use crate::kernel::clock;
@@ -13,14 +13,14 @@ use std::time::Duration;
 /// How long one of the two calibrations takes.
 const CALIBRATION: Duration = Duration::from_millis(10);
 
-/// Two calibrations that differ by more than this part: the counter follows the CPU's frequency.
+/// If two calibrations differ by more than this fraction, the counter follows the CPU's frequency.
 const TOLERANCE: f64 = 0.01;
 
-/// Coarser ticks than this (ns) do not separate one load from another: the loads of a page are
+/// Ticks longer than this (ns) cannot separate one load from another, so the loads of a page are
 /// timed together.
 const FINE: f64 = 2.0;
 
-/// What time is read from, in ticks.
+/// The source of time, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Timer {
     /// The CPU's counter.
@@ -35,7 +35,7 @@ pub enum Timer {
 }
 
 impl Timer {
-    /// The one of this machine; calibrates the counter at the first call, which takes 20 ms.
+    /// The timer of this machine. The first call calibrates the counter, which takes 20 ms.
     pub fn here() -> Self {
         static FOUND: OnceLock<Timer> = OnceLock::new();
         *FOUND.get_or_init(|| {
@@ -44,7 +44,7 @@ impl Timer {
         })
     }
 
-    /// Now, when all loads before are done.
+    /// The time now, when all earlier loads are done.
     #[inline(always)]
     pub fn now(self) -> u64 {
         match self {
@@ -61,7 +61,7 @@ impl Timer {
         }
     }
 
-    /// Nanoseconds as cycles, where ticks are cycles.
+    /// Nanoseconds as cycles, if ticks are cycles.
     pub fn cycles(self, ns: f64) -> Option<f64> {
         match self {
             Self::Counter { per_ns, cycles: true } => Some(ns * per_ns),
@@ -69,8 +69,8 @@ impl Timer {
         }
     }
 
-    /// Whether a tick is short enough to time a single load: a cycle always is, however slow the
-    /// processor (one of an emulated machine may take 10 ns).
+    /// Whether a tick is short enough to time a single load. A cycle always is, however slow the
+    /// processor (a cycle of an emulated machine may take 10 ns).
     pub fn is_fine(self) -> bool {
         matches!(self, Self::Counter { per_ns, cycles } if cycles || per_ns * FINE >= 1.0)
     }
@@ -98,7 +98,7 @@ fn rate() -> f64 {
     num::float(second.saturating_sub(first)) / num::float(ended.saturating_sub(began).max(1))
 }
 
-/// Counter and clock at one moment: the closest pair of a few.
+/// Counter and clock at one moment: the closest of five pairs of readings.
 fn stamps() -> (u64, u64) {
     let pair = |_| {
         let before = counter();

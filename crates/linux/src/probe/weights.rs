@@ -1,18 +1,19 @@
-//! Bandwidths as weights of weighted interleave, reduced as the kernel reduces those that it finds
-//! by itself (`reduce_interleave_weights` in `mm/mempolicy.c`, Linux 6.16). Pure.
+//! Turns bandwidths into weights of weighted interleave, reduced as the kernel reduces the weights
+//! that it computes itself (`reduce_interleave_weights` in `mm/mempolicy.c`, Linux 6.16). Pure.
 
 use isobar_model::{NodeId, NodeMap, NodeMatrix, num};
 
-/// The weights of all nodes sum up to about this before they are reduced: small weights let pages
-/// alternate soon, large ones are closer to the bandwidths.
+/// The approximate sum of the weights of all nodes before they are reduced. Small weights make
+/// pages alternate soon; large weights are closer to the bandwidths.
 const WEIGHTINESS: u64 = 32;
 
 /// The kernel's unit for bandwidths.
 const MEGABYTE: f64 = 1e6;
 
-/// The weight of each node whose bandwidth was measured from somewhere: its share of the sum of all
+/// The weight of each node whose bandwidth was measured from some node: its share of the sum of all
 /// bandwidths in parts of 32, at least 1, all divided by their greatest common divisor. The
-/// bandwidth of a node is that from its own CPUs; a node without CPUs has the best from any other.
+/// bandwidth of a node is that from its own CPUs; for a node without CPUs it is the best from any
+/// other.
 #[must_use]
 pub fn weights(bandwidth: &NodeMatrix<f64>) -> NodeMap<u8> {
     let nodes = bandwidth.nodes();
@@ -23,7 +24,7 @@ pub fn weights(bandwidth: &NodeMatrix<f64>) -> NodeMap<u8> {
     let scaled: Vec<(NodeId, u64)> =
         measured.iter().map(|(node, megabytes)| (*node, (WEIGHTINESS * megabytes / sum).max(1))).collect();
     let divisor = scaled.iter().fold(0, |divisor, (_, weight)| gcd(divisor, *weight)).max(1);
-    // At most 32, so that the conversion does not fail.
+    // At most 32, so the conversion does not fail.
     scaled.into_iter().map(|(node, weight)| (node, u8::try_from(weight / divisor).unwrap_or(u8::MAX))).collect()
 }
 
@@ -46,7 +47,7 @@ mod tests {
         let gb = |figure: f64| Some(figure * 1e9);
         assert_eq!(of(vec![vec![gb(20.0)]]), [1], "32 of 32, divided by 32");
         assert_eq!(of(vec![vec![gb(20.0), gb(9.0)], vec![gb(9.0), gb(20.0)]]), [1, 1]);
-        // A CXL node without CPUs: 32 * 300/400 = 24, 32 * 100/400 = 8; by 8.
+        // A CXL node without CPUs: 32 * 300/400 = 24, 32 * 100/400 = 8; both divided by 8.
         assert_eq!(of(vec![vec![gb(300.0), gb(100.0)], vec![None, None]]), [3, 1]);
         // 32 * 300/302 = 31, and the other has at least 1.
         assert_eq!(of(vec![vec![gb(300.0), gb(2.0)], vec![None, None]]), [31, 1]);

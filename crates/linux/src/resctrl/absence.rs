@@ -1,12 +1,12 @@
-//! Why there is no way allocation on this machine, found out and not guessed: a pure function of
-//! what the machine says about itself, which is gathered here.
+//! Determines why there is no way allocation on this machine: a pure function of what the machine
+//! says about itself, which is gathered here. Nothing is guessed.
 
 use super::root::Root;
 use crate::kernel::arch::Arch;
 use crate::kernel::proc_fs::read_text;
 use std::path::{Path, PathBuf};
 
-/// What the machine says of resctrl.
+/// What the machine reports about resctrl.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Evidence {
     /// where it would be mounted
@@ -15,7 +15,7 @@ pub struct Evidence {
     pub mounted: bool,
     /// whether the kernel knows the file system (`/proc/filesystems`)
     pub known: bool,
-    /// whether the CPU has cache allocation (`cat_l3` in `/proc/cpuinfo`); `None` where flags are
+    /// whether the CPU has cache allocation (`cat_l3` in `/proc/cpuinfo`); `None` if the flags are
     /// not those of x86
     pub cat: Option<bool>,
     /// whether a hypervisor is underneath
@@ -23,12 +23,12 @@ pub struct Evidence {
     /// the architecture
     pub arch: Arch,
     /// whether firmware describes MPAM, Arm's cache allocation (the ACPI table of that name);
-    /// `None` where there is no ACPI
+    /// `None` if there is no ACPI
     pub mpam: Option<bool>,
 }
 
 impl Evidence {
-    /// That of the running machine.
+    /// The evidence of the running machine.
     #[must_use]
     pub fn live(root: &Path) -> Self {
         let cpuinfo = read_text("/proc/cpuinfo").unwrap_or_default();
@@ -48,13 +48,13 @@ impl Evidence {
         }
     }
 
-    /// Whether it is mounted now.
+    /// Whether resctrl is mounted now.
     #[must_use]
     pub fn is_mounted(&self) -> bool {
         Root::new(&self.root).check().is_ok()
     }
 
-    /// Why there is no way allocation, with the remedy; asked only where there is none.
+    /// Why there is no way allocation, with the remedy. To be called only if there is none.
     #[must_use]
     pub fn reason(&self) -> String {
         let root = self.root.display();
@@ -82,7 +82,7 @@ impl Evidence {
         }
     }
 
-    /// Why the kernel has no resctrl. On Arm it is the face of MPAM
+    /// Why the kernel has no resctrl. On Arm, resctrl is the interface to MPAM
     /// (`Documentation/arch/arm64/mpam.rst`): the driver came with Linux 6.19, its resctrl after
     /// 7.0 (`ARCH_HAS_CPU_RESCTRL` of arm64, March 2026).
     fn no_file_system(&self, arch: Arch) -> String {

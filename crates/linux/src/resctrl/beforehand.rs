@@ -1,5 +1,5 @@
-//! What can be said before anything is tried: how many classes of service others leave to us, and
-//! which requests no write could fulfil.
+//! Finds what can be known before anything is tried: how many classes of service others leave to
+//! isobar, and which requests no write could fulfil.
 
 use super::layout::TooMany;
 use super::request::Request;
@@ -11,8 +11,9 @@ use rustix::fs::FlockOperation;
 use std::path::Path;
 use std::time::Duration;
 
-/// The machine with the classes of service that others leave to us: a policy need not plan with
-/// those that groups of others hold. The machine as it is, where resctrl cannot be read.
+/// The machine with the classes of service that others leave to isobar, so that a policy does not
+/// plan with those that groups of others hold. The machine is returned unchanged if resctrl cannot
+/// be read.
 #[must_use]
 pub fn without_others(topology: Topology, root: &Path) -> Topology {
     let level = topology.llcs().iter().map(|llc| llc.level).max();
@@ -30,7 +31,7 @@ pub fn without_others(topology: Topology, root: &Path) -> Topology {
     Topology::new(parts).unwrap_or(topology)
 }
 
-/// What can be said before anything is tried.
+/// Checks a request for what is known to be impossible before anything is tried.
 pub(super) fn possible(view: &View, request: &Request) -> Result<(), ActionOutcome> {
     let refused = |why: String| Err(ActionOutcome::Refused { errno: None, why });
     let llc = request.key.llc;
@@ -54,7 +55,7 @@ pub(super) fn possible(view: &View, request: &Request) -> Result<(), ActionOutco
     }
 }
 
-/// Why classes of service do not suffice, which groups hold them, and what to do.
+/// Why there are not enough classes of service, which groups hold them, and what to do.
 pub(super) fn too_many(many: &TooMany, view: &View, root: &Root) -> String {
     let TooMany { llc, needed } = many;
     let (left, others) = (view.groups_to_be_had(), view.others.join(", ").escape_debug().to_string());
@@ -71,7 +72,8 @@ pub(super) fn too_many(many: &TooMany, view: &View, root: &Root) -> String {
     )
 }
 
-/// How the names of our groups begin: with our process, so that two isobars do not meet.
+/// The prefix of the names of our groups. It contains our process id, so that two isobars do not
+/// collide.
 pub(super) fn prefix() -> String {
     format!("isobar-{}-", identity::own_pid())
 }

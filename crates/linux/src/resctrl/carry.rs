@@ -1,8 +1,9 @@
-//! Writing groups, masks and tasks until resctrl is as wanted, and sweeping what is left over.
+//! Writes groups, masks and tasks until resctrl matches the target, and sweeps up what is left
+//! over.
 //!
-//! Only differences are written. What is refused comes back with the clusters that it concerns;
-//! what was done by then is undone when the rest is carried out again, since every round starts
-//! from what stands.
+//! Only differences are written. A refusal is returned with the clusters that it concerns. What was
+//! done by then is undone when the rest is carried out again, because every round starts from the
+//! present state.
 
 use super::clusters::{Clusters, Key, Threads};
 use super::error::ResctrlError;
@@ -17,7 +18,7 @@ use crate::kernel::schemata::{BANDWIDTH, Schemata};
 use isobar_model::{ActionOutcome, LlcId, Pid, Tid};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who is to blame for a refusal.
+/// What a refusal concerns.
 #[derive(Debug)]
 pub enum Blame {
     /// No cluster: resctrl cannot be used at all.
@@ -31,28 +32,29 @@ pub enum Blame {
     },
 }
 
-/// One round.
+/// One round of writing.
 pub struct Carrier<'a> {
-    /// where
+    /// the file system
     pub root: &'a Root,
-    /// what stands
+    /// the present state
     pub view: &'a View,
-    /// what shall be
+    /// the target
     pub target: &'a Clusters,
-    /// which cluster in which group
+    /// which cluster is in which group
     pub slots: &'a Slots,
-    /// what the groups are called
+    /// the names of the groups
     pub names: &'a BTreeMap<Slot, String>,
 }
 
 impl Carrier<'_> {
-    /// Makes groups, sets masks, moves tasks; which threads had ended.
+    /// Makes groups, sets masks and moves tasks. Returns which threads had ended.
     ///
     /// # Errors
     /// [`Blame`] at the first refusal.
     pub fn run(&self) -> Result<BTreeSet<Tid>, Blame> {
         let mut gone = BTreeSet::new();
-        // First every group with its masks: a task never enters one whose mask is another's.
+        // First every group gets its masks, so that a task never enters a group with another
+        // cluster's mask.
         for (slot, keys) in self.groups() {
             self.prepare(slot, &keys)?;
         }
@@ -74,7 +76,7 @@ impl Carrier<'_> {
         groups
     }
 
-    /// `None` where the task had ended.
+    /// `None` if the task had ended.
     fn put(&self, tid: Tid, group: &str, key: &Key) -> Result<Option<()>, Blame> {
         match self.root.put(tid, group) {
             Ok(()) => Ok(Some(())),
@@ -83,7 +85,7 @@ impl Carrier<'_> {
         }
     }
 
-    /// A group that stands, with its masks.
+    /// Makes sure that a group exists and has its masks.
     fn prepare(&self, slot: Slot, keys: &[&Key]) -> Result<(), Blame> {
         let Some(name) = self.names.get(&slot) else { return Ok(()) };
         let standing = match self.view.ours.get(name) {
@@ -97,7 +99,7 @@ impl Carrier<'_> {
             let own: Vec<&Key> = keys.iter().copied().filter(|key| key.llc == LlcId(domain)).collect();
             let fresh = self.wanted(domain, own.first().copied()).beyond(&standing);
             if !fresh.is_empty() {
-                // A domain in which the group has no cluster concerns all of them.
+                // A domain in which the group has no cluster concerns all its clusters.
                 let concerned = if own.is_empty() { keys } else { &own[..] };
                 let written = self.root.write(&join(name, "schemata"), &fresh.to_string());
                 written.map_err(|error| self.blame(concerned, error))?;
@@ -106,8 +108,8 @@ impl Carrier<'_> {
         Ok(())
     }
 
-    /// What a group shall have in a domain: its cluster's mask and share, or what the default group
-    /// has.
+    /// What a group is to have in a domain: its cluster's mask and share, or those of the default
+    /// group.
     fn wanted(&self, domain: u32, key: Option<&Key>) -> Schemata {
         let cluster = key.and_then(|key| self.target.get(key));
         let mut wanted = Schemata::default();
@@ -135,12 +137,12 @@ impl Carrier<'_> {
     }
 }
 
-/// Sends home who is in a group and none of its members, and removes the group where it is not
-/// `used` any more. `record` says where tasks come from. Threads and children that a member made
-/// stay with it, but not who was named in a plan before, and `dropped`.
+/// Sends home the tasks in a group that are not among its `members`, and removes the group if it is
+/// no longer `used`. `record` says where tasks come from. Threads and children that a member made
+/// stay with it, except those in `dropped`, which an earlier plan named.
 ///
 /// # Errors
-/// What the kernel refuses.
+/// The kernel's refusal.
 pub fn sweep(
     root: &Root,
     record: &ResctrlRecord,
@@ -159,7 +161,7 @@ pub fn sweep(
         }
         match restore::home(record, tid) {
             Some(place) => restore::send_home(root, tid, place)?,
-            // The kernel gives the tasks of a group that goes to the default group by itself.
+            // If the group is removed, the kernel moves its tasks to the default group by itself.
             None if used => restore::send_home(root, tid, &Place::default())?,
             None => {}
         }
@@ -167,7 +169,7 @@ pub fn sweep(
     if used { Ok(()) } else { root.remove(group) }
 }
 
-/// Whether a task was made by one of these processes, or by what they made.
+/// Whether a task was made by one of these processes, or by their descendants.
 fn is_made_by(tid: Tid, pids: &BTreeSet<Pid>) -> bool {
     let Some(pid) = identity::process_of(tid) else { return false };
     ancestry(pid, identity::process).any(|(pid, _)| pid.0 > 1 && pids.contains(&pid))

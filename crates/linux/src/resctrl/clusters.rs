@@ -1,6 +1,6 @@
 //! Clusters of threads and the ways that they may fill, as policies name them: by LLC and name. A
-//! thread is in one cluster or in none; a cluster without threads is none. Pure; the groups of
-//! resctrl that carry them are [`super::layout`]'s.
+//! thread is in one cluster or in none, and a cluster without threads does not exist. Pure; the
+//! resctrl groups that implement clusters are the business of [`super::layout`].
 
 use isobar_model::{LlcId, Pid, Tid};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,17 +22,17 @@ impl Key {
     }
 }
 
-/// Its threads, each with its process and its start time.
+/// Threads, each with its process and its start time.
 pub type Threads = BTreeMap<Tid, (Pid, u64)>;
 
-/// What a cluster has.
+/// The properties of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cluster {
     /// bits of the ways that it may fill
     pub way_mask: u64,
     /// per cent of the memory bandwidth that each of its threads may take
     pub percent: Option<u32>,
-    /// who is in it
+    /// its threads
     pub threads: Threads,
 }
 
@@ -41,7 +41,8 @@ pub struct Cluster {
 pub struct Clusters(BTreeMap<Key, Cluster>);
 
 impl Clusters {
-    /// Gives a cluster its ways and its threads; they leave every other, and all others leave it.
+    /// Gives a cluster its ways and its threads. The threads leave every other cluster, and all
+    /// previous threads leave this one.
     pub fn set(&mut self, key: Key, cluster: Cluster) {
         for other in self.0.values_mut() {
             other.threads.retain(|tid, _| !cluster.threads.contains_key(tid));
@@ -50,7 +51,7 @@ impl Clusters {
         self.0.retain(|_, cluster| !cluster.threads.is_empty());
     }
 
-    /// Removes a cluster; its threads are in none then.
+    /// Removes a cluster; its threads are then in no cluster.
     pub fn remove(&mut self, key: &Key) {
         self.0.remove(key);
     }
@@ -61,7 +62,7 @@ impl Clusters {
         self.0.retain(|_, cluster| !cluster.threads.is_empty());
     }
 
-    /// Their names, ascending by LLC, then name.
+    /// The names of all clusters, ascending by LLC, then name.
     pub fn keys(&self) -> impl Iterator<Item = &Key> {
         self.0.keys()
     }
@@ -72,20 +73,20 @@ impl Clusters {
         self.0.get(key)
     }
 
-    /// The threads of a cluster; none where there is no such cluster.
+    /// The threads of a cluster; empty if there is no such cluster.
     #[must_use]
     pub fn threads(&self, key: &Key) -> BTreeSet<Tid> {
         self.0.get(key).into_iter().flat_map(|cluster| cluster.threads.keys().copied()).collect()
     }
 
-    /// Every thread with the cluster that it is in.
+    /// Every thread with its cluster.
     pub fn members(&self) -> impl Iterator<Item = (Tid, Pid, u64, &Key)> {
         self.0
             .iter()
             .flat_map(|(key, cluster)| cluster.threads.iter().map(move |(tid, (pid, start))| (*tid, *pid, *start, key)))
     }
 
-    /// How many clusters each LLC has.
+    /// The number of clusters on each LLC.
     #[must_use]
     pub fn count_by_llc(&self) -> BTreeMap<LlcId, usize> {
         let mut counts = BTreeMap::new();
@@ -93,7 +94,7 @@ impl Clusters {
         counts
     }
 
-    /// Whether there is none.
+    /// Whether there are no clusters.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -1,4 +1,4 @@
-//! What resctrl refuses, in one line with the path, the kernel's error, its own explanation
+//! Refusals of resctrl, in one line with the path, the kernel's error, its own explanation
 //! (`info/last_cmd_status`) and the remedy.
 
 use crate::kernel::schemata::SchemataError;
@@ -26,18 +26,18 @@ pub enum ResctrlError {
         what: String,
         /// what the kernel said
         source: io::Error,
-        /// `last_cmd_status`, as a half sentence; empty where it says nothing
+        /// `last_cmd_status`, as a half sentence; empty if it says nothing
         explained: String,
         /// what can be done
         remedy: String,
     },
-    /// a file does not say what the kernel says there
+    /// the content of a file is not what the kernel documents
     #[error("{path}: {source}: another kernel than `Documentation/filesystems/resctrl.rst` describes, or no \
              resctrl", path = path.display())]
     Malformed {
         /// the file
         path: PathBuf,
-        /// what it said
+        /// what is wrong with its content
         source: SchemataError,
     },
     /// another tool holds the lock
@@ -55,7 +55,7 @@ pub enum ResctrlError {
 }
 
 impl ResctrlError {
-    /// The kernel's error number, where it was the kernel.
+    /// The kernel's error number, if the error is the kernel's.
     #[must_use]
     pub fn errno(&self) -> Option<i32> {
         match self {
@@ -64,13 +64,14 @@ impl ResctrlError {
         }
     }
 
-    /// Whether what was named is not there (any more): a task that ended, a group that was removed.
+    /// Whether what was named does not exist (any more): a task that ended, a group that was
+    /// removed.
     #[must_use]
     pub fn is_absence(&self) -> bool {
         matches!(self.errno(), Some(libc::ESRCH | libc::ENOENT))
     }
 
-    /// As the outcome of an action.
+    /// The error as the outcome of an action.
     #[must_use]
     pub fn outcome(&self) -> ActionOutcome {
         ActionOutcome::Refused { errno: self.errno(), why: self.to_string() }

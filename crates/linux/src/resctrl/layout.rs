@@ -1,12 +1,12 @@
-//! Which clusters share a resctrl group.
+//! Decides which clusters share a resctrl group.
 //!
 //! **Problem.** A group is machine-wide: it has one class of service (CLOS), with a mask for every
 //! cache domain. Clusters belong to one LLC each, and classes are few (4 to 16).
 //!
-//! **Approach.** A cluster of one LLC and a cluster of another can live in one group, each with the
-//! mask of its own domain. So as many groups are needed as the LLC with the most clusters has, and
-//! not their sum. Clusters that stand stay in their slot, since every task that changes its group
-//! costs a write.
+//! **Approach.** A cluster of one LLC and a cluster of another can share one group, each with the
+//! mask of its own domain. So the number of groups needed is that of the clusters of the LLC with
+//! the most, not their sum. Existing clusters stay in their slot, because every task that changes
+//! its group costs a write.
 //!
 //! ```text
 //! clusters that had a slot keep it
@@ -16,23 +16,23 @@
 //!     others into gaps
 //! ```
 //!
-//! *Properties*: no two clusters of an LLC share a slot; at most `limit` slots are used; where the
-//! slots that stand fit, no cluster changes its slot; fewer slots than the LLC with the most
-//! clusters would need are impossible, and that many always suffice.
+//! *Properties*: no two clusters of an LLC share a slot; at most `limit` slots are used; if the
+//! existing slots fit, no cluster changes its slot; fewer slots than the LLC with the most clusters
+//! needs are impossible, and that many always suffice.
 //!
-//! *What is lost*: a thread that runs on another LLC than its cluster's fills the ways of whichever
-//! cluster shares its group there (a namesake where there is one, which is of the same kind); where
-//! none does, those of the default group. Policies bind threads to the LLC of their cluster, so it
-//! is rare.
+//! *Limitation*: a thread that runs on another LLC than its cluster's fills the ways of whichever
+//! cluster shares its group there (a namesake if there is one, which is of the same kind); if none
+//! does, those of the default group. Policies bind threads to the LLC of their cluster, so this is
+//! rare.
 
 use super::clusters::{Clusters, Key};
 use isobar_model::LlcId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The place of a group among ours.
+/// The index of a group among ours.
 pub type Slot = usize;
 
-/// In which slot each cluster is.
+/// The slot of each cluster.
 pub type Slots = BTreeMap<Key, Slot>;
 
 /// An LLC has more clusters than there are free groups.
@@ -44,11 +44,11 @@ pub struct TooMany {
     pub needed: usize,
 }
 
-/// Gives every cluster a slot; `standing` is where they are now, `limit` how many slots may be
+/// Gives every cluster a slot. `standing` is where they are now, `limit` how many slots may be
 /// used.
 ///
 /// # Errors
-/// [`TooMany`] where one LLC alone has more clusters than `limit`.
+/// [`TooMany`] if one LLC alone has more clusters than `limit`.
 pub fn assign(wanted: &Clusters, standing: &Slots, limit: usize) -> Result<Slots, TooMany> {
     let counted = wanted.count_by_llc();
     if let Some((&llc, &needed)) = counted.iter().find(|(_, count)| **count > limit) {
@@ -69,8 +69,8 @@ fn kept(wanted: &Clusters, standing: &Slots) -> Slots {
     wanted.keys().filter_map(|key| Some((key.clone(), *standing.get(key)?))).collect()
 }
 
-/// The slot for a newcomer: a namesake's, else one in use, else one that was left, else the lowest
-/// that never was.
+/// The slot for a new cluster: a namesake's, else one in use, else one that was left, else the
+/// lowest that was never used.
 fn vacancy(slots: &Slots, newcomer: &Key, left: &BTreeSet<Slot>) -> Slot {
     let here = slots.iter().filter(|(key, _)| key.llc == newcomer.llc);
     let taken: BTreeSet<Slot> = here.map(|(_, slot)| *slot).collect();
@@ -81,8 +81,8 @@ fn vacancy(slots: &Slots, newcomer: &Key, left: &BTreeSet<Slot>) -> Slot {
     known.or_else(|| (0..).find(|slot| !used.contains(slot) && !left.contains(slot))).unwrap_or_default()
 }
 
-/// Empties the lightest slots until `limit` are left. Every LLC has at most `limit` clusters, so
-/// each finds a gap.
+/// Empties the slots with the fewest threads until `limit` are left. Every LLC has at most `limit`
+/// clusters, so each finds a gap.
 fn compact(wanted: &Clusters, mut slots: Slots, limit: usize) -> Slots {
     let mut weights = BTreeMap::<Slot, usize>::new();
     for (key, slot) in &slots {
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_newcomer_takes_the_slot_that_was_left() {
-        // `b` went, `d` came: the others stay, and no group is made.
+        // `b` was removed and `d` is new: the others stay, and no group is made.
         let standing = slots(&[(0, "a", 0), (0, "b", 1), (0, "c", 2)]);
         let wanted = clusters([(0, "a", vec![1]), (0, "c", vec![3]), (0, "d", vec![2])]);
         assert_eq!(assign(&wanted, &standing, 3).unwrap(), slots(&[(0, "a", 0), (0, "c", 2), (0, "d", 1)]));
@@ -133,7 +133,7 @@ mod tests {
         let standing = slots(&[(0, "a", 0), (1, "b", 1)]);
         let wanted = clusters([(0, "a", vec![1]), (1, "b", vec![2, 3])]);
         assert_eq!(assign(&wanted, &standing, 2).unwrap(), standing);
-        // One slot is free: the thread of `a` moves to the two of `b`.
+        // Only one slot may be used: the thread of `a` moves to the two of `b`.
         assert_eq!(assign(&wanted, &standing, 1).unwrap(), slots(&[(0, "a", 1), (1, "b", 1)]));
     }
 

@@ -1,10 +1,10 @@
 //! Cache ways, memory bandwidth and monitoring of groups of threads through the kernel's resctrl
 //! file system (`Documentation/filesystems/resctrl.rst`).
 //!
-//! It knows groups, masks and tasks, and the words of the kernel's refusals. It decides nothing:
-//! what a cluster is and who is in it comes with a plan. It never mounts the file system (another
-//! tool may want other options), never changes the default group's masks, and never touches groups
-//! of others.
+//! This module knows groups, masks and tasks, and the kernel's error texts. It decides nothing: a
+//! plan says which clusters there are and which threads are in them. It never mounts the file
+//! system (another tool may want other options), never changes the default group's masks, and never
+//! touches groups of others.
 
 pub mod absence;
 pub mod beforehand;

@@ -1,30 +1,30 @@
-//! Monitor groups: one for each process in each of our control groups, whose `mbm_total_bytes`
-//! count what it moves to and from memory (`Documentation/filesystems/resctrl.rst`, "Resource
-//! monitoring rules").
+//! Monitor groups: one for each process in each of our control groups. Their `mbm_total_bytes`
+//! count the bytes that the process moves to and from memory
+//! (`Documentation/filesystems/resctrl.rst`, "Resource monitoring rules").
 //!
 //! A task that changes its control group leaves its monitor group, and a group that is removed
-//! takes its counts with it; so groups are read before anything changes, and what goes into a
-//! sample is the running total of what was read ([`Monitored`]). A counter that runs backwards, is
-//! not available or has no hardware counter assigned is not measured, and never 0. Monitoring is a
-//! convenience: what is refused (monitoring ids are few) is reported and done without.
+//! takes its counts with it. So groups are read before anything changes, and a sample receives the
+//! running total of what was read ([`Monitored`]). A counter that runs backwards, is not available
+//! or has no hardware counter assigned is not measured, and never 0. Monitoring is optional: if the
+//! kernel refuses (monitoring ids are few), this is reported and isobar does without.
 
 use super::root::{Root, join};
 use isobar_model::{Count, LlcId, Monitored, Pid, Sample, Seconds, Tid, num};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Readings without a value after which a process is taken not to be monitored.
+/// Number of readings without a value after which a process counts as not monitored.
 const SILENT: u32 = 3;
 
-/// Values of the event by cache domain; `None` where there is none.
+/// Values of the event by cache domain; `None` if there is none.
 type Values = BTreeMap<u32, Option<u64>>;
 
 /// Our monitor groups.
 #[derive(Debug, Default)]
 pub struct Monitors {
     groups: BTreeMap<(Pid, String), Monitor>,
-    /// What groups had counted since the last sample, before they were changed or removed.
+    /// What groups have counted since the last sample, saved before they were changed or removed.
     banked: BTreeMap<Pid, Option<u64>>,
-    /// What they had counted at the last sample, for processes that had any then.
+    /// The totals at the last sample, for processes that had any then.
     totals: BTreeMap<Pid, Count>,
     /// The time of the last sample.
     time: Seconds,
@@ -40,7 +40,7 @@ struct Monitor {
 }
 
 impl Monitors {
-    /// Whether nothing is monitored.
+    /// Whether no process is monitored.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty() && self.banked.is_empty()
@@ -59,7 +59,7 @@ impl Monitors {
         }
     }
 
-    /// Reads every group and keeps what it counted, before groups change.
+    /// Reads every group and saves what it counted, before groups change.
     pub fn bank(&mut self, root: &Root) {
         for ((pid, control), monitor) in &mut self.groups {
             let bytes = monitor.advance(values(root, &path(control, *pid)));
@@ -68,8 +68,8 @@ impl Monitors {
         }
     }
 
-    /// What each process with groups has moved, to go into a sample. One whose counters have been
-    /// silent for long is left out, and begins at 0 again.
+    /// What each process with groups has moved, for a sample. A process whose counters have had no
+    /// value for long is left out, and begins at 0 again.
     pub fn read(&mut self, root: &Root, sample: &Sample) -> BTreeMap<Pid, Monitored> {
         self.see(sample);
         self.bank(root);
@@ -91,17 +91,19 @@ impl Monitors {
         all
     }
 
-    /// The control groups that there still are: a removed one took its monitor groups with it.
+    /// Keeps the monitor groups of the control groups that still exist: a removed control group
+    /// took its monitor groups with it.
     pub fn retain_groups(&mut self, controls: &BTreeSet<String>) {
         self.groups.retain(|(_, control), _| controls.contains(control));
     }
 
-    /// Makes the groups that are wanted and removes the others; at most half of the monitoring ids
-    /// are ours. Says who is left out.
+    /// Makes the groups that are wanted and removes the others. Isobar uses at most half of the
+    /// monitoring ids. Returns a remark if processes were left out.
     pub fn arrange(&mut self, root: &Root, wanted: BTreeMap<(Pid, String), BTreeSet<Tid>>, ids: u32) -> Option<String> {
         self.groups.retain(|key @ (pid, control), _| {
             wanted.contains_key(key) || {
-                // What was counted is banked, and a group that stays goes with its control group.
+                // What was counted is saved, and if the removal fails, the group goes with its
+                // control group.
                 let _ = root.remove(&path(control, *pid));
                 false
             }
@@ -132,14 +134,15 @@ impl Monitors {
 }
 
 impl Monitor {
-    /// Puts threads into the group that are not in it; one that cannot be is not measured by it.
+    /// Puts threads into the group that are not in it. A thread that cannot be put there is not
+    /// measured by it.
     fn fill(&mut self, root: &Root, path: &str, mut threads: BTreeSet<Tid>) {
         let inside = root.tasks(path).unwrap_or_default();
         threads.retain(|tid| inside.contains(tid) || root.put(*tid, path).is_ok());
         self.threads = threads;
     }
 
-    /// What was counted since the last values, which these become.
+    /// Returns what was counted since the last values, and replaces these by `now`.
     fn advance(&mut self, now: Values) -> Option<u64> {
         let bytes = counted(&self.last, &now, &self.domains);
         self.silent = if now.values().any(Option::is_some) { 0 } else { self.silent.saturating_add(1) };
@@ -148,7 +151,7 @@ impl Monitor {
     }
 }
 
-/// Our monitor group of a process in a control group of ours.
+/// The path of our monitor group of a process in a control group of ours.
 fn path(control: &str, pid: Pid) -> String {
     join(control, &format!("mon_groups/p{pid}"))
 }
@@ -164,8 +167,8 @@ const fn advanced(total: Count, bytes: Option<u64>, span: u64) -> Count {
     }
 }
 
-/// Bytes between two readings, over all domains; `None` where one that matters has no value or ran
-/// backwards. A domain that never had a value and that no thread runs on does not matter: some
+/// Bytes between two readings, over all domains; `None` if a domain that matters has no value or
+/// ran backwards. A domain that never had a value and that no thread runs on does not matter: some
 /// machines count only where there is something to count.
 fn counted(last: &Values, now: &Values, used: &BTreeSet<u32>) -> Option<u64> {
     let mut sum = None;
@@ -179,7 +182,7 @@ fn counted(last: &Values, now: &Values, used: &BTreeSet<u32>) -> Option<u64> {
     sum
 }
 
-/// The values of a group; none where it is gone.
+/// The values of a group; empty if it is gone.
 fn values(root: &Root, group: &str) -> Values {
     let data = join(group, "mon_data");
     let domains = root.folders(&data).unwrap_or_default();
@@ -194,8 +197,8 @@ pub fn domain(name: &str) -> Option<u32> {
     name.strip_prefix("mon_L3_")?.parse().ok()
 }
 
-/// The bytes that an event file of `mon_data` shows; `Unavailable`, `Unassigned` and `Error` are
-/// none.
+/// The bytes that an event file of `mon_data` shows; `None` for `Unavailable`, `Unassigned` and
+/// `Error`.
 #[must_use]
 pub fn value(text: &str) -> Option<u64> {
     text.trim().parse().ok()
@@ -245,14 +248,14 @@ mod tests {
             monitors.read(&root, &sample("node:1 core:2", seconds, Vec::new()))
         };
         let mut last = Count::default();
-        // Since the last reading, as an observation has it.
+        // The bytes since the last reading, as an observation computes them.
         let mut read = |monitors: &mut Monitors| {
             let now = next(monitors)[&Pid(7)].bytes;
             now.since(std::mem::replace(&mut last, now))
         };
         count("a", "150\n");
         assert_eq!(read(&mut monitors), Some(50));
-        // 30 more in the old group, then 20 in the new one.
+        // The old group counts 30 more, then the new one 20.
         count("a", "180\n");
         monitors.bank(&root);
         monitors.retain_groups(&["b".to_owned()].into());

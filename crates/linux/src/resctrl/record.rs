@@ -1,5 +1,5 @@
-//! What of resctrl we changed, and where tasks were before: the part of the state file by which
-//! `isobar restore` puts it back. Pure.
+//! What isobar changed in resctrl, and where tasks were before: the part of the state file by which
+//! `isobar restore` puts resctrl back. Pure.
 
 use isobar_model::{Pid, Tid};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,8 @@ use std::path::PathBuf;
 pub struct ResctrlRecord {
     /// Where the file system is mounted.
     pub root: PathBuf,
-    /// Control groups that we made or are about to make; the monitor groups in them end with them.
+    /// Control groups that isobar made or is about to make; the monitor groups in them end with
+    /// them.
     pub groups: BTreeSet<String>,
     /// Tasks that were in another tool's group. All others were in the default group alone, where
     /// the kernel puts them by itself when a group of ours is removed.
@@ -20,7 +21,7 @@ pub struct ResctrlRecord {
     pub tasks: BTreeMap<Tid, Origin>,
 }
 
-/// A task, and where it was before any change of ours.
+/// A task, and where it was before isobar changed it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
@@ -50,7 +51,7 @@ impl ResctrlRecord {
         self.groups.is_empty() && self.tasks.is_empty()
     }
 
-    /// Where a task came from: by its own entry, or else by that of a thread of its process.
+    /// Where a task came from: by its own entry, otherwise by that of a thread of its process.
     /// `None`: from the default group, as far as is known.
     #[must_use]
     pub fn place_of(&self, tid: Tid, start: u64, pid: Pid) -> Option<&Place> {

@@ -1,4 +1,4 @@
-//! What a plan wants of resctrl, one request for each `set_ways`, and what becomes of each.
+//! What a plan requests of resctrl, one request for each `set_ways`, and the outcome of each.
 
 use super::clusters::{Cluster, Clusters, Key, Threads};
 use isobar_model::{ActionOutcome, LlcId};
@@ -14,18 +14,18 @@ pub struct Request {
     pub percent: Option<u32>,
     /// its threads that were in the last sample
     pub threads: Threads,
-    /// how many threads the plan named
+    /// number of threads that the plan named
     pub asked: usize,
 }
 
-/// The requests of a plan with what has become of them so far.
+/// The requests of a plan with their outcomes so far.
 #[derive(Debug)]
 pub struct Requests {
     list: Vec<(Request, Option<ActionOutcome>)>,
 }
 
 impl Requests {
-    /// Nothing is settled yet.
+    /// Requests of which none is settled yet.
     #[must_use]
     pub fn new(requests: Vec<Request>) -> Self {
         Self { list: requests.into_iter().map(|request| (request, None)).collect() }
@@ -36,8 +36,9 @@ impl Requests {
         self.list.iter().filter(|(_, outcome)| outcome.is_none()).map(|(request, _)| request)
     }
 
-    /// What stands, and what is requested beyond it. `screen` says which threads of a request can
-    /// be put into its cluster, or why it is not carried out, which settles it.
+    /// The present clusters with the open requests applied. `screen` says which threads of a
+    /// request can be put into its cluster, or why the request is not carried out, which settles
+    /// it.
     pub fn target(
         &mut self,
         standing: Clusters,
@@ -54,7 +55,7 @@ impl Requests {
         target
     }
 
-    /// Settles the open ones of which `which` holds.
+    /// Settles the open requests for which `which` holds.
     pub fn settle(&mut self, outcome: &ActionOutcome, which: impl Fn(&Request) -> bool) {
         for (request, settled) in &mut self.list {
             if which(request) {
@@ -63,7 +64,7 @@ impl Requests {
         }
     }
 
-    /// Settles the last open request about a cluster; whether there was one.
+    /// Settles the last open request about a cluster, and returns whether there was one.
     pub fn settle_last(&mut self, key: &Key, outcome: &ActionOutcome) -> bool {
         let of_key =
             |(request, settled): &&mut (Request, Option<ActionOutcome>)| settled.is_none() && request.key == *key;
@@ -71,8 +72,8 @@ impl Requests {
         last.map(|(_, settled)| *settled = Some(outcome.clone())).is_some()
     }
 
-    /// The cluster to do without when an LLC has too many: the last that a request would add to
-    /// those that stand, else the last that is requested, else the last that stands.
+    /// The cluster to drop when an LLC has too many: the last requested one that does not exist
+    /// yet, else the last requested one, else the last existing one.
     #[must_use]
     pub fn surplus(&self, llc: LlcId, standing: &Clusters) -> Option<Key> {
         let here = || self.open().rev().filter(|request| request.key.llc == llc && request.asked > 0);
@@ -81,7 +82,7 @@ impl Requests {
         key.or_else(|| standing.keys().filter(|key| key.llc == llc).last().cloned())
     }
 
-    /// What became of each; what is still open was done.
+    /// The outcome of each request; those still open were done.
     #[must_use]
     pub fn into_outcomes(self) -> Vec<ActionOutcome> {
         self.list.into_iter().map(|(_, outcome)| outcome.unwrap_or(ActionOutcome::Done)).collect()

@@ -1,10 +1,10 @@
-//! Putting resctrl back by the record of the state file: on a normal end, a signal, a panic, and by
+//! Puts resctrl back by the record in the state file: on a normal end, a signal, a panic, and by
 //! `isobar restore` after a kill -9.
 //!
 //! Our groups are removed, and the kernel gives their tasks to the default group. Tasks that
 //! another tool had in a group of its own go back there first, and so do threads and children that
-//! they made meanwhile, which were born in our group. A task that is no longer in a group of ours
-//! was moved by its owner, and is left alone. Doing it twice is harmless.
+//! they made meanwhile, which were created in our group. A task that is no longer in a group of
+//! ours was moved by its owner and is left alone. A second call is harmless.
 
 use super::error::ResctrlError;
 use super::record::{Place, ResctrlRecord};
@@ -15,24 +15,24 @@ use isobar_model::Tid;
 use rustix::fs::FlockOperation;
 use std::time::Duration;
 
-/// How long others are waited for; then it is done without the lock, since nothing is touched but
-/// what is ours.
+/// How long to wait for others. After that it is done without the lock, because only isobar's own
+/// groups are touched.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What became of the groups that were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupsBack {
-    /// Groups removed.
+    /// Number of groups removed.
     pub groups: usize,
-    /// Tasks that were in them, and are where they were before.
+    /// Number of tasks that were in them, and are back where they were before.
     pub tasks: usize,
-    /// Groups that the kernel did not let us remove; they stay in the record.
+    /// Number of groups that the kernel did not let us remove; they stay in the record.
     pub refused: usize,
     /// The first refusal.
     pub refusal: Option<String>,
 }
 
-/// Puts everything in the record back; what is refused stays in it.
+/// Puts everything in the record back; what the kernel refuses stays in it.
 pub fn put_back(record: &mut ResctrlRecord) -> GroupsBack {
     let mut report = GroupsBack::default();
     if record.is_empty() {
@@ -73,12 +73,12 @@ fn refuse(report: &mut GroupsBack, error: &ResctrlError) {
     report.refusal.get_or_insert_with(|| error.to_string());
 }
 
-/// Removes one group; how many tasks it had, or `None` where it was gone.
+/// Removes one group and returns how many tasks it had; `None` if it was gone.
 fn remove_group(root: &Root, record: &ResctrlRecord, group: &str) -> Result<Option<usize>, ResctrlError> {
     let tasks = match root.tasks(group) {
         Err(error) if error.is_absence() => {
-            // A folder without its files is none of resctrl's, but removing one of ours that is
-            // there is harmless.
+            // A folder without these files is not one of resctrl's, but removing a folder with our
+            // name is harmless.
             root.remove(group)?;
             return Ok(None);
         }
@@ -93,7 +93,7 @@ fn remove_group(root: &Root, record: &ResctrlRecord, group: &str) -> Result<Opti
     Ok(Some(tasks.len()))
 }
 
-/// Where a task in a group of ours belongs, where that is not the default group.
+/// Where a task in a group of ours belongs, if that is not the default group.
 #[must_use]
 pub fn home(record: &ResctrlRecord, tid: Tid) -> Option<&Place> {
     if record.tasks.is_empty() {
@@ -104,11 +104,11 @@ pub fn home(record: &ResctrlRecord, tid: Tid) -> Option<&Place> {
     ancestry(pid, identity::process).find_map(|(pid, _)| record.place_of(tid, start, pid))
 }
 
-/// Puts a task where it was. A group that is gone meanwhile leaves it in the group above, as the
-/// kernel would have.
+/// Puts a task back where it was. If that group is gone, the task goes to the default group, as the
+/// kernel would have done.
 ///
 /// # Errors
-/// What the kernel refuses; a task that ended is no error.
+/// The kernel's refusal; a task that ended is no error.
 pub fn send_home(root: &Root, tid: Tid, place: &Place) -> Result<(), ResctrlError> {
     match root.put(tid, &place.control) {
         Err(error) if error.errno() == Some(libc::ENOENT) && !place.control.is_empty() => {

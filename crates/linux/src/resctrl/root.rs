@@ -1,8 +1,9 @@
 //! The files of a mounted resctrl: reading and writing them, groups as folders, and the lock that
 //! tools agree on (`Documentation/filesystems/resctrl.rst`, "Locking between applications").
 //!
-//! Every write is one system call, and what the kernel refuses comes back with its own explanation,
-//! read from `info/last_cmd_status` before anybody else's command overwrites it. It knows no plan.
+//! Every write is one system call. If the kernel refuses a command, the error carries the kernel's
+//! own explanation, read from `info/last_cmd_status` before another command overwrites it. This
+//! file knows no plan.
 
 use super::error::{ResctrlError, remedy};
 use crate::kernel::schemata::Schemata;
@@ -18,10 +19,10 @@ use std::time::{Duration, Instant};
 /// Where resctrl is mounted by default.
 pub const DEFAULT_ROOT: &str = "/sys/fs/resctrl";
 
-/// Folders of the root that are no control groups.
+/// Folders of the root that are not control groups.
 const NO_GROUPS: [&str; 3] = ["info", "mon_groups", "mon_data"];
 
-/// Between two tries for the lock.
+/// Pause between two tries for the lock.
 const RETRY: Duration = Duration::from_millis(5);
 
 /// A resctrl file system, mounted or not.
@@ -35,7 +36,8 @@ pub struct Root {
 pub struct Lock(File);
 
 impl Drop for Lock {
-    /// By name: a process that we fork holds the same lock until it executes its program.
+    /// Unlocks explicitly: a process that isobar forks holds the same lock until it executes its
+    /// program.
     fn drop(&mut self) {
         let _ = flock(&self.0, FlockOperation::Unlock);
     }
@@ -54,10 +56,10 @@ impl Root {
         &self.path
     }
 
-    /// Whether resctrl is mounted here.
+    /// Checks that resctrl is mounted here.
     ///
     /// # Errors
-    /// [`ResctrlError::NotMounted`], or what else the kernel says.
+    /// [`ResctrlError::NotMounted`], or another error of the kernel.
     pub fn check(&self) -> Result<(), ResctrlError> {
         match fs::metadata(self.path.join("info")) {
             Ok(info) if info.is_dir() => Ok(()),
@@ -66,12 +68,12 @@ impl Root {
         }
     }
 
-    /// Takes the lock, shared to look and exclusive to change, and waits for others at most
-    /// `patience`; `operation` is one that does not block.
+    /// Takes the lock, shared to read and exclusive to change, and waits for others at most
+    /// `patience`. `operation` is one that does not block.
     ///
     /// # Errors
-    /// [`ResctrlError::Locked`] where others keep it longer, [`ResctrlError::NotMounted`] where
-    /// there is nothing to lock.
+    /// [`ResctrlError::Locked`] if others keep it longer, [`ResctrlError::NotMounted`] if there is
+    /// nothing to lock.
     pub fn lock(&self, operation: FlockOperation, patience: Duration) -> Result<Lock, ResctrlError> {
         self.check()?;
         let folder = File::open(&self.path).map_err(|error| self.refused("", "open", error))?;
@@ -92,16 +94,16 @@ impl Root {
     /// The text of a file.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn read(&self, file: &str) -> Result<String, ResctrlError> {
         let bytes = fs::read(self.path.join(file)).map_err(|error| self.failed(file, "read", error))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Writes to a file, at once.
+    /// Writes to a file, in one system call.
     ///
     /// # Errors
-    /// What the kernel says, with `last_cmd_status`.
+    /// The kernel's error, with `last_cmd_status`.
     pub fn write(&self, file: &str, text: &str) -> Result<(), ResctrlError> {
         let written = OpenOptions::new().write(true).open(self.path.join(file)).and_then(|mut file| {
             let length = file.write(text.as_bytes())?;
@@ -119,8 +121,7 @@ impl Root {
         fs::create_dir(self.path.join(group)).map_err(|error| self.explained(group, "make the group", error))
     }
 
-    /// Removes a group; harmless where there is none. The kernel gives its tasks to the group
-    /// above.
+    /// Removes a group; harmless if there is none. The kernel gives its tasks to the group above.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -131,21 +132,21 @@ impl Root {
         }
     }
 
-    /// The control groups beside the default one, ascending.
+    /// The control groups other than the default one, ascending.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn groups(&self) -> Result<Vec<String>, ResctrlError> {
         let mut names = self.folders("")?;
         names.retain(|name| !NO_GROUPS.contains(&name.as_str()));
         Ok(names)
     }
 
-    /// The monitor groups of a control group (`""` is the default group), ascending; none where
-    /// there is no monitoring.
+    /// The monitor groups of a control group (`""` is the default group), ascending; empty if there
+    /// is no monitoring.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn monitors(&self, control: &str) -> Result<Vec<String>, ResctrlError> {
         match self.folders(&join(control, "mon_groups")) {
             Err(error) if error.is_absence() => Ok(Vec::new()),
@@ -156,7 +157,7 @@ impl Root {
     /// The tasks of a group, as thread ids.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn tasks(&self, group: &str) -> Result<BTreeSet<Tid>, ResctrlError> {
         let text = self.read(&join(group, "tasks"))?;
         Ok(tasks(&text))
@@ -173,7 +174,7 @@ impl Root {
     /// The schemata of a control group.
     ///
     /// # Errors
-    /// What the kernel says; [`ResctrlError::Malformed`] where it says no schemata.
+    /// The kernel's error; [`ResctrlError::Malformed`] if the file has no schemata.
     pub fn schemata(&self, control: &str) -> Result<Schemata, ResctrlError> {
         let file = join(control, "schemata");
         Schemata::parse(&self.read(&file)?)
@@ -183,7 +184,7 @@ impl Root {
     /// The folders in a folder, ascending.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn folders(&self, folder: &str) -> Result<Vec<String>, ResctrlError> {
         let refused = |error| self.failed(folder, "list", error);
         let entries = fs::read_dir(self.path.join(folder)).map_err(refused)?;
@@ -203,7 +204,7 @@ impl Root {
         ResctrlError::Refused { path, what: what.to_owned(), source, explained: String::new(), remedy }
     }
 
-    /// A refusal; a mount that has vanished is reported as such.
+    /// The error for a refusal; a vanished mount is reported as such.
     fn failed(&self, file: &str, what: &str, source: io::Error) -> ResctrlError {
         match self.check() {
             Err(gone @ ResctrlError::NotMounted { .. }) => gone,
@@ -211,7 +212,7 @@ impl Root {
         }
     }
 
-    /// A refused command, with what the kernel has to say about it.
+    /// The error for a refused command, with the kernel's explanation.
     fn explained(&self, file: &str, what: &str, source: io::Error) -> ResctrlError {
         let mut error = self.failed(file, what, source);
         if let ResctrlError::Refused { explained, .. } = &mut error {
@@ -225,7 +226,7 @@ impl Root {
     }
 }
 
-/// The threads that a `tasks` file lists, one a line; a line that is no thread id says nothing.
+/// The threads that a `tasks` file lists, one per line; a line that is no thread id is ignored.
 #[must_use]
 pub fn tasks(text: &str) -> BTreeSet<Tid> {
     text.lines().filter_map(|line| line.trim().parse().ok()).map(Tid).collect()

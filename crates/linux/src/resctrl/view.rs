@@ -1,5 +1,6 @@
-//! What stands in resctrl now: limits, the default group's masks, our groups, and who sits in
-//! groups of others. Read again before every change, since other tools and owners change it too.
+//! The present state of resctrl: limits, the default group's masks, our groups, and which tasks are
+//! in groups of others. It is read again before every change, because other tools and owners change
+//! it too.
 
 use super::error::ResctrlError;
 use super::record::Place;
@@ -13,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Everything that a change depends on.
 #[derive(Clone, Debug, Default)]
 pub struct View {
-    /// What is offered.
+    /// What the machine offers.
     pub info: Info,
     /// The default group's masks.
     pub default: Schemata,
@@ -21,11 +22,11 @@ pub struct View {
     pub ours: BTreeMap<String, Ours>,
     /// Control groups of others that hold a class of service.
     pub others: Vec<String>,
-    /// Tasks in groups of others, monitor groups too.
+    /// Tasks in groups of others, including monitor groups.
     pub foreign: BTreeMap<Tid, Place>,
 }
 
-/// A group of ours.
+/// A group of isobar.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ours {
     /// its masks
@@ -35,10 +36,11 @@ pub struct Ours {
 }
 
 impl View {
-    /// Reads it; `ours` are the names of our groups, there or not, `level` that of the LLCs.
+    /// Reads the state. `ours` are the names of our groups, whether they exist or not; `level` is
+    /// that of the LLCs.
     ///
     /// # Errors
-    /// Where resctrl is not mounted or cannot be read. A group that vanishes meanwhile is left out.
+    /// If resctrl is not mounted or cannot be read. A group that vanishes meanwhile is left out.
     pub fn read(root: &Root, level: u32, ours: &BTreeSet<String>) -> Result<Self, ResctrlError> {
         root.check()?;
         let mut view = Self {
@@ -61,7 +63,7 @@ impl View {
         Ok(view)
     }
 
-    /// Takes in the tasks of another's control group (not those of the default one) and of its
+    /// Adds the tasks of another tool's control group (not those of the default group) and of its
     /// monitor groups.
     fn look_into(&mut self, root: &Root, control: &str, monitors: &[String]) -> Result<(), ResctrlError> {
         if !control.is_empty() {
@@ -80,40 +82,40 @@ impl View {
         Ok(())
     }
 
-    /// Classes of service, the default group's among them.
+    /// Number of classes of service, including the default group's.
     #[must_use]
     pub fn classes(&self) -> usize {
         self.info.cache.as_ref().map_or(0, |cache| isobar_model::num::index(cache.num_closids))
     }
 
-    /// How many groups we may have: one class is the default group's, and each group of others has
-    /// one.
+    /// How many groups isobar may have: one class is the default group's, and each group of others
+    /// has one.
     #[must_use]
     pub fn groups_to_be_had(&self) -> usize {
         self.classes().saturating_sub(1 + self.others.len())
     }
 
-    /// Whether shares of the memory bandwidth are per cent here: not so on AMD (eighths of a GB/s)
-    /// and with `mba_MBps`.
+    /// Whether shares of the memory bandwidth are in per cent here. They are not on AMD (eighths of
+    /// a GB/s) and with `mba_MBps`.
     #[must_use]
     pub fn bandwidth_in_percent(&self, domain: u32) -> bool {
         self.info.bandwidth.is_some() && self.default.get(BANDWIDTH, domain).is_some_and(|share| share <= 100)
     }
 
-    /// The cache domains, by the default group's masks.
+    /// The cache domains, according to the default group's masks.
     #[must_use]
     pub fn domains(&self) -> Vec<u32> {
         self.info.resources.iter().take(1).flat_map(|resource| self.default.domains(resource)).collect()
     }
 }
 
-/// A pseudo-locked region has given its class of service back ("Cache Pseudo-Locking"); kernels
-/// before 4.19 have no modes.
+/// Whether a group is pseudo-locked: such a region has given its class of service back ("Cache
+/// Pseudo-Locking"). Kernels before 4.19 have no modes.
 fn is_pseudo_locked(root: &Root, group: &str) -> bool {
     root.read(&join(group, "mode")).is_ok_and(|mode| mode.starts_with("pseudo-locked"))
 }
 
-/// What vanished while it was read is not there: ordinary.
+/// `None` for something that vanished while it was read, which is not an error.
 fn present<T>(read: Result<T, ResctrlError>) -> Result<Option<T>, ResctrlError> {
     match read {
         Err(error) if error.is_absence() => Ok(None),

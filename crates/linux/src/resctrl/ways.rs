@@ -1,12 +1,13 @@
-//! The actuator of `set_ways`: clusters of threads become resctrl groups.
+//! The actuator of `set_ways`: it turns clusters of threads into resctrl groups.
 //!
-//! All requests of a plan are taken together: what stands and what is requested give the clusters
-//! that shall be ([`super::clusters`]), those get groups ([`super::layout`]), and groups, masks and
-//! tasks are then written until the machine is so ([`super::carry`]). A request that is refused is
-//! taken out and the rest is worked out again from what stands, so that nothing of it remains.
+//! All requests of a plan are handled together. The present clusters and the requests give the
+//! target clusters ([`super::clusters`]). These get groups ([`super::layout`]). Then groups, masks
+//! and tasks are written until resctrl matches the target ([`super::carry`]). A refused request is
+//! dropped and the rest is computed again from the present state, so that no part of the refused
+//! request remains.
 //!
-//! It holds the lock that resctrl's tools agree on while it changes anything. What it will change
-//! is saved first, by who owns the state file.
+//! The actuator holds the lock that resctrl's tools agree on while it changes anything. What it
+//! will change is saved first, by the owner of the state file.
 
 use super::beforehand::{possible, prefix, too_many};
 use super::cache_ways::{CacheWays, Save};
@@ -25,24 +26,25 @@ use rustix::fs::FlockOperation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// How long other tools may hold the lock of resctrl before an epoch goes on without it.
+/// How long to wait for other tools that hold the lock of resctrl. After that the change is refused
+/// for this epoch.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Our part of resctrl.
+/// Isobar's part of resctrl.
 #[derive(Debug)]
 pub struct Ways {
     root: Root,
-    /// Whether tasks are taken that another tool has put into a control group of its own; they go
+    /// Whether to take tasks that another tool has put into a control group of its own; they go
     /// back there at the end.
     move_grouped: bool,
     clusters: Clusters,
     slots: Slots,
     names: BTreeMap<Slot, String>,
     record: ResctrlRecord,
-    /// Tasks that others moved out of our groups after we had put them there.
+    /// Tasks that others moved out of our groups after isobar had put them there.
     released: BTreeSet<(Tid, u64)>,
-    /// Tasks that were named in plans: where such a one is in a group of ours and in no cluster, it
-    /// was dropped, and not born there.
+    /// Tasks that were named in plans. If such a task is in a group of ours but in no cluster, a
+    /// plan dropped it; it was not created there.
     dropped: BTreeSet<Tid>,
     monitors: Monitors,
     remarks: BTreeSet<String>,
@@ -82,7 +84,7 @@ impl<E> CacheWays<E> for Ways {
         let mut left = self.slots.clone();
         left.retain(|key, _| self.clusters.get(key).is_some());
         if left.values().collect::<BTreeSet<_>>().len() < before {
-            // Another tool's turn at the lock is no harm: the next change sweeps again.
+            // It is harmless if another tool holds the lock: the next change sweeps again.
             if let Ok(_lock) = self.root.lock(FlockOperation::NonBlockingLockExclusive, Duration::ZERO) {
                 self.slots = left;
                 self.sweep();
@@ -111,8 +113,8 @@ impl<E> CacheWays<E> for Ways {
 }
 
 impl Ways {
-    /// Nothing is changed yet. `move_grouped`: whether tasks are taken that another tool has put
-    /// into a control group of its own.
+    /// An actuator that has changed nothing yet. `move_grouped`: whether to take tasks that another
+    /// tool has put into a control group of its own.
     #[must_use]
     pub fn new(root: Root, move_grouped: bool) -> Self {
         Self {
@@ -133,7 +135,7 @@ impl Ways {
         *self = Self::new(self.root.clone(), self.move_grouped);
     }
 
-    /// Tries until what is left of the requests is carried out.
+    /// Tries until the remaining requests are carried out.
     fn settle<E>(
         &mut self,
         requests: &mut Requests,
@@ -151,8 +153,8 @@ impl Ways {
         }
     }
 
-    /// Takes a cluster out of a plan, or, where the plan does not name it, out of what stands: one
-    /// of both shrinks with each try.
+    /// Removes a cluster from the plan or, if the plan does not name it, from the present clusters.
+    /// One of the two shrinks with each try.
     fn refuse(&mut self, requests: &mut Requests, key: &Key, outcome: &ActionOutcome) {
         if !requests.settle_last(key, outcome) {
             self.clusters.remove(key);
@@ -225,7 +227,7 @@ impl Ways {
         Ok(threads)
     }
 
-    /// Why a thread is left where it is.
+    /// Why a thread is left where it is; `None` if it may be moved.
     fn hands_off(&self, view: &View, tid: Tid, pid: Pid, start: u64) -> Option<String> {
         if pid == identity::own_pid() {
             return Some("isobar does not move itself".to_owned());
@@ -243,8 +245,8 @@ impl Ways {
         Blame::Clusters { keys, outcome: ActionOutcome::Refused { errno: None, why: too_many(many, view, &self.root) } }
     }
 
-    /// A name for every slot: our process's, so that two isobars do not meet, and a number that is
-    /// free.
+    /// Gives every slot a name: a prefix with our process id, so that two isobars do not collide,
+    /// and a free number.
     fn name(&mut self, slots: &Slots, view: &View) {
         let prefix = prefix();
         for slot in slots.values() {
@@ -262,7 +264,7 @@ impl Ways {
         let mut record = self.record.clone();
         record.groups.extend(self.names.values().cloned());
         let inside = |tid: &Tid| view.ours.values().any(|group| group.tasks.contains(tid));
-        // Who is outside is where its owner wants it.
+        // A task outside our groups is where its owner wants it.
         for (tid, pid, start, _) in target.members().filter(|(tid, ..)| !inside(tid)) {
             match view.foreign.get(&tid) {
                 Some(place) => drop(record.tasks.insert(tid, Origin { pid, start, place: place.clone() })),
@@ -274,7 +276,7 @@ impl Ways {
         Ok(())
     }
 
-    /// The target stands now, but for threads that ended meanwhile.
+    /// Makes the target the present state, except for threads that ended meanwhile.
     fn stand(&mut self, mut target: Clusters, slots: Slots, gone: &BTreeSet<Tid>, requests: &mut Requests) {
         target.retain(|tid, _| !gone.contains(&tid));
         let is_gone = |request: &Request| request.asked > 0 && request.threads.keys().all(|tid| gone.contains(tid));
@@ -284,8 +286,8 @@ impl Ways {
         self.clusters = target;
     }
 
-    /// Sends home who is in a group of ours and in no cluster of it, and removes groups without a
-    /// cluster. What does not succeed is tried again with the next change.
+    /// Sends tasks home that are in a group of ours but in no cluster of it, and removes groups
+    /// without a cluster. What does not succeed is tried again with the next change.
     fn sweep(&mut self) {
         let used: BTreeSet<Slot> = self.slots.values().copied().collect();
         for (slot, name) in self.names.clone() {
@@ -315,7 +317,7 @@ impl Ways {
         here.map(|(tid, pid, start, _)| (tid, (pid, start))).collect()
     }
 
-    /// Monitor groups for the processes in our groups.
+    /// Makes monitor groups for the processes in our groups.
     fn monitor(&mut self, view: &View) {
         let Some(monitoring) = view.info.monitoring.as_ref().filter(|monitoring| monitoring.counts_bytes) else {
             return;
@@ -331,7 +333,7 @@ impl Ways {
         self.remarks.extend(remark);
     }
 
-    /// Where the mount is gone, the kernel has removed our groups with it.
+    /// If the mount is gone, starts over: the kernel has removed our groups with it.
     fn lost(&mut self, error: &ResctrlError) {
         if matches!(error, ResctrlError::NotMounted { .. }) {
             self.start_over();
@@ -339,8 +341,8 @@ impl Ways {
         }
     }
 
-    /// Whether resctrl was unmounted, perhaps mounted anew, since groups were made: none of them is
-    /// there then, and no thread was moved out of them by its owner.
+    /// Whether resctrl was unmounted since groups were made, and perhaps mounted again. In that
+    /// case none of our groups exists, and no thread was moved out of them by its owner.
     fn has_lost_groups(&mut self) -> bool {
         if let Err(error) = self.root.check() {
             self.lost(&error);

@@ -1,5 +1,5 @@
-//! What can go wrong with the sensors as a whole. A sensor that is missing, a thread that ended, a
-//! file that may not be read are not here: they are ordinary, and reported in
+//! Errors of the sensors as a whole. A sensor that is missing, a thread that ended, or a file that
+//! may not be read is not an error here: these are ordinary, and are reported in
 //! [`isobar_model::Capabilities`].
 
 use std::io;

@@ -1,5 +1,5 @@
-//! The latency probe as a sensor: started where somebody needs it, asked once a sample. Knows what
-//! of a round goes into a sample, and what to say where nothing does.
+//! Runs the latency probe as a sensor: started if it is asked for, and read once a sample. This
+//! file knows what part of a round goes into a sample, and what to report if nothing is measured.
 
 use crate::probe::{NotMeasured, Prober, unavailable};
 use isobar_model::{Nanoseconds, NodeMatrix, Topology};
@@ -11,11 +11,11 @@ pub struct Latencies {
     pub now: Option<NodeMatrix<Nanoseconds>>,
     /// The lowest medians so far.
     pub idle: Option<NodeMatrix<Nanoseconds>>,
-    /// Medians of this round in cycles, where they are known.
+    /// Medians of this round in cycles, if they are known.
     pub cycles: Option<NodeMatrix<f64>>,
 }
 
-/// The probe, where it is started.
+/// The probe, if it is started.
 #[derive(Debug, Default)]
 pub struct LatencySensor {
     prober: Option<Prober>,
@@ -36,15 +36,15 @@ impl LatencySensor {
         }
     }
 
-    /// CPUs came or went: where it is started, it starts anew. What was idle then may not be now:
-    /// that starts anew, too.
+    /// Restarts the probe, if it was started, after CPUs came or went. The lowest medians start
+    /// anew too, because what was idle before may not be idle now.
     pub fn follow(&mut self, machine: &Topology) {
         if self.wanted {
             self.start(machine);
         }
     }
 
-    /// Probes once, which takes as long as the loads, where it is started.
+    /// Probes once, if the probe is started. That takes as long as the probe's loads.
     pub fn read(&mut self) -> Latencies {
         let Some(prober) = self.prober.as_mut() else { return Latencies::default() };
         let round = prober.round();
@@ -64,12 +64,12 @@ impl LatencySensor {
         }
     }
 
-    /// Why latency cannot be measured, where it cannot.
+    /// Why latency cannot be measured, if it cannot.
     pub fn missing(&self) -> Option<String> {
         self.missing.clone().or_else(unavailable).map(|why| why.to_string())
     }
 
-    /// Why some of the latencies cannot.
+    /// Why some of the latencies cannot be measured.
     pub fn remarks(&self) -> Vec<String> {
         self.partly.iter().map(|why| format!("memory latency is measured in part: {why}")).collect()
     }

@@ -1,9 +1,10 @@
-//! Sensors: processes and threads, event counters, pages by node, free memory, memory latency, and
-//! sampled addresses of the running kernel.
+//! Sensors: processes and threads, event counters, pages by node, accessed pages, free memory,
+//! memory latency, and sampled addresses of the running kernel.
 //!
-//! They read and never change anything but their own descriptor limit. Raw counters stay raw: what
-//! a rate or a contention is, is decided elsewhere. What cannot be measured is `None` in the
-//! sample, and its reason is in the capabilities.
+//! The sensors read, and change nothing but their own descriptor limit; only [`accessed`], once it
+//! is asked for, changes something in the kernel. Raw counters stay raw: rates and contention are
+//! computed elsewhere. What cannot be measured is `None` in the sample, and the reason is in the
+//! capabilities.
 
 pub mod accessed;
 pub mod counters;
@@ -55,7 +56,7 @@ pub struct Sensors {
     samplers: Samplers,
     latency: LatencySensor,
     accessed: Accessed,
-    /// The processes whose accesses are looked at; all that run where none were named.
+    /// The processes whose accesses are looked at; all that run if none were named.
     accesses_of: Option<BTreeSet<Pid>>,
     capabilities: Arc<Capabilities>,
     opened: f64,
@@ -64,12 +65,12 @@ pub struct Sensors {
 }
 
 impl Sensors {
-    /// Finds out what can be measured, and counts by perf. Raises the soft descriptor limit to the
-    /// hard one.
+    /// Finds out what can be measured, and counts events by perf. Raises the soft descriptor limit
+    /// to the hard one.
     ///
     /// # Errors
-    /// [`SensorError`] where `/proc` cannot be opened. A sensor that is missing is not an error:
-    /// see [`Self::capabilities`].
+    /// [`SensorError`] if `/proc` cannot be opened. A sensor that is missing is not an error: see
+    /// [`Self::capabilities`].
     pub fn open(options: SensorOptions, topology: Arc<Topology>) -> Result<Self, SensorError> {
         let cpu = CpuModel::live();
         let model = |pmu: &pmu::Pmu| cpu.of(pmu.cpu, Path::new(CPUS));
@@ -79,10 +80,10 @@ impl Sensors {
         Self::with_facts(options, topology, Box::new(counters), facts)
     }
 
-    /// The same with counts from another source than perf.
+    /// The same, with counts from a source other than perf.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// The same as for [`Self::open`].
     pub fn with_counters(
         options: SensorOptions,
         topology: Arc<Topology>,
@@ -118,22 +119,22 @@ impl Sensors {
         Ok(sensors)
     }
 
-    /// Looks for resctrl where it is mounted, if not at its usual place.
+    /// Looks for resctrl at `root`, if it is not mounted at its usual place.
     pub fn look_for_resctrl(&mut self, root: &Path) {
         self.facts.resctrl = Evidence::live(root);
         self.facts.neighbours = Neighbours::read(Path::new("/"), root);
         self.review();
     }
 
-    /// From here on every sample probes the latency between nodes. Costs a thread a node, which
-    /// sleeps but for a fraction of a millisecond in each sample.
+    /// Makes every sample probe the latency between nodes from now on. That costs a thread for each
+    /// node, which sleeps except for a fraction of a millisecond in each sample.
     pub fn probe_latency(&mut self) {
         self.latency.start(&self.topology);
         self.review();
     }
 
-    /// Sees from now on which pages processes access, as well as this kernel lets us; see
-    /// [`accessed`]. What that sets up in the kernel is taken away when the sensors are dropped.
+    /// Sees from now on which pages processes access, as far as this kernel permits; see
+    /// [`accessed`]. What this sets up in the kernel is removed when the sensors are dropped.
     pub fn see_accessed_pages(&mut self) {
         self.accessed.switch_on();
         self.review();
@@ -150,8 +151,8 @@ impl Sensors {
         self.pages.refresh(processes, files, self.round, interval);
     }
 
-    /// The processes with the most load first; only those whose pages are worth counting, and that
-    /// are asked for.
+    /// Looks at the accesses of processes, those with the most load first: only processes whose
+    /// pages are counted, and that are asked for.
     fn read_accessed(&mut self) {
         if !self.accessed.is_on() {
             return;
@@ -194,12 +195,12 @@ impl Sensors {
         self.table.processes().iter().map(process).collect()
     }
 
-    /// Says again what can be measured, where that has changed.
+    /// Updates what is reported as measurable, if that has changed.
     fn review(&mut self) {
         let (processes, online) = (self.table.processes().values(), self.topology.online());
         let neighbours = &mut self.facts.neighbours;
         neighbours.daemons = processes.clone().filter_map(|process| Daemon::called(&process.name)).collect();
-        // Once is enough: it is a property of how the machine is set up.
+        // Once found, this stays true: it is a property of how the machine is set up.
         neighbours.cpusets = neighbours.cpusets || processes.clone().any(|process| process.is_confined(online));
         let mut remarks = self.counters.remarks();
         remarks.extend(self.pages_remark());
@@ -278,7 +279,7 @@ impl Sensing for Sensors {
     fn set_topology(&mut self, topology: Arc<Topology>) {
         self.topology = topology;
         self.latency.follow(&self.topology);
-        // It may be mounted now, or not any more.
+        // Resctrl may be mounted now, or no longer.
         self.facts.resctrl.mounted = self.facts.resctrl.is_mounted();
         self.review();
     }
@@ -291,7 +292,7 @@ fn thread_sample(thread: &ThreadState, counters: Counters, ticks: u64) -> Thread
         cpu: thread.cpu,
         allowed: thread.allowed.clone(),
         pinned: thread.pinned,
-        // The actuators know.
+        // Only the actuators know this.
         bound: None,
         vcpu: thread.vcpu,
         cpu_time: Some(Seconds(num::float(thread.ticks) / num::float(ticks))),

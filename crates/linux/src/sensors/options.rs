@@ -1,4 +1,4 @@
-//! How much the sensors measure, and which events perf counts.
+//! Options of the sensors: how much they measure, and which events perf counts.
 
 use super::accessed::AccessedBy;
 
@@ -8,7 +8,7 @@ pub enum CounterSource {
     /// Hardware events, by CPU family.
     #[default]
     Auto,
-    /// The stand-in for tests: task clock, CPU clock and page faults. Never chosen by itself.
+    /// The stand-in for tests: task clock, CPU clock and page faults. Never chosen automatically.
     Software,
 }
 
@@ -19,19 +19,20 @@ pub struct SensorOptions {
     pub max_threads: usize,
     /// Which events perf counts.
     pub counters: CounterSource,
-    /// How accessed pages are seen, where they are asked for.
+    /// How accessed pages are seen, if they are asked for.
     pub accessed_pages: AccessedBy,
     /// The pages of a process are read in one of this number of samples.
     pub pages_every: u32,
-    /// They are read more often where all these readings together take less than this part of the
-    /// time between two samples, and 50 times of it for processes that are new; 0: not.
+    /// Pages are read more often as long as all readings of a sample together take less than this
+    /// fraction of the time between two samples, or 50 times that for processes that are new; 0:
+    /// never.
     pub pages_budget: f64,
-    /// Pages are read of processes that used at least this share of one CPU since the last sample;
-    /// 0: of all.
+    /// Pages are read of processes that used at least this fraction of one CPU since the last
+    /// sample; 0: of all.
     pub min_cpu_share_for_pages: f64,
-    /// Descriptors left to others.
+    /// Descriptors left for other uses.
     pub descriptor_reserve: usize,
-    /// Takes the place of the process's descriptor limit, which is then not raised; for tests.
+    /// Replaces the process's descriptor limit, which is then not raised; for tests.
     pub descriptor_limit: Option<u64>,
 }
 

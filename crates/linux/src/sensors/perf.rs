@@ -1,4 +1,5 @@
-//! Event counts by perf: the counters of all counted threads, and why an event is not counted.
+//! Counts events by perf: holds the counters of all counted threads, and why an event is not
+//! counted.
 
 use super::counters::available::Available;
 use super::counters::set::CounterSet;

@@ -1,4 +1,4 @@
-//! What a machine asks of its sensors, so that its tests need no kernel.
+//! Defines what a machine requires of its sensors, so that the machine's tests need no kernel.
 
 use super::Sampled;
 use crate::kernel::page_range::PageRange;
@@ -8,21 +8,21 @@ use std::sync::Arc;
 
 /// The sensors, as the machine needs them.
 pub trait Sensing {
-    /// Why they cannot read at all.
+    /// The error for sensors that cannot read at all.
     type Error: std::error::Error + Send + Sync + 'static;
 
     /// Reads every sensor; see [`isobar_model::Machine::sample`].
     ///
     /// # Errors
-    /// Where the machine cannot be read at all.
+    /// If the machine cannot be read at all.
     fn sample(&mut self) -> Result<Sample, Self::Error>;
 
     /// Data addresses that a thread (or, without `tid`, the busiest threads of the process) touched
     /// since the last call, most recent first. The first call opens the samplers and finds none.
     fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Sampled;
 
-    /// Where the pages are that a process accessed lately, those accessed most first. `None`: none
-    /// is known to be accessed, or accesses are not watched.
+    /// Where the pages are that a process accessed recently, those accessed most first. `None`:
+    /// none is known to be accessed, or accesses are not watched.
     fn accessed(&self, _pid: Pid) -> Option<Vec<PageRange>> {
         None
     }
@@ -30,10 +30,10 @@ pub trait Sensing {
     /// From now on only these processes are looked at for accessed pages.
     fn see_accesses_of(&mut self, _pids: &BTreeSet<Pid>) {}
 
-    /// Pages of a process were moved, or were not where a sample had seen them: what was read of
-    /// them does not stand, and they are read again in the next sample.
+    /// Reports that pages of a process were moved, or were not where a sample had seen them. The
+    /// last reading of them no longer counts, and they are read again in the next sample.
     fn pages_moved(&mut self, pid: Pid);
 
-    /// CPUs came or went.
+    /// Takes the new topology after CPUs came or went.
     fn set_topology(&mut self, topology: Arc<Topology>);
 }

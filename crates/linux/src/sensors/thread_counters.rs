@@ -1,5 +1,5 @@
-//! The seam behind which event counts come from: perf, or another source that is given when the
-//! sensors are opened.
+//! Defines the interface of a source of event counts: perf, or another source that is passed in
+//! when the sensors are opened.
 
 use isobar_model::{Counters, CpuReading, Sensor, Tid};
 use std::collections::BTreeMap;
@@ -15,16 +15,16 @@ pub struct Running {
     pub load: u64,
 }
 
-/// A source of event counts. What it returns is raw: totals since it was opened.
+/// A source of event counts. Its counts are raw: totals since it was opened.
 pub trait ThreadCounters {
     /// Reads the counters; `threads` are all threads of the sample, ascending by process, then
     /// thread.
     fn read(&mut self, threads: &[Running]);
 
-    /// What a thread had counted at the last reading; `None` in it is not measured.
+    /// The counts of a thread at the last reading; a count that is `None` is not measured.
     fn of(&self, tid: Tid) -> Counters;
 
-    /// What CPUs had counted at the last reading, where CPUs are counted and not threads.
+    /// The counts of CPUs at the last reading, if CPUs are counted rather than threads.
     fn by_cpu(&self) -> Option<CpuReading> {
         None
     }
@@ -32,6 +32,6 @@ pub trait ThreadCounters {
     /// Events that cannot be counted, and why, in one line with the remedy.
     fn missing(&self) -> BTreeMap<Sensor, String>;
 
-    /// What a person should know about these counts.
+    /// Remarks for a person about these counts.
     fn remarks(&self) -> Vec<String>;
 }

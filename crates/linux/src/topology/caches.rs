@@ -1,20 +1,20 @@
-//! Last-level caches and who shares them (`Documentation/ABI/testing/sysfs-devices-system-cpu`,
-//! `cache/index*`).
+//! Reads the last-level caches and which CPUs share them
+//! (`Documentation/ABI/testing/sysfs-devices-system-cpu`, `cache/index*`).
 //!
 //! The LLC of a CPU is the cache of the highest level among its own data and unified caches, so
 //! CPUs of one machine may have LLCs of different levels, or none. An LLC keeps the kernel's cache
-//! id (the domain id of resctrl) where every LLC has one and they are distinct; else LLCs are
+//! id (the domain id of resctrl) if every LLC has one and all are distinct. Otherwise LLCs are
 //! numbered from 0 in the order of their first online CPU.
 //!
-//! Where firmware describes no caches, as in many Arm guests, the kernel assumes that every cache
+//! If firmware describes no caches, as in many Arm guests, the kernel assumes that every cache
 //! above level 1 is shared by all CPUs (`cache_leaves_are_shared` in `drivers/base/cacheinfo.c`).
-//! That is a guess and no LLC: it has no size, and spans nodes, which no cache of unknown size is
-//! believed to do here.
+//! Such a cache is a guess and does not count as an LLC. It is recognised by having no size and
+//! spanning nodes: no cache of unknown size is accepted here as spanning nodes.
 //!
 //! A machine of 256 CPUs has thousands of cache files, and CPUs that share an LLC repeat each
-//! other. So a CPU that an LLC already names is read in two steps only, its `cache` folder and one
-//! sharing list: when both equal those of the first CPU of that LLC, it is in. When not (asymmetric
-//! or contradictory firmware), all of its files are read.
+//! other. So only two things are read of a CPU that an LLC already names: its `cache` folder and
+//! one sharing list. If both equal those of the first CPU of that LLC, the CPU belongs to it. If
+//! not (asymmetric or contradictory firmware), all of the CPU's files are read.
 
 use super::cpus;
 use crate::kernel::tree::{LinuxError, Tree};
@@ -29,8 +29,8 @@ pub(super) struct Caches {
     pub(super) of_cpu: BTreeMap<CpuId, LlcId>,
 }
 
-/// Reads the LLCs of the online CPUs. `node_of` distinguishes a guess of the kernel from an LLC
-/// that spans nodes.
+/// Reads the LLCs of the online CPUs. `node_of` serves to distinguish the kernel's guesses, which
+/// span nodes, from LLCs.
 pub(super) fn read(tree: &Tree, online: &CpuSet, node_of: &BTreeMap<CpuId, NodeId>) -> Result<Caches, LinuxError> {
     let mut groups: Vec<Group> = Vec::new();
     let mut group_of: BTreeMap<CpuId, usize> = BTreeMap::new();
@@ -64,13 +64,13 @@ struct Group {
     size: Option<Bytes>,
     ways: Option<Ways>,
     id: Option<u32>,
-    /// Which `index` folder of the first CPU this is, and all that it has.
+    /// Which `index` folder of the first CPU this is, and all such folders that the CPU has.
     index: u32,
     indexes: Vec<u32>,
 }
 
 impl Group {
-    /// The highest data or unified cache of a CPU; the first of equals.
+    /// The highest data or unified cache of a CPU; the first if several have that level.
     fn read(tree: &Tree, cpu: CpuId, indexes: Vec<u32>, online: &CpuSet) -> Result<Option<Self>, LinuxError> {
         let mut highest: Option<(u32, u32)> = None;
         for &index in &indexes {
@@ -95,7 +95,8 @@ impl Group {
         }))
     }
 
-    /// Whether the kernel made it up: no size is known, and it is shared by CPUs of several nodes.
+    /// Whether the kernel made the cache up: its size is unknown, and CPUs of several nodes share
+    /// it.
     fn is_a_guess(&self, node_of: &BTreeMap<CpuId, NodeId>) -> bool {
         let nodes: BTreeSet<_> = self.shared.iter().filter_map(|cpu| node_of.get(&cpu)).collect();
         self.size.is_none() && nodes.len() > 1
@@ -107,8 +108,9 @@ impl Group {
     }
 }
 
-/// The kernel's figure is 0 for full associativity, and where the firmware does not say
-/// (`drivers/base/cacheinfo.c`); full associativity of an AMD cache is 65535 (`amd_cpuid4`).
+/// The number of ways. The kernel's figure is 0 for full associativity, and also if the firmware
+/// does not say (`drivers/base/cacheinfo.c`); full associativity of an AMD cache is 65535
+/// (`amd_cpuid4`).
 fn associativity(tree: &Tree, folder: &str) -> Result<Option<u32>, LinuxError> {
     let ways = |text: &str| parse::decimal(text).and_then(|ways| u16::try_from(ways).ok()).map(u32::from);
     files::value(tree, &format!("{folder}/ways_of_associativity"), "a number of ways from 0 to 65535", ways)
@@ -118,7 +120,7 @@ fn folder(cpu: CpuId, index: u32) -> String {
     format!("{}/cache/index{index}", cpus::folder(cpu))
 }
 
-/// The level of a cache that holds data.
+/// The level of a cache, if it holds data.
 fn data_level(tree: &Tree, folder: &str) -> Result<Option<u32>, LinuxError> {
     let kind = tree.read(&format!("{folder}/type"))?;
     if !kind.is_some_and(|kind| matches!(kind.trim(), "Data" | "Unified")) {
@@ -135,7 +137,7 @@ fn sharers(tree: &Tree, cpu: CpuId, index: u32, online: &CpuSet) -> Result<CpuSe
     Ok(shared)
 }
 
-/// The groups that firmware describes, in the order of their first CPU.
+/// Numbers the groups that firmware describes, in the order of their first CPU.
 fn number(groups: &[Group], group_of: &BTreeMap<CpuId, usize>, node_of: &BTreeMap<CpuId, NodeId>) -> Caches {
     let described = || groups.iter().enumerate().filter(|(_, group)| !group.is_a_guess(node_of));
     let kernel: Option<Vec<u32>> = described().map(|(_, group)| group.id).collect();

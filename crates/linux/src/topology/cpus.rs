@@ -1,4 +1,4 @@
-//! Which CPUs are online, and which of them are threads of one core
+//! Reads which CPUs are online, and which of them are threads of one core
 //! (`Documentation/admin-guide/cputopology.rst`).
 
 use crate::kernel::files;
@@ -15,8 +15,8 @@ pub(super) fn folder(cpu: CpuId) -> String {
 
 const FOLDER: &str = "sys/devices/system/cpu";
 
-/// CPUs that are online: from the `online` list, else every `cpuN` folder whose own `online` file
-/// does not say 0. The first CPU often has no such file, because it cannot go offline.
+/// The online CPUs: from the `online` list; without one, every `cpuN` folder whose own `online`
+/// file does not say 0. The first CPU often has no such file, because it cannot go offline.
 pub(super) fn online(tree: &Tree) -> Result<CpuSet, LinuxError> {
     let list = format!("{FOLDER}/online");
     if let Some(cpus) = files::value(tree, &list, "a list of CPUs such as `0-3,8`", parse::cpu_list)? {
@@ -31,8 +31,8 @@ pub(super) fn online(tree: &Tree) -> Result<CpuSet, LinuxError> {
     Ok(cpus)
 }
 
-/// The core of each online CPU: the lowest online CPU among its SMT siblings, itself where the
-/// kernel does not say.
+/// The core of each online CPU: the lowest online CPU among its SMT siblings, or the CPU itself if
+/// the kernel does not say.
 pub(super) fn cores(tree: &Tree, online: &CpuSet) -> Result<BTreeMap<CpuId, CoreId>, LinuxError> {
     let mut cores = BTreeMap::new();
     for cpu in online.iter() {
@@ -47,7 +47,8 @@ pub(super) fn cores(tree: &Tree, online: &CpuSet) -> Result<BTreeMap<CpuId, Core
     Ok(cores)
 }
 
-/// `thread_siblings` is the older name of `core_cpus`; recent kernels have both.
+/// The SMT siblings of a CPU. `thread_siblings` is the older name of `core_cpus`; recent kernels
+/// have both.
 fn siblings(tree: &Tree, cpu: CpuId) -> Result<Option<CpuSet>, LinuxError> {
     let topology = format!("{}/topology", folder(cpu));
     match files::cpus(tree, &topology, "thread_siblings_list", "thread_siblings")? {

@@ -1,4 +1,4 @@
-//! What the firmware promises of memory (HMAT).
+//! Reads the memory latencies and bandwidths that the firmware promises (HMAT).
 
 use super::nodes;
 use crate::kernel::files;
@@ -7,8 +7,8 @@ use isobar_model::topology::{AccessClass, Node};
 use isobar_model::{Bandwidth, Nanoseconds, NodeId, num};
 
 /// The access classes of every node (`Documentation/admin-guide/mm/numaperf.rst`): from the nearest
-/// initiators of any kind (class 0) and from the nearest CPUs (class 1). A class without initiators
-/// and without a figure says nothing.
+/// initiators of any kind (class 0) and from the nearest CPUs (class 1). A class with neither
+/// initiators nor figures is left out.
 pub(super) fn access_classes(tree: &Tree, nodes: &[Node]) -> Result<Vec<AccessClass>, LinuxError> {
     let mut classes = Vec::new();
     for memory in nodes.iter().map(|node| node.id) {
@@ -29,7 +29,7 @@ pub(super) fn access_classes(tree: &Tree, nodes: &[Node]) -> Result<Vec<AccessCl
 fn access_class(tree: &Tree, memory: NodeId, class: u32, nodes: &[Node]) -> Result<AccessClass, LinuxError> {
     let folder = format!("{}/access{class}/initiators", nodes::folder(memory));
     let online = |id: &NodeId| nodes.iter().any(|node| node.id == *id);
-    // A figure of 0 is one that the firmware left out.
+    // A figure of 0 means that the firmware gave none.
     let figure = |name: &str| -> Result<Option<f64>, LinuxError> {
         Ok(files::number(tree, &format!("{folder}/{name}"))?.filter(|figure| *figure > 0).map(num::float))
     };
@@ -44,13 +44,13 @@ fn access_class(tree: &Tree, memory: NodeId, class: u32, nodes: &[Node]) -> Resu
     })
 }
 
-/// The kernel document says MiB/s.
+/// Converts from MiB/s, which is the unit according to the kernel document.
 fn mebibytes(rate: f64) -> Bandwidth {
     Bandwidth(rate * 1_048_576.0)
 }
 
-/// Sets each node's bandwidth to what its nearest CPUs can read, or else its nearest initiators of
-/// any kind.
+/// Sets each node's bandwidth to what its nearest CPUs can read. Without a figure for these, its
+/// nearest initiators of any kind count.
 pub(super) fn set_bandwidths(nodes: &mut [Node], classes: &[AccessClass]) {
     for node in nodes {
         let own = classes.iter().filter(|class| class.memory == node.id && class.read_bandwidth.is_some());

@@ -1,8 +1,10 @@
-//! The topology of a Linux machine, from sysfs: online nodes and CPUs, last-level caches and who
-//! shares them, distances, memory, and where the kernel has them, HMAT figures and resctrl limits.
+//! Reads the topology of a Linux machine from sysfs: online nodes and CPUs, last-level caches and
+//! which CPUs share them, distances and memory. If the kernel has them, it also reads HMAT figures
+//! and resctrl limits.
 //!
-//! It knows where the kernel writes what, in every form of the last twenty years. It refuses to
-//! guess: what no file says is `None`, and a file that cannot be understood is an error.
+//! This module knows where the kernel writes each of these, in every form of the last twenty years.
+//! It refuses to guess: what no file says is `None`, and a file that cannot be understood is an
+//! error.
 
 mod caches;
 mod cpus;
@@ -18,27 +20,28 @@ use std::path::Path;
 
 /// The machine that a tree describes.
 ///
-/// A CPU's LLC is its highest-level data or unified cache; none where the kernel only guesses it
-/// (several nodes would share it, and its size is unknown). The ways of an LLC are the bits of the
-/// resctrl mask where resctrl describes its level, else its associativity. An LLC has the kernel's
-/// cache id where every LLC has one and they are distinct, else a number in the order of first
-/// CPUs. A kernel without NUMA has one node, number 0.
+/// A CPU's LLC is its highest-level data or unified cache; a cache that the kernel only guesses
+/// does not count (several nodes would share it, and its size is unknown). The ways of an LLC are
+/// the bits of the resctrl mask if resctrl describes its level, otherwise its associativity. An LLC
+/// has the kernel's cache id if every LLC has one and all are distinct, otherwise a number in the
+/// order of first CPUs. A kernel without NUMA has one node, number 0.
 ///
 /// # Errors
-/// [`LinuxError`] where a file is unreadable or damaged, or the files contradict each other.
+/// [`LinuxError`] if a file is unreadable or damaged, or the files contradict each other.
 pub fn read(tree: &Tree) -> Result<Topology, LinuxError> {
     read_both(tree, (tree, "sys/fs/resctrl/"))
 }
 
-/// The same with the resctrl file system that is mounted elsewhere than at `/sys/fs/resctrl`.
+/// The same, for a resctrl file system that is not mounted at `/sys/fs/resctrl` but at `root`.
 ///
 /// # Errors
-/// As [`read`].
+/// The same as for [`read`].
 pub fn read_with_resctrl(tree: &Tree, root: &Path) -> Result<Topology, LinuxError> {
     read_both(tree, (&Tree::folder(root), ""))
 }
 
-/// `resctrl` is a tree, and what stands before its `info`.
+/// Reads the machine and its resctrl limits. `resctrl` is a tree, and the part of the path before
+/// its `info`.
 fn read_both(tree: &Tree, resctrl: (&Tree, &str)) -> Result<Topology, LinuxError> {
     let online = cpus::online(tree)?;
     let cores = cpus::cores(tree, &online)?;
@@ -67,8 +70,8 @@ fn read_both(tree: &Tree, resctrl: (&Tree, &str)) -> Result<Topology, LinuxError
     Topology::new(parts).map_err(|source| LinuxError::Contradiction { path: tree.origin().to_owned(), source })
 }
 
-/// What resctrl offers on caches. It describes a level, so a machine with LLCs of two levels has
-/// the limits of the higher one that it describes.
+/// What resctrl offers on caches. It describes one level, so on a machine with LLCs of two levels
+/// the limits are those of the higher level that it describes.
 fn allocation((tree, prefix): (&Tree, &str), llcs: &[Llc]) -> Result<Option<CacheAllocation>, LinuxError> {
     let levels: BTreeSet<u32> = llcs.iter().map(|llc| llc.level).collect();
     for level in levels.into_iter().rev() {

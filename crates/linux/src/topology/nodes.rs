@@ -1,8 +1,8 @@
-//! Memory nodes, their memory, their CPUs and how far they are apart
+//! Reads the memory nodes, their memory, their CPUs and the distances between them
 //! (`Documentation/ABI/stable/sysfs-devices-node`).
 //!
-//! A kernel without NUMA has no `node` folder. The same machine under a kernel with NUMA shows one
-//! node 0 that holds all CPUs and all memory, so that is what is read here too, with the total of
+//! A kernel without NUMA has no `node` folder. Under a kernel with NUMA the same machine would show
+//! one node 0 that holds all CPUs and all memory. So that is the result here too, with the total of
 //! `proc/meminfo`.
 
 use super::cpus;
@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 
 const FOLDER: &str = "sys/devices/system/node";
 
-/// What belongs into a node's `distance`.
+/// The expected content of a node's `distance` file.
 const DISTANCES: &str = "a row with one number from 1 to 255 for each online node, such as `10 20` for two";
 
-/// The kernel's own limits (`numa_set_distance` keeps distances in a byte, and none is 0).
+/// The kernel's own limits (`numa_set_distance` keeps distances in a byte, and no distance is 0).
 const DISTANCE: std::ops::RangeInclusive<u32> = 1..=255;
 
 /// The folder of a node.
@@ -25,7 +25,7 @@ pub(super) fn folder(node: NodeId) -> String {
     format!("{FOLDER}/node{node}")
 }
 
-/// Nodes, and what they say of CPUs and of each other.
+/// The nodes, and what their files say about CPUs and about each other.
 pub(super) struct Nodes {
     pub(super) nodes: Vec<Node>,
     pub(super) of_cpu: BTreeMap<CpuId, NodeId>,
@@ -56,7 +56,8 @@ fn without_numa(tree: &Tree, online: &CpuSet) -> Result<Nodes, LinuxError> {
     Ok(Nodes { nodes: vec![node], of_cpu, cpu_lists: NodeMap::default(), distances: None })
 }
 
-/// The nodes that are online and have a folder; without an `online` list, all that have one.
+/// The nodes that are online and have a folder; without an `online` list, all nodes that have a
+/// folder.
 fn ids(tree: &Tree) -> Result<Vec<NodeId>, LinuxError> {
     let mut ids: Vec<_> = files::numbered(tree, FOLDER, "node")?.into_iter().map(NodeId).collect();
     let list = format!("{FOLDER}/online");
@@ -75,9 +76,9 @@ fn cpu_lists(tree: &Tree, ids: &[NodeId], online: &CpuSet) -> Result<NodeMap<Cpu
     ids.iter().map(list).collect()
 }
 
-/// The node of each CPU. Where the lists of several nodes name a CPU, as under `numa=fake`, or none
-/// does, its own link decides: that is what the kernel itself takes for the CPU's node. Without a
-/// link, it is the first node that names it.
+/// The node of each CPU. If the lists of several nodes name a CPU, as under `numa=fake`, or no list
+/// does, the CPU's own link decides: the kernel itself takes the linked node as the CPU's. Without
+/// a link, it is the first node that names the CPU.
 fn owners(
     tree: &Tree,
     ids: &[NodeId],
@@ -116,9 +117,9 @@ fn linked(tree: &Tree, cpu: CpuId, ids: &[NodeId]) -> Result<Option<NodeId>, Lin
     Ok(None)
 }
 
-/// The table, where every node has a row: one number for each online node, in ascending order.
-/// Where a row is missing, as with firmware without a table or a capture of part of one, there is
-/// no table. A row that is no such row is refused: a policy would move memory by it.
+/// The table of distances, if every node has a row: one number for each online node, in ascending
+/// order. If a row is missing, because firmware has no table or a capture is incomplete, there is
+/// no table. A row in any other form is refused, because a policy would move memory by it.
 fn distances(tree: &Tree, ids: Vec<NodeId>) -> Result<Option<NodeMatrix<u32>>, LinuxError> {
     let mut rows = Vec::new();
     for &id in &ids {

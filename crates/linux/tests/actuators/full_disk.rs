@@ -1,5 +1,5 @@
 //! The state file on a file system that is full or was made read-only: nothing more is changed, and
-//! what was changed is put back.
+//! earlier changes are put back.
 
 use crate::live::{Kept, Scene, move_one, sleeper, try_move};
 use isobar_linux::actuators::{ActuatorError, Actuators, restore};
@@ -9,11 +9,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A tmpfs of 64 KiB, unmounted with this.
+/// A tmpfs of 64 KiB, unmounted when this is dropped.
 struct Small(tempfile::TempDir);
 
 impl Small {
-    /// `None`, with the reason on stderr, where it cannot be mounted.
+    /// `None`, with the reason on stderr, if it cannot be mounted.
     fn mount() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let small = Self(folder);
@@ -32,7 +32,7 @@ impl Small {
         self.0.path().join("run/state.json")
     }
 
-    /// Takes the last byte.
+    /// Fills the file system to the last byte.
     fn fill(&self) {
         let mut file = fs::File::create(self.0.path().join("filler")).unwrap();
         while file.write_all(&[0; 4096]).is_ok() {}
@@ -49,7 +49,7 @@ fn names(folder: &Path) -> Vec<std::ffi::OsString> {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect()
 }
 
-/// Two processes, of which the first is moved, and the state file of that on a small disk.
+/// Two processes, of which the first is moved, with the state file on a small disk.
 struct Moved {
     actuators: Actuators,
     scene: Scene,
@@ -92,7 +92,7 @@ fn on_a_full_file_system_restore_puts_back_after_a_kill_9() {
     let Some(Moved { small, scene, before, actuators, .. }) = Moved::set() else { return };
     let recorded = fs::read(small.state()).unwrap();
     drop(actuators);
-    // As a kill -9 would have left it.
+    // The state that a kill -9 would have left.
     scene.process.pin(scene.second);
     fs::write(small.state(), recorded).unwrap();
     small.fill();

@@ -1,4 +1,4 @@
-//! The machine over live threads of our own, with sensors that read no more than those threads.
+//! The machine over live threads of the tests, with sensors that read only those threads.
 
 use crate::live::helper::{Helper, as_nobody, orders, public_copy};
 use crate::live::shell::{CHILD, Shell};
@@ -12,12 +12,13 @@ use isobar_model::{
 };
 use std::path::Path;
 
-/// A thread that may not run wherever a thread `like` this may is pinned.
+/// Sensors for these processes. A thread counts as pinned unless its mask is that of the thread
+/// `like`.
 fn watch(pids: Vec<Pid>, like: Tid) -> Watch {
     Watch { everywhere: Some(affinity::get(like).unwrap()), ..Watch::of(pids) }
 }
 
-/// Without the machine's lock: tests run side by side, and beside a real isobar.
+/// Options without the machine's lock, because tests run side by side, and beside a real isobar.
 fn alone(state: &Path) -> LinuxOptions {
     LinuxOptions { state: state.into(), manager_lock: None, ..LinuxOptions::default() }
 }
@@ -75,8 +76,8 @@ fn samples_tell_what_owners_want_not_what_we_did() {
     let seen = main_thread(&sample, process);
     assert_eq!((seen.allowed.as_ref(), seen.pinned), (Some(before), false));
 
-    // The owner binds it elsewhere: from now on that is its owner's, and we neither move it nor put
-    // it back.
+    // The owner binds it elsewhere. From now on that is its owner's mask, and isobar neither moves
+    // the thread nor puts it back.
     process.pin(first);
     let sample = machine.sample().unwrap();
     let seen = main_thread(&sample, process);
@@ -168,7 +169,7 @@ fn sensors_learn_that_pages_are_not_where_they_were_seen() {
     let process = sleeper();
     let mut machine = open(&state, &[&process], |_| {});
     machine.sample().unwrap();
-    // No page is on a node that is not there: as when they have moved since they were read.
+    // No page is on a node that does not exist, as if all had moved since they were read.
     let pages = ten_pages(&process, 1000, 0);
     let outcome = machine.apply(&Plan { actions: vec![pages], ..Plan::nothing("test") }).unwrap();
     assert!(matches!(outcome.actions[0], ActionOutcome::Queued { pages: Pages(10), .. }), "{outcome:?}");
@@ -200,8 +201,8 @@ fn who_ended_or_was_never_seen_is_no_error() {
     assert_eq!(outcome.actions[3], ActionOutcome::Vanished);
 }
 
-/// What the helpers have: a machine that sees one process, where a thread `like` this is pinned by
-/// nobody.
+/// A machine for the helpers, which sees one process. A thread counts as pinned unless its mask is
+/// that of the thread `like`.
 fn helper_machine(pid: Pid, like: Tid, state: &str) -> LinuxMachine<Watch> {
     LinuxMachine::open(watch(vec![pid], like), Box::new(|| Err("none".into())), alone(Path::new(state))).unwrap()
 }

@@ -1,5 +1,5 @@
-//! The actuators on the running kernel: threads, pages, the state file, and one manager a machine.
-//! One program for all of them, because each program of tests costs the build a link.
+//! The actuators on the running kernel: threads, pages, the state file, and one manager per
+//! machine. One program for all of them, because each test program costs the build a link.
 
 // Helpers of tests fail by panicking, too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -1,4 +1,4 @@
-//! One manager a machine: processes of several users that register, and some that only hold the
+//! One manager per machine: processes of several users that register, and some that only hold the
 //! lock.
 
 use crate::live::helper::{Helper, as_nobody, orders, public_copy};
@@ -8,8 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A file that every user may read and only its owner write, as the kernel's is, and the programs
-/// that lock it.
+/// A file that every user may read and only its owner may write, like the kernel's, and the
+/// programs that lock it.
 struct Machine {
     folder: tempfile::TempDir,
     lock: PathBuf,
@@ -33,7 +33,7 @@ impl Machine {
         Helper::start_as(command, test, &[&self.lock.display()])
     }
 
-    /// A copy of this program under a name by which it is an isobar to others, or is not.
+    /// A copy of this program under a name by which others take it for an isobar, or do not.
     fn copy(&self, name: &str) -> PathBuf {
         public_copy(self.folder.path(), name)
     }
@@ -59,7 +59,7 @@ fn helper_manages() {
         Ok(lock) => println!("said MANAGES {}", lock.remarks().join(" | ")),
         Err(error) => println!("said REFUSED {error}"),
     }
-    // Until the test has heard everybody.
+    // Waits until the test has heard all helpers.
     std::io::stdin().read_line(&mut line).unwrap();
 }
 
@@ -74,21 +74,21 @@ fn helper_squats() {
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
-/// Lets one try to manage; what it reports.
+/// Lets one helper try to manage, and returns what it reports.
 fn tries(helper: &mut Helper) -> String {
     helper.hear("ready");
     helper.tell("go");
     helper.hear("said ")
 }
 
-/// Starts one, which reports that it manages.
+/// Starts a helper, which must report that it manages.
 fn manages(mut helper: Helper) -> Helper {
     let said = tries(&mut helper);
     assert!(said.starts_with("MANAGES"), "{said}");
     helper
 }
 
-/// Starts one, which reports why it does not manage.
+/// Starts a helper, which must report why it does not manage.
 fn refused(mut helper: Helper) -> String {
     let said = tries(&mut helper);
     assert!(said.starts_with("REFUSED"), "{said}");
@@ -101,7 +101,7 @@ fn a_second_manager_is_refused_and_the_first_is_named() {
     let mut first = manages(machine.start("manager_lock::helper_manages"));
     let message = machine.take().unwrap_err();
     assert!(message.starts_with("another isobar manages this machine (pid "), "{message}");
-    // Its command is cut where it is long, as it is below a long path.
+    // The command in the message is cut if it is long, as it is below a long path.
     let program = std::env::current_exe().unwrap().display().to_string();
     let begun = format!("`{}", &program[..program.len().min(40)]);
     assert!(message.contains(&pid(&first)) && message.contains(&begun), "{message}");

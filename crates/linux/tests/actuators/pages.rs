@@ -1,6 +1,6 @@
-//! Page migration on the running kernel, with processes of our own. On a machine of one node pages
-//! "move" to the node where they are: the kernel goes through the same calls and statuses, and what
-//! is chosen, asked, counted and refused shows.
+//! Page migration on the running kernel, with processes of the tests. On a machine with one node,
+//! pages "move" to the node where they are. The kernel goes through the same calls and statuses, so
+//! the selection, the requests, the counts and the refusals can still be checked.
 
 use crate::live::helper::{Helper, as_nobody, orders, public_copy};
 use crate::live::{eventually, sleeper};
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// The pages that the helper fills.
+/// Number of pages that the helper fills.
 const FILLED: u64 = 6000;
 
 #[test]
@@ -26,7 +26,7 @@ fn helper_fills_pages() {
     assert_eq!(memory[page], 1);
 }
 
-/// A process with [`FILLED`] pages, and where they begin.
+/// A process with [`FILLED`] pages, and the address at which they begin.
 struct Filled {
     helper: Helper,
     pid: Pid,
@@ -134,7 +134,7 @@ fn pages_far_from_the_samples_go_when_all_are_to_go() {
         return;
     }
     let process = Filled::start();
-    // A sample in memory that is not there finds nothing around it.
+    // A sample in unmapped memory finds nothing around it.
     let nowhere = [4096];
     let (moved, _) = counts(migrate(&process.request(64, &nowhere)));
     assert_eq!(moved, 0);
@@ -188,7 +188,7 @@ fn what_ended_has_vanished_and_a_reused_pid_is_another() {
     assert_eq!(migrate(&request), ActionOutcome::Vanished);
 }
 
-/// Pages accessed lately are asked for, and those of a process that a debugger holds move, too.
+/// Pages accessed lately are requested, and pages of a process that a debugger holds move, too.
 #[test]
 fn accessed_pages_move_though_a_debugger_holds_the_process() {
     let process = Filled::start();
@@ -201,7 +201,7 @@ fn accessed_pages_move_though_a_debugger_holds_the_process() {
     eventually("the debugger holds it", || identity::process(process.pid).is_some_and(|it| it.state == b't'));
     let first = process.address.div_ceil(procfs::page_size());
     let range = |from, to| PageRange { start: first + from, end: first + to };
-    // 300 and 200 pages, the second half of the latter not mapped any more: far from everything.
+    // 300 and 100 mapped pages, and 100 unmapped pages far from everything else.
     let accessed = [range(4000, 4300), range(100, 200), PageRange { start: 7, end: 107 }];
     let select = PageSelection::Accessed;
     let request = Migration { select, accessed: &accessed, ..process.request(1000, &[]) };
@@ -238,7 +238,7 @@ fn beside(per_second: u64) -> PagesBeside {
     PagesBeside::new(PageOptions::default(), per_second)
 }
 
-/// Any pages of a process, from its node to the same.
+/// Any pages of a process, from its node to the same node.
 fn any_pages(process: &Filled, pages: u64) -> Request {
     let Migration { pid, pid_start, from, to, pages, select, .. } = process.request(pages, &[]);
     Request { pid, pid_start, from, to, pages, select, addresses: vec![], accessed: vec![], fill_up: false }
@@ -249,7 +249,7 @@ fn number(outcome: &ActionOutcome) -> u64 {
     *number
 }
 
-/// The end of a migration, and how many pages were said to have moved meanwhile.
+/// The end of a migration, and the number of pages reported as moved meanwhile.
 fn arrived(beside: &mut PagesBeside, number: u64) -> (PageMove, u64) {
     let (mut last, mut moved) = (None, 0);
     eventually("the pages arrive", || {
@@ -269,7 +269,7 @@ fn pages_move_beside_the_caller_and_are_all_accounted_for() {
     let process = Filled::start();
     let mut beside = beside(1 << 20);
     let (one, other) = (beside.take_on(any_pages(&process, 3000)), beside.take_on(any_pages(&process, 1000)));
-    // Both may end between two looks, and an end is reported once.
+    // Both may end between two looks, and each end is reported once.
     let (mut ended, mut moved) = (BTreeMap::new(), 0);
     eventually("the pages arrive", || {
         let news = beside.news();
@@ -289,7 +289,7 @@ fn stopping_ends_what_is_under_way_and_it_can_go_on_afterwards() {
         return;
     }
     let process = Filled::start();
-    // A page a second: there is no end to wait for.
+    // One page per second: its end would take too long.
     let mut beside = beside(1);
     let outcome = beside.take_on(any_pages(&process, 500));
     let flights = beside.stop().flights;
@@ -324,7 +324,7 @@ fn what_cannot_move_is_said_at_once() {
 fn a_process_that_ends_meanwhile_is_ordinary() {
     let mut process = Filled::start();
     let mut beside = beside(1);
-    // One page a second: it ends before its pages have moved.
+    // One page per second: the process ends before its pages have moved.
     let outcome = beside.take_on(any_pages(&process, 600));
     process.helper.process.0.kill().unwrap();
     process.helper.process.0.wait().unwrap();
@@ -332,7 +332,7 @@ fn a_process_that_ends_meanwhile_is_ordinary() {
     assert!(flight.moved().0 < 512, "{flight:?}");
 }
 
-/// Resident pages, as the kernel counts them.
+/// Number of resident pages, as the kernel counts them.
 fn resident(pid: Pid) -> u64 {
     let text = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("statm")).unwrap();
     text.split(' ').nth(1).unwrap().parse().unwrap()
@@ -342,7 +342,7 @@ fn resident(pid: Pid) -> u64 {
 #[ignore = "a helper of the tests, not a test"]
 fn helper_reserves_much_and_uses_little() {
     let Some([]) = orders() else { return };
-    // 64 GiB of address space, of which one page in each GiB is touched: 64 pages (or huge pages).
+    // 64 GiB of address space, with one page touched in each GiB: 64 pages (or huge pages).
     let mut stretches: Vec<Vec<u8>> = (0..64).map(|_| Vec::with_capacity(1 << 30)).collect();
     for stretch in &mut stretches {
         stretch.spare_capacity_mut()[1 << 29].write(1);

@@ -1,4 +1,4 @@
-//! Affinity and the state file on the running kernel, with processes of our own.
+//! Affinity and the state file on the running kernel, with processes of the tests.
 
 use crate::live::helper::{Helper, as_nobody, orders, public_copy};
 use crate::live::{Scene, eventually, move_one, only, place, request, sleeper, try_move};
@@ -11,7 +11,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// A report without its remarks: tests that run at the same time make processes that look alike.
+/// A report without its remarks: tests that run at the same time make processes that look alike,
+/// which appear in the remarks.
 fn counts(report: RestoreReport) -> RestoreReport {
     RestoreReport { remarks: Vec::new(), ..report }
 }
@@ -117,7 +118,7 @@ fn a_panic_puts_everything_back() {
     assert!(!scene.state.exists());
 }
 
-/// An isobar that moves the process and is killed; returns once it is dead.
+/// Starts an isobar that moves the process and is then killed; returns once it is dead.
 fn killed_after_moving(Scene { process, second, state, .. }: &Scene) {
     let mut helper = Helper::start("threads::helper_moves_and_waits", &[&process.pid(), second, &state.display()]);
     helper.hear("moved");

@@ -1,5 +1,5 @@
-//! A second life of the test program as a helper process: an ignored test, which gets its orders in
-//! an environment variable and speaks through pipes. Also as another user.
+//! Runs the test program again as a helper process: an ignored test, which gets its orders in an
+//! environment variable and speaks through pipes. It can also run as another user.
 
 use super::Kept;
 use std::fmt::Display;
@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Command, Stdio};
 
-/// The orders of a helper, one a line.
+/// The orders of a helper, one per line.
 const ORDERS: &str = "ISOBAR_TEST_HELPER";
 
 /// A helper: this test program again, running one ignored test, with a pipe to it and from it.
@@ -21,7 +21,7 @@ impl Helper {
         Self::start_as(&mut Command::new(std::env::current_exe().unwrap()), test, orders)
     }
 
-    /// With a command that runs the test program, given its arguments.
+    /// Starts it with a command that runs the test program, given its arguments.
     pub fn start_as(command: &mut Command, test: &str, orders: &[&dyn Display]) -> Self {
         let orders: String = orders.iter().map(|order| format!("{order}\n")).collect();
         command.args(["--ignored", "--exact", test, "--nocapture", "--test-threads=1"]).env(ORDERS, orders);
@@ -30,13 +30,13 @@ impl Helper {
         Self { process, lines }
     }
 
-    /// The next line of the helper that has this word, from there on and without it.
+    /// Returns the rest of the helper's next line that contains this word, from after the word.
     pub fn hear(&mut self, word: &str) -> String {
         let mut line = String::new();
         loop {
             line.clear();
             assert!(self.lines.read_line(&mut line).unwrap() > 0, "the helper ended before it said `{word}`");
-            // libtest writes its own words before ours on the same line.
+            // libtest writes its own text before the helper's on the same line.
             if let Some(at) = line.find(word) {
                 return line[at + word.len()..].trim().to_owned();
             }
@@ -55,9 +55,9 @@ pub fn orders<const N: usize>() -> Option<[String; N]> {
     Some(orders.try_into().unwrap())
 }
 
-/// Copies this test program to where any user may run it. By another process: what this one has
-/// open for writing, a process that another test forks at that moment holds open too, and the copy
-/// could not be executed (ETXTBSY).
+/// Copies this test program to a place where any user may run it. Another process makes the copy:
+/// if this process had the file open for writing, a process that another test forks at that moment
+/// would hold it open too, and the copy could not be executed (ETXTBSY).
 pub fn public_copy(folder: &Path, name: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;
     let copy = folder.join(name);
@@ -69,8 +69,8 @@ pub fn public_copy(folder: &Path, name: &str) -> PathBuf {
     copy
 }
 
-/// `setpriv` as nobody, in front of a program; `None`, with the reason on stderr, where we are not
-/// root or have no `setpriv`.
+/// `setpriv` as nobody, in front of a program; `None`, with the reason on stderr, if the test does
+/// not run as root or there is no `setpriv`.
 pub fn as_nobody(program: &Path) -> Option<Command> {
     let there = Command::new("setpriv").arg("--version").stdout(Stdio::null()).status().is_ok();
     if !rustix::process::getuid().is_root() || !there {

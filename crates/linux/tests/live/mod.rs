@@ -1,4 +1,4 @@
-//! What the live tests share: processes of our own, bounded in time and ended with the test, and
+//! Shared by the live tests: processes of the tests, limited in time and ended with the test, and
 //! the scene of most tests.
 
 #![allow(dead_code)] // each test program uses a part
@@ -46,7 +46,7 @@ impl Kept {
         request(self.pid(), self.tid(), cpu)
     }
 
-    /// As its owner would, behind isobar's back.
+    /// Binds it as its owner would, without isobar.
     pub fn pin(&self, cpu: CpuId) {
         affinity::set(self.tid(), &only(cpu)).unwrap();
     }
@@ -68,14 +68,14 @@ pub fn sleeper() -> Kept {
     Kept(Command::new("sleep").arg("60").stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap())
 }
 
-/// A folder, and a state file in it that is not there yet.
+/// A folder, and the path of a state file in it that does not exist yet.
 pub fn place() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("run/state.json");
     (folder, state)
 }
 
-/// Two CPUs, a process of ours with the mask that it had, and a place for the state file.
+/// Two CPUs, a process with the mask that it had, and a place for the state file.
 pub struct Scene {
     pub first: CpuId,
     pub second: CpuId,
@@ -86,7 +86,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// `None`, with the reason on stderr, where this process may use one CPU only.
+    /// `None`, with the reason on stderr, if this process may use only one CPU.
     pub fn set() -> Option<Self> {
         let cpus: Vec<_> = affinity::get(Tid(std::process::id())).unwrap().iter().collect();
         let [first, second, ..] = cpus[..] else {

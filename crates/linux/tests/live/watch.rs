@@ -1,5 +1,5 @@
-//! Sensors for tests of the machine: they see processes of ours, their threads, start times and
-//! masks, on a machine of two LLCs, and what else a test sets. They count nothing.
+//! Sensors for tests of the machine: they see processes of the tests with their threads, start
+//! times and masks, on a machine of two LLCs, and whatever else a test sets. They have no counters.
 
 use isobar_linux::kernel::{affinity, identity};
 use isobar_linux::machine::Sensing;
@@ -15,17 +15,17 @@ use std::sync::Arc;
 pub struct Watch {
     pub pids: Vec<Pid>,
     pub time: f64,
-    /// A thread that may not run on all of these is pinned; `None`: no thread is.
+    /// A thread whose mask is not this one counts as pinned; `None`: no thread is pinned.
     pub everywhere: Option<CpuSet>,
-    /// Where threads run that `cpus` does not name.
+    /// The CPU of threads that `cpus` does not name.
     pub cpu: Option<CpuId>,
     pub cpus: BTreeMap<Tid, CpuId>,
-    /// Whose pages were said to have moved.
+    /// Processes whose pages were reported as moved.
     pub outdated: Vec<Pid>,
 }
 
 impl Watch {
-    /// Sees these.
+    /// Sensors that see these processes.
     pub fn of(pids: Vec<Pid>) -> Self {
         Self { pids, ..Self::default() }
     }

@@ -11,9 +11,9 @@ use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::path::Path;
 
-/// A cluster stands, another shall come, and the `nth` operation of a kind fails: nothing of it is
-/// there afterwards, the message names path, error and remedy, and at the end everything is as it
-/// was.
+/// One cluster exists, another is requested, and an operation of this kind on this path fails.
+/// Afterwards nothing of the request remains, the message names path, error and remedy, and at the
+/// end everything is as it was.
 fn survives(operation: Operation, path: &str, errno: Errno, words: &[&str]) {
     let [a, b, c] = sleepers();
     let Some(mut stage) = Stage::new(two_llcs(), &[&a, &b, &c], |_| {}) else { return };
@@ -80,7 +80,7 @@ fn another_tool_takes_the_last_class() {
     let said = why(&outcomes[1]);
     assert!(said.contains("Out of CLOSIDs") && said.contains("remove its groups"), "{said}");
     assert_eq!((stage.mask(&a, 0), group_of(&stage.root(), b.tid()).0.as_str()), (0x7, ""));
-    // The next epoch knows before it tries.
+    // In the next epoch isobar knows this before it tries.
     let outcomes = stage.apply(vec![ways(0, "y", 0x8, &[&b])]);
     let said = why(&outcomes[0]);
     assert!(said.contains("1 of 8 are left") && said.contains("other-tool-"), "{said}");
@@ -103,7 +103,7 @@ fn tasks_that_die_while_a_group_is_filled_are_ordinary() {
     stage.mounted.plan(die());
     assert_eq!(stage.apply(vec![ways(0, "x", 0x3, &[&c])]), [ActionOutcome::Vanished]);
     assert_eq!(stage.groups(), [""; 0]);
-    // A process that really has ended.
+    // A process that has really ended.
     let (pid, tid) = (c.pid(), c.tid());
     let gone = ways(0, "x", 0x3, &[&c]);
     drop(c);
@@ -120,13 +120,14 @@ fn the_mount_vanishes_in_mid_run() {
     for outcome in &outcomes {
         assert!(why(outcome).contains("resctrl is not mounted: `mount -t resctrl resctrl"), "{outcomes:?}");
     }
-    // With the mount, the kernel has removed the groups: there is nothing left to put back.
+    // The kernel has removed the groups together with the mount, so there is nothing left to put
+    // back.
     stage.machine.sample().unwrap();
     stage.machine.restore().unwrap();
     assert!(!stage.state.exists());
 }
 
-/// As after an unmount and a mount between two epochs: no thread was moved by its owner.
+/// As after an unmount and a mount between two epochs. No thread was moved by its owner.
 #[test]
 fn groups_that_are_gone_are_made_again() {
     let Some(([a], mut stage)) = Stage::set(two_llcs()) else { return };
@@ -176,7 +177,7 @@ fn without_resctrl_every_request_is_refused_with_the_remedy() {
     assert!(why(&outcome.actions[0]).contains("nowhere: resctrl is not mounted: `mount -t resctrl"), "{outcome:?}");
 }
 
-/// A second life of this program that sets clusters and waits to be killed.
+/// This program started again as a helper, which sets clusters and waits to be killed.
 #[test]
 #[ignore = "a helper of the test below"]
 fn sets_clusters_and_waits() {

@@ -1,4 +1,4 @@
-//! Cache ways by resctrl, over a double of its file system.
+//! Cache ways by resctrl, on a double of its file system.
 
 // Helpers of tests fail by panicking, too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -1,5 +1,5 @@
-//! Clusters on a resctrl that keeps the kernel's rules: what `set_ways` does, and that nothing of
-//! it stays.
+//! Clusters on a resctrl that follows the kernel's rules: what `set_ways` does, and that nothing of
+//! it remains afterwards.
 
 use crate::live::Kept;
 use crate::live::shell::{CHILD, Shell};
@@ -56,7 +56,7 @@ fn a_thread_is_in_one_cluster_and_an_empty_cluster_gives_its_class_back() {
 fn classes_that_a_plan_gives_back_are_there_for_the_same_plan() {
     let Some(([a, b, c], mut stage)) = Stage::set(Machine { closids: 3, ..two_llcs() }) else { return };
     stage.done(vec![ways(0, "x", 0x1, &[&a]), ways(0, "y", 0x2, &[&b])]);
-    // The newcomer comes first, and takes the class that `x` leaves later.
+    // The new cluster is set first, and takes the class that `x` frees later.
     stage.done(vec![ways(0, "z", 0x4, &[&c]), ways(0, "x", 0x1, &[])]);
     assert_eq!((stage.mask(&c, 0), stage.mask(&b, 0), stage.mask(&a, 0)), (0x4, 0x2, 0x7ff));
     let outcomes = stage.apply(vec![ways(0, "z", 0x8, &[&c]), ways(0, "w", 0x10, &[&a])]);
@@ -150,7 +150,7 @@ fn tasks_of_another_tool_are_left_alone_unless_asked_for_and_then_go_back() {
     let outcomes = stage.apply(vec![ways(0, "x", 0x3, &[&a])]);
     assert!(matches!(outcomes[0], ActionOutcome::LeftAlone { .. }));
     assert!(why(&outcomes[0]).contains("group web of another tool") && why(&outcomes[0]).contains("move_grouped"));
-    // One of two is left alone: the other is moved, and that is reported.
+    // One of two threads is left alone. The other is moved, and that is reported.
     stage.done(vec![ways(0, "x", 0x3, &[&a, &b])]);
     assert_eq!((stage.mask(&b, 0), group_of(&root, a.tid()).0.as_str()), (0x3, "web"));
     let remarks = stage.machine.sample().unwrap().capabilities.remarks.clone();
@@ -165,7 +165,7 @@ fn tasks_of_another_tool_are_left_alone_unless_asked_for_and_then_go_back() {
     let outcome = machine.apply(&plan(vec![ways(0, "x", 0x3, &[&a, &b])])).unwrap();
     assert_eq!(outcome.actions, [ActionOutcome::Done]);
     assert!(group_of(&root, a.tid()).0.starts_with("isobar-"));
-    // Dropped from its cluster it goes home at once, and at the end with the rest.
+    // Dropped from the cluster, thread `a` goes home at once. At the end everything is as before.
     let outcome = machine.apply(&plan(vec![ways(0, "x", 0x3, &[&b])])).unwrap();
     assert_eq!(outcome.actions, [ActionOutcome::Done]);
     assert_eq!(group_of(&root, a.tid()), ("web".to_owned(), Some("watch".to_owned())));
@@ -221,10 +221,10 @@ fn a_dry_run_touches_nothing() {
 fn bandwidth_is_read_from_monitor_groups_and_survives_a_change_of_group() {
     let Some(([a, b], mut stage)) = Stage::set(two_llcs()) else { return };
     stage.machine.sensing().cpus.insert(b.tid(), CpuId(1));
-    // Bytes of `a`, all of them on LLC 0.
+    // Moves bytes of `a`, all of them on LLC 0.
     let flow = |stage: &Stage, bytes| stage.mounted.with(|state| state.move_bytes(a.tid().0, 0, bytes));
     let mut last = stage.machine.sample().unwrap();
-    // Bytes a second of both in the second since the last call.
+    // Bytes per second of both in the second since the last call.
     let mut rates = |stage: &mut Stage| {
         stage.machine.sensing().time += 1.0;
         let now = stage.machine.sample().unwrap();

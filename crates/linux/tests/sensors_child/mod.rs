@@ -1,8 +1,8 @@
 //! A process to observe: the test's own executable, started again. Isobar leaves itself out of what
-//! it observes, so tests need another process. It obeys one command a line, answers each with one
-//! line, and ends with its standard input or after half a minute, whatever happens.
+//! it observes, so tests need another process. The process obeys one command per line, answers each
+//! with one line, and ends with its standard input or after half a minute, whatever happens.
 
-// Each test file uses its part of this module.
+// Each test file uses a part of this module.
 #![allow(dead_code)]
 
 use crate::live::helper::{Helper, orders};
@@ -46,7 +46,7 @@ impl Observed {
     }
 }
 
-/// Runs the child where this process is one; otherwise returns at once.
+/// Runs the child if this process is one; otherwise returns at once.
 pub fn obey() {
     let Some([]) = orders() else { return };
     thread::spawn(|| {
@@ -104,14 +104,14 @@ fn own_tid() -> i32 {
     rustix::thread::gettid().as_raw_nonzero().get()
 }
 
-/// Fresh memory from the kernel (an allocator would keep it), each page written once: one fault a
-/// page, or one a huge page.
+/// Fresh memory from the kernel (an allocator would keep it), each page written once: one fault per
+/// page, or one per huge page.
 fn touched() -> Area {
     let (rights, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
     // SAFETY: a fresh mapping at an address of the kernel's choice touches no memory in use.
     let start = unsafe { mmap_anonymous(std::ptr::null_mut(), AREA, rights, flags) }.unwrap();
     for offset in (0..AREA).step_by(4096) {
-        // SAFETY: within the mapping, which nothing else knows.
+        // SAFETY: within the mapping, to which nothing else refers.
         let page = unsafe { start.cast::<u8>().add(offset) };
         // SAFETY: as above.
         unsafe { page.write_volatile(1) };
@@ -145,7 +145,7 @@ fn pin_to_first() {
 }
 
 /// This machine as one node: the sensors need its online CPUs, and tests must not depend on its
-/// shape.
+/// topology.
 pub fn machine() -> Arc<Topology> {
     let online: CpuSet = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap().parse().unwrap();
     let cpu = |id: isobar_model::CpuId| Cpu { id, core: CoreId(id.0), llc: None, node: Some(NodeId(0)) };

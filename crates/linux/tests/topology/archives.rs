@@ -1,5 +1,5 @@
-//! Archives, whole and damaged: every kind reads as the folder does, and what is broken is refused
-//! in one line.
+//! Archives, whole and damaged: every kind reads as the folder does, and a broken one is refused in
+//! one line.
 
 use crate::support::{Capture, l3};
 use isobar_linux::topology;
@@ -67,7 +67,8 @@ fn an_archive_cut_anywhere_is_refused() {
         [("a.tar", capture().tar("")), ("a.tar.gz", capture().tar_gz("")), ("a.tar.bz2", capture().tar_bz2(""))]
     {
         for part in [2, 3, 5, 7, 9] {
-            // Plain archives are cut between two members too: lengths are multiples of a block.
+            // Plain archives are also cut between two members, because lengths are multiples of a
+            // block.
             let cut = (bytes.len() * part / 10) / 512 * 512;
             let cut = if name == "a.tar" { cut } else { bytes.len() * part / 10 };
             let said = refusal(name, &bytes[..cut]);

@@ -1,4 +1,4 @@
-//! Machines that are rare and real, one test each, on trees of our own making.
+//! Machines that are rare but real, one test each, on trees made by the tests.
 
 use crate::support::{Cache, Capture, l2, l3, server_256};
 use isobar_linux::topology;
@@ -119,8 +119,8 @@ fn no_cache_described_at_all() {
     assert_eq!(machine.llc_of(CpuId(0)), None);
 }
 
-/// Arm guests without cache tables: the kernel says that all CPUs share an L2, and gives it neither
-/// size nor id.
+/// Arm guests without cache tables: the kernel reports an L2 that all CPUs share, without size or
+/// id.
 #[test]
 fn a_cache_without_a_size_over_several_nodes_is_a_guess() {
     let guessed = Cache { index: 2, level: 2, kind: "Unified", size: "0K", ways: 0, shared: "0-3", id: None };
@@ -130,7 +130,8 @@ fn a_cache_without_a_size_over_several_nodes_is_a_guess() {
     };
     let machine = two_nodes(&[0, 1, 2, 3].map(|cpu| (cpu, guessed)));
     assert_eq!((machine.llcs(), machine.llc_of(CpuId(3))), (&[][..], None));
-    // A size makes it firmware's word, and CPUs of one node may share a cache of unknown size.
+    // A size means that firmware described the cache, and CPUs of one node may share a cache of
+    // unknown size.
     assert_eq!(two_nodes(&[0, 1, 2, 3].map(|cpu| (cpu, Cache { size: "8192K", ..guessed }))).llcs().len(), 1);
     let small = |cpu| (cpu, Cache { shared: if cpu < 2 { "0-1" } else { "2-3" }, ..guessed });
     assert_eq!(two_nodes(&[0, 1, 2, 3].map(small)).llcs().len(), 2);
@@ -168,7 +169,7 @@ fn asymmetric_caches_have_llcs_of_two_levels() {
 
 #[test]
 fn a_cpu_that_an_llc_names_may_have_a_higher_one() {
-    // CPU 0 says that CPU 1 shares its L3; CPU 1 agrees and has an L4 above it.
+    // CPU 0 lists CPU 1 as sharing its L3. CPU 1 agrees and has an L4 above it.
     let l4 = Cache { index: 4, level: 4, kind: "Unified", size: "64M", ways: 0, shared: "1", id: None };
     let machine = read(&plain(2).cache(1, l4).node(0, "0-1", 4096, "10"));
     assert_eq!(llc_cpus(&machine), [(0, "0".to_owned()), (1, "1".to_owned())]);
@@ -203,8 +204,8 @@ fn hybrid_cores_have_one_or_two_threads() {
 
 #[test]
 fn offline_cpus_are_left_out_everywhere() {
-    // CPU 0 is offline: its sibling 2 names the core, and stale lists that still hold it do not
-    // matter.
+    // CPU 0 is offline. Its sibling 2 gives the core its number, and stale lists that still contain
+    // CPU 0 do not matter.
     let mut tree = Capture::default().online("1-3").node(0, "0-3", 4096, "10");
     for (cpu, siblings) in [(0, "0,2"), (1, "1,3"), (2, "0,2"), (3, "1,3")] {
         tree = tree.cpu(cpu, siblings).cache(cpu, l3("0-3", Some(0)));
@@ -236,7 +237,7 @@ fn missing_distances_are_none_and_malformed_ones_are_refused() {
     assert!(read(&two("10 20", "20 10")).distances().is_some());
     let missing = two("10 20", "20 10").without("sys/devices/system/node/node1/distance");
     assert_eq!(read(&missing).distances(), None);
-    // A capture holds an empty file where the kernel refused.
+    // A capture has an empty file if the kernel refused.
     assert_eq!(read(&two("10 20", "")).distances(), None);
     for row in ["20", "20 10 30", "far 10", "20 -10", "20 0", "20 4000000000"] {
         let said = refusal(&two("10 20", row));
@@ -253,7 +254,7 @@ fn billions_of_ways_are_refused() {
         Capture::default().online("0-1").node(0, "0-1", 4096, "10").cache(0, cache).cache(1, cache)
     };
     assert_eq!(read(&ways(65_535)).llcs()[0].ways, Some(Ways(65_535)), "AMD's figure for full associativity");
-    // The kernel writes 0 for full associativity on other machines: not a count of ways.
+    // On other machines the kernel writes 0 for full associativity, which is not a number of ways.
     assert_eq!(read(&ways(0)).llcs()[0].ways, None);
     let said = refusal(&ways(4_000_000_000));
     assert!(said.contains("ways_of_associativity: `4000000000` is not a number of ways from 0 to 65535"), "{said}");
@@ -290,7 +291,7 @@ fn masks_serve_where_lists_are_missing() {
 
 #[test]
 fn links_decide_between_nodes_that_claim_the_same_cpu() {
-    // As under numa=fake: both nodes list both CPUs, and the kernel's own node of CPU 1 is 1.
+    // As under numa=fake: both nodes list both CPUs, while the kernel's own node of CPU 1 is 1.
     let tree = plain(2).node(0, "0-1", 4096, "10 10").node(1, "0-1", 4096, "10 10");
     let tree = tree.link("sys/devices/system/cpu/cpu1/node1", "../../node/node1");
     let machine = read(&tree.link("sys/devices/system/node/node0/cpu0", "../../cpu/cpu0"));
@@ -358,7 +359,7 @@ fn damaged_files_are_named() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever stands in the files, the answer is a machine or one line, and never a panic.
+    /// Whatever the files contain, the result is a machine or one line of error, and never a panic.
     #[test]
     fn any_text_in_any_file_is_a_machine_or_one_line(
         texts in prop::collection::vec((0usize..16, "\\PC{0,12}|[0-9a-f,\\-]{0,12}|[0-9 ]{0,12}"), 1..4)
@@ -385,7 +386,7 @@ proptest! {
 
 #[test]
 fn a_server_of_256_cpus() {
-    // From an archive only: its ten thousand files are slow to write out.
+    // From an archive only, because its ten thousand files are slow to write out.
     let folder = tempfile::tempdir().unwrap();
     let archive = folder.path().join("capture.tar.gz");
     std::fs::write(&archive, server_256().tar_gz("box/")).unwrap();

@@ -1,9 +1,9 @@
-//! `topology::read` against eleven machines captured elsewhere, which lie beside the workspace and
-//! are not part of it.
+//! `topology::read` against eleven captured machines, which lie beside the workspace and are not
+//! part of it.
 //!
-//! The reader in this file is its own: it unpacks an archive into a map from path to text, follows
-//! no shortcut, and shares no code with the reader under test. What it finds is compared with the
-//! JSON that `isobar topo` prints.
+//! This file has its own reader. It unpacks an archive into a map from path to text, takes no
+//! shortcut, and shares no code with the reader under test. Its results are compared with the JSON
+//! that `isobar topo` prints.
 
 use isobar_linux::topology;
 use isobar_linux::tree::Tree;
@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 
 const CAPTURES: usize = 11;
 
-/// Paths below `sys/` or `proc/`; a link has its name with empty text.
+/// Paths below `sys/` or `proc/` with their text. A link is listed by its name, with empty text.
 type Files = BTreeMap<String, String>;
 
 fn captures() -> Vec<PathBuf> {
@@ -51,7 +51,7 @@ fn unpack(path: &Path) -> Files {
     files
 }
 
-/// `0-3,8`, numbers only.
+/// The numbers of a list such as `0-3,8`.
 fn list(text: &str) -> BTreeSet<u64> {
     let mut numbers = BTreeSet::new();
     for piece in text.trim().split(',').filter(|piece| !piece.is_empty()) {
@@ -61,7 +61,7 @@ fn list(text: &str) -> BTreeSet<u64> {
     numbers
 }
 
-/// A hexadecimal mask, digit by digit from the right.
+/// The bits of a hexadecimal mask, digit by digit from the right.
 fn mask(text: &str) -> BTreeSet<u64> {
     let digits = text.trim().replace(',', "");
     let bits = digits.chars().rev().enumerate().flat_map(|(place, digit)| {
@@ -90,7 +90,7 @@ fn online(files: &Files) -> BTreeSet<u64> {
     given.unwrap_or_else(|| numbered(files, "sys/devices/system/cpu", "cpu"))
 }
 
-/// What the files say of a cache.
+/// A cache as the files describe it.
 struct Cache {
     level: u64,
     shared: BTreeSet<u64>,
@@ -125,7 +125,7 @@ fn machine(tree: &Tree) -> Value {
     serde_json::to_value(machine_to_doc(&topology::read(tree).unwrap(), None)).unwrap()
 }
 
-/// A capture by name, as its files say it and as `topology::read` does.
+/// A capture by name, as its files describe it and as `topology::read` reads it.
 type Capture = (String, Files, Value);
 
 /// Every capture, unpacked once for all tests.
@@ -167,8 +167,8 @@ fn cpus_and_their_nodes_agree() {
             let at = format!("sys/devices/system/node/node{}", node["id"]);
             let given = &either(files, &format!("{at}/cpulist"), &format!("{at}/cpumap")) & &online;
             assert_eq!(numbers(&node["cpus"]), given, "{name} node {}", node["id"]);
-            // Every fake node of the buggy machine lists every CPU; the links from node to CPU are
-            // one to one.
+            // Every fake node of the buggy machine lists every CPU, but each CPU is linked from one
+            // node only.
             let linked = numbered(files, &at, "cpu");
             let own = machine["cpus"].as_array().unwrap().iter().filter(|cpu| cpu["node"] == node["id"]);
             let own: BTreeSet<u64> = own.map(|cpu| cpu["id"].as_u64().unwrap()).collect();
@@ -242,13 +242,13 @@ fn firmware_figures_agree() {
             let mib: f64 = files[&format!("{at}/read_bandwidth")].trim().parse().unwrap();
             assert_eq!(class["read_bandwidth"].as_f64(), Some(mib * 1_048_576.0), "{name} node {node}");
             assert_eq!(numbers(&class["initiators"]), numbered(files, &at, "node"), "{name} node {node}");
-            // Latencies are all 0 in this capture: left out by the firmware.
+            // Latencies are all 0 in this capture, because the firmware leaves them out.
             assert!(class["read_latency_ns"].is_null(), "{name} node {node}");
         }
     });
 }
 
-/// Files and links only, without owners and times, which need a privilege or time that a test does
+/// Writes files and links only. Owners and times would need a privilege, or time that a test does
 /// not have.
 fn lay_down(member: &mut tar::Entry<'_, impl Read>, path: &Path) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();

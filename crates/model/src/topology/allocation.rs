@@ -1,4 +1,4 @@
-//! What resctrl lets a class of service have, as far as a machine says.
+//! What resctrl lets a class of service have, as far as a machine reports it.
 
 use crate::serial;
 use serde::{Deserialize, Serialize};
@@ -15,14 +15,14 @@ pub struct CacheAllocation {
     pub cbm_mask: u64,
     /// The fewest bits that a mask must set.
     pub min_cbm_bits: u32,
-    /// Classes of service.
+    /// Number of classes of service.
     pub num_closids: u32,
     /// Bits that other agents may use too.
     #[serde(with = "serial::mask")]
     pub shareable_bits: u64,
-    /// Monitoring groups, where the machine has monitoring.
+    /// Number of monitoring groups, if the machine has monitoring.
     pub num_rmids: Option<u32>,
-    /// Shares of the memory bandwidth for each class, where the machine takes them in per cent.
+    /// Shares of the memory bandwidth for each class, if the machine takes them in per cent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<BandwidthShares>,
 }
@@ -31,14 +31,15 @@ pub struct CacheAllocation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BandwidthShares {
-    /// The least, in per cent (`min_bandwidth`).
+    /// The smallest share, in per cent (`min_bandwidth`).
     pub least_percent: u32,
-    /// From one to the next, in per cent (`bandwidth_gran`).
+    /// The step from one share to the next, in per cent (`bandwidth_gran`).
     pub step_percent: u32,
 }
 
 impl BandwidthShares {
-    /// A share as the hardware has it: the next step that is not less, from the least to 100.
+    /// A share as the hardware has it: the next step that is not smaller, from the smallest share
+    /// to 100.
     #[must_use]
     pub fn rounded(&self, percent: u32) -> u32 {
         let step = self.step_percent.max(1);

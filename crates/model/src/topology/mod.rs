@@ -1,8 +1,9 @@
-//! What a machine is made of: nodes, last-level caches, CPUs, and how far they are from each other.
+//! What a machine is made of: nodes, last-level caches, CPUs, and the distances between nodes.
 //!
 //! A topology is checked when it is made and does not change. It holds what is online; what the
-//! kernel does not say is `None`. Unusual machines are ordinary here: nodes without CPUs, CPUs
-//! without a node or an LLC, several LLCs in a node, one LLC over several nodes, ids with gaps.
+//! kernel does not report is `None`. Unusual machines are treated as ordinary: nodes without CPUs,
+//! CPUs without a node or an LLC, several LLCs in a node, one LLC over several nodes, ids with
+//! gaps.
 
 mod allocation;
 pub mod synthetic;
@@ -23,20 +24,20 @@ pub struct Node {
     pub id: NodeId,
     /// Installed memory.
     pub memory: Option<Bytes>,
-    /// The bandwidth its memory controllers deliver at most, where known (HMAT or a machine file).
+    /// The maximum bandwidth of its memory controllers, if known (HMAT or a machine file).
     pub max_bandwidth: Option<Bandwidth>,
 }
 
 /// A last-level cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Llc {
-    /// Its number; the resctrl domain id where the kernel gives cache ids.
+    /// Its number; the resctrl domain id if the kernel gives cache ids.
     pub id: LlcId,
     /// The cache level, 3 on most machines.
     pub level: u32,
     /// Capacity.
     pub size: Option<Bytes>,
-    /// Ways that can be allocated (bits of a resctrl mask), else its associativity.
+    /// Number of ways that can be allocated (bits of a resctrl mask), or else its associativity.
     pub ways: Option<Ways>,
 }
 
@@ -47,7 +48,7 @@ pub struct Cpu {
     pub id: CpuId,
     /// Its physical core; see [`CoreId`].
     pub core: CoreId,
-    /// Its last-level cache; `None` where no data cache is described.
+    /// Its last-level cache; `None` if no data cache is described.
     pub llc: Option<LlcId>,
     /// Its node; `None` on kernels without NUMA and on machines with holes in their firmware
     /// tables.
@@ -64,7 +65,7 @@ pub struct AccessClass {
     pub memory: NodeId,
     /// 0: nearest initiators of any kind; 1: nearest CPUs.
     pub class: u32,
-    /// The nodes from which these figures hold.
+    /// The nodes for which these figures hold.
     pub initiators: Vec<NodeId>,
     /// Read latency.
     #[serde(rename = "read_latency_ns")]
@@ -87,14 +88,14 @@ pub struct Parts {
     pub llcs: Vec<Llc>,
     /// Online CPUs.
     pub cpus: Vec<Cpu>,
-    /// CPUs that the kernel lists with a node beside those that call it their own: under
-    /// `numa=fake` every node of a package lists all of its CPUs.
+    /// CPUs that the kernel lists with a node in addition to the CPUs that name this node as
+    /// theirs: under `numa=fake` every node of a package lists all of its CPUs.
     pub shared_cpus: NodeMap<CpuSet>,
     /// ACPI SLIT distances, 10 = local, over exactly the nodes.
     pub distances: Option<NodeMatrix<u32>>,
-    /// HMAT performance, where exposed.
+    /// HMAT performance, if exposed.
     pub access: Vec<AccessClass>,
-    /// Way allocation, where the machine has it.
+    /// Way allocation, if the machine has it.
     pub allocation: Option<CacheAllocation>,
 }
 
@@ -141,8 +142,8 @@ impl Topology {
     /// Checks the parts and sorts them by id.
     ///
     /// # Errors
-    /// [`TopologyError`] where an id is listed twice, a reference does not resolve, the distance
-    /// table does not match the nodes, or there is no CPU.
+    /// [`TopologyError`] if an id is listed twice, a reference does not resolve, the distance table
+    /// does not match the nodes, or there is no CPU.
     pub fn new(mut parts: Parts) -> Result<Self, TopologyError> {
         parts.nodes.sort_by_key(|node| node.id);
         parts.llcs.sort_by_key(|llc| llc.id);
@@ -192,25 +193,25 @@ impl Topology {
         &self.parts.cpus
     }
 
-    /// The distance table, where the firmware has one.
+    /// The distance table, if the firmware has one.
     #[must_use]
     pub const fn distances(&self) -> Option<&NodeMatrix<u32>> {
         self.parts.distances.as_ref()
     }
 
-    /// HMAT performance figures, where exposed.
+    /// HMAT performance figures, if exposed.
     #[must_use]
     pub fn access_classes(&self) -> &[AccessClass] {
         &self.parts.access
     }
 
-    /// Way allocation through resctrl, where the machine has it.
+    /// Way allocation through resctrl, if the machine has it.
     #[must_use]
     pub const fn allocation(&self) -> Option<&CacheAllocation> {
         self.parts.allocation.as_ref()
     }
 
-    /// A CPU by number; `None` when it is not online here.
+    /// A CPU by number; `None` if it is not online here.
     #[must_use]
     pub fn cpu(&self, id: CpuId) -> Option<&Cpu> {
         self.cpu_index.get(&id).map(|&index| &self.parts.cpus[index])
@@ -246,9 +247,9 @@ impl Topology {
         &self.online
     }
 
-    /// The CPUs of a node, as the kernel lists them; empty for a node of memory only. On nearly all
-    /// machines these are the CPUs whose node it is; under `numa=fake` several nodes list the same
-    /// CPUs.
+    /// The CPUs of a node, as the kernel lists them; empty for a node that has only memory. On
+    /// nearly all machines these are the CPUs whose node it is. Under `numa=fake` several nodes
+    /// list the same CPUs.
     #[must_use]
     pub fn cpus_of_node(&self, node: NodeId) -> Option<&CpuSet> {
         self.by_node.get(&node)
@@ -285,7 +286,7 @@ impl Topology {
     }
 }
 
-/// Adds the CPUs that nodes share to their own; returns the lists that added any.
+/// Adds the CPUs that nodes share to their own. Returns the lists that added any.
 fn share(by_node: &mut BTreeMap<NodeId, CpuSet>, shared: &NodeMap<CpuSet>, online: &CpuSet) -> NodeMap<CpuSet> {
     let mut added = NodeMap::default();
     for (node, own) in by_node {
@@ -299,7 +300,7 @@ fn share(by_node: &mut BTreeMap<NodeId, CpuSet>, shared: &NodeMap<CpuSet>, onlin
     added
 }
 
-/// `ids` is ascending; equal neighbours are duplicates.
+/// Checks that ids are distinct. `ids` is ascending, so equal neighbours are duplicates.
 fn distinct(kind: &'static str, ids: impl Iterator<Item = u32>) -> Result<(), TopologyError> {
     let mut last = None;
     for id in ids {

@@ -1,6 +1,6 @@
-//! Machines from a short string, for tests, examples and benchmarks: `node:4 llc:1 core:2` is four
-//! nodes, each with one LLC, each with two cores. `pu:2` adds SMT. Levels left out count 1; order
-//! is fixed (node, llc, core, pu).
+//! Makes machines from a short string, for tests, examples and benchmarks: `node:4 llc:1 core:2` is
+//! four nodes, each with one LLC, each with two cores. `pu:2` adds SMT. Levels that are left out
+//! count 1. The order is fixed (node, llc, core, pu).
 
 use super::{Cpu, Llc, Node, Parts, Topology};
 use crate::ids::{CoreId, CpuId, LlcId, NodeId};
@@ -18,19 +18,20 @@ pub struct SyntheticError {
 }
 
 const LEVELS: [&str; 4] = ["node", "llc", "core", "pu"];
-/// The most nodes that Linux supports (`NODES_SHIFT` is at most 10); the table of distances has an
-/// entry for each pair.
+/// The maximum number of nodes that Linux supports (`NODES_SHIFT` is at most 10); the table of
+/// distances has an entry for each pair.
 const MOST_NODES: u32 = 1024;
 const MEMORY: Bytes = Bytes(4 << 30);
 const LLC_SIZE: Bytes = Bytes(8 << 20);
 const LLC_WAYS: Ways = Ways(16);
 
-/// Makes the machine of a description: 4 GiB a node, 8 MiB and 16 ways an LLC, distances 10 and 20.
-/// CPU numbers run node by node and LLC by LLC; SMT siblings come in a second round, as on Linux.
+/// Makes the machine of a description: 4 GiB per node, 8 MiB and 16 ways per LLC, distances of 10
+/// (local) and 20 (remote). CPU numbers run node by node and LLC by LLC; SMT siblings come in a
+/// second round, as on Linux.
 ///
 /// # Errors
-/// A level that is unknown, repeated, out of order, zero, or a machine of more than 65,536 CPUs or
-/// 1024 nodes.
+/// [`SyntheticError`] if a level is unknown, repeated, out of order or zero, or if the machine has
+/// more than 65,536 CPUs or 1024 nodes.
 pub fn synthetic(text: &str) -> Result<Topology, SyntheticError> {
     let [nodes, llcs, cores, threads] = counts(text).ok_or_else(|| SyntheticError { text: text.to_owned() })?;
     let all_cores = nodes * llcs * cores;

@@ -64,7 +64,7 @@ struct CpuDoc {
     node: Option<NodeId>,
 }
 
-/// The document of a machine; with `free`, each node's free memory is in it.
+/// The document of a machine; with `free`, it includes each node's free memory.
 #[must_use]
 pub fn machine_to_doc(machine: &Topology, free: Option<&NodeMap<Bytes>>) -> MachineDoc {
     let node = |node: &Node| NodeDoc {
@@ -97,10 +97,10 @@ pub fn machine_to_doc(machine: &Topology, free: Option<&NodeMap<Bytes>>) -> Mach
 }
 
 impl MachineDoc {
-    /// The checked machine.
+    /// The machine of the document, checked.
     ///
     /// # Errors
-    /// [`WireError`] where the parts do not make a machine or contradict each other.
+    /// [`WireError`] if the parts do not make a machine or contradict each other.
     pub fn to_topology(&self) -> Result<Topology, WireError> {
         let node = |doc: &NodeDoc| {
             let (id, memory, max_bandwidth) = (doc.id, doc.memory_bytes.map(Bytes), doc.max_bandwidth);
@@ -120,13 +120,13 @@ impl MachineDoc {
         Ok(machine)
     }
 
-    /// Free memory by node, of the nodes where it is known.
+    /// Free memory of the nodes for which it is known.
     #[must_use]
     pub fn free(&self) -> NodeMap<Bytes> {
         self.nodes.iter().filter_map(|node| Some((node.id, Bytes(node.free_bytes?)))).collect()
     }
 
-    /// Node ids in the order of the document: the order of every by-node list beside it.
+    /// Node ids in the order of the document, which is the order of every by-node list beside it.
     pub(super) fn node_order(&self) -> Vec<NodeId> {
         self.nodes.iter().map(|node| node.id).collect()
     }
@@ -146,9 +146,9 @@ impl MachineDoc {
         NodeMatrix::from_cells(ascending.iter().map(|&index| order[index]).collect(), sorted).ok_or_else(wrong)
     }
 
-    /// `nodes[].cpus` and `llcs[].cpus` repeat what `cpus[]` says; where they are given, they must
-    /// agree. A node may list CPUs that name another node as theirs (`numa=fake`), but no CPU that
-    /// the machine lacks, and it must list its own.
+    /// `nodes[].cpus` and `llcs[].cpus` repeat what `cpus[]` says; if they are given, they must
+    /// agree with it. A node may list CPUs that name another node as theirs (`numa=fake`), but no
+    /// CPU that the machine lacks, and it must list its own.
     fn check_sharing(&self, machine: &Topology) -> Result<(), WireError> {
         for (i, llc) in self.llcs.iter().enumerate() {
             agree(format!("machine.llcs[{i}].cpus"), llc.cpus.as_ref(), machine.cpus_of_llc(llc.id))?;
@@ -160,7 +160,7 @@ impl MachineDoc {
     }
 }
 
-/// Rows with a value for every pair.
+/// Turns rows with a value for every pair into rows of optional values.
 fn full(rows: &[Vec<u32>]) -> Vec<Vec<Option<u32>>> {
     rows.iter().map(|row| row.iter().copied().map(Some).collect()).collect()
 }
@@ -174,7 +174,7 @@ fn agree(path: String, listed: Option<&CpuSet>, derived: Option<&CpuSet>) -> Res
     }
 }
 
-/// The ways of a cache; Linux reports full associativity on AMD machines as 65535.
+/// Possible numbers of ways of a cache; Linux reports full associativity on AMD machines as 65535.
 const WAYS: std::ops::RangeInclusive<u32> = 1..=65_535;
 
 impl LlcDoc {

@@ -2,8 +2,8 @@
 //! to and from the model.
 //!
 //! Unknown keys are refused, so that a misspelt key is reported rather than ignored. `null` and an
-//! absent key both mean "not measured". Sizes are bytes, rates bytes per second, times seconds,
-//! latencies nanoseconds.
+//! absent key both mean "not measured". Sizes are in bytes, rates in bytes per second, times in
+//! seconds, latencies in nanoseconds.
 
 mod machine;
 mod observation;
@@ -34,7 +34,7 @@ pub enum WireError {
 }
 
 impl WireError {
-    /// Unknown keys appear in paths and messages as they were written.
+    /// An error about one value. Unknown keys appear in paths and messages as they were written.
     fn value(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Value { path: one_line(&path.into()), message: one_line(&message.into()) }
     }

@@ -1,4 +1,4 @@
-//! Observations as JSON: what `isobar decide` reads and a recording holds.
+//! Observations as JSON: what `isobar decide` reads and what a recording holds.
 
 use super::machine::{MachineDoc, machine_to_doc};
 use super::{WireError, read};
@@ -50,8 +50,8 @@ struct ProcessDoc {
 ///
 /// # Errors
 /// [`WireError`], one line that names the key: JSON of another shape, a pid or tid that occurs
-/// twice, a CPU that the machine lacks, a negative figure, a list that does not have one value for
-/// each node.
+/// twice, a CPU that the machine lacks, a negative figure, or a list that does not have one value
+/// for each node.
 pub fn observation_from_json(text: &str) -> Result<Observation, WireError> {
     let doc: ObservationDoc = read(text)?;
     let machine = Arc::new(doc.machine.to_topology()?);
@@ -87,7 +87,7 @@ fn bare(rows: Vec<Vec<Option<Figure>>>) -> Vec<Vec<Option<f64>>> {
 struct Reader<'a> {
     machine: &'a Topology,
     order: Vec<NodeId>,
-    /// Those of all processes so far.
+    /// The thread ids of all processes so far.
     tids: BTreeSet<Tid>,
 }
 
@@ -124,7 +124,7 @@ impl Reader<'_> {
         })
     }
 
-    /// What is wrong with a thread: the key, and why.
+    /// What is wrong with a thread: the key, and the reason.
     fn check(&mut self, thread: &Thread) -> Result<(), (&'static str, String)> {
         let online = self.machine.online();
         let absent = |cpu: &CpuId| !online.contains(*cpu);
@@ -167,7 +167,7 @@ impl Reader<'_> {
     }
 }
 
-/// The document of an observation, one line.
+/// The document of an observation, in one line.
 #[must_use]
 pub fn observation_to_json(seen: &Observation) -> serde_json::Value {
     let nodes: Vec<NodeId> = seen.machine.nodes().iter().map(|node| node.id).collect();

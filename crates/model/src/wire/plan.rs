@@ -1,15 +1,15 @@
-//! Plans as JSON: what `isobar decide` prints and a recording holds.
+//! Plans as JSON: what `isobar decide` prints and what a recording holds.
 
 use super::{WireError, read};
 use crate::plan::Plan;
 
-/// The document of a plan, one line.
+/// The document of a plan, in one line.
 #[must_use]
 pub fn plan_to_json(plan: &Plan) -> serde_json::Value {
     serde_json::to_value(plan).unwrap_or_default()
 }
 
-/// Reads one plan; whether it fits a machine is for [`Plan::validate`] to say.
+/// Reads one plan. Whether it fits a machine is checked by [`Plan::validate`].
 ///
 /// # Errors
 /// [`WireError`], one line that names the key.
@@ -24,7 +24,7 @@ mod tests {
     use crate::plan::{Action, PageSelection};
     use crate::units::Pages;
 
-    /// Every kind of action; keys that may be absent are so once.
+    /// Every kind of action; each key that may be absent is absent once.
     const PLAN: &str = concat!(
         r#"{"policy":"dino","actions":[{"kind":"move_thread","pid":1,"tid":1,"cpu":3,"reason":"a"},"#,
         r#"{"kind":"move_thread","pid":1,"tid":2,"cpu":3,"cpus":[2,3,8],"reason":"a"},"#,

@@ -12,9 +12,9 @@ use std::sync::{Mutex, PoisonError};
 /// The best so far.
 pub(crate) type Best = Option<(Point, Vec<Group>)>;
 
-/// One figure to be improved, under a limit on the other.
+/// A goal: improve one figure, under a limit on the other.
 pub(crate) struct Better {
-    /// Unfairness is the figure; else throughput.
+    /// If true, the figure to improve is unfairness, otherwise throughput.
     fair: bool,
     /// The limit of the other figure.
     limit: f64,
@@ -23,13 +23,14 @@ pub(crate) struct Better {
 }
 
 impl Better {
-    /// The least unfairness with a throughput of at least `floor`, starting from a known solution.
+    /// The least unfairness with a throughput of at least `floor`, starting from a known solution,
+    /// if any.
     pub fn fairest(floor: f64, start: Best) -> Self {
         let figure = start.as_ref().map_or(f64::INFINITY, |start| start.0.ratio());
         Self { fair: true, limit: floor, bits: AtomicU64::new(figure.to_bits()), best: Mutex::new(start) }
     }
 
-    /// The greatest throughput with an unfairness of at most `ratio`.
+    /// The greatest throughput with an unfairness of at most `ratio`, starting the same way.
     pub fn fastest(ratio: f64, start: Best) -> Self {
         let figure = start.as_ref().map_or(f64::NEG_INFINITY, |start| start.0.stp);
         Self { fair: false, limit: ratio, bits: AtomicU64::new(figure.to_bits()), best: Mutex::new(start) }
@@ -40,7 +41,7 @@ impl Better {
         self.best.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Its figure; infinitely bad where there is none.
+    /// The figure of the best solution so far; infinitely bad if there is none.
     pub fn figure(&self) -> f64 {
         f64::from_bits(self.bits.load(Ordering::Relaxed))
     }
@@ -69,7 +70,7 @@ impl Aim for Better {
     }
 }
 
-/// The first solution within a bar.
+/// A goal: the first solution within a bar.
 pub(crate) struct First(pub Bar);
 
 impl Aim for First {

@@ -1,5 +1,5 @@
-//! Every possible cluster, or every possible group, of a problem of few programs: computed once,
-//! used by every slice of the search.
+//! Every possible cluster, or every possible group, of a problem with few programs. They are
+//! computed once and used by every slice of the search.
 
 use crate::cell::Cell;
 use crate::group::place;
@@ -11,17 +11,18 @@ use isobar_partition::Group;
 use isobar_partition::model::{Demand, Separable};
 use rayon::prelude::*;
 
-/// One of the two lists is empty: that of groups where the menu leaves a choice.
+/// One of the two lists is empty: `groups` if the menu leaves a choice, otherwise `clusters`.
 pub(crate) struct Cells {
-    /// By set; `None` where the set cannot be a cluster. Demands are there only where the model is
-    /// separable, here and below.
+    /// By set; `None` if the set cannot be a cluster. Demands exist only if the model is separable,
+    /// here and below.
     pub clusters: Vec<Option<Cell>>,
-    /// By set, where the menu has one group a set: that group and its demands in order.
+    /// By set, if the menu has one group per set: that group and its demands in order.
     pub groups: Vec<Option<(Group, Vec<Demand>)>>,
 }
 
 impl Cells {
-    /// Incomplete where the search is stopped meanwhile: a model may take seconds for all of them.
+    /// Incomplete if the search is stopped in the meantime: a model may take seconds for all of
+    /// them.
     pub fn new(
         problem: &Problem<'_>,
         separable: Option<&dyn Separable>,

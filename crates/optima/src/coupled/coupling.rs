@@ -1,10 +1,10 @@
 //! What couples clusters that share a controller: the pressure of a separable model, or the wait in
-//! a queue. Both grow with what all clusters ask for together, and given either one a cluster is on
-//! its own; so slices of the axis give the same five figures for both.
+//! a queue. Both grow with the total load of all clusters, and for a given pressure or wait each
+//! cluster can be computed by itself. So slices of the axis give the same five figures for both.
 //!
-//! A queued model has no factor to multiply a cluster's slowdowns with, so its clusters are asked
-//! about at each end of a slice. Halves of a slice share ends with it and with each other, so what
-//! was asked is kept.
+//! A queued model has no factor by which to multiply a cluster's slowdowns, so the model evaluates
+//! its clusters at each end of a slice. Halves of a slice share ends with the slice and with each
+//! other, so these results are kept.
 
 use super::cells::{Cells, at};
 use super::figure::{Figure, Slice};
@@ -16,9 +16,9 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// More than any load or throughput, of which a sum is still a number.
+/// Larger than any load or throughput, but sums of it are still finite.
 const HUGE: f64 = 1e300;
-/// The most clusters, each at one wait, that are kept: 256 MiB.
+/// Maximum number of results that are kept, each for one cluster at one wait: 256 MiB.
 const ROOM: usize = 1 << 23;
 
 /// What couples clusters.
@@ -30,14 +30,14 @@ pub(crate) enum Coupling<'a> {
 }
 
 impl<'a> Coupling<'a> {
-    /// That of a model; `None` where it is a black box.
+    /// The coupling of a model; `None` if the model is a black box.
     pub fn of(model: &'a dyn StaticModel) -> Option<Self> {
         let separable = model.separable().map(Self::Pressed);
         let queue = || Some(Self::Queue(Queue::new(model.queued()?, model.ways())));
         separable.or_else(queue)
     }
 
-    /// The model as a separable one, where it is.
+    /// The model as a separable one, if it is separable.
     pub fn separable(&self) -> Option<&'a dyn Separable> {
         match self {
             Self::Pressed(separable) => Some(*separable),
@@ -45,8 +45,8 @@ impl<'a> Coupling<'a> {
         }
     }
 
-    /// The loads from which on pressure or wait is at least that of a slice's ends; `None` where
-    /// nothing is short.
+    /// For the lower and the upper end of a slice, the load from which on the pressure or wait is
+    /// at least that of the end. `None` if bandwidth is never short.
     pub fn capacities(&self, slice: Slice) -> Option<(f64, f64)> {
         match self {
             Self::Pressed(separable) => {
@@ -62,16 +62,16 @@ impl<'a> Coupling<'a> {
 struct Reading {
     greatest: f64,
     least: f64,
-    /// The most and the least that the load may be.
+    /// The greatest and the least possible load.
     heavy: f64,
     light: f64,
     stp: f64,
 }
 
-/// Every cluster at every size, at one wait; `None`: it cannot be.
+/// Every cluster at every size, at one wait; `None` for an impossible cluster.
 type Readings = Arc<Vec<Option<Reading>>>;
 
-/// A queued model, and what it has said.
+/// A queued model, and the results that it has given.
 pub(crate) struct Queue<'a> {
     model: &'a dyn Queued,
     ways: usize,
@@ -88,8 +88,8 @@ impl<'a> Queue<'a> {
         self.model
     }
 
-    /// The figures of every cluster at every size in a slice, by cluster and ways; incomplete where
-    /// the search is stopped meanwhile.
+    /// The figures of every cluster at every size in a slice, by cluster and ways; incomplete if
+    /// the search is stopped in the meantime.
     pub fn figures(&self, cells: &Cells, slice: Slice, watch: &Watch<'_>) -> Vec<Figure> {
         let (from, to) = (self.readings(cells, slice.from, watch), self.readings(cells, slice.to, watch));
         from.iter().zip(to.iter()).map(|(from, to)| self.figure(*from, *to)).collect()
@@ -104,7 +104,7 @@ impl<'a> Queue<'a> {
         group.iter().fold(Figure::NONE, |sum, cluster| sum.and(one(&cluster.programs, cluster.ways)))
     }
 
-    /// As wide as the model may be wrong.
+    /// The figure in a slice, widened by the accuracy of the model.
     fn figure(&self, from: Option<Reading>, to: Option<Reading>) -> Figure {
         let (Some(from), Some(to)) = (from, to) else { return Figure::NEVER };
         let wide = self.model.accuracy();
@@ -140,7 +140,7 @@ impl<'a> Queue<'a> {
 }
 
 impl Reading {
-    /// What it may be where the model has no answer: anything.
+    /// The reading to assume if the model has no answer: anything is possible.
     const ANYTHING: Self = Self { greatest: 0.0, least: f64::INFINITY, heavy: HUGE, light: 0.0, stp: HUGE };
 
     fn of(all: Option<&[Waiting]>) -> Self {

@@ -1,10 +1,10 @@
-//! Depth first through one slice: groups by their lowest program, in a group clusters by theirs,
-//! with the slice's tables as bounds.
+//! Searches one slice depth first: groups in the order of their lowest program, and within a group
+//! clusters in the order of theirs, with the slice's tables as bounds.
 //!
 //! Clusters come in the order of solutions, and demands in the order in which `evaluate` takes
-//! them, so that a whole solution's figures are the same to the bit. To find the *first* of equally
-//! good solutions: within the programs of one group the first that passes is the best, over several
-//! such sets the least is taken.
+//! them, so that the figures of a whole solution are the same to the bit. To find the *first* of
+//! equally good solutions: for a given set of programs in the group, the first solution that passes
+//! is the best, and over all such sets the least is taken.
 
 use super::cells::Cells;
 use super::coupling::Coupling;
@@ -31,9 +31,9 @@ pub(crate) trait Aim: Sync {
 pub(crate) enum End {
     /// Everything was examined or discarded.
     Done,
-    /// The first of those that are good enough.
+    /// The first solution that is good enough.
     First(Vec<Group>),
-    /// It reached the limit of nodes, or was stopped.
+    /// The search reached its limit of nodes, or was stopped.
     Cut,
 }
 
@@ -48,9 +48,9 @@ pub(crate) struct Descent<'a> {
     nodes: u64,
     cut: bool,
     bar: Bar,
-    /// Number of groups begun.
+    /// Number of groups begun so far.
     begun: usize,
-    /// Every cluster: its group, programs and ways; 0 ways: the set's only group.
+    /// Every cluster: its group, programs and ways; 0 ways mean the set's only group.
     picked: Vec<(usize, Set, usize)>,
     stack: Vec<Demand>,
     factors: Vec<f64>,
@@ -93,7 +93,8 @@ impl<'a> Descent<'a> {
         }
     }
 
-    /// The next group; returns the first good solution, where only the first is wanted.
+    /// Searches the next group. Returns the first good solution, if the aim asks only for the
+    /// first.
     fn group(&mut self, left: Set, so_far: Figure) -> Option<Vec<Group>> {
         if left.is_empty() {
             return self.leaf();
@@ -125,7 +126,7 @@ impl<'a> Descent<'a> {
         best
     }
 
-    /// The one group that a set has.
+    /// Takes the only group that a set has.
     fn only(&mut self, set: Set, rest: Set, so_far: Figure, outside: Figure) -> Option<Vec<Group>> {
         let cells = self.cells;
         let (_, demands) = cells.groups[place(set)].as_ref()?;
@@ -144,8 +145,8 @@ impl<'a> Descent<'a> {
         found
     }
 
-    /// The next cluster of the group under way; `beyond` = programs of other groups, figures
-    /// without and with these at best.
+    /// Searches the next cluster of the current group; `beyond` = the programs of other groups, the
+    /// figures without them, and the figures with them at their best.
     fn cluster(&mut self, left: Set, ways: usize, beyond: (Set, Figure, Figure)) -> Option<Vec<Group>> {
         let (others, so_far, outside) = beyond;
         if left.is_empty() {
@@ -180,7 +181,7 @@ impl<'a> Descent<'a> {
         None
     }
 
-    /// The groups as they stand.
+    /// The groups as currently picked.
     fn groups(&self) -> Vec<Group> {
         let mut groups = vec![Group::new(); self.begun];
         for (group, set, ways) in &self.picked {
@@ -211,7 +212,7 @@ impl<'a> Descent<'a> {
         first.then(|| self.groups())
     }
 
-    /// Counts a node; `true` = stop here.
+    /// Counts a node; `true` = stop.
     fn tick(&mut self) -> bool {
         self.nodes += 1;
         if self.nodes.is_multiple_of(STRIDE) {

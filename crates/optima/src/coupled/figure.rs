@@ -1,14 +1,14 @@
-//! A slice of the axis, and the five figures of a set of clusters in it; slice.rs says what they
-//! are good for.
+//! A slice of the axis, and the five figures of a set of clusters in it; slice.rs explains their
+//! use.
 
-/// The part of the axis, both ends within.
+/// A part of the axis, including both ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Slice {
     pub from: f64,
     pub to: f64,
 }
 
-/// Five figures of a set of clusters: of one solution's, or the best by itself over many.
+/// Five figures of a set of clusters: those of one solution, or the best value of each over many.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Figure {
     /// Lower bound of the greatest slowdown.
@@ -17,7 +17,7 @@ pub(crate) struct Figure {
     pub fastest: f64,
     /// Load as seen from the slice's lower end.
     pub heavy: f64,
-    /// Load as seen from its upper end.
+    /// Load as seen from the slice's upper end.
     pub light: f64,
     /// Upper bound of the throughput.
     pub stp: f64,
@@ -26,7 +26,7 @@ pub(crate) struct Figure {
 impl Figure {
     /// No clusters.
     pub const NONE: Self = Self { slowest: 0.0, fastest: f64::INFINITY, heavy: 0.0, light: 0.0, stp: 0.0 };
-    /// The figure of an impossible set.
+    /// The figures of an impossible set.
     pub const NEVER: Self = Self {
         slowest: f64::INFINITY,
         fastest: 0.0,
@@ -35,7 +35,7 @@ impl Figure {
         stp: f64::NEG_INFINITY,
     };
 
-    /// Both side by side.
+    /// The figures of both sets together.
     #[inline]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl Figure {
         }
     }
 
-    /// Either one.
+    /// The best of each figure over both alternatives.
     #[inline]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -59,13 +59,13 @@ impl Figure {
         }
     }
 
-    /// Whether it is possible at all.
+    /// Whether the set is possible at all.
     #[inline]
     pub fn can_be(self) -> bool {
         self.slowest < f64::INFINITY
     }
 
-    /// No solution with these figures is fairer.
+    /// A lower bound: no solution with these figures is fairer.
     #[inline]
     pub fn ratio(self) -> f64 {
         self.slowest / self.fastest

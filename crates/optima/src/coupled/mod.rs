@@ -1,4 +1,5 @@
-//! All clusters share one memory controller: one LLC, or several on a UMA machine.
+//! The search for problems in which all clusters share one memory controller: one LLC, or several
+//! on a UMA machine.
 //!
 //! ```text
 //! 1. a good solution by exchange (local.rs)
@@ -8,7 +9,7 @@
 //! 4. the first solution   the same, in the order of solutions, with both as limits
 //! ```
 //!
-//! The axis is that of a separable model's pressure, or of the wait in a queue (coupling.rs).
+//! The axis is the pressure of a separable model, or the wait in a queue (coupling.rs).
 
 mod aim;
 mod cells;
@@ -33,13 +34,14 @@ use isobar_partition::model::{Demand, Pressure};
 use rayon::prelude::*;
 use slice::{Bar, Tables};
 
-/// The most programs for which the tables are made (their size is 2^n, the time to fill them 3^n).
+/// Maximum number of programs for which tables are made (their size is 2^n, the time to fill them
+/// 3^n).
 pub(crate) const MOST: usize = 17;
-/// Halvings of an interval in which the greatest pressure is searched.
+/// Maximum number of halvings of an interval in the search for the greatest pressure.
 const HALVINGS: u32 = 60;
-/// The greatest pressure need not be known better than to this part.
+/// Relative precision to which the greatest pressure is determined.
 const ROUGHLY: f64 = 0.01;
-/// A slice narrower than this part of its upper end is not halved any more.
+/// A slice narrower than this fraction of its upper end is not halved any more.
 const NARROW: f64 = 1e-7;
 
 /// A slice with the bound of the objective in it.
@@ -49,15 +51,15 @@ struct Open {
     bound: f64,
 }
 
-/// What became of a slice.
+/// The outcome of looking at a slice.
 enum Fate {
     Done(Open, Option<Vec<Group>>),
     Halved([Open; 2]),
     Stopped(Open),
 }
 
-/// What became of several: slices that are done, with what was found in each, and those that are to
-/// be searched.
+/// The outcome of looking at several slices: those that are done, with what was found in each, and
+/// those that are still to be searched.
 #[derive(Default)]
 struct Round {
     done: Vec<(Open, Option<Vec<Group>>)>,
@@ -129,8 +131,8 @@ impl Search<'_> {
         Settled { groups: Some(first.unwrap_or(groups)), bound }
     }
 
-    /// Searches slices until all are done; returns them, halved as needed, and the bound of the
-    /// objective.
+    /// Searches slices until all are done. Returns the slices, halved as needed, and the bound of
+    /// the objective.
     fn improve(&self, aim: &Better, mut open: Vec<Open>) -> (Vec<Open>, f64) {
         let mut done = Vec::new();
         while !open.is_empty() {
@@ -146,7 +148,7 @@ impl Search<'_> {
         (done, aim.figure())
     }
 
-    /// The first solution within a bar; `None` also where the search was stopped.
+    /// The first solution within a bar; also `None` if the search was stopped.
     fn first(&self, bar: Bar, mut open: Vec<Open>) -> Option<Vec<Group>> {
         let mut best: Option<Vec<Group>> = None;
         while !open.is_empty() {
@@ -184,13 +186,13 @@ impl Search<'_> {
         }
     }
 
-    /// One slice: discarded, searched, or halved.
+    /// Discards, searches or halves one slice.
     fn look(&self, aim: &dyn Aim, open: Open) -> Fate {
         if self.watch.stopped() {
             return Fate::Stopped(open);
         }
-        // Equals of the best so far must survive into the next stage, so the tables are made for a
-        // bar that lets them pass.
+        // Solutions equal to the best so far must survive into the next stage, so the tables are
+        // made for a bar that lets them pass.
         let bar = aim.bar();
         let loose = Bar {
             ratio: bar.ratio * (1.0 + 4.0 * TIE),
@@ -234,13 +236,13 @@ impl Search<'_> {
         }
     }
 
-    /// Nodes that cost about as much as a slice's tables.
+    /// The number of nodes that cost about as much as a slice's tables.
     fn budget(&self) -> u64 {
         let programs = isobar_model::num::narrow(self.problem.everyone().len());
         3_u64.saturating_pow(programs).max(4096)
     }
 
-    /// The axis: where bandwidth is not short, and the rest.
+    /// The initial slices: one where bandwidth is not short, and one for the rest of the axis.
     fn slices(&self) -> Vec<Slice> {
         let none = Slice { from: 0.0, to: 0.0 };
         let pressure = match self.coupling {
@@ -252,8 +254,8 @@ impl Search<'_> {
         if most > 0.0 { vec![none, Slice { from: 0.0, to: most }] } else { vec![none] }
     }
 
-    /// A pressure that is not exceeded: beyond it, the sum of every program's greatest possible
-    /// load is below the capacity. Any, where the search is stopped.
+    /// A pressure that is never exceeded: beyond it, the sum of every program's greatest possible
+    /// load is below the capacity. Any value, if the search is stopped.
     fn most(&self, pressure: &dyn Pressure) -> f64 {
         let by_program = self.demands();
         let reached = |p: f64| {

@@ -3,19 +3,20 @@
 //! **Why slices.** The programs' bandwidths influence each other through one figure, the pressure.
 //! Suppose it is between p and q. Then
 //!
-//! - a program's slowdown is at least that at p and at most that at q (a factor never falls while
-//!   the pressure grows): the slowest program of a solution is at least as slow as its slowest
-//!   cluster at p, its fastest at most as slow as its fastest cluster at q;
+//! - a program's slowdown is at least its slowdown at p and at most its slowdown at q (a factor
+//!   never falls as the pressure grows). So the slowest program of a solution is at least as slow
+//!   as the solution's slowest cluster at p, and its fastest program is at most as slow as its
+//!   fastest cluster at q;
 //! - its throughput is at most the sum of 1 / slowdown at p;
-//! - the loads as seen from p add up to the capacity at p or more, those seen from q to the
-//!   capacity at q or less. That is not a relaxation: it is what "the pressure is between p and q"
-//!   means.
+//! - the loads as seen from p add up to the capacity at p or more, and the loads as seen from q to
+//!   the capacity at q or less. This is not a relaxation: it is what "the pressure is between p and
+//!   q" means.
 //!
-//! Each of these five figures of a solution is a minimum, a maximum or a sum over its clusters, so
-//! its best over *all* ways to complete a partial solution can be tabulated: by the programs that
-//! are left and the ways that are left (within a group), and by the programs that are left and the
-//! groups that are left. Each figure is the best by itself, over completions that may differ, so
-//! together they are an outer bound, which tightens as the slice narrows.
+//! Each of these five figures of a solution is a minimum, a maximum or a sum over its clusters. So
+//! the best value over *all* ways to complete a partial solution can be tabulated: by the programs
+//! and ways that are left within a group, and by the programs and groups that are left. Each figure
+//! is the best by itself, over completions that may differ, so together they are an outer bound,
+//! which tightens as the slice narrows.
 //!
 //! Slowdowns are widened by one part in 10^12 and capacities by one in 10^9, far above rounding
 //! errors and below the tolerance of a tie.
@@ -32,7 +33,7 @@ use isobar_partition::model::{Demand, Pressure};
 
 const WIDER: f64 = 1e-12;
 const LOOSER: f64 = 1e-9;
-/// Entries that are looked at between two checks whether to stop.
+/// Number of entries that are looked at between two checks whether to stop.
 const OFTEN: usize = 1 << 14;
 
 /// The limits of what is worth examining.
@@ -44,14 +45,14 @@ pub(crate) struct Bar {
     pub stp: f64,
 }
 
-/// Asks now and then whether to stop, by what has been done since.
+/// Checks from time to time whether to stop, by the amount of work done since the last check.
 struct Pace<'a> {
     watch: &'a Watch<'a>,
     done: usize,
 }
 
 impl Pace<'_> {
-    /// Whether to stop, before some more entries are looked at.
+    /// Whether to stop, before `entries` more entries are looked at.
     fn stops(&mut self, entries: usize) -> bool {
         self.done += entries;
         if self.done < OFTEN {
@@ -70,15 +71,15 @@ pub(crate) struct Tables {
     cells: Vec<Figure>,
     /// By the programs of a group that are left, and the ways left (0 to all).
     inner: Vec<Figure>,
-    /// By the programs of a whole group; empty where there is one group only.
+    /// By the programs of a whole group; empty if there is only one group.
     whole: Vec<Figure>,
-    /// By groups left (1 more each) and all programs left.
+    /// By the number of groups left (from 1), and all programs left.
     outer: Vec<Vec<Figure>>,
     capacities: Option<(f64, f64)>,
 }
 
 impl Tables {
-    /// Incomplete where the search is stopped meanwhile.
+    /// Makes the tables; incomplete if the search is stopped in the meantime.
     pub fn new(
         problem: &Problem<'_>,
         cells: &Cells,
@@ -89,7 +90,7 @@ impl Tables {
         let (all, ways) = (place(problem.everyone()) + 1, problem.model.ways());
         let loose = |capacity: f64| capacity.abs() * LOOSER;
         let capacities = coupling.capacities(slice).map(|(low, high)| {
-            // Every pressure is at least 0: there is no condition at that end.
+            // Every pressure is at least 0, so there is no condition at the lower end.
             let low = if slice.from > 0.0 { low - loose(low) } else { f64::NEG_INFINITY };
             (low, high + loose(high))
         });
@@ -121,13 +122,13 @@ impl Tables {
         tables
     }
 
-    /// A cluster at a size.
+    /// The figures of a cluster at a size.
     #[inline]
     pub fn cell(&self, cluster: Set, ways: usize) -> Figure {
         self.cells[place(cluster) * self.ways + ways - 1]
     }
 
-    /// A set as a whole group.
+    /// The figures of a set as a whole group.
     #[inline]
     pub fn of_group(&self, set: Set) -> Figure {
         self.whole[place(set)]
@@ -139,7 +140,7 @@ impl Tables {
         self.inner[place(left) * (self.ways + 1) + ways]
     }
 
-    /// The best of all programs left with the groups that are left.
+    /// The best figures of all programs left with the groups that are left.
     #[inline]
     pub fn others(&self, left: Set, groups: usize) -> Figure {
         match groups {
@@ -150,7 +151,7 @@ impl Tables {
         }
     }
 
-    /// The best of a whole solution.
+    /// The best figures of a whole solution.
     pub fn root(&self, problem: &Problem<'_>) -> Figure {
         if self.outer.is_empty() {
             self.rest(problem.everyone(), self.ways)
@@ -166,7 +167,7 @@ impl Tables {
         figure.can_be() && figure.slowest <= bar.ratio * figure.fastest && figure.stp >= bar.stp && loads
     }
 
-    /// Stops half way where the search is stopped.
+    /// Fills the table of clusters; stops early if the search is stopped.
     fn fill_cells(&mut self, cells: &Cells, pressure: Option<&dyn Pressure>, watch: &Watch<'_>) {
         let mut pace = Pace { watch, done: 0 };
         for (index, cell) in cells.clusters.iter().enumerate() {
@@ -180,9 +181,10 @@ impl Tables {
         }
     }
 
-    /// Drops clusters that no solution within the bar has: every program must be somewhere, so some
-    /// program is as slow as it can at best be, and some as fast as it can at most be; a cluster
-    /// that is too fast or too slow compared with these is dropped.
+    /// Drops clusters that no solution within the bar has. Every program must be in some cluster,
+    /// so the slowest program is at least as slow as the largest of the programs' lowest slowdowns,
+    /// and the fastest program at most as slow as the smallest of their highest. Clusters that are
+    /// too fast or too slow compared with these are dropped.
     fn drop_hopeless(&mut self, problem: &Problem<'_>, bar: Bar) {
         if !bar.ratio.is_finite() {
             return;
@@ -243,7 +245,7 @@ impl Tables {
         self.inner = table;
     }
 
-    /// The best of every set of programs as a group.
+    /// The best figures of every set of programs as a group.
     fn whole_groups(&self, cells: &Cells, coupling: &Coupling<'_>, all: usize) -> Vec<Figure> {
         if self.inner.is_empty() {
             let of = |(group, demands): &(Group, Vec<Demand>)| match coupling {
@@ -279,7 +281,7 @@ impl Tables {
     }
 }
 
-/// All subsets that hold the first program, in any order.
+/// All subsets that contain the first program, in no particular order.
 struct Parts {
     rest: u64,
     first: u64,

@@ -1,8 +1,9 @@
-//! Exact cover: can a given number of these sets cover all programs, each program once?
+//! Exact cover: can at most a given number of these sets cover all programs, each program once?
 //!
-//! Depth first; the program with the fewest sets is covered first (programs are renumbered so that
-//! it is the lowest). Remainders that could not be covered are kept in a table of fixed size whose
-//! entries may overwrite each other: a lost entry costs time, never correctness.
+//! The search is depth first. The program with the fewest sets is covered first (programs are
+//! renumbered so that it is the lowest). Remainders that could not be covered are kept in a table
+//! of fixed size whose entries may overwrite each other: a lost entry costs time, never
+//! correctness.
 
 use crate::set::Set;
 
@@ -19,16 +20,16 @@ pub(crate) struct Cover {
     cores: usize,
     slots: Vec<Slot>,
     round: u32,
-    /// Nodes since the start.
+    /// Number of nodes since the start.
     pub nodes: u64,
 }
 
-/// Sets by their lowest program, with the programs renumbered; each with its place in the caller's
-/// list.
+/// Sets by their lowest program, with the programs renumbered; each with its position in the
+/// caller's list.
 pub(crate) type Sorted = Vec<Vec<(Set, u32)>>;
 
-/// Renumbers the programs of `everyone` by how few sets hold them, and lists the sets by their
-/// lowest one. `None` where a program is in no set.
+/// Renumbers the programs of `everyone` by how few sets contain them, and lists the sets by their
+/// lowest program. `None` if a program is in no set.
 pub(crate) fn sort(everyone: Set, sets: impl Iterator<Item = (Set, u32)> + Clone) -> Option<Sorted> {
     let mut held = [0_usize; 64];
     sets.clone().for_each(|(set, _)| set.iter().for_each(|program| held[program] += 1));
@@ -52,8 +53,8 @@ impl Cover {
         Self { cores, slots: vec![Slot::default(); 1 << programs.min(20)], round: 0, nodes: 0 }
     }
 
-    /// Places of the sets of one cover of `everyone` with at most `groups` sets (all of them
-    /// subsets of it); `stop` ends the search as if there were none.
+    /// Positions of the sets of one cover of `everyone` with at most `groups` sets (all of them
+    /// subsets of it). If `stop` returns true, the search ends as if there were none.
     pub fn find(
         &mut self,
         everyone: Set,

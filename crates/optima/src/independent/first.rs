@@ -1,17 +1,18 @@
-//! Of all equally good solutions, the first one.
+//! Of all equally good solutions, finds the first one.
 //!
-//! First the levels L at which there is a solution as good as it must be, all its slowdowns between
-//! L and U L; mostly there is one. At a level any groups within these limits may be combined, so
-//! only throughput is left to decide. Group by group, in the order of `Solution`: of all groups
-//! that hold the first program not yet placed, the first one with which the others can still have
-//! the throughput that is needed. Each such question is a search for a cover; the bound rejects
-//! nearly all candidates before that search. Within one set the first group that passes is the
-//! set's best, so the rest of the set is not looked at; over sets and levels, the least is taken.
+//! First come the levels L at which there is a solution of the required quality with all its
+//! slowdowns between L and U L; usually there is one such level. At a level, any groups within
+//! these limits may be combined, so only throughput is left to decide. The search goes group by
+//! group, in the order of `Solution`. Of all groups that contain the first program not yet placed,
+//! it takes the first one with which the other groups can still reach the required throughput. Each
+//! such question is a search for a cover, and the bound rejects nearly all candidates before that
+//! search. Within one set, the first group that passes is the set's best, so the rest of the set is
+//! not looked at. Over sets and levels, the least is taken.
 //!
-//! Levels are those of points that nothing dominates. An equally good solution with a dominated
-//! point has the same least slowdown up to a tie (were it lower, the solution with the dominating
-//! point would be fairer than the optimum). So the least slowdowns that groups really have within a
-//! tie of the level are collected, and each is a level of its own.
+//! Levels are the least slowdowns of points that no other point dominates. An equally good solution
+//! with a dominated point has the same least slowdown up to a tie (if it were lower, the solution
+//! with the dominating point would be fairer than the optimum). So the exact least slowdowns of
+//! groups within a tie of the level are collected, and each is a level of its own.
 
 use super::cover::Cover;
 use super::front::{Front, Keep, Matters};
@@ -26,7 +27,7 @@ use crate::watch::Watch;
 use isobar_partition::Group;
 use std::collections::BTreeSet;
 
-/// What equally good solutions must keep.
+/// The limits that equally good solutions must keep.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// The greatest unfairness.
@@ -35,14 +36,14 @@ pub(crate) struct Limits {
     pub floor: f64,
 }
 
-/// Tables that searches share.
+/// Search helpers whose tables are shared between searches.
 pub(crate) struct Helpers {
     pub cover: Cover,
     pub weigher: Weigher,
 }
 
 /// The first of all solutions within the limits. `fronts` must hold every set of such a solution,
-/// with the points that matter. `None` where the search was stopped.
+/// with the points that matter. `None` if the search was stopped.
 pub(crate) fn first(
     (problem, groups): (&Problem<'_>, &Groups<'_>),
     fronts: &[Front],
@@ -86,7 +87,7 @@ struct Placed {
 }
 
 impl Level<'_> {
-    /// Least slowdowns up to `most` of the groups that can be part of a solution, ascending.
+    /// Least slowdowns, up to `most`, of the groups that can be part of a solution, ascending.
     fn exact(&self, most: f64, fronts: &[Front], helpers: &mut Helpers) -> Result<Vec<f64>, OptimaError> {
         let placed = Placed { left: self.problem.everyone(), stp: 0.0, open: self.problem.groups };
         let sets = self.weighed(fronts);
@@ -99,7 +100,7 @@ impl Level<'_> {
             }
             self.groups.each(set, keep.greatest, &mut |point, _| {
                 if point.least <= most && keep.takes(point) {
-                    // Positive floats are in the order of their bits.
+                    // Positive floats have the same order as their bits.
                     found.insert(point.least.to_bits());
                 }
                 true
@@ -124,7 +125,7 @@ impl Level<'_> {
         Ok(Some(groups))
     }
 
-    /// The sets with the greatest throughput that each can have here.
+    /// The sets, with the greatest throughput that each can have at this level.
     fn weighed(&self, fronts: &[Front]) -> Vec<Weighed> {
         let best = |front: &Front| {
             let within = front.points.iter().filter(|point| self.all.takes(**point)).map(|point| point.stp);
@@ -133,7 +134,7 @@ impl Level<'_> {
         fronts.iter().zip(0..).filter_map(|(front, place)| Some((front.set, best(front)?, place))).collect()
     }
 
-    /// The throughput that a group must have, with the best that the others can have.
+    /// The throughput that a group must have, given the best that the others can have.
     fn needed(&self, placed: &Placed, others: &Others, set: Set) -> f64 {
         self.floor - placed.stp - others.most(placed.left.without(set), placed.open - 1)
     }
@@ -175,7 +176,7 @@ impl Level<'_> {
         Ok(best.filter(|_| !self.watch.stopped()))
     }
 
-    /// Whether the others can have what is still needed.
+    /// Whether the other groups can reach the throughput that is still needed.
     fn completes(&self, placed: &Placed, useful: &[Weighed], rest: Set, stp: f64, helpers: &mut Helpers) -> bool {
         let needed = self.floor - placed.stp - stp;
         if rest.is_empty() {

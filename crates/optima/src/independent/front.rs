@@ -1,10 +1,10 @@
-//! The Pareto fronts of sets of programs, on which the search for a cover works.
+//! The Pareto fronts of sets of programs, in which the search for a cover works.
 //!
-//! **What may be left out.** A solution's unfairness is one maximum over one minimum, so of two
-//! groups of the same programs the one with the higher least and the lower greatest slowdown is at
-//! least as good, whatever the other groups are: replacing it can only raise the minimum and lower
-//! the maximum. A group's *own* unfairness says nothing (a group of slowdowns 1.3 to 1.4 may serve
-//! better than one of 1.0 to 1.05). Where throughput counts as well, it must not be lower either.
+//! **What may be left out.** A solution's unfairness is one maximum divided by one minimum. So of
+//! two groups of the same programs, one with a higher least and a lower greatest slowdown is at
+//! least as good, whatever the other groups are: using it can only raise the minimum and lower the
+//! maximum. A group's *own* unfairness says nothing (a group of slowdowns 1.3 to 1.4 may serve
+//! better than one of 1.0 to 1.05). If throughput counts as well, it must not be lower either.
 
 use crate::group::{Groups, Point};
 use crate::options::OptimaError;
@@ -35,34 +35,34 @@ pub(crate) fn sets(problem: &Problem<'_>) -> Vec<Set> {
     everyone.iter().flat_map(from).collect()
 }
 
-/// What speaks for a point.
+/// In which figures a point can be better than another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Matters {
-    /// A higher least, a lower greatest slowdown.
+    /// A higher least slowdown, a lower greatest slowdown.
     Slowdowns,
     /// A higher throughput.
     Throughput,
-    /// Any of the three.
+    /// Any of these three.
     Both,
 }
 
 /// Which points of a set are kept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keep {
-    /// What speaks for a point.
+    /// In which figures a point can be better than another.
     pub matters: Matters,
-    /// No least slowdown below this.
+    /// Lower limit of the least slowdown.
     pub least: f64,
-    /// No greatest slowdown above this.
+    /// Upper limit of the greatest slowdown.
     pub greatest: f64,
-    /// No greatest over least above this.
+    /// Upper limit of the greatest over the least slowdown.
     pub ratio: f64,
-    /// No throughput below this.
+    /// Lower limit of the throughput.
     pub stp: f64,
 }
 
 impl Keep {
-    /// All that is not dominated.
+    /// Keeps all points that are not dominated.
     pub const fn all(matters: Matters) -> Self {
         Self { matters, least: 0.0, greatest: f64::INFINITY, ratio: f64::INFINITY, stp: 0.0 }
     }
@@ -85,8 +85,8 @@ impl Keep {
     }
 }
 
-/// The fronts of some sets, in parallel; sets without points are left out. `None` where the search
-/// was stopped.
+/// The fronts of some sets, in parallel; sets without points are left out. `None` if the search was
+/// stopped.
 pub(crate) fn fronts(
     groups: &Groups<'_>,
     sets: &[Set],
@@ -118,8 +118,8 @@ fn front(groups: &Groups<'_>, set: Set, keep: Keep) -> Result<Front, OptimaError
     Ok(Front { set, points: points.into_boxed_slice() })
 }
 
-/// Keeps a list free of dominated points. The last winner is tried first: neighbours in the
-/// enumeration resemble each other.
+/// Keeps a list free of dominated points. The point that last dominated another is tried first,
+/// because neighbours in the enumeration resemble each other.
 fn insert(points: &mut Vec<Point>, new: Point, keep: Keep) {
     if let Some(winner) = points.iter().position(|old| keep.dominates(old, &new)) {
         points.swap(0, winner);

@@ -1,6 +1,6 @@
-//! Groups with a memory controller each: nothing in a group depends on another one, so a group is
-//! solved once per *set* of programs and not once per mapping, and a search covers all programs
-//! with sets.
+//! The search for problems in which every group has a memory controller of its own. Nothing in a
+//! group depends on another group, so a group is solved once per *set* of programs and not once per
+//! mapping, and a search covers all programs with sets.
 //!
 //! ```text
 //! 1. every set's front (front.rs)       what a set offers to the others
@@ -30,15 +30,15 @@ use isobar_partition::Group;
 use weigh::Weigher;
 use window::{Chosen, Window};
 
-/// The most sets of programs that are listed.
+/// Maximum number of sets of programs that are listed.
 const MOST: u128 = 1 << 24;
-/// The largest set whose clusterings are enumerated.
+/// Maximum size of a set whose clusterings are enumerated.
 const LARGEST: usize = 12;
-/// Below this number of groups the fronts take about a second, so no fallback solution is searched
+/// With fewer groups than this the fronts take about a second, so no fallback solution is searched
 /// first.
 const SHORT: u128 = 1 << 24;
 
-/// What a search found: groups in whatever order, and the bound of the objective.
+/// The result of a search: groups in any order, and the bound of the objective.
 pub(crate) struct Settled {
     pub groups: Option<Vec<Group>>,
     pub bound: f64,
@@ -64,7 +64,7 @@ pub(crate) fn solve(problem: &Problem<'_>, all: usize, watch: &Watch<'_>) -> Res
     settled
 }
 
-/// Whether the sets cannot be listed, or one of them cannot be gone through.
+/// Whether the sets cannot be listed, or the clusterings of one of them cannot be enumerated.
 fn too_large(problem: &Problem<'_>) -> bool {
     let mapped = problem.mapping.as_ref().and_then(|sets| sets.iter().map(|set| set.len()).max());
     let sets = if mapped.is_some() { 1 } else { subsets(problem.everyone().len(), problem.cores) };
@@ -72,7 +72,7 @@ fn too_large(problem: &Problem<'_>) -> bool {
     sets > MOST || (choice && mapped.unwrap_or(problem.cores) > LARGEST)
 }
 
-/// A solution to fall back upon, where the search may take long.
+/// A fallback solution, if the search may take long.
 fn start_soon(problem: &Problem<'_>, all: usize, watch: &Watch<'_>) -> Result<Option<Vec<Group>>, OptimaError> {
     let of_set = crate::count(problem.cores, 1, None, problem.model.ways()).solutions;
     let sets = subsets(problem.everyone().len(), problem.cores);
@@ -152,7 +152,7 @@ impl Search<'_> {
         Ok(Settled { groups: found.or(so_far.groups), bound: so_far.bound })
     }
 
-    /// The groups behind a cover.
+    /// The groups that a cover stands for.
     fn spelled(&self, fronts: &[Front], chosen: &Chosen) -> Result<Option<Vec<Group>>, OptimaError> {
         chosen.iter().map(|(place, point)| self.group(fronts[*place].set, |other| other == *point)).collect()
     }
@@ -168,7 +168,7 @@ impl Search<'_> {
         Ok(group)
     }
 
-    /// Where there was no time for the fronts: what was there before.
+    /// The result if there was no time for the fronts: the fallback solution.
     fn nothing(&self) -> Result<Settled, OptimaError> {
         let groups = match &self.so_far {
             Some(groups) => Some(groups.clone()),
@@ -178,8 +178,10 @@ impl Search<'_> {
     }
 }
 
-/// The window in which the slowdowns of every solution of at most this unfairness are: some program
-/// must be as slow as its least greatest, and some as fast as its greatest least.
+/// The window that contains the slowdowns of every solution with at most this unfairness. For each
+/// program, take the lowest ceiling (greatest slowdown) and the highest floor (least slowdown) that
+/// its sets offer. A solution's greatest slowdown is at least the largest of these ceilings, and
+/// its least slowdown is at most the smallest of these floors.
 fn reach(fronts: &[Front], everyone: Set, ratio: f64) -> Keep {
     let (mut lowest, mut highest) = ([f64::INFINITY; 64], [0.0_f64; 64]);
     for front in fronts {

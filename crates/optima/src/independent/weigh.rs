@@ -1,37 +1,37 @@
-//! The heaviest exact cover: of all covers with at most a given number of sets, the one whose
-//! weights (throughputs) add up to most.
+//! Finds the heaviest exact cover: of all covers with at most a given number of sets, the cover
+//! with the largest sum of weights (throughputs).
 //!
-//! **The bound.** Give every program a price. A cover holds every program once, so its weight is
-//! the sum of all prices plus, for every set of it, the *rest* `weight - prices of its programs`.
-//! Hence no cover weighs more than all prices plus the largest rests that as many sets could have
-//! (Lagrangian relaxation: sets may overlap). That holds for any prices; a subgradient method
-//! lowers the bound: the price of a program rises if the sets with the largest rests contain it too
-//! often, and falls if they miss it. A set that even with the best other rests does not exceed the
-//! best known weight is dropped for good; among the others a depth-first search finds the answer,
-//! with the same bound at every node. Where the same programs remained before with at least the
-//! same weight gathered, the branch is skipped.
+//! **The bound.** Give every program a price. A cover contains every program once, so its weight is
+//! the sum of all prices plus, for each of its sets, the *rest* `weight - prices of its programs`.
+//! Hence no cover weighs more than all prices plus the largest rests that the same number of sets
+//! could have (Lagrangian relaxation: sets may overlap). This holds for any prices, and a
+//! subgradient method lowers the bound: the price of a program rises if the sets with the largest
+//! rests contain it too often, and falls if they miss it. A set that does not exceed the best known
+//! weight even with the best other rests is dropped for good. Among the remaining sets a
+//! depth-first search finds the answer, with the same bound at every node. A branch is skipped if
+//! the same programs remained before with at least the same weight gathered.
 
 use super::cover::sort;
 use crate::set::Set;
 use isobar_model::num;
 
-/// Steps of the subgradient method.
+/// Number of steps of the subgradient method.
 const STEPS: u32 = 120;
-/// Steps without a lower bound after which they become half as long.
+/// Number of steps without a lower bound after which the steps become half as long.
 const PATIENCE: u32 = 6;
 
-/// A set to choose, its weight, its place in the caller's list.
+/// A set to choose, its weight, and its position in the caller's list.
 pub(crate) type Weighed = (Set, f64, u32);
 
-/// Finds heaviest covers; keeps its prices from one question to the next, since questions resemble
-/// each other.
+/// Finds heaviest covers. Keeps its prices from one question to the next, because questions
+/// resemble each other.
 pub(crate) struct Weigher {
     cores: usize,
     prices: [f64; 64],
     primed: bool,
     slots: Vec<Slot>,
     round: u32,
-    /// Nodes since the start.
+    /// Number of nodes since the start.
     pub nodes: u64,
 }
 
@@ -43,18 +43,18 @@ struct Slot {
     groups: u32,
 }
 
-/// What came out.
+/// The result of a question.
 pub(crate) struct Heaviest {
-    /// Weight and places of the heaviest cover, if heavier than required.
+    /// Weight and positions of the heaviest cover, if heavier than required.
     pub cover: Option<(f64, Vec<u32>)>,
     /// No cover is heavier.
     pub bound: f64,
 }
 
-/// One question under way.
+/// The state of the current question.
 struct Question<'a> {
     sorted: Vec<Vec<(Set, u32)>>,
-    /// By place in `kept`: what the set weighs beyond its prices.
+    /// By position in `kept`: the weight of the set minus the prices of its programs.
     rests: Vec<f64>,
     /// Sums of the largest rests: `tops[n]` of n sets.
     tops: Vec<f64>,
@@ -105,14 +105,14 @@ impl Weigher {
         Heaviest { cover, bound: if stop() { bound } else { weight } }
     }
 
-    /// Bounds on what parts of `everyone` can weigh, as good as the prices get.
+    /// Bounds on what parts of `everyone` can weigh, as tight as the prices allow.
     pub fn others(&mut self, everyone: Set, sets: &[Weighed], groups: usize, above: f64) -> Others {
         self.price(everyone, sets, groups, above);
         let (_, question) = self.question(everyone, sets, groups, f64::NEG_INFINITY, &|| false);
         Others { prices: self.prices, tops: question.tops, cores: self.cores }
     }
 
-    /// Lowers the bound; leaves the best prices in place.
+    /// Lowers the bound by adjusting the prices; keeps the best prices.
     fn price(&mut self, everyone: Set, sets: &[Weighed], groups: usize, above: f64) -> f64 {
         if !self.primed {
             let share = |set: &Weighed| set.1 / num::float_len(set.0.len());
@@ -143,8 +143,8 @@ impl Weigher {
         best
     }
 
-    /// The bound under given prices; by how much each program is missing from the sets behind it;
-    /// the sum of the squares of that.
+    /// The bound under the given prices; how often each program is missing from the sets that give
+    /// the bound; the sum of the squares of these numbers.
     fn look(&self, everyone: Set, sets: &[Weighed], groups: usize, prices: &[f64; 64]) -> (f64, [f64; 64], f64) {
         let mut top: Vec<(f64, Set)> = Vec::with_capacity(groups + 1);
         for (set, weight, _) in sets {
@@ -224,8 +224,8 @@ impl Weigher {
         }
     }
 
-    /// Whether the same was left before with no less gathered and no fewer groups; remembers it if
-    /// not.
+    /// Whether the same programs were left before, with no less weight gathered and no fewer
+    /// groups. If not, records the state.
     fn seen(&mut self, left: Set, groups: usize, gathered: f64) -> bool {
         let place = left.slot(self.slots.len());
         let (slot, groups) = (&mut self.slots[place], num::narrow(groups));
@@ -252,13 +252,13 @@ pub(crate) struct Others {
 }
 
 impl Others {
-    /// No cover of `left` with at most `groups` of the sets weighs more.
+    /// An upper bound on the weight of a cover of `left` with at most `groups` of the sets.
     pub fn most(&self, left: Set, groups: usize) -> f64 {
         worth(left, &self.prices) + greatest(&self.tops, left.len().div_ceil(self.cores), groups)
     }
 }
 
-/// The most that the rests of at least `must` and at most `groups` sets can add up to.
+/// The greatest sum of the rests of at least `must` and at most `groups` sets.
 fn greatest(tops: &[f64], must: usize, groups: usize) -> f64 {
     let range = must.min(tops.len() - 1)..=groups.min(tops.len() - 1);
     tops[range].iter().copied().fold(f64::NEG_INFINITY, f64::max)
@@ -274,8 +274,8 @@ mod tests {
 
     #[test]
     fn the_heaviest_of_all_pairings() {
-        // Six programs in pairs; weight of {a, b} = (a * b * 7) % 11. All 15 pairings against the
-        // search.
+        // Six programs in pairs; the weight of {a, b} is (a * b * 7) % 11. Compares the search with
+        // all 15 pairings.
         let weight = |a: usize, b: usize| num::float_len((a * b * 7) % 11);
         let pairs: Vec<Weighed> = (0..6)
             .flat_map(|a| (a + 1..6).map(move |b| (a, b)))

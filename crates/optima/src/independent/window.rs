@@ -1,14 +1,14 @@
 //! Covers under a window: the search over intervals of the least slowdown.
 //!
-//! Let L be a solution's least slowdown: it is the least slowdown of some point, so L is one of the
+//! Let L be a solution's least slowdown. It is the least slowdown of some point, so L is one of the
 //! *levels* (all points' least slowdowns). For an interval of levels [a, b], take every set that
-//! has a point with `least >= a` and `greatest <= U b`: a solution whose L is in the interval and
-//! whose unfairness is at most U consists of such sets. So where these sets do not cover all
-//! programs, the interval is done; where they do, the cover is settled (its points chosen as well
-//! as they can be), which may lower U, and the interval is halved. At a single level the condition
-//! is no relaxation, so the search ends. Throughput enters by weights: with the greatest throughput
-//! that each set has under the same condition, the heaviest cover bounds what the interval can
-//! reach.
+//! has a point with `least >= a` and `greatest <= U b`. A solution whose L is in the interval and
+//! whose unfairness is at most U consists of such sets. If these sets do not cover all programs,
+//! the interval is done. If they do, the cover is settled (its points are chosen as well as
+//! possible), which may lower U, and the interval is halved. At a single level the condition is not
+//! a relaxation, so the search ends. Throughput enters by weights: each set is weighted with the
+//! greatest throughput that it has under the same condition, and the heaviest cover bounds what the
+//! interval can reach.
 
 use super::cover::Cover;
 use super::front::Front;
@@ -18,10 +18,10 @@ use crate::rank::{STEP, TIE};
 use crate::set::Set;
 use crate::watch::Watch;
 
-/// A cover: the front's place and the point, for every set.
+/// A cover: for every set, the position of its front, and the point.
 pub(crate) type Chosen = Vec<(usize, Point)>;
 
-/// The question, and the helpers that it needs.
+/// The question, and the helpers for answering it.
 pub(crate) struct Window<'a> {
     fronts: &'a [Front],
     everyone: Set,
@@ -32,10 +32,10 @@ pub(crate) struct Window<'a> {
     levels: Vec<f64>,
 }
 
-/// An interval of levels, both ends within.
+/// An interval of levels, including both ends.
 type Interval = (usize, usize);
 
-/// The best cover found, with its figures, and what is proved.
+/// The best cover found, with its figures, and the proved bound.
 pub(crate) struct Outcome {
     pub best: Option<(Point, Chosen)>,
     /// No cover has a better figure.
@@ -86,7 +86,8 @@ impl<'a> Window<'a> {
         Outcome { best, bound }
     }
 
-    /// The greatest throughput of all covers of an unfairness of at most `ratio`, if above `floor`.
+    /// The greatest throughput of all covers with an unfairness of at most `ratio`, if above
+    /// `floor`.
     pub fn fastest(&mut self, ratio: f64, floor: f64) -> Outcome {
         let mut best: Option<(Point, Chosen)> = None;
         let mut open = if ratio.is_finite() { self.all() } else { self.all().into_iter().map(|_| (0, 0)).collect() };
@@ -121,9 +122,9 @@ impl<'a> Window<'a> {
     }
 
     /// The levels L at which there are covers with all slowdowns between L and `ratio` L and a
-    /// throughput of at least `floor`; of levels within half a tie of each other one may stand for
-    /// all. Slowdowns that approach 1 make thousands of such levels. `None` where the search was
-    /// stopped.
+    /// throughput of at least `floor`. Of levels within half a tie of each other, one may stand for
+    /// all, because slowdowns that approach 1 make thousands of such levels. `None` if the search
+    /// was stopped.
     pub fn levels(&mut self, ratio: f64, floor: f64) -> Option<Vec<f64>> {
         let mut levels = Vec::new();
         let mut open = self.all();
@@ -173,7 +174,7 @@ impl<'a> Window<'a> {
         if ratio.is_finite() { level * ratio } else { f64::INFINITY }
     }
 
-    /// The points of a cover's sets for which it is fairest, with a throughput of at least `floor`.
+    /// The points of a cover's sets that make it fairest, with a throughput of at least `floor`.
     fn settle(&self, places: &[u32], floor: f64) -> Option<(Point, Chosen)> {
         let fronts: Vec<(usize, &Front)> = self.named(places);
         let mut best: Option<(Point, Chosen)> = None;
@@ -198,7 +199,7 @@ impl<'a> Window<'a> {
     }
 
     /// The ceilings worth trying at a level, lowest first: with a floor, all greatest slowdowns;
-    /// else the lowest that serves.
+    /// otherwise only the lowest possible.
     fn ceilings(&self, fronts: &[(usize, &Front)], level: f64, floor: f64) -> Vec<f64> {
         let above = |front: &&Front| {
             front.points.iter().filter(|point| point.least >= level).map(|point| point.greatest).collect()
@@ -217,7 +218,7 @@ impl<'a> Window<'a> {
         ceilings
     }
 
-    /// The points of a cover's sets for which it is fastest, with an unfairness of at most `ratio`.
+    /// The points of a cover's sets that make it fastest, with an unfairness of at most `ratio`.
     fn settle_fast(&self, places: &[u32], ratio: f64) -> Option<(Point, Chosen)> {
         let fronts = self.named(places);
         let mut best: Option<(Point, Chosen)> = None;
@@ -242,8 +243,8 @@ impl<'a> Window<'a> {
         fronts.iter().flat_map(|(_, front)| front.points.iter().map(|point| point.least)).collect()
     }
 
-    /// An unfairness below which no cover of an interval comes: some program's lowest ceiling over
-    /// the interval's highest level.
+    /// A lower bound on the unfairness of an interval's covers: the largest of the programs' lowest
+    /// ceilings, divided by the interval's highest level.
     fn least_ratio(&self, (from, to): Interval) -> f64 {
         let mut lowest = [f64::INFINITY; 64];
         for front in self.fronts {
@@ -255,8 +256,8 @@ impl<'a> Window<'a> {
         (highest / self.levels[to]).max(1.0)
     }
 
-    /// A throughput that no cover of an interval exceeds: every program's best share of its best
-    /// set.
+    /// An upper bound on the throughput of an interval's covers: the sum of every program's best
+    /// share of a set's throughput.
     fn most(&self, interval: Interval, ratio: f64) -> f64 {
         let mut best = [0.0_f64; 64];
         for (set, weight, _) in self.weighed(interval, ratio) {

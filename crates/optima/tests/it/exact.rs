@@ -1,4 +1,4 @@
-//! Every search against an enumeration that knows nothing of it, on thousands of small instances.
+//! Compares every search with an independent enumeration, on thousands of small instances.
 
 use crate::support::brute::{self, Judged, Rule};
 use crate::support::random::{Random, Shape, model, workload};
@@ -64,7 +64,7 @@ fn groups(uma: bool, rounds: u64, seed: u64) {
     }
 }
 
-/// A heuristic of sorts: the first program apart from the others.
+/// A simple heuristic: the first program is separated from the others.
 fn half(set: &[usize], ways: usize) -> Group {
     match set {
         [_] => vec![Cluster { programs: set.to_vec(), ways }],
@@ -85,8 +85,8 @@ fn groups_that_share_a_controller() {
     groups(true, 60, 3);
 }
 
-/// Slowdowns that differ by less than a tie: the search takes their levels together, an enumeration
-/// does not.
+/// Slowdowns that differ by less than a tie: the search treats their levels as one, and an
+/// enumeration does not.
 #[test]
 fn levels_within_a_tie() {
     let mut random = Random(4);

@@ -1,5 +1,5 @@
-//! Optima that are known: computed by hand, or by PBBCache's own exact searches. Also the other
-//! behaviour of a search.
+//! Known optima: computed by hand, or by PBBCache's own exact searches. Also tests other behaviour
+//! of a search.
 
 use crate::support::random::{Random, Shape, workload};
 use crate::support::reference;
@@ -22,11 +22,12 @@ fn program(name: &str, ipc: [f64; 3]) -> Profile {
     Profile::new(name, ipc.map(row).to_vec()).unwrap()
 }
 
-/// Three programs x of slowdowns 2, 1, 1 at 1, 2, 3 ways and one y of 1.2, 1.2, 1; two groups of 2
-/// cores and 3 ways; no limit of bandwidth, equal misses. Every mapping is {x, x}, {x, y}. {x, x}
-/// share, 1.5 ways each: 1.5 and 1.5 (apart: 2 and 1). {x, y} by itself is fairest with 2 ways for
-/// x and 1 for y: 1 and 1.2. But then 1.5 stands against 1. Where x and y share, they have 1.5 and
-/// 1.2, which is less fair between the two and fairer for all: 1.5 / 1.2 = 1.25.
+/// Three programs x with slowdowns 2, 1, 1 at 1, 2, 3 ways, and one program y with 1.2, 1.2, 1.
+/// There are two groups of 2 cores and 3 ways, no bandwidth limit, and equal misses. Every mapping
+/// is {x, x}, {x, y}. {x, x} share their group with 1.5 ways each: 1.5 and 1.5 (apart: 2 and 1).
+/// {x, y} by itself is fairest with 2 ways for x and 1 for y: 1 and 1.2. But then the overall ratio
+/// is 1.5 to 1. If x and y share, they have 1.5 and 1.2. This is less fair between the two and
+/// fairer over all programs: 1.5 / 1.2 = 1.25.
 #[test]
 fn the_joint_optimum_is_not_every_groups_own_by_hand() {
     let x = || program("x", [1.0, 2.0, 2.0]);
@@ -78,7 +79,7 @@ fn the_timed_workload() {
     assert_eq!(shape, vec![(1, 2), (1, 4), (1, 4), (5, 1)]);
 }
 
-/// PBBCache's recorded optima: ours are never worse, and equal in the figure that both are about.
+/// PBBCache's recorded optima: ours are never worse, and equal in the figure that both optimise.
 #[test]
 fn recorded_optima() {
     let (Some(vectors), Some(profiles)) = (reference::vectors(), reference::profiles()) else { return };
@@ -128,7 +129,8 @@ fn the_answer_does_not_depend_on_the_number_of_threads() {
     }
 }
 
-/// Stops after n questions, for every n: the result is always a solution, its bound never wrong.
+/// Stops after n checks, for every n: the result is always a solution, and its bound is never
+/// wrong.
 #[test]
 fn a_search_may_be_stopped_at_any_time() {
     for (groups, model) in [(2, generated(8, 11)), (1, generated(7, 11)), (2, generated(8, 11).uma(true))] {
@@ -156,7 +158,7 @@ fn sound(model: &dyn StaticModel, objective: Objective, got: &Optimum, best: &Op
     if got.proved_optimal {
         assert_eq!(got.solution, best.solution);
     }
-    // So that less is better for both.
+    // The sign makes less better for both objectives.
     let sign = objective.of(1.0, -1.0);
     let [bound, best, found] = [
         got.bound,
@@ -181,7 +183,7 @@ fn progress_ends_where_the_answer_is() {
     assert!(got.nodes_explored > 0);
 }
 
-/// What must hold whatever the numbers, on instances too large to enumerate.
+/// Properties that must hold for any numbers, on instances too large to enumerate.
 #[test]
 fn laws() {
     for seed in 0..8 {
@@ -233,7 +235,7 @@ fn a_heuristic_is_asked_once_per_set_and_held_to_its_question() {
     }
 }
 
-/// A model that says nothing of itself but what it must.
+/// A model that offers only the required interface.
 struct Opaque(PbbCache);
 
 impl StaticModel for Opaque {
@@ -285,7 +287,8 @@ fn what_has_no_answer_is_said_in_one_line() {
     assert_eq!(optimal(&none, &options), Err(OptimaError::NoPrograms));
     let few = PbbCache::new(Bandwidth::Simple, workload(&mut Random(1), 5, 3, Shape::Wild), 3, None);
     assert_eq!(opt_part(&few, &options), Err(OptimaError::TooFewWays { programs: 5, ways: 3 }));
-    // One program that would take more than there is: stalls has no meaning for any solution.
+    // One program that would take more than the available bandwidth: no solution has a meaning
+    // under the stalls model.
     let greedy = Profile::new("greedy", vec![Row { ipc: 1.0, bandwidth_mbps: 100.0, ..Row::default() }]).unwrap();
     let hopeless = PbbCache::new(Bandwidth::Stalls, vec![greedy.clone(), greedy], 2, Some(50.0));
     for options in [options, Options { groups: 2, cores: Some(1), ..options }] {

@@ -1,4 +1,4 @@
-//! Exact searches: against brute force, on known answers, and how soon they stop.
+//! Tests of the exact searches: against brute force, on known optima, and how soon they stop.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,5 +1,5 @@
-//! How soon a search ends once it is asked to: counted in questions to the model, which are what
-//! takes the time, not in seconds.
+//! How soon a search ends after a request to stop. It is counted in calls of the model, which
+//! dominate the time, and not in seconds.
 
 use crate::support::random::{Random, Shape, workload};
 use isobar_model::profile::Profile;
@@ -79,8 +79,8 @@ impl Separable for Counting {
 
 type Search = fn(&dyn StaticModel, &Options<'_>) -> Result<Optimum, OptimaError>;
 
-/// Answers of the model that a search asks for after it was asked to stop, which is when it has had
-/// `allowed`.
+/// The number of model calls that a search makes after the request to stop, which comes after
+/// `allowed` calls.
 fn late(model: &Counting, search: Search, groups: usize, allowed: u64) -> u64 {
     let stop = || model.answers.load(Ordering::SeqCst) >= allowed;
     let options = Options { groups, cores: Some(16 / groups), stop: &stop, ..Options::new(Objective::Unfairness) };
@@ -90,9 +90,10 @@ fn late(model: &Counting, search: Search, groups: usize, allowed: u64) -> u64 {
     model.answers.load(Ordering::SeqCst).saturating_sub(allowed)
 }
 
-/// Fourteen programs make 16,383 possible clusters, each a question; before they asked whether to
-/// stop, a time limit was overtaken by as long as all of them take. Two threads look at up to 256
-/// groups each between two checks; what is found last is evaluated once more.
+/// Fourteen programs make 16,383 possible clusters, and each is a call of the model. Before the
+/// searches checked in between whether to stop, they overran a time limit by as long as all of
+/// these take. Two threads look at up to 256 groups each between two checks, and the last result is
+/// evaluated once more.
 #[test]
 fn a_search_ends_soon_after_it_is_told_to() {
     let cases: [(Search, usize, bool); 5] =

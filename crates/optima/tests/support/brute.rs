@@ -1,11 +1,11 @@
-//! Every solution, enumerated and evaluated: independent of the crate's searches, and slow.
+//! Enumerates and evaluates every solution: independent of the crate's searches, and slow.
 
 use isobar_model::metrics;
 use isobar_optima::{Objective, TIE};
 use isobar_partition::model::StaticModel;
 use isobar_partition::{Cluster, Group, Solution};
 
-/// What groups may look like.
+/// The shape that groups may have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rule {
     Alone,
@@ -20,7 +20,7 @@ pub struct Judged {
     pub stp: f64,
 }
 
-/// Splits a list into parts in all ways, each part and the list of parts in order of their first
+/// All ways to split a list into parts; each part, and the list of parts, in order of their first
 /// members.
 pub fn partitions(list: &[usize]) -> Vec<Vec<Vec<usize>>> {
     let Some((last, rest)) = list.split_last() else { return vec![Vec::new()] };
@@ -66,7 +66,7 @@ pub fn groups(programs: &[usize], ways: usize, rule: Rule) -> Vec<Group> {
     all.into_iter().flat_map(sized).collect()
 }
 
-/// Every solution with a meaning.
+/// All solutions that have a meaning.
 pub fn all(
     model: &dyn StaticModel,
     groups_at_most: usize,
@@ -110,8 +110,8 @@ fn judge(model: &dyn StaticModel, mut groups: Vec<Group>, all: usize) -> Option<
     Some(Judged { solution: Solution { groups }, unfairness: summary.unfairness, stp: summary.stp })
 }
 
-/// The best of them by the rule of `Objective`: figures within `TIE` are equal, the first of the
-/// equals wins.
+/// The best solution by the rule of `Objective`: figures within `TIE` are equal, and the first of
+/// the equals wins.
 pub fn best(mut all: Vec<Judged>, objective: Objective) -> Option<Judged> {
     let keep_fair = |all: &mut Vec<Judged>| {
         let least = all.iter().map(|one| one.unfairness).fold(f64::INFINITY, f64::min);

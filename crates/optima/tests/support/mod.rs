@@ -1,5 +1,5 @@
-//! What the tests share: random instances, an enumeration of their own, and the reference data
-//! where available.
+//! What the tests share: random instances, an independent enumeration, and the reference data if
+//! available.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, dead_code)]
 

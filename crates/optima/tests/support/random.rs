@@ -1,4 +1,4 @@
-//! Random small workloads: a fixed sequence, so that a failure can be repeated.
+//! Random small workloads from a fixed sequence, so that a failure can be repeated.
 
 use isobar_model::num;
 use isobar_model::profile::{Profile, Row};
@@ -30,14 +30,14 @@ impl Random {
 /// How figures are drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
-    /// Each its own; curves that go up and down.
+    /// Each value is drawn by itself; curves go up and down.
     Wild,
-    /// Few distinct values: many ties.
+    /// Few distinct values, so many ties.
     Few,
     /// Falling miss curves, as programs have them.
     Falling,
-    /// Few distinct values, and around each of them many that differ by less than a tie: what is
-    /// left of curves that approach their end exponentially.
+    /// Few distinct values, and around each of them many that differ by less than a tie, like the
+    /// ends of curves that approach their limit exponentially.
     Crowded,
 }
 
@@ -72,7 +72,7 @@ pub fn profile(random: &mut Random, name: &str, ways: usize, shape: Shape) -> Pr
     Profile::new(name, rows).unwrap()
 }
 
-/// A workload; some programs twice.
+/// A workload; some programs occur twice.
 pub fn workload(random: &mut Random, programs: usize, ways: usize, shape: Shape) -> Vec<Profile> {
     let mut made: Vec<Profile> = Vec::new();
     for index in 0..programs {
@@ -83,7 +83,8 @@ pub fn workload(random: &mut Random, programs: usize, ways: usize, shape: Shape)
     made
 }
 
-/// A model over a workload: either kind, with a limit that binds or none.
+/// A model over a workload: of either kind, with a bandwidth limit that takes effect or without a
+/// limit.
 pub fn model(random: &mut Random, programs: usize, ways: usize, uma: bool) -> PbbCache {
     let shape = random.one_of(&[Shape::Wild, Shape::Few, Shape::Falling]);
     let table = random.between(2, ways + 1);

@@ -1,5 +1,4 @@
-//! Time of the one thread that measures, on its CPU: what else runs on the machine takes none of
-//! it.
+//! CPU time of the one thread that measures. Other processes on the machine do not add to it.
 
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss)]
 

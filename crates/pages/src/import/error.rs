@@ -1,10 +1,10 @@
-//! Why there is no profile in a file, and what all imports share.
+//! Why a file contains no profile, and the helpers that all imports share.
 
 use crate::error::PagesError;
 use crate::trace::{Header, TraceError};
 use std::io;
 
-/// Why there is no profile in a file.
+/// Why a file contains no profile.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// Reading failed.
@@ -13,7 +13,7 @@ pub enum ImportError {
     /// A trace is damaged.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// What it says cannot be.
+    /// The content is inconsistent.
     #[error(transparent)]
     Pages(#[from] PagesError),
     /// A line of text is wrong.
@@ -24,17 +24,17 @@ pub enum ImportError {
         /// what is wrong, and what would be right
         problem: String,
     },
-    /// Nothing of what can be read.
+    /// The file has none of the known formats.
     #[error("{0}; expected a trace, a page profile in the CSV form of numalize, or what `perf script` prints")]
     Unknown(&'static str),
 }
 
-/// The header of an import, which has no slices and knows no command.
+/// The header of an imported profile, which has no slices and no command.
 pub(super) fn header(engine: &str, page_bytes: u64, sampled: Option<u64>) -> Header {
     Header { engine: engine.to_owned(), sampled, page_bytes, slice_ns: 0, command: Vec::new() }
 }
 
-/// Part of a text, for a message: what is not printable is left out.
+/// Part of a text, for a message. Characters that are not printable are left out.
 pub(super) fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let shown: String = text.chars().filter(|letter| !letter.is_control()).take(40).collect();

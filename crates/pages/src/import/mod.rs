@@ -1,5 +1,5 @@
-//! Profiles from files: traces of our own, page profiles of numalize, samples that perf printed.
-//! What a file is shows in its first bytes.
+//! Profiles from files: isobar's own traces, page profiles of numalize, and samples that perf
+//! printed. The format is recognised by the first bytes of the file.
 
 mod error;
 pub mod numalize;
@@ -13,10 +13,10 @@ use std::io::BufRead;
 
 pub use error::ImportError;
 
-/// What a file is.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A trace of our own.
+    /// A trace of isobar.
     Trace,
     /// A page profile of numalize.
     Numalize,
@@ -24,7 +24,7 @@ pub enum Form {
     Perf,
 }
 
-/// What a file is, by its first bytes.
+/// The format of a file, by its first bytes.
 #[must_use]
 pub fn form(first: &[u8]) -> Option<Form> {
     if first.starts_with(&MAGIC) {
@@ -36,10 +36,11 @@ pub fn form(first: &[u8]) -> Option<Form> {
     perf::looks_like(first).then_some(Form::Perf)
 }
 
-/// The profile in a file of any of the forms.
+/// The profile in a file of any of the formats.
 ///
 /// # Errors
-/// What is none of them, or is wrong; one line, which names no file.
+/// A file of no known format, or with an error in it. The message is one line and does not name the
+/// file.
 pub fn open(mut from: impl BufRead) -> Result<PageProfile, ImportError> {
     let first = from.fill_buf()?;
     if first.is_empty() {

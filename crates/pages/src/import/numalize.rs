@@ -1,15 +1,15 @@
-//! Page profiles in the CSV form of numalize (<https://github.com/matthiasdiener/numalize>), a row
-//! a page:
+//! Page profiles in the CSV form of numalize (<https://github.com/matthiasdiener/numalize>), one
+//! row per page:
 //!
 //! ```text
 //! page.address,alloc.thread,alloc.location,firsttouch.thread,firsttouch.location,structure.name,T0
 //! 1537,0,matmul.c:2,0,matmul.c:9,B,17222
 //! ```
 //!
-//! The address is a number of a page of 4 KiB. The same form holds whole runs (`full.page.csv`) and
-//! intervals (`000000.page.csv`). It does not say in which order pages were touched: rows stand for
-//! it. Counts above 2^64 - 1 are refused, negative ones too; a page that stands twice counts once,
-//! with the sum.
+//! The address is the number of a page of 4 KiB. The same form holds whole runs (`full.page.csv`)
+//! and intervals (`000000.page.csv`). It does not say in which order pages were touched: the order
+//! of the rows stands for it. Counts above 2^64 - 1 are refused, negative counts too. A page that
+//! appears twice counts once, with the sum.
 
 use super::error::{ImportError, header, shown};
 use crate::profile::sum::Sum;
@@ -20,20 +20,20 @@ use isobar_model::num;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 
-/// Bytes of a page: numalize counts by 4 KiB.
+/// Bytes of a page: numalize counts by pages of 4 KiB.
 const PAGE_BYTES: u64 = 4096;
 /// Columns before the counts.
 const COLUMNS: [&str; 6] =
     ["page.address", "alloc.thread", "alloc.location", "firsttouch.thread", "firsttouch.location", "structure.name"];
 /// Bytes that are read at once.
 const BUFFER: usize = 1 << 18;
-/// What numalize calls the structure of a page of which it knows none.
+/// What numalize calls the structure of a page if it knows none.
 const UNKNOWN: &[u8] = b"unknown.name";
 
 /// Reads a profile, row by row.
 ///
 /// # Errors
-/// A column that is missing or unknown, a number that is none, more counts than may be.
+/// A missing or unknown column, an invalid number, or more counts than are allowed.
 pub fn read(from: impl Read) -> Result<PageProfile, ImportError> {
     let mut from = BufReader::with_capacity(BUFFER, from);
     let mut line = Vec::new();
@@ -51,15 +51,15 @@ pub fn read(from: impl Read) -> Result<PageProfile, ImportError> {
         }
         match made.plain(&line) {
             Some(added) => added.map_err(|problem| ImportError::Line { line: number, problem })?,
-            // What is quoted may go on in the next line.
+            // A quoted field may continue on the next line.
             None => return general(line.as_slice().chain(from), number - 1, Some(made)),
         }
     }
     made.finish()
 }
 
-/// Reads rows of any form, behind this number of lines; without what was made of them, the first is
-/// the line of names.
+/// Reads rows of any form that follow `before` lines already read. Without `made` (the state from
+/// those lines), the first row is the line of names.
 fn general(from: impl Read, before: u64, made: Option<Making>) -> Result<PageProfile, ImportError> {
     let (mut rows, mut row) = (csv_reader(from), ByteRecord::new());
     let mut next = |row: &mut ByteRecord| rows.read_byte_record(row).map_err(csv_error);
@@ -88,7 +88,7 @@ fn csv_error(why: csv::Error) -> ImportError {
     }
 }
 
-/// How many threads the first line has.
+/// The number of threads, from the first line.
 fn threads(first: &ByteRecord) -> Result<usize, String> {
     let name = |at: usize| first.get(at).unwrap_or_default().trim_ascii();
     if let Some((at, expected)) = COLUMNS.iter().enumerate().find(|(at, expected)| name(*at) != expected.as_bytes()) {
@@ -112,12 +112,12 @@ struct Making {
     structure_of: Vec<u32>,
     known: BTreeMap<Vec<u8>, u32>,
     last: u32,
-    /// Those of a row.
+    /// The counts of a row.
     counts: Vec<u64>,
 }
 
 impl Making {
-    /// From the line of names.
+    /// From the line of column names.
     fn new(first: &ByteRecord) -> Result<Self, String> {
         let threads = threads(first)?;
         let mut sums = Sum::new();
@@ -126,8 +126,8 @@ impl Making {
         Ok(Self { threads, sums, structures, structure_of, known: BTreeMap::new(), last: 0, counts })
     }
 
-    /// Adds a row as it mostly is: without quotes, its counts nothing but digits. `None` where it
-    /// is otherwise, or wrong; nothing is added then.
+    /// Adds a row of the usual form: without quotes, with counts that contain only digits. `None`
+    /// if the row has another form or is wrong; nothing is added then.
     fn plain(&mut self, line: &[u8]) -> Option<Result<(), String>> {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -162,7 +162,7 @@ impl Making {
         self.put(page, first, field(row, 5), field(row, 2))
     }
 
-    /// The thread of a first touch.
+    /// The thread of a first touch, from its column.
     fn first(&self, text: &[u8]) -> Option<u32> {
         let first = count(text.strip_prefix(b"T").unwrap_or(text))?;
         u32::try_from(first).ok().filter(|first| num::index(*first) < self.threads)
@@ -178,7 +178,7 @@ impl Making {
         Ok(self.sums.whole_row(&self.counts)?)
     }
 
-    /// Mostly it is that of the row before.
+    /// Usually the structure is that of the row before.
     fn structure(&mut self, name: &[u8], line: &[u8]) -> u32 {
         let name = if name.is_empty() { UNKNOWN } else { name };
         let last = self.structures.get(num::index(self.last));
@@ -217,8 +217,8 @@ impl Making {
     }
 }
 
-/// Counts with commas between them, as many as fit, all of at most 19 digits: they
-/// always fit. `None` for anything else.
+/// Reads counts with commas between them, one for each place in `into`, all of at most 19 digits,
+/// which always fit 64 bits. `None` for anything else.
 fn plain_counts(text: &[u8], into: &mut [u64]) -> Option<()> {
     let (mut left, mut value, mut digits) = (into.iter_mut(), 0_u64, 0_u32);
     for byte in text {
@@ -245,7 +245,7 @@ fn wrong(row: &ByteRecord, at: usize, expected: &str) -> String {
     format!("column {}: `{}`; expected {expected}", at + 1, shown(row.get(at).unwrap_or_default()))
 }
 
-/// A decimal number; `None` for anything else, also for one beyond 64 bits.
+/// A decimal number; `None` for anything else, including numbers beyond 64 bits.
 #[inline]
 fn count(text: &[u8]) -> Option<u64> {
     let digits = |number: u64, digit: &u8| {
@@ -259,15 +259,16 @@ fn count(text: &[u8]) -> Option<u64> {
     std::str::from_utf8(text).ok().filter(|text| !text.starts_with('+'))?.parse().ok()
 }
 
-/// Decimal, or hexadecimal behind 0x.
+/// A page number: decimal, or hexadecimal after 0x.
 fn page(text: &[u8]) -> Option<u64> {
     let hex = text.strip_prefix(b"0x").and_then(|hex| std::str::from_utf8(hex).ok());
     let number = hex.map_or_else(|| count(text), |hex| u64::from_str_radix(hex, 16).ok());
     number.filter(|page| *page < MOST_PAGE)
 }
 
-/// An interval's profile as a slice of a trace. The form does not distinguish loads from stores:
-/// all accesses are loads. Its first touches are those of pages that `known` does not hold yet.
+/// An interval's profile as a slice of a trace. The form does not distinguish loads from stores, so
+/// all accesses count as loads. The slice's first touches are those of pages that `known` does not
+/// contain yet.
 #[must_use]
 pub fn slice(number: u64, interval: &PageProfile, known: &mut std::collections::BTreeSet<u64>) -> Slice {
     let pages = interval.usage.pages().iter().filter(|page| known.insert(page.number));
@@ -282,10 +283,11 @@ pub fn slice(number: u64, interval: &PageProfile, known: &mut std::collections::
     Slice { number, first, rows }
 }
 
-/// Writes a profile. Pages keep their size: where that is not 4 KiB, numbers are of such pages.
+/// Writes a profile. Pages keep their size: if it is not 4 KiB, page numbers count pages of that
+/// size.
 ///
 /// # Errors
-/// What writing says.
+/// An error of the writer.
 pub fn write(profile: &PageProfile, to: impl Write) -> csv::Result<()> {
     let mut rows = csv::Writer::from_writer(to);
     let threads = (0..profile.usage.threads()).map(|thread| format!("T{thread}"));

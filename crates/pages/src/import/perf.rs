@@ -1,4 +1,4 @@
-//! Samples of memory accesses as `perf script` prints them, a line a sample:
+//! Samples of memory accesses as `perf script` prints them, one line per sample:
 //!
 //! ```text
 //! perf mem record -- CMD
@@ -8,9 +8,9 @@
 //!   1205  5161.392977:        cpu/mem-stores/P:      7ffd0a3b1e40
 //! ```
 //!
-//! A name of the command in front, `pid/tid`, a CPU in brackets and more fields behind the address
-//! may stand there too. A sample of another event than a memory access, and one without an address,
-//! is left out. Counts are of samples.
+//! The line may also have the name of the command in front, `pid/tid`, a CPU in brackets, and more
+//! fields after the address. Samples of events other than memory accesses, and samples without an
+//! address, are left out. Counts are counts of samples.
 
 use super::error::{ImportError, header, shown};
 use crate::profile::sum::Sum;
@@ -22,9 +22,9 @@ use std::io::{BufRead, Read};
 
 /// Bytes of a page; perf gives addresses.
 const PAGE_BYTES: u64 = 4096;
-/// Most bytes of a line.
+/// Maximum length of a line in bytes.
 const MOST_LINE: u64 = 1 << 16;
-/// Parts of the names of events that sample accesses to memory: of Intel, AMD and Arm.
+/// Parts of the names of events that sample accesses to memory, on Intel, AMD and Arm.
 const EVENTS: [&str; 9] = [
     "mem-loads",
     "mem-stores",
@@ -55,7 +55,7 @@ pub fn looks_like(first: &[u8]) -> bool {
 /// Reads samples, line by line.
 ///
 /// # Errors
-/// A line that is no sample; none at all; more counts than may be.
+/// A line that is not a sample; a file without samples; more counts than are allowed.
 pub fn read(mut from: impl BufRead) -> Result<PageProfile, ImportError> {
     let (mut sums, mut threads) = (Sum::new(), BTreeMap::new());
     let mut text = Vec::new();
@@ -86,12 +86,12 @@ fn profile(sums: Sum, threads: &BTreeMap<u32, u32>) -> Result<PageProfile, Impor
     let structure_of = vec![0; usage.pages().len()];
     let mut names = vec![String::new(); threads.len()];
     threads.iter().for_each(|(tid, number)| names[num::index(*number)] = format!("T{number} (tid {tid})"));
-    // How many accesses a sample stands for is not in the text.
+    // The text does not say how many accesses a sample stands for.
     let header = header("perf script", PAGE_BYTES, Some(1));
     Ok(PageProfile { header, usage, structures, structure_of, threads: names, linux: None, end: None })
 }
 
-/// The sample of a line; `None` where it has none that counts.
+/// The sample of a line; `None` if the line has no sample that counts.
 fn parse(line: &[u8]) -> Result<Option<Sample>, String> {
     let line = line.trim_ascii();
     if line.is_empty() || line.starts_with(b"#") {
@@ -101,8 +101,8 @@ fn parse(line: &[u8]) -> Result<Option<Sample>, String> {
     sample(text).map_err(|problem| format!("`{}` {problem}", shown(line)))
 }
 
-/// The last word before the time is the tid, or a CPU in brackets behind it; behind the time come
-/// event and address.
+/// The last word before the time is the tid, or a CPU in brackets after the tid. The event and the
+/// address follow the time.
 fn sample(line: &str) -> Result<Option<Sample>, &'static str> {
     const EXPECTED: &str = "is no sample; expected what `perf script -F tid,time,event,addr` prints";
     let mut words = line.split_ascii_whitespace();
@@ -117,7 +117,7 @@ fn sample(line: &str) -> Result<Option<Sample>, &'static str> {
         }
     }
     let (true, Some(tid)) = (timed, tid) else { return Err(EXPECTED) };
-    // A period may stand before the event.
+    // A sampling period may stand before the event.
     let event = words.by_ref().find(|word| word.parse::<u64>().is_err()).ok_or(EXPECTED)?;
     let Some(event) = event.strip_suffix(':') else { return Err(EXPECTED) };
     if !EVENTS.iter().any(|known| event.to_ascii_lowercase().contains(known)) {

@@ -48,8 +48,8 @@ fn what_is_wrong_in_csv_is_said_with_line_and_column() {
     assert!(row("x,0,,0,,a,1,1").contains("`x`; expected the number of a page"));
 }
 
-/// Rows as they mostly are take a short way; from the first that is otherwise on, all take the long
-/// one.
+/// Rows of the usual form take a fast path. From the first row of another form on, all rows take
+/// the slow path.
 #[test]
 fn rows_after_one_that_is_quoted_are_read_alike() {
     let plain = "1,0,a:1,0,,A,3,4\r\n\n2,0,a:1,T1,,A,1,18446744073709551614\n";

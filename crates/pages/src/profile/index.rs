@@ -1,14 +1,14 @@
-//! Positions of pages, by number: asked once for every page of every slice.
+//! Positions of pages by number. The index is asked once for every page of every slice.
 
 use isobar_model::num;
 
-/// A free place.
+/// An empty slot.
 const FREE: u32 = u32::MAX;
-/// 2^64 divided by the golden ratio: neighbours go far apart.
+/// 2^64 divided by the golden ratio: neighbouring numbers land far apart.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Gives each page the position in which it came: open addressing, at most half full. The order of
-/// places reaches no result.
+/// Gives each page the position in which it first came: open addressing, at most half full. The
+/// order of slots affects no result.
 #[derive(Clone, Debug)]
 pub(super) struct PageIndex {
     places: Vec<u32>,

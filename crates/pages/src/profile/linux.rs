@@ -1,20 +1,20 @@
-//! Where the kernel had the pages of a traced run: of each page the last word.
+//! Where the kernel had placed the pages of a traced run: its last answer for each page.
 
 use crate::trace::Placed;
 use crate::usage::Page;
 use std::collections::BTreeMap;
 
-/// Where the kernel had the pages of a traced run.
+/// Where the kernel had placed the pages of a traced run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Whereabouts {
-    /// Nodes of the machine that it ran on: one more than the highest number of a node.
+    /// Nodes of the machine on which the program ran: one more than the highest node number.
     pub nodes: u32,
-    /// The node of each page of the usage; `None` where the kernel was not asked in time, or the
-    /// page had no memory of its own.
+    /// The node of each page of the usage; `None` if the kernel was not asked in time, or the page
+    /// had no memory of its own.
     pub node_of: Vec<Option<u16>>,
 }
 
-/// What was said so far.
+/// The last answers so far.
 #[derive(Debug, Default)]
 pub(super) struct Last {
     nodes: Option<u32>,
@@ -22,13 +22,13 @@ pub(super) struct Last {
 }
 
 impl Last {
-    /// The kernel was asked.
+    /// Adds answers of the kernel.
     pub(super) fn add(&mut self, placed: Placed) {
         self.nodes = self.nodes.max(Some(placed.nodes));
         self.node_of.extend(placed.pages);
     }
 
-    /// The last word on each of these pages; `None` where the kernel was never asked.
+    /// The last answer for each of these pages; `None` if the kernel was never asked.
     pub(super) fn of(&self, pages: &[Page]) -> Option<Whereabouts> {
         let node_of = |page: &Page| self.node_of.get(&page.number).copied();
         self.nodes.map(|nodes| Whereabouts { nodes, node_of: pages.iter().map(node_of).collect() })

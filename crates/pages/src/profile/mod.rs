@@ -1,5 +1,5 @@
-//! The page usage of a whole run with what its pages are: what a report, a prediction and a
-//! placement of pages start from. Read from a trace or imported from another tool.
+//! The page usage of a whole run, together with what each page belongs to. Reports, predictions and
+//! placements of pages start from it. It is read from a trace or imported from another tool.
 //!
 //! ```text
 //! sum          the slices of a trace, summed by page and thread; index: pages by number
@@ -27,25 +27,26 @@ use std::io::Read;
 /// The page usage of a whole run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageProfile {
-    /// How it was made; an import says so in `engine`.
+    /// How the profile was made; for an import, `engine` says so.
     pub header: Header,
     /// Accesses by page and thread, at the page size of the trace, in the order of first touch.
     pub usage: Usage,
-    /// What there is, in the order of first touch.
+    /// The structures, in the order of first touch.
     pub structures: Vec<Structure>,
-    /// For each page of `usage` the structure it belongs to.
+    /// For each page of `usage`, the structure that it belongs to.
     pub structure_of: Vec<u32>,
-    /// Names of the threads by number: `T0` where they have none.
+    /// Names of the threads by number: `T0` and so on for threads without a name.
     pub threads: Vec<String>,
-    /// Where the kernel had the pages, in the traced run; `None` where the file does not say.
+    /// Where the kernel had placed the pages in the traced run; `None` if the file does not say.
     pub linux: Option<Whereabouts>,
-    /// How it ended; `None` where the file was cut off, or the tool that wrote it does not say.
+    /// How the run ended; `None` if the file was cut off, or if the tool that wrote the file does
+    /// not say.
     pub end: Option<End>,
 }
 
 impl PageProfile {
-    /// Sums a trace, slice by slice: it takes memory for pages times threads, however long it is. A
-    /// file that was cut off counts up to there; `end` is `None` then.
+    /// Sums a trace, slice by slice. The memory needed is pages times threads, however long the
+    /// trace is. A file that was cut off counts up to the cut; `end` is `None` then.
     ///
     /// # Errors
     /// [`TraceError`].
@@ -87,7 +88,7 @@ impl PageProfile {
         Ok(Self { header, usage, structures, structure_of, threads, linux, end })
     }
 
-    /// What is missing of a trace, a sentence each.
+    /// What the trace lacks, one sentence each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let Some(end) = &self.end else {
@@ -99,8 +100,9 @@ impl PageProfile {
         signal.into_iter().chain(end.missing.iter().map(|missing| format!("not in the trace: {missing}"))).collect()
     }
 
-    /// The same at a larger page size. A large page belongs to the structure with the most accesses
-    /// in it, the first of equals. Where the kernel had the small ones says nothing of it.
+    /// The same profile at a larger page size. A large page belongs to the structure with the most
+    /// accesses in it, or the first of several equal ones. The nodes on which the kernel had placed
+    /// the small pages are dropped, because they do not say where a large page would be.
     ///
     /// # Errors
     /// [`PagesError::PageSize`].

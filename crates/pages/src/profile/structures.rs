@@ -1,5 +1,5 @@
-//! Which structure a page belongs to: regions in the order in which they came about, of which a
-//! later one covers an earlier one where they overlap.
+//! Which structure a page belongs to. Regions come in the order in which they were created; if two
+//! overlap, the later one covers the earlier one.
 
 use crate::trace::{Region, RegionKind};
 use crate::usage::Page;
@@ -9,18 +9,19 @@ use std::collections::BTreeMap;
 /// Something that pages belong to: a matrix, a heap, the stack of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Structure {
-    /// Name for people, unique in the profile: `stack of T1`, `heap`, `matrix_b`, `libc.so.6`.
+    /// Name for people, unique within the profile: `stack of T1`, `heap`, `matrix_b`, `libc.so.6`.
     pub name: String,
-    /// `file:line` where it is defined or allocated, where that is known.
+    /// `file:line` where the structure is defined or allocated, if known.
     pub line: Option<String>,
-    /// How to find it in another run, which has other addresses; `None` for an imported profile.
+    /// How to find the structure in another run, which has other addresses; `None` for an imported
+    /// profile.
     pub region: Option<Region>,
 }
 
-/// What pages are outside of all regions.
+/// The structure of pages outside all regions.
 const UNKNOWN: &str = "unknown";
 
-/// The address space: who begins where, up to which byte.
+/// The address space: which region lies where.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Space {
     regions: Vec<Region>,
@@ -29,7 +30,7 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// A region comes about, and covers what there was.
+    /// Adds a new region, which covers earlier ones.
     pub(super) fn cover(&mut self, region: Region) {
         let (start, end) = (region.start, region.end);
         let inside = |from: u64, until: u64| from < end && until > start;
@@ -53,7 +54,7 @@ impl Space {
         self.regions.push(region);
     }
 
-    /// The region that holds most bytes from `start` to `end`, the first of equals.
+    /// The region that holds the most bytes from `start` to `end`; the first of several equal ones.
     fn most(&self, start: u64, end: u64) -> Option<usize> {
         let mut bytes: Vec<(usize, u64)> = Vec::new();
         for (from, (until, region)) in self.parts.range(..end).rev().take_while(|(_, (until, _))| *until > start) {
@@ -66,7 +67,8 @@ impl Space {
         bytes.into_iter().max_by_key(|(region, bytes)| (*bytes, std::cmp::Reverse(*region))).map(|(region, _)| region)
     }
 
-    /// What there is, in the order of first touch, and for each page the structure it belongs to.
+    /// The structures, in the order of first touch, and for each page the structure that it belongs
+    /// to.
     pub(super) fn structures(&self, pages: &[Page], page_bytes: u64) -> (Vec<Structure>, Vec<u32>) {
         let (mut structures, mut known) = (Vec::new(), BTreeMap::new());
         let mut of = |page: &Page| {
@@ -83,7 +85,8 @@ impl Space {
     }
 }
 
-/// The name of a region for people. Regions of one name are one structure: the parts of a file.
+/// The name of a region for people. Regions with the same name are one structure, for example the
+/// parts of a file.
 fn name(region: &Region) -> String {
     match &region.kind {
         RegionKind::Stack(thread) => format!("stack of T{thread}"),
@@ -120,8 +123,8 @@ mod tests {
     #[test]
     fn a_later_region_covers_an_earlier_one_and_most_bytes_decide() {
         let file = RegionKind::File { path: "/usr/bin/matrix".to_owned(), offset: 0 };
-        // The file from page 1 to 9; in it A from the middle of page 2 to a quarter of page 4, then
-        // B up to page 6.
+        // The file spans pages 1 to 9. In it, A spans the middle of page 2 to a quarter of page 4,
+        // then B follows up to page 6.
         let space = space(&[
             (0x1000, 0x9000, file),
             (0x2800, 0x4400, named("A")),
@@ -132,7 +135,7 @@ mod tests {
         let (structures, of) = space.structures(&pages, 4096);
         let names: Vec<&str> = structures.iter().map(|structure| structure.name.as_str()).collect();
         assert_eq!(names, ["stack of T2", "matrix", "A", "B", "unknown"]);
-        // Page 2 is half the file's: the earlier of equals.
+        // Half of page 2 belongs to the file: the earlier of two equals.
         assert_eq!(of, [0, 1, 1, 2, 3, 3, 1, 4]);
         assert_eq!(structures[2].line.as_deref(), Some("matrix.c:7"));
         assert_eq!(structures[4].region, None);

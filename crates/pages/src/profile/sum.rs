@@ -6,12 +6,12 @@ use crate::trace::{FirstTouch, Rows, TraceError, View};
 use crate::usage::{Page, Usage};
 use isobar_model::num;
 
-/// Most counts of a profile, pages times threads: 16 GiB of them.
+/// Maximum number of counts of a profile, pages times threads: 16 GiB.
 pub const MOST_COUNTS: usize = 1 << 31;
 const FULL: &str = "pages times threads are more than 2^31 counts, which need more than 16 GiB";
 
-/// The sum so far. A row has space for more threads than there are, and is laid out again when one
-/// comes for which there is none.
+/// The sum so far. A row has space for more threads than there are, and all rows are laid out again
+/// when a thread comes for which there is no space.
 #[derive(Clone, Debug)]
 pub struct Sum {
     index: PageIndex,
@@ -19,7 +19,7 @@ pub struct Sum {
     counts: Vec<u64>,
     width: usize,
     threads: usize,
-    /// Position of the page whose rows come now, and whether it is new.
+    /// Position of the page to which the following rows belong, and whether this page is new.
     at: usize,
     fresh: bool,
     page: u64,
@@ -31,19 +31,19 @@ impl Sum {
         Self::of_most(MOST_COUNTS)
     }
 
-    /// With a limit on counts.
+    /// An empty sum with a limit on counts.
     pub fn of_most(most: usize) -> Self {
         let index = PageIndex::new();
         Self { index, pages: Vec::new(), counts: Vec::new(), width: 4, threads: 0, at: 0, fresh: false, page: 0, most }
     }
 
-    /// There is a thread of this number.
+    /// Makes space for a thread of this number.
     pub fn thread(&mut self, thread: u32) -> Result<(), &'static str> {
         self.threads = self.threads.max(num::index(thread) + 1);
         if self.threads > self.width { self.widen(self.threads.next_power_of_two()) } else { Ok(()) }
     }
 
-    /// The position of a page, to which the rows that follow belong; if it is new, this thread
+    /// The position of a page, to which the following rows belong. If the page is new, this thread
     /// touched it first.
     pub fn touch(&mut self, page: u64, thread: u32) -> Result<usize, &'static str> {
         if num::index(thread) >= self.threads {
@@ -64,13 +64,13 @@ impl Sum {
         slice.show(self)
     }
 
-    /// All accesses.
+    /// The usage of all slices added.
     pub fn usage(mut self, page_bytes: u64) -> Result<Usage, TraceError> {
         let threads = self.threads.max(1);
         if threads > usize::from(u16::MAX) {
             return Err(PagesError::Count("threads").into());
         }
-        // Rows move towards the front, so that they can move where they are.
+        // Rows only move towards the front, so they can be moved in place.
         for at in 0..self.pages.len() {
             self.counts.copy_within(at * self.width..at * self.width + threads, at * threads);
         }
@@ -80,7 +80,8 @@ impl Sum {
 
     #[inline]
     fn find(&mut self, page: u64) {
-        // Neighbours were mostly touched one behind the other, and come so again.
+        // Neighbouring pages were usually touched one after the other, and come in that order
+        // again.
         let next = self.at + 1;
         if self.pages.get(next).is_some_and(|known| known.number == page) {
             (self.page, self.at, self.fresh) = (page, next, false);
@@ -89,7 +90,7 @@ impl Sum {
         }
     }
 
-    /// Adds the accesses of all threads, from the first on, to the page that was found last.
+    /// Adds the accesses of all threads, from thread 0 on, to the page that was found last.
     pub fn whole_row(&mut self, counts: &[u64]) -> Result<(), &'static str> {
         for thread in self.threads..counts.len() {
             self.thread(num::narrow(thread))?;
@@ -100,7 +101,7 @@ impl Sum {
         Ok(())
     }
 
-    /// The page was first touched by this thread.
+    /// Appends the new page, first touched by this thread.
     fn begin(&mut self, thread: u32) -> Result<(), &'static str> {
         self.fits(self.pages.len() + 1, self.width)?;
         self.pages.push(Page { number: self.page, first: thread });

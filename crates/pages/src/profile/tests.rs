@@ -5,7 +5,7 @@ fn row(page: u64, thread: u32, loads: u64, stores: u64) -> Row {
     Row { page, thread, loads, stores }
 }
 
-/// Two threads; page 9 goes from T0 to T1 in the second slice, page 5 is T1's.
+/// Two threads. Page 9 passes from T0 to T1 in the second slice; page 5 is used by T1.
 fn trace() -> Vec<u8> {
     let header =
         Header { engine: "test".into(), sampled: None, page_bytes: 4096, slice_ns: 10_000_000, command: Vec::new() };

@@ -1,29 +1,29 @@
-//! Accesses by address and time, apart by who makes them: what a heat map that is coloured by node
-//! or thread is drawn from. However long the run and however large its memory, rows and columns are
-//! bounded; a row holds pages of one structure where structures are not too many.
+//! Accesses by address and time, separately for each accessor: the data of a heat map that is
+//! coloured by node or thread. Rows and columns are bounded, however long the run and however large
+//! its memory. A row holds pages of one structure, unless there are too many structures.
 
 use super::course::Groups;
 use crate::profile::PageProfile;
 use crate::trace::Slice;
 use isobar_model::num;
 
-/// Most columns.
+/// Maximum number of columns.
 const COLUMNS: usize = 200;
-/// Most rows.
+/// Maximum number of rows.
 const ROWS: usize = 110;
 
-/// Pages that follow each other.
+/// A row of the map: consecutive pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Band {
-    /// Address of the first.
+    /// Address of the first page.
     pub address: u64,
-    /// How many that were touched.
+    /// How many of its pages were touched.
     pub pages: usize,
-    /// Their structure; that of most of them.
+    /// The structure of its pages, or of most of them.
     pub structure: usize,
     /// Pages that each accessor touched first.
     pub first: Vec<u64>,
-    /// The first slice in which one was touched.
+    /// The first slice in which one of its pages was touched.
     pub first_slice: Option<u64>,
 }
 
@@ -32,11 +32,11 @@ pub struct Band {
 pub struct Accesses {
     /// Rows, by ascending address.
     pub bands: Vec<Band>,
-    /// Seconds of a column.
+    /// Seconds per column.
     pub column_seconds: f64,
-    /// Accessors of a cell.
+    /// Number of accessors per cell.
     pub accessors: usize,
-    /// Columns: row by row, a count for each accessor.
+    /// Columns; each has, row by row, a count for each accessor.
     pub columns: Vec<Vec<u64>>,
 }
 
@@ -53,8 +53,8 @@ pub struct Summing<'a> {
 }
 
 impl Accesses {
-    /// Of the slices of a profile's trace; `of_thread` has the accessor of each thread, below
-    /// `accessors`.
+    /// Starts a sum over the slices of a profile's trace; `of_thread` gives the accessor of each
+    /// thread, below `accessors`.
     #[must_use]
     pub fn of<'a>(profile: &PageProfile, of_thread: &'a [u16], accessors: usize) -> Summing<'a> {
         let runs = runs(profile);
@@ -68,7 +68,7 @@ impl Accesses {
 }
 
 impl Summing<'_> {
-    /// Adds a slice, or a part of one; they come in the order of their numbers.
+    /// Adds a slice, or a part of one. Slices come in the order of their numbers.
     pub fn add(&mut self, slice: &Slice) {
         for touch in &slice.first {
             if let Some(band) = row(&self.starts, touch.page).and_then(|row| self.bands.get_mut(row)) {
@@ -85,7 +85,7 @@ impl Summing<'_> {
         }
     }
 
-    /// All slices are added.
+    /// The result, once all slices are added.
     #[must_use]
     pub fn finish(self) -> Accesses {
         let column_seconds = num::float(self.columns.each()) * self.slice_seconds;
@@ -93,12 +93,12 @@ impl Summing<'_> {
     }
 }
 
-/// The row of a page.
+/// The row that a page falls into.
 fn row(starts: &[u64], page: u64) -> Option<usize> {
     starts.partition_point(|first| *first <= page).checked_sub(1)
 }
 
-/// The pages by address, as positions, cut into the rows of the map.
+/// The pages by address, as positions, divided into the rows of the map.
 fn runs(profile: &PageProfile) -> Vec<Vec<usize>> {
     let pages = profile.usage.pages();
     let mut sorted: Vec<usize> = (0..pages.len()).collect();

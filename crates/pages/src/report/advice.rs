@@ -1,7 +1,8 @@
 //! Which mapping suits a program, and why.
 //!
-//! Sections 6 and 7.2.3 of the paper judge programs by their figures and by eye. Where it prints a
-//! number, that is the threshold here; where it does not, the threshold is ours and says so.
+//! Sections 6 and 7.2.3 of the paper judge programs by their figures and by eye. If the paper
+//! prints a number, it is the threshold here. The other thresholds are ours, and are marked as
+//! such.
 //!
 //! ```text
 //! one node, or no accesses                     nothing to place
@@ -17,49 +18,52 @@ use super::figures::{PolicyReport, Report};
 use super::steps::{self, Step};
 use crate::profile::PageProfile;
 
-/// Up to this imbalance of accesses nodes count as even, and a smaller difference of it is no
-/// reason to change anything, in per cent: what interleave leaves on average (30.2, table 3).
+/// Up to this imbalance of accesses, in per cent, nodes count as even, and a smaller difference in
+/// imbalance is no reason to change anything. It is what interleave leaves on average (30.2, table
+/// 3).
 pub const EVEN: f64 = 30.0;
 
-/// Points of locality (equation 9) below which a mapping is not worth the trouble. Ours: the paper
-/// calls only programs unsuitable that gain next to nothing (EP and LU, section 7.2.3).
+/// Points of locality (equation 9) below which a mapping is not worth the effort. Ours: the paper
+/// calls only those programs unsuitable that gain next to nothing (EP and LU, section 7.2.3).
 pub const WORTH_LOCALITY: f64 = 5.0;
 
-/// Below this part of the accesses, in per cent, shared or exclusive pages do not decide. Ours.
+/// Shared or exclusive pages with less than this share of the accesses, in per cent, do not decide.
+/// Ours.
 pub const FEW: f64 = 10.0;
 
-/// From this part of its time slices on, in per cent, a program whose pages change hands in them is
-/// so dynamic that one mapping for the whole run gains less. Section 6.2 describes Vips, in which
-/// pages migrate "during the whole execution", from SP, in which they do at its start; half is
-/// ours.
+/// If pages change their best node in at least this share of the time slices, in per cent, the
+/// program is so dynamic that one mapping for the whole run gains less. Section 6.2 distinguishes
+/// Vips, in which pages migrate "during the whole execution", from SP, in which they migrate at its
+/// start; one half is ours.
 pub const OFTEN: f64 = 50.0;
 
-/// The points by which exclusivity within slices must be above that of the whole run for that: else
-/// what changes hands are shared pages, which belong to no node anyway. Ours.
+/// How many points exclusivity within slices must be above that of the whole run for the program to
+/// count as dynamic. Below that, the pages that change their best node are shared pages, which
+/// belong to no node anyway. Ours.
 pub const FOLLOWED: f64 = 10.0;
 
-/// A program with less memory than this lives in caches, and gains little from any mapping. The
-/// paper announces such a limit (section 4) and prints none; this is the last-level cache of a
+/// A program with less memory than this fits in caches, and gains little from any mapping. The
+/// paper announces such a limit (section 4) but prints none; this is the last-level cache of a
 /// socket of its newer machines.
 pub const SMALL_BYTES: u128 = 16 << 20;
 
-/// Which mapping suits.
+/// Which mapping suits a program, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Advice {
-    /// Its name; `None` where there is nothing to place.
+    /// The name of the mapping; `None` if there is nothing to place.
     pub policy: Option<&'static str>,
-    /// Why, a sentence each.
+    /// The reasons, one sentence each.
     pub reasons: Vec<String>,
-    /// What first-touch costs, a sentence; empty where nothing is to be said.
+    /// What first-touch costs, as a sentence; `None` if there is nothing to say.
     pub cost: Option<String>,
-    /// What lessens the gain, or the trust in these figures, a sentence each.
+    /// What reduces the gain, or the trust in these figures, one sentence each.
     pub cautions: Vec<String>,
-    /// What to do, the most useful first.
+    /// What to do, the most useful step first.
     pub steps: Vec<Step>,
 }
 
 impl Advice {
-    /// For a report of a profile, which was read from a file of this name.
+    /// The advice for a report on a profile that was read from the file of this name.
     #[must_use]
     pub fn of(report: &Report, profile: &PageProfile, file: &str) -> Self {
         of(report, profile, file)
@@ -101,7 +105,7 @@ fn choice(report: &Report) -> Option<(&'static str, Vec<String>)> {
     Some((wanted, vec![why, gains(first, there)?]))
 }
 
-/// The mapping that fits pages like these, whatever first-touch does.
+/// The mapping that suits the pages, whatever first-touch does.
 fn wanted(report: &Report, exclusive: f64) -> Option<(&'static str, String)> {
     let of = |name| report.policy(name).and_then(|policy| policy.metrics.b_acc.zip(policy.metrics.loc_app));
     let ((local, _), (mixed, mixed_local)) = (of("locality")?, of("mixed")?);
@@ -138,7 +142,7 @@ fn suffices(first: &PolicyReport, there: &PolicyReport, local: f64, even: f64) -
         "First touch already puts pages where they are used: {at:.0} % of the accesses are to pages on the \
          node that uses them most. `{name}`, which suits such pages otherwise, would change that by {local:+.0} points and \
          the imbalance of accesses by {:+.0}, which is not worth the trouble.",
-        // A zero has no sign.
+        // So that zero has no sign.
         (-even).round() + 0.0
     ))
 }
@@ -174,7 +178,7 @@ fn cost(report: &Report) -> Option<String> {
 
 fn cautions(report: &Report, profile: &PageProfile) -> Vec<String> {
     let mut cautions = Vec::new();
-    // Large pages hold memory that is never accessed, so those of the profile count.
+    // Large pages hold memory that is never accessed, so the pages of the profile count.
     let touched = profile.usage.pages().len() as u128 * u128::from(profile.usage.page_bytes());
     if touched < SMALL_BYTES {
         cautions.push(
@@ -222,7 +226,7 @@ mod tests {
     use super::*;
     use crate::report::examples::{advice, matmul, profile};
 
-    /// A program by its rows, first touched by thread 0.
+    /// The advice for a program with these rows, first touched by thread 0.
     fn advised(rows: &[[u64; 4]], nodes: usize) -> Advice {
         advice(&profile(rows, &[("array", 0..rows.len())]), nodes)
     }
@@ -250,8 +254,8 @@ mod tests {
 
     #[test]
     fn a_mixture_wants_mixed_unless_locality_is_even() {
-        // Shared pages whose best node is 0, exclusive ones of all nodes: locality overloads node
-        // 0.
+        // Shared pages whose best node is 0, and exclusive pages of all nodes: locality overloads
+        // node 0.
         let mut rows = vec![[30, 25, 25, 20]; 8];
         rows.extend([[200, 0, 0, 0], [0, 200, 0, 0], [0, 0, 200, 0], [0, 0, 0, 200]]);
         assert_eq!(advised(&rows, 4).policy, Some("mixed"));
@@ -261,7 +265,7 @@ mod tests {
         assert_eq!(advised(&rows, 4).policy, Some("locality"));
     }
 
-    /// As EP and LU in section 7.2.3: nothing can be gained.
+    /// Like EP and LU in section 7.2.3: there is nothing to gain.
     #[test]
     fn what_first_touch_does_well_is_left_to_it() {
         let alone = advised(&[[100, 0, 0, 0], [500, 2, 0, 0]], 4);
@@ -273,8 +277,8 @@ mod tests {
         assert!(alone.steps.is_empty());
     }
 
-    /// Pages that one node after another uses are dynamic; shared ones, of which now this and now
-    /// that node has a few accesses more, are not.
+    /// Pages that one node after another uses make a program dynamic. Shared pages do not, although
+    /// now one node and now another has a few accesses more.
     #[test]
     fn pages_that_change_hands_lessen_the_gain() {
         use crate::report::{Course, Question};
@@ -308,7 +312,7 @@ mod tests {
     #[test]
     fn the_matrix_product_is_small_and_has_a_hot_stack() {
         let given = advice(&matmul(), 4);
-        // By its address the hot stack of T0 would share a node with that of T2: `balanced` is as
+        // By its address, the hot stack of T0 would share a node with that of T2. `balanced` is as
         // local as `mixed`, and more even.
         assert_eq!(given.policy, Some("balanced"));
         assert!(given.cautions.iter().any(|caution| caution.contains("fit into a last-level cache")));

@@ -1,6 +1,6 @@
-//! A program slice after slice: how exclusive its accesses are, how many pages change their best
-//! node (figure 11 of the paper), and which part of its pages is hot. However long the run, the
-//! number of points is bounded: where it would grow beyond, neighbours become one.
+//! A program slice by slice: how exclusive its accesses are, how many pages change their best node
+//! (figure 11 of the paper), and which of its pages are hot. The number of points is bounded,
+//! however long the run: if there would be more, neighbouring points are merged.
 
 use crate::dynamics::Dynamics;
 use crate::error::PagesError;
@@ -12,25 +12,26 @@ use crate::trace::{End, Row, Slice};
 use crate::usage::{Page, Usage};
 use isobar_model::{Seconds, num};
 
-/// A slice is restless from this part of all pages on: what migrates in each slice of Vips, the
-/// most dynamic program of the paper, of which it expects less gain (section 6.2).
+/// A slice is restless if at least this fraction of all pages migrates in it. This is how many
+/// migrate in each slice of Vips, the most dynamic program of the paper, from which the paper
+/// expects less gain (section 6.2).
 pub const RESTLESS: f64 = 0.004;
 
-/// Most points in time.
+/// Maximum number of points in time.
 const POINTS: usize = 1024;
-/// Most columns of the heat map.
+/// Maximum number of columns of the heat map.
 const COLUMNS: usize = 256;
-/// Most rows of the heat map.
+/// Maximum number of rows of the heat map.
 const ROWS: usize = 128;
 
-/// A point in time: a slice, or some that follow each other.
+/// A point in time: one slice, or several consecutive ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// Seconds from the begin of the trace.
+    /// Seconds from the start of the trace.
     pub begin: f64,
     /// Pages whose best node changed (equation 6).
     pub migrations: u64,
-    /// Exclusivity of the accesses; `None` without any.
+    /// Exclusivity of the accesses; `None` if there are none.
     pub exclusivity: Option<f64>,
     /// Accesses.
     pub accesses: u128,
@@ -39,22 +40,22 @@ pub struct Point {
 /// Accesses by page and time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heat {
-    /// First address of each row, ascending; rows hold as many accessed pages each as any other.
+    /// First address of each row, ascending. All rows hold the same number of accessed pages.
     pub rows: Vec<u64>,
-    /// Columns in time, each with the accesses of every row.
+    /// Columns in time; each has the accesses of every row.
     pub columns: Vec<Vec<u64>>,
-    /// Seconds that a column takes.
+    /// Seconds per column.
     pub column_seconds: f64,
 }
 
-/// A program slice after slice.
+/// A program slice by slice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Course {
-    /// Slices that have accesses.
+    /// Number of slices with accesses.
     pub slices: u64,
-    /// Seconds of a slice.
+    /// Seconds per slice.
     pub slice_seconds: f64,
-    /// Seconds of a point.
+    /// Seconds per point.
     pub point_seconds: f64,
     /// Points in time, without gaps.
     pub points: Vec<Point>,
@@ -62,19 +63,19 @@ pub struct Course {
     pub heat: Heat,
     /// Migrations in all slices.
     pub migrations: u64,
-    /// Slices in which at least [`RESTLESS`] of all pages migrate, in per cent of those that have
-    /// accesses; `None` without any.
+    /// Slices in which at least [`RESTLESS`] of all pages migrate, in per cent of the slices with
+    /// accesses; `None` if no slice has any.
     pub restless_percent: Option<f64>,
-    /// Exclusivity within the slices, each with the weight of its accesses: by how much it is above
-    /// that of the whole run is what following pages could gain.
+    /// Exclusivity within the slices, each slice weighted by its accesses. How far it is above that
+    /// of the whole run is what following the pages could gain.
     pub exclusivity: Option<f64>,
-    /// Seconds that the run took, by the trace's clock.
+    /// Duration of the run in seconds, by the trace's clock.
     pub seconds: f64,
-    /// Migrations a second (equation 7); `None` where no time passed.
+    /// Migrations per second (equation 7); `None` if no time passed.
     pub dynamicity: Option<f64>,
 }
 
-/// Makes a course from slices, one at a time.
+/// Builds a course from slices, one at a time.
 #[derive(Debug)]
 pub struct Follow<'a> {
     homes: &'a Homes,
@@ -87,11 +88,11 @@ pub struct Follow<'a> {
     heat: Groups<Vec<u64>>,
     slices: u64,
     restless: u64,
-    /// Migrations that make a slice restless.
+    /// Migrations from which on a slice is restless.
     enough: f64,
     migrations: u64,
     behind: u64,
-    /// A slice of which more parts may come.
+    /// A slice that may have more parts to come.
     open: Option<Slice>,
 }
 
@@ -142,10 +143,11 @@ impl Course {
 }
 
 impl Follow<'_> {
-    /// Adds a slice, or the next part of the one before; they come in the order of their numbers.
+    /// Adds a slice, or the next part of the slice before. Slices come in the order of their
+    /// numbers.
     ///
     /// # Errors
-    /// More nodes or threads than there can be.
+    /// More nodes or threads than are allowed.
     pub fn add(&mut self, mut slice: Slice) -> Result<(), PagesError> {
         match &mut self.open {
             Some(open) if open.number == slice.number => open.rows.append(&mut slice.rows),
@@ -174,7 +176,7 @@ impl Follow<'_> {
         Ok(())
     }
 
-    /// The rows of a slice, which stand by page, at the page size that was asked for.
+    /// The rows of a slice, which are sorted by page, at the page size that was asked for.
     fn usage(&self, rows: &[Row]) -> Result<Usage, PagesError> {
         let threads = self.homes.threads();
         let (mut usage, mut counts) = (Usage::new(threads, self.page_bytes)?, vec![0_u64; threads]);
@@ -201,7 +203,7 @@ impl Follow<'_> {
         }
     }
 
-    /// All slices are added.
+    /// The course, once all slices are added.
     ///
     /// # Errors
     /// As [`Follow::add`].
@@ -241,13 +243,13 @@ impl Follow<'_> {
     }
 }
 
-/// The first page of each row of the heat map; the pages are sorted.
+/// The first page of each row of the heat map, from sorted pages.
 fn rows(pages: &[u64]) -> Vec<u64> {
     let rows = pages.len().min(ROWS);
     (0..rows).map(|row| pages[row * pages.len() / rows]).collect()
 }
 
-/// Items by number, several to an item where there would be too many.
+/// Items by number. If there would be too many, several numbers share an item.
 #[derive(Debug)]
 pub(super) struct Groups<T> {
     each: u64,
@@ -262,9 +264,9 @@ impl Sums {
     }
 }
 
-/// Items that can become one.
+/// Items that can be merged.
 pub(super) trait Merge: Clone {
-    /// Adds the next one to it.
+    /// Adds the following item to this one.
     fn merge(&mut self, next: &Self);
 }
 
@@ -283,12 +285,12 @@ impl Merge for Vec<u64> {
 }
 
 impl<T: Merge> Groups<T> {
-    /// At most `most`, each like `blank` at first.
+    /// At most `most` items, each equal to `blank` at first.
     pub(super) const fn new(most: usize, blank: T) -> Self {
         Self { each: 1, most, blank, items: Vec::new() }
     }
 
-    /// Numbers of an item.
+    /// How many numbers share an item.
     pub(super) const fn each(&self) -> u64 {
         self.each
     }
@@ -298,7 +300,7 @@ impl<T: Merge> Groups<T> {
         self.items
     }
 
-    /// The item that a number falls into.
+    /// The item of a number.
     pub(super) fn at(&mut self, number: u64) -> &mut T {
         while number / self.each >= self.most as u64 {
             self.halve();
@@ -310,7 +312,7 @@ impl<T: Merge> Groups<T> {
         &mut self.items[index]
     }
 
-    /// Makes two neighbours one.
+    /// Merges neighbouring items in pairs.
     fn halve(&mut self) {
         self.each *= 2;
         let pairs = self.items.chunks(2).map(|pair| {
@@ -344,7 +346,7 @@ mod tests {
     fn pages_change_their_node_and_a_gap_is_a_point_without_accesses() {
         let course = course(&[slice(0, &[(0, 0, 9), (1, 1, 1)]), slice(2, &[(0, 1, 4), (0, 2, 4), (1, 1, 2)])], None);
         let brief: Vec<_> = course.points.iter().map(|at| (at.migrations, at.exclusivity, at.accesses)).collect();
-        // In slice 2 six of ten accesses are from the best nodes: 4 of 8, 2 of 2.
+        // In slice 2, six of ten accesses are from the best nodes: 4 of 8, and 2 of 2.
         assert_eq!(brief, [(0, Some(1.0), 10), (0, None, 0), (1, Some(0.6), 10)]);
         assert_eq!((course.slices, course.migrations, course.seconds), (2, 1, 0.03));
         assert_eq!((course.restless_percent, course.exclusivity), (Some(50.0), Some(0.8)));

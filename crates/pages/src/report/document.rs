@@ -1,5 +1,5 @@
-//! A report as one JSON document. Percentages are percentages, `exclusivity` and `min_excl` are
-//! parts of 1 as in equations 1 and 2, and what was not measured is null.
+//! A report as one JSON document. Percentages range from 0 to 100, `exclusivity` and `min_excl` are
+//! fractions of 1 as in equations 1 and 2, and what was not measured is null.
 
 use super::{Advice, Course, Linux, Point, PolicyReport, Report, Sharing, StructureUse, SweepPoint};
 use crate::metrics::Metrics;
@@ -7,17 +7,17 @@ use crate::profile::PageProfile;
 use isobar_model::num;
 use serde_json::{Map, Value, json};
 
-/// A report and what it is of.
+/// A report, and the profile that it is about.
 pub struct Shown<'a> {
     /// The name of the file.
     pub name: &'a str,
-    /// What was read.
+    /// The profile that was read.
     pub profile: &'a PageProfile,
-    /// What it says.
+    /// The report on it.
     pub report: &'a Report,
-    /// Which mapping suits it.
+    /// Which mapping suits the program.
     pub advice: &'a Advice,
-    /// What is missing of the file, a sentence each.
+    /// What the file lacks, one sentence each.
     pub remarks: &'a [String],
 }
 
@@ -53,7 +53,7 @@ pub fn document(shown: &Shown<'_>) -> Value {
     })
 }
 
-/// A sum; beyond 64 bits rounded as a float is.
+/// A sum; beyond 64 bits it is rounded to a float.
 fn count(sum: u128) -> Value {
     u64::try_from(sum).map_or_else(|_| json!(wide(sum)), Value::from)
 }
@@ -75,7 +75,7 @@ fn policy_of(policy: &PolicyReport) -> Value {
     Value::Object(mapped(&policy.metrics, policy.remote, (policy.delta_b_acc, policy.delta_loc_app)))
 }
 
-/// Where the kernel really had the pages, of those whose node it said.
+/// Where the kernel had placed the pages, over those pages whose node it reported.
 fn linux(linux: &Linux) -> Value {
     let mut figures = Map::new();
     figures.insert("machine_nodes".to_owned(), linux.machine_nodes.into());
@@ -85,7 +85,7 @@ fn linux(linux: &Linux) -> Value {
     Value::Object(figures)
 }
 
-/// How pages lie on nodes; `delta`: balance and locality less those of first-touch.
+/// How pages are spread over the nodes. `delta` is balance and locality minus those of first-touch.
 fn mapped(metrics: &Metrics, remote: Option<f64>, delta: (Option<f64>, Option<f64>)) -> Map<String, Value> {
     let figures = [
         ("b_pages", metrics.b_pages.into()),

@@ -7,10 +7,10 @@ use crate::trace::Header;
 use crate::usage::{Page, Usage};
 use std::ops::Range;
 
-/// A structure: its name and the rows it has.
+/// A structure: its name and the range of its rows.
 pub type Named = (&'static str, Range<usize>);
 
-/// Pages from number 0 on, with structures that cover ranges of them.
+/// Pages from number 0 on, with structures that cover ranges of these pages.
 pub fn profile(rows: &[[u64; 4]], structures: &[Named]) -> PageProfile {
     let mut usage = Usage::new(4, 4096).unwrap();
     (0..).zip(rows).for_each(|(number, row)| usage.push(Page { number, first: 0 }, row).unwrap());
@@ -65,14 +65,14 @@ pub fn matmul() -> PageProfile {
     profile(&rows, &names)
 }
 
-/// A report over nodes with the threads compact.
+/// A report on a number of nodes with the threads placed compactly.
 pub fn report(profile: &PageProfile, nodes: usize) -> Report {
     let homes = Homes::compact(nodes, profile.usage.threads()).unwrap();
     let question = Question { homes: &homes, min_excl: 0.9, page_bytes: None, sweep: false, course: None };
     Report::of(profile, question).unwrap()
 }
 
-/// The advice for that.
+/// The advice for that report.
 pub fn advice(profile: &PageProfile, nodes: usize) -> Advice {
     Advice::of(&report(profile, nodes), profile, "run 1.trace")
 }

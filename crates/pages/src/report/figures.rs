@@ -13,39 +13,39 @@ use crate::seen::Seen;
 use crate::usage::Usage;
 use std::borrow::Cow;
 
-/// Bars of the histogram of exclusivity: a twentieth each.
+/// Bars of the histogram of exclusivity: each spans a twentieth.
 pub const BARS: usize = 20;
 
 /// Steps of the sweep over `min_excl`, in per cent.
 const SWEEP_STEP: u32 = 5;
 
-/// What a report is to be of.
+/// What to report on.
 #[derive(Clone, Debug)]
 pub struct Question<'a> {
     /// The node of each thread.
     pub homes: &'a Homes,
-    /// A page above this exclusivity is exclusive.
+    /// A page with more exclusivity than this is exclusive.
     pub min_excl: f64,
-    /// Bytes of a page; `None` for those of the profile.
+    /// Bytes of a page; `None` for the page size of the profile.
     pub page_bytes: Option<u64>,
-    /// Whether to try `mixed` at every exclusivity.
+    /// Whether to try `mixed` with a range of exclusivity thresholds.
     pub sweep: bool,
-    /// Slice after slice, where the file has slices.
+    /// The course of the run, if the file has slices.
     pub course: Option<Course>,
 }
 
-/// What a mapping does.
+/// The result of a mapping.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicyReport {
     /// The mapping.
     pub mapping: Mapping,
-    /// Equations 3 to 5, 8, 9.
+    /// The metrics of equations 3 to 5, 8 and 9.
     pub metrics: Metrics,
-    /// Accesses whose page is on another node than their thread, in per cent.
+    /// Accesses to pages on another node than the thread's, in per cent.
     pub remote: Option<f64>,
-    /// Balance of accesses less that of first-touch (equation 11).
+    /// Balance of accesses minus that of first-touch (equation 11).
     pub delta_b_acc: Option<f64>,
-    /// Locality less that of first-touch (equation 12).
+    /// Locality minus that of first-touch (equation 12).
     pub delta_loc_app: Option<f64>,
 }
 
@@ -54,67 +54,68 @@ pub struct PolicyReport {
 pub struct Hottest {
     /// Its first address.
     pub address: u64,
-    /// Its part of all accesses, in per cent.
+    /// Its share of all accesses, in per cent.
     pub percent: f64,
 }
 
-/// `mixed` at an exclusivity.
+/// `mixed` with one threshold of exclusivity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SweepPoint {
-    /// Per cent.
+    /// The threshold, in per cent.
     pub min_excl_percent: f64,
-    /// Equation 5.
+    /// Balance of accesses (equation 5).
     pub b_acc: Option<f64>,
-    /// Equation 9.
+    /// Locality (equation 9).
     pub loc_app: Option<f64>,
 }
 
-/// What a page usage says.
+/// The report on a page usage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Pages of the size that was asked for.
+    /// Number of pages, at the page size that was asked for.
     pub pages: usize,
-    /// Those without any access.
+    /// Pages without any access.
     pub untouched: usize,
     /// Bytes of a page.
     pub page_bytes: u64,
     /// All accesses, or samples of them.
     pub accesses: u128,
-    /// Whether a page has as many accesses as can be counted, or more: they are cut there.
+    /// Whether the accesses to a page reach the largest count that can be represented; they are cut
+    /// off there.
     pub cut: bool,
-    /// Threads.
+    /// Number of threads.
     pub threads: usize,
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: usize,
-    /// A page above this exclusivity is exclusive.
+    /// A page with more exclusivity than this is exclusive.
     pub min_excl: f64,
-    /// Equation 2, from 1/N to 1.
+    /// Exclusivity (equation 2), from 1/N to 1.
     pub exclusivity: Option<f64>,
     /// Accesses to exclusive pages, in per cent of all.
     pub exclusive_percent: Option<f64>,
-    /// Accesses by exclusivity of their page: from 0 up to and with 1, a twentieth a bar.
+    /// Accesses by the exclusivity of their page: from 0 to 1 inclusive, a twentieth per bar.
     pub histogram: Vec<u128>,
     /// The page with the most accesses.
     pub hottest: Option<Hottest>,
     /// The mappings, in the order of [`Mapping::ALL`].
     pub policies: Vec<PolicyReport>,
-    /// Where the kernel really had the pages of the traced run.
+    /// Where the kernel had placed the pages of the traced run.
     pub linux: Result<Linux, NotObserved>,
-    /// What there is, by accesses, descending; at the page size of the profile.
+    /// The structures, by accesses, descending, at the page size of the profile.
     pub structures: Vec<StructureUse>,
-    /// `mixed` from 0 to 100 %, where it was asked for.
+    /// `mixed` with thresholds from 0 to 100 %; empty unless asked for.
     pub sweep: Vec<SweepPoint>,
-    /// Slice after slice, where the file has slices.
+    /// The course of the run, if the file has slices.
     pub course: Option<Course>,
-    /// Migrations a second (equation 7).
+    /// Migrations per second (equation 7).
     pub dynamicity: Option<f64>,
 }
 
 impl Report {
-    /// Of a profile.
+    /// The report on a profile.
     ///
     /// # Errors
-    /// Homes of another number of threads; a page size that the profile does not have.
+    /// Homes for another number of threads; a page size that the profile does not support.
     pub fn of(profile: &PageProfile, question: Question<'_>) -> Result<Self, PagesError> {
         let usage = usage(profile, question.page_bytes)?;
         let seen = Seen::new(&usage, question.homes)?;
@@ -160,7 +161,7 @@ impl Report {
         })
     }
 
-    /// What a mapping does, by its name.
+    /// The result of a mapping, by name.
     #[must_use]
     pub fn policy(&self, name: &str) -> Option<&PolicyReport> {
         self.policies.iter().find(|policy| policy.mapping.name() == name)
@@ -180,7 +181,7 @@ fn usage(profile: &PageProfile, bytes: Option<u64>) -> Result<Cow<'_, Usage>, Pa
     }
 }
 
-/// All mappings, `mixed` at this exclusivity.
+/// All mappings, with `mixed` at this exclusivity.
 fn mappings(min_excl: f64) -> impl Iterator<Item = Mapping> {
     Mapping::ALL.into_iter().map(move |mapping| match mapping {
         Mapping::Mixed { .. } => Mapping::Mixed { min_excl },
@@ -188,7 +189,7 @@ fn mappings(min_excl: f64) -> impl Iterator<Item = Mapping> {
     })
 }
 
-/// What structures are used for, at the page size of the profile.
+/// How the structures are used, at the page size of the profile.
 fn structures(profile: &PageProfile, homes: &Homes) -> Result<Vec<StructureUse>, PagesError> {
     let seen = Seen::new(&profile.usage, homes)?;
     let mut uses = Uses::of(profile, &seen);
@@ -231,7 +232,8 @@ fn exclusive(seen: &Seen<'_>, min_excl: f64) -> Option<f64> {
 fn histogram(seen: &Seen<'_>) -> Vec<u128> {
     let mut bars = vec![0; BARS];
     for page in seen.pages().iter().filter(|page| page.accesses > 0) {
-        // In whole numbers, so that a page just at a border falls where equation 1 says.
+        // In whole numbers, so that a page exactly at a boundary falls into the bar that equation 1
+        // gives.
         let bar = u128::from(page.most) * BARS as u128 / u128::from(page.accesses);
         let bar = usize::try_from(bar).unwrap_or(BARS).min(BARS - 1);
         bars[bar] += u128::from(page.accesses);
@@ -258,7 +260,7 @@ mod tests {
         let rows = [[1, 0, 1000, 0], [1, 1000, 0, 0], [1000, 0, 0, 0], [1000, 0, 0, 50]];
         let report = report(&profile(&rows, &[("array", 0..4)]), 4);
         assert_eq!((report.pages, report.accesses), (4, 4052));
-        // First touch leaves all on node 0: of 4052 accesses 2002 come from there.
+        // First touch leaves all pages on node 0: of 4052 accesses, 2002 come from there.
         let first = report.policy("first-touch").unwrap();
         let close = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-9;
         assert!(close(first.remote, (1.0 - 2002.0 / 4052.0) * 100.0));
@@ -305,7 +307,7 @@ mod tests {
         assert!(ask(2048).unwrap_err().to_string().contains("from 4096 on"));
     }
 
-    /// Each count is one that a file may have; their sum is more than 64 bits.
+    /// Each count is one that a file may contain; their sum exceeds 64 bits.
     #[test]
     fn accesses_that_cannot_be_counted_are_said_to_be_cut() {
         let of = |most| report(&profile(&[[most, 1, 0, 0], [1, 2, 3, 4]], &[("array", 0..2)]), 4);

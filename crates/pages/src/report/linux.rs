@@ -1,38 +1,38 @@
-//! Where the kernel really had the pages, beside where mappings would have them. Of pages of which
-//! the kernel said nothing nothing is assumed: the row, and what it is compared with, are of the
-//! others alone.
+//! Where the kernel had placed the pages, for comparison with the mappings. Nothing is assumed
+//! about pages for which the kernel gave no answer: the row, and the first-touch figures that it is
+//! compared with, cover only the other pages.
 
 use crate::metrics::{Metrics, percent};
 use crate::profile::Whereabouts;
 use crate::seen::Seen;
 use isobar_model::num;
 
-/// Where the kernel had the pages of the traced run.
+/// Where the kernel had placed the pages of the traced run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Linux {
-    /// Nodes of the machine that it ran on.
+    /// Nodes of the machine on which the program ran.
     pub machine_nodes: u32,
-    /// Pages of which the kernel said where they are.
+    /// Pages for which the kernel gave a node.
     pub pages: usize,
-    /// Accesses to them, in per cent of all.
+    /// Accesses to these pages, in per cent of all.
     pub accesses_percent: Option<f64>,
-    /// Equations 3 to 5, 8, 9, of these pages.
+    /// The metrics of equations 3 to 5, 8 and 9 over these pages.
     pub metrics: Metrics,
-    /// Accesses to them from another node than theirs, in per cent.
+    /// Accesses to these pages from a node other than the page's, in per cent.
     pub remote: Option<f64>,
-    /// Balance less that of first-touch, of the same pages (equation 11).
+    /// Balance minus that of first-touch over the same pages (equation 11).
     pub delta_b_acc: Option<f64>,
-    /// Locality less that of first-touch, of the same pages (equation 12).
+    /// Locality minus that of first-touch over the same pages (equation 12).
     pub delta_loc_app: Option<f64>,
 }
 
-/// Why it is not known.
+/// Why the kernel's placement is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotObserved {
     /// The file does not say.
     #[error("the file does not say where the kernel had the pages; traces of `isobar trace` do since version 2")]
     NotRecorded,
-    /// Larger pages are asked for.
+    /// The report uses larger pages.
     #[error("it was recorded for pages of {0} bytes")]
     PageSize(u64),
     /// Pages were on nodes that the report does not have.
@@ -45,7 +45,7 @@ pub enum NotObserved {
     },
 }
 
-/// Of the pages as they are seen, which are those of the profile.
+/// The kernel's placement of these pages, which are those of the profile.
 pub(super) fn linux(seen: &Seen<'_>, found: Option<&Whereabouts>) -> Result<Linux, NotObserved> {
     let found = found.ok_or(NotObserved::NotRecorded)?;
     let nodes = || found.node_of.iter().copied();
@@ -66,7 +66,7 @@ pub(super) fn linux(seen: &Seen<'_>, found: Option<&Whereabouts>) -> Result<Linu
     })
 }
 
-/// Accesses to pages whose node is known, and those of them that come from that node.
+/// Accesses to pages whose node is known, and how many of them come from that node.
 fn served(seen: &Seen<'_>, nodes: impl Iterator<Item = Option<u16>>) -> (u128, u128) {
     let (mut known, mut local, mut by_node) = (0, 0, vec![0; seen.nodes()]);
     for (at, node) in nodes.enumerate().filter_map(|(at, node)| Some((at, node?))) {
@@ -82,8 +82,8 @@ mod tests {
     use super::*;
     use crate::report::examples::{profile, report};
 
-    /// Table 2 of the paper, with page 1 where it is used, page 3 where it is not, and of page 0 no
-    /// word. The others are on node 0.
+    /// Table 2 of the paper. The kernel had page 1 on the node that uses it, page 3 on a node that
+    /// does not, and gave no answer for page 0. The other pages are on node 0.
     #[test]
     fn the_row_is_of_the_pages_whose_node_is_known() {
         let rows = [[1, 0, 1000, 0], [1, 1000, 0, 0], [1000, 0, 0, 0], [1000, 0, 0, 50]];
@@ -94,11 +94,11 @@ mod tests {
         assert_eq!((found.machine_nodes, found.pages), (4, 3));
         assert_eq!(found.metrics.node_accesses, [1000, 1001, 1050, 0]);
         assert_eq!(found.metrics.node_pages, [1, 1, 1, 0]);
-        // Of 3051 accesses 1000 from node 1 to page 1 and 1000 from node 0 to page 2 are local.
+        // Of 3051 accesses, 1000 from node 1 to page 1 and 1000 from node 0 to page 2 are local.
         assert!(close(found.accesses_percent, 3051.0 / 4052.0 * 100.0));
         assert!(close(found.remote, (3051.0 - 2000.0) / 3051.0 * 100.0));
         assert!(close(found.metrics.loc_app, 2001.0 / 3051.0 * 100.0));
-        // First touch has the same three pages on node 0, of which two are best there.
+        // First touch has the same three pages on node 0, which is the best node for two of them.
         assert!(close(found.delta_b_acc, (1050.0 * 4.0 / 3051.0 - 1.0) * 100.0 - 300.0));
         assert!(close(found.delta_loc_app, (2001.0 - 2050.0) / 3051.0 * 100.0));
     }

@@ -1,4 +1,4 @@
-//! What a page usage says about a program: figures, structures, the eight mappings side by side,
+//! What a page usage shows about a program: figures, structures, the eight mappings side by side,
 //! and which of them suits.
 //!
 //! ```text
@@ -13,7 +13,7 @@
 //! document     all of it as one JSON document
 //! ```
 //!
-//! It knows numbers and sentences; how they are laid out is its callers' business.
+//! This module produces numbers and sentences. Their layout is left to the callers.
 
 mod accesses;
 mod advice;

@@ -1,10 +1,11 @@
-//! How many accesses stay on their node under each of several placements, in one look at every
-//! page. Locality (equation 9) calls a page local or not as a whole; here every access counts.
+//! How many accesses stay on their node under each of several placements, in one pass over the
+//! pages. Locality (equation 9) counts a whole page as local or not; here every access counts by
+//! itself.
 
 use crate::mapping::Placement;
 use crate::seen::Seen;
 
-/// The accesses under each placement from the node on which their page is, so far.
+/// The local accesses under each placement so far: those from the node on which their page is.
 pub struct Served<'a> {
     placements: Vec<&'a Placement>,
     /// In the order of the placements.
@@ -12,7 +13,7 @@ pub struct Served<'a> {
 }
 
 impl<'a> Served<'a> {
-    /// Under these placements.
+    /// Starts at zero for these placements.
     pub fn by(placements: Vec<&'a Placement>) -> Self {
         Self { local: vec![0; placements.len()], placements }
     }
@@ -25,8 +26,8 @@ impl<'a> Served<'a> {
     }
 }
 
-/// Calls with every page, by position, and its accesses by node. Reading the accesses of a page
-/// costs more than anything that is done with them, so it happens once.
+/// Calls `call` with every page, by position, and the page's accesses by node. Reading the accesses
+/// of a page costs more than anything that is done with them, so it happens once.
 pub fn each_page(seen: &Seen<'_>, mut call: impl FnMut(usize, &[u64])) {
     let mut by_node = vec![0; seen.nodes()];
     for at in 0..seen.pages().len() {
@@ -47,7 +48,7 @@ mod tests {
         let homes = Homes::compact(2, 4).unwrap();
         let seen = Seen::new(&profile.usage, &homes).unwrap();
         let placement = |nodes: &[u16]| Placement::observed(nodes.to_vec());
-        // By node the pages have 8 + 0 and 5 + 5 accesses.
+        // By node, the pages have 8 + 0 and 5 + 5 accesses.
         let placements = [placement(&[0, 0]), placement(&[1, 1]), placement(&[0, 1])];
         let mut served = Served::by(placements.iter().collect());
         each_page(&seen, |at, by_node| served.add(at, by_node));

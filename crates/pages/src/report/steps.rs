@@ -1,5 +1,5 @@
-//! What to do for a mapping: changes of the source where one thread touched first what others use,
-//! and commands.
+//! What to do to achieve a mapping: changes of the source if one thread first touched memory that
+//! others use, and commands.
 
 use super::figures::Report;
 use super::structures::{Sharing, StructureUse, joined};
@@ -7,25 +7,25 @@ use crate::mapping::MIN_EXCLUSIVITY;
 use crate::profile::PageProfile;
 use crate::trace::RegionKind;
 
-/// Structures with less than this part of all accesses, in per cent, are not worth a step. Ours.
+/// Structures with less than this share of all accesses, in per cent, are not worth a step. Ours.
 const NOTABLE: f64 = 1.0;
 
-/// Below this part of remote accesses, in per cent, first touch served a structure well. Ours.
+/// Below this share of remote accesses, in per cent, first touch served a structure well. Ours.
 const REMOTE: f64 = 10.0;
 
-/// Most structures that are named.
+/// Maximum number of structures that are named.
 const MOST: usize = 5;
 
-/// Something to do.
+/// One step to take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// What and why, in words.
     pub what: String,
-    /// What to type, where it is a command.
+    /// The command to type, if the step is a command.
     pub command: Option<String>,
 }
 
-/// What to do for a mapping, the most useful first.
+/// The steps towards a mapping, the most useful first.
 pub fn of(report: &Report, profile: &PageProfile, policy: &str, file: &str) -> Vec<Step> {
     match policy {
         "first-touch" => Vec::new(),
@@ -44,7 +44,7 @@ pub fn of(report: &Report, profile: &PageProfile, policy: &str, file: &str) -> V
     }
 }
 
-/// The change of the source that puts a structure where it is used.
+/// The change of the source that puts a structure on the node that uses it.
 fn source(one: &StructureUse, report: &Report, profile: &PageProfile) -> Option<Step> {
     let name = named(one, profile);
     let percent = one.percent?;
@@ -76,7 +76,7 @@ fn source(one: &StructureUse, report: &Report, profile: &PageProfile) -> Option<
     Some(Step { what, command: None })
 }
 
-/// What it is called in a sentence.
+/// What to call a structure in a sentence.
 fn named(one: &StructureUse, profile: &PageProfile) -> String {
     let known = profile.structures.iter().find(|structure| structure.name == one.name);
     let name = match known.and_then(|structure| structure.region.as_ref()).map(|region| &region.kind) {
@@ -88,7 +88,7 @@ fn named(one: &StructureUse, profile: &PageProfile) -> String {
     one.line.as_ref().map_or_else(|| name.clone(), |line| format!("{name} ({line})"))
 }
 
-/// Which thread touched it first, in words.
+/// Which thread touched a structure first, in words.
 fn first_touch(one: &StructureUse, profile: &PageProfile) -> String {
     let name = |thread: u32| {
         profile.threads.get(isobar_model::num::index(thread)).cloned().unwrap_or_else(|| format!("T{thread}"))
@@ -124,7 +124,7 @@ fn pin(report: &Report) -> Step {
     Step { what, command: Some("OMP_PLACES=cores OMP_PROC_BIND=close".to_owned()) }
 }
 
-/// A word as a shell reads it back.
+/// A word, quoted so that a shell reads it back.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

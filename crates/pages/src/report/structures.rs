@@ -1,5 +1,5 @@
-//! What each structure is used for: its part of the accesses, whether threads share it, which
-//! thread touched it first, and what that costs.
+//! How each structure is used: its share of the accesses, whether threads share it, which thread
+//! touched it first, and what that costs.
 
 use crate::metrics::{float, percent};
 use crate::profile::{PageProfile, Structure};
@@ -15,17 +15,17 @@ pub const MOSTLY: f64 = 0.8;
 /// Whether threads of several nodes use a structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sharing {
-    /// Its pages have more than `min_excl` of their accesses from one node.
+    /// More than `min_excl` of the accesses to its pages come from the page's best node.
     Exclusive,
-    /// At least [`MOSTLY`].
+    /// At least [`MOSTLY`] of them do.
     MostlyExclusive,
-    /// Less than that.
+    /// Fewer do.
     Shared,
-    /// It was not accessed.
+    /// The structure was not accessed.
     Unused,
 }
 
-/// A structure, or several alike.
+/// A structure, or several that are used alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StructureUse {
     /// Its name: `matrix_b`, `stacks of T1-T3`.
@@ -38,22 +38,23 @@ pub struct StructureUse {
     pub pages: u64,
     /// Accesses to it.
     pub accesses: u128,
-    /// The same in per cent of all.
+    /// Accesses to it, in per cent of all.
     pub percent: Option<f64>,
-    /// Equation 2 over its pages.
+    /// Exclusivity over its pages (equation 2).
     pub exclusivity: Option<f64>,
     /// Accesses to it from each node.
     pub from_nodes: Vec<u128>,
     /// Pages that each thread touched first, most first.
     pub first: Vec<(u32, u64)>,
-    /// Accesses from another node than that of the page's first touch, in per cent of its own.
+    /// Accesses from a node other than that of the page's first touch, in per cent of the
+    /// structure's own.
     pub remote: Option<f64>,
     most: u128,
     local: u128,
 }
 
 impl StructureUse {
-    /// Whether it is shared, where a page is exclusive above `min_excl`.
+    /// Whether the structure is shared, given that a page is exclusive above `min_excl`.
     #[must_use]
     pub fn sharing(&self, min_excl: f64) -> Sharing {
         match self.exclusivity {
@@ -64,7 +65,7 @@ impl StructureUse {
         }
     }
 
-    /// The thread that touched at least nine tenths of its pages first, where there is one.
+    /// The thread that touched at least nine tenths of its pages first, if there is one.
     #[must_use]
     pub fn first_thread(&self) -> Option<u32> {
         let (thread, pages) = self.first.first()?;
@@ -85,7 +86,7 @@ impl StructureUse {
         }
     }
 
-    /// What follows from its sums.
+    /// Derives the other figures from the sums.
     fn finish(&mut self, all: u128) {
         self.percent = percent(self.accesses, all);
         self.exclusivity = (self.accesses > 0).then(|| float(self.most) / float(self.accesses));
@@ -94,7 +95,7 @@ impl StructureUse {
     }
 }
 
-/// What is known of the structures so far.
+/// The figures of the structures so far.
 pub struct Uses<'a> {
     seen: &'a Seen<'a>,
     structure_of: &'a [u32],
@@ -103,7 +104,7 @@ pub struct Uses<'a> {
 }
 
 impl<'a> Uses<'a> {
-    /// Of a profile, at its own page size.
+    /// Starts the figures of a profile, at its own page size.
     pub fn of(profile: &'a PageProfile, seen: &'a Seen<'a>) -> Self {
         let found: Vec<StructureUse> = profile.structures.iter().map(|one| blank(one, seen.nodes())).collect();
         Self { seen, structure_of: &profile.structure_of, first: vec![BTreeMap::new(); found.len()], found }
@@ -152,8 +153,8 @@ fn blank(structure: &Structure, nodes: usize) -> StructureUse {
     }
 }
 
-/// A region of a trace says whose stack it is; an imported profile says it in the name, as in
-/// `stack of T3` or `Stack 3`.
+/// The thread whose stack a structure is. A region of a trace says so; an imported profile says it
+/// in the name, as in `stack of T3` or `Stack 3`.
 fn stack_of(structure: &Structure) -> Option<u32> {
     match structure.region.as_ref().map(|region| &region.kind) {
         Some(RegionKind::Stack(thread)) => Some(*thread),
@@ -166,7 +167,7 @@ fn stack_of(structure: &Structure) -> Option<u32> {
     }
 }
 
-/// The same structures with the stacks that are used alike as one, named `stacks of T1-T3`.
+/// The same structures, with stacks that are used alike merged into one, named `stacks of T1-T3`.
 #[must_use]
 pub fn joined(structures: &[StructureUse], min_excl: f64) -> Vec<StructureUse> {
     let all: u128 = structures.iter().map(|one| one.accesses).sum();
@@ -193,7 +194,7 @@ fn join(group: &[&StructureUse], all: u128) -> Option<StructureUse> {
     Some(sum)
 }
 
-/// `T0, T2-T4` of ascending numbers.
+/// Ascending numbers as `T0, T2-T4`.
 pub fn ranges(threads: &[u32]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for thread in threads {
@@ -221,7 +222,7 @@ mod tests {
         let of = |name: &str| found.iter().find(|one| one.name == name).unwrap();
         assert_eq!((of("A").sharing(0.9), of("B").sharing(0.9)), (Sharing::Exclusive, Sharing::Shared));
         assert_eq!((of("C").sharing(0.9), of("C").first_thread()), (Sharing::Exclusive, Some(0)));
-        // B has one page: 17,222 of 43,796 accesses are thread 0's.
+        // B has one page: thread 0 makes 17,222 of its 43,796 accesses.
         assert!((of("B").remote.unwrap() - (1.0 - 17_222.0 / 43_796.0) * 100.0).abs() < 1e-9);
         assert_eq!(of("B").from_nodes, [17_222, 9_347, 8_173, 9_054]);
         assert_eq!(of("stack of T1").stack_of, Some(1));

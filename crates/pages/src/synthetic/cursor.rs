@@ -1,9 +1,9 @@
-//! Where a thread stands in a zone, and which page it visits next.
+//! The position of a thread in a zone, and which page the thread visits next.
 
 use super::recipe::{Pattern, Zone};
 use isobar_model::num;
 
-/// A thread in its part of a zone.
+/// The position of a thread in its part of a zone.
 #[derive(Clone, Debug)]
 pub(super) struct Cursor {
     /// First page of the part.
@@ -11,9 +11,9 @@ pub(super) struct Cursor {
     pages: u32,
     lines: u32,
     walk: Walk,
-    /// The page within the part.
+    /// The present page within the part.
     at: u32,
-    /// Accesses left of this visit.
+    /// Accesses left in this visit.
     left: u32,
 }
 
@@ -32,23 +32,23 @@ pub(super) fn below(count: u32, random: u32) -> u32 {
     u32::try_from(wide >> 32).unwrap_or(u32::MAX)
 }
 
-/// A number below `count` from a number of 0 to `most` (exclusive, but for rounding at the very
-/// end).
+/// A number below `count` from a number from 0 to `most` (exclusive, except for rounding at the
+/// very end).
 fn stretch(random: u32, most: u32, count: u32) -> u32 {
     let wide = u64::from(random) * u64::from(count) / u64::from(most.max(1));
     u32::try_from(wide).unwrap_or(u32::MAX).min(count - 1)
 }
 
-/// A part of 1 in 32-bit fixed point: random bits below it are drawn with that probability.
+/// A fraction of 1 in 32-bit fixed point: random bits are below it with that probability.
 pub(super) fn fixed(part: f64) -> u32 {
     u32::try_from(num::round(part * 4_294_967_296.0)).unwrap_or(u32::MAX)
 }
 
 impl Cursor {
-    /// A thread's part of the zone that starts at page `zone_first`.
+    /// The cursor of a thread in its part of the zone that starts at page `zone_first`.
     pub(super) fn new(zone: &Zone, zone_first: u32, thread: u16, threads: u16, start: u32, phase: u32) -> Self {
         let (parts, part) = if zone.shared { (1, 0) } else { (u32::from(threads), u32::from(thread)) };
-        // Even parts to within a page: the first of part i is i * pages / parts.
+        // Parts are equal to within a page: the first page of part i is i * pages / parts.
         let edge =
             |i: u32| u32::try_from(u64::from(i) * u64::from(zone.pages) / u64::from(parts)).unwrap_or(zone.pages);
         let (low, high) = (edge(part), edge(part + 1));
@@ -83,8 +83,8 @@ impl Walk {
         }
     }
 
-    /// Hot pages are the first `run` of every `period`; `period` is such that `hot_pages` of all
-    /// pages are hot.
+    /// The hot pages are the first `run` of every `period`, which is chosen so that `hot_pages` of
+    /// all pages are hot.
     fn chase(pages: u32, hot_pages: f64, hot_visits: f64, run: u32) -> Self {
         let hot = u32::try_from(num::round(hot_pages * f64::from(pages))).unwrap_or(pages).min(pages);
         let run = run.min(hot).max(1);
@@ -110,8 +110,8 @@ impl Walk {
                 *column % pages
             }
             Self::Chase { hot, run, period, threshold } => {
-                // The random bits below the threshold, stretched to the hot pages; those above it,
-                // to all pages.
+                // Random bits below the threshold are stretched to the hot pages, those above it to
+                // all pages.
                 if random < *threshold {
                     let nth = stretch(random, *threshold, *hot);
                     nth / *run * *period + nth % *run

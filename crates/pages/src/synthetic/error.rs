@@ -1,9 +1,9 @@
 //! Errors in a recipe. Each message is one line that names the key and the remedy.
 
-/// Why a trace could not be made.
+/// Why a trace cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecipeError {
-    /// an impossible value
+    /// an invalid value
     #[error("trace recipe: `{key}` {problem}")]
     Value {
         /// the key

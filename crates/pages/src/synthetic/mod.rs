@@ -1,16 +1,19 @@
 //! Traces generated from a recipe: zones of memory, each with the pattern in which it is accessed.
-//! The same recipe and seed give the same accesses on any machine: ChaCha for randomness, and no
-//! arithmetic but + - * /. A trace is an iterator, so that its length costs no memory.
+//! The same recipe and seed give the same accesses on any machine, because randomness comes from
+//! ChaCha and the only arithmetic is + - * /. A trace is an iterator, so its length takes no
+//! memory.
 //!
-//! The recipe says what a program does to memory; the caller knows which program does that.
+//! The recipe says how a program accesses memory. Which program this stands for is known only to
+//! the caller.
 //!
-//! - Every access first draws its zone by weight, so that zones interleave as the arrays of an
-//!   inner loop do.
-//! - A *visit* is a number of accesses in a row (within the zone) to one page: 64 for code that
+//! - Every access first draws its zone by weight, so zones interleave as the arrays of an inner
+//!   loop do.
+//! - A *visit* is a number of consecutive accesses (within the zone) to one page: 64 for code that
 //!   reads all lines of a page, 1 for a chased pointer. The pattern says which page comes next.
-//! - Threads take turns, access by access. A zone that is not shared is divided evenly among them.
-//! - Where in its pattern each thread starts is drawn from the seed: a thread is moved at an
-//!   arbitrary moment.
+//! - Threads take turns, access by access. A zone that is not shared is divided evenly among the
+//!   threads.
+//! - The place in its pattern where each thread starts is drawn from the seed, because a thread is
+//!   moved at an arbitrary moment.
 
 mod cursor;
 mod error;
@@ -21,12 +24,12 @@ pub use error::RecipeError;
 pub use recipe::{Pattern, Recipe, Zone};
 pub use trace::Trace;
 
-/// An access that missed the last-level cache and so went to memory (DINO, section 4.1).
+/// An access that missed the last-level cache and therefore went to memory (DINO, section 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// The thread, by position among those of the process.
+    /// The thread, by its position among the threads of the process.
     pub thread: u16,
-    /// The base page that holds the address, counted from the first resident one.
+    /// The base page that contains the address, counted from the first resident page.
     pub page: u32,
 }
 

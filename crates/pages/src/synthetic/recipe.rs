@@ -6,10 +6,10 @@ use serde::Deserialize;
 /// 8 TiB of base pages: the sum of two page numbers still fits.
 const MOST_PAGES: u64 = 1 << 31;
 
-/// A process as its accesses to memory. Zones adjoin each other in the order given.
+/// A process, described by its accesses to memory. Zones adjoin each other in the order given.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
-    /// Threads; at least one.
+    /// Number of threads; at least one.
     pub threads: u16,
     /// Accesses of all threads together.
     pub accesses: u64,
@@ -17,18 +17,19 @@ pub struct Recipe {
     pub zones: Vec<Zone>,
 }
 
-/// A stretch of memory that is accessed in one way.
+/// A stretch of memory with one access pattern.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Zone {
-    /// Its base pages; at least one for each thread that has a part of its own.
+    /// Number of base pages; at least one for each thread that has a part of its own.
     pub pages: u32,
-    /// Its part of the accesses, relative to the other zones.
+    /// Its share of the accesses, relative to the other zones.
     pub weight: f64,
-    /// Accesses of a visit to a page; at least 1, and at most 64 in whole lines of 64 bytes.
+    /// Accesses per visit to a page; at least 1, and at most 64 if these are whole lines of 64
+    /// bytes.
     pub lines: u32,
     /// Which page comes next.
     pub pattern: Pattern,
-    /// Whether all threads access all of it.
+    /// Whether all threads access the whole zone.
     pub shared: bool,
 }
 
@@ -36,30 +37,30 @@ pub struct Zone {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Pattern {
-    /// The next page, from the end again to the start: a sweep over an array.
+    /// The next page, and from the end back to the start: a sweep over an array.
     Sweep,
-    /// The page `stride` further on; at the end back to where the round began. After some rounds
-    /// one page further.
+    /// The page `stride` further on; at the end of the zone, back to where the round began. After
+    /// some rounds, one page further.
     Stride {
-        /// Pages from one visit to the next.
+        /// Pages between one visit and the next.
         pages: u32,
         /// Rounds over the same pages.
         rounds: u32,
     },
-    /// Any page, without regard to the last: chased pointers, hashed keys. Some pages are hot.
+    /// Any page, regardless of the last one: chased pointers, hashed keys. Some pages are hot.
     Chase {
-        /// The part of the pages that is hot.
+        /// The fraction of the pages that is hot.
         hot_pages: f64,
-        /// The part of the visits that goes to the hot pages.
+        /// The fraction of the visits that goes to the hot pages.
         hot_visits: f64,
         /// Hot pages lie together in runs of this many pages, evenly spread over the zone.
         run: u32,
     },
-    /// Any page within a window that moves on through the zone: a working set that changes.
+    /// Any page within a window that moves through the zone: a working set that changes.
     Drift {
-        /// Pages of the window.
+        /// Size of the window in pages.
         window: u32,
-        /// Visits until it moves on by one page.
+        /// Visits until the window moves on by one page.
         visits: u32,
     },
 }

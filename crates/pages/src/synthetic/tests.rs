@@ -38,8 +38,8 @@ fn a_stride_goes_over_the_same_pages_for_its_rounds_and_then_over_the_next() {
 
 #[test]
 fn hot_pages_get_their_part_of_the_visits_in_runs_spread_over_the_zone() {
-    // 100 of 1000 pages are hot, in ten runs of 10 at 0, 100, 200, ...; 80 % of the visits go
-    // there, and of the other 20 %, which go anywhere, a tenth.
+    // 100 of 1000 pages are hot, in ten runs of 10 at 0, 100, 200, ... 80 % of the visits go there,
+    // and so does a tenth of the other 20 %, which go anywhere.
     let seen =
         pages(&recipe(100_000, vec![zone(1000, 1, Pattern::Chase { hot_pages: 0.1, hot_visits: 0.8, run: 10 })]));
     let hot = seen.iter().filter(|page| **page % 100 < 10).count();

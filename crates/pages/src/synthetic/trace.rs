@@ -1,4 +1,5 @@
-//! The iterator: draws a zone for each access, and takes the page from the thread's cursor there.
+//! The iterator over accesses: it draws a zone for each access, and takes the page from the
+//! thread's cursor in that zone.
 
 use super::Access;
 use super::cursor::{Cursor, fixed};
@@ -7,27 +8,28 @@ use super::recipe::Recipe;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// A synthetic trace; made by [`Recipe::trace`]. Its memory is that of its cursors: threads times
+/// A synthetic trace, made by [`Recipe::trace`]. It holds in memory only its cursors: threads times
 /// zones.
 #[derive(Clone, Debug)]
 pub struct Trace {
     rng: ChaCha8Rng,
-    /// By thread, then zone.
+    /// Cursors by thread, then by zone.
     cursors: Vec<Cursor>,
     zones: usize,
     threads: u16,
     thread: u16,
     /// Accesses left.
     left: u64,
-    /// Upper bounds of each zone's part of 32 random bits, all but the last zone's.
+    /// Upper bound of each zone's share of 32 random bits, for the zones before the last one that
+    /// has a weight.
     bounds: Vec<u32>,
 }
 
 impl Recipe {
-    /// The trace; another seed starts elsewhere in every pattern and draws other pages.
+    /// The trace of a seed. Another seed starts elsewhere in every pattern and draws other pages.
     ///
     /// # Errors
-    /// [`RecipeError`] where the recipe holds a value that cannot be.
+    /// [`RecipeError`] if the recipe contains an invalid value.
     pub fn trace(&self, seed: u64) -> Result<Trace, RecipeError> {
         self.validate()?;
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -48,7 +50,7 @@ impl Iterator for Trace {
         let zone = self.bounds.iter().filter(|bound| high >= **bound).count();
         let page = self.cursors[usize::from(self.thread) * self.zones + zone].next(low);
         let access = Access { thread: self.thread, page };
-        // The threads run side by side: one access of each in turn.
+        // The threads run side by side: one access of each thread in turn.
         self.thread = (self.thread + 1) % self.threads;
         Some(access)
     }
@@ -63,9 +65,9 @@ const fn halves(random: u64) -> (u32, u32) {
     ((random >> 32) as u32, random as u32)
 }
 
-/// A zone is drawn when the random bits are at or above the bounds of all zones before it. Zones
-/// after the last one that has any weight can never be drawn, whatever rounding does: their bounds
-/// lie above all random bits.
+/// The upper bounds of the zones in 32 random bits. A zone is drawn if the random bits are at or
+/// above the bounds of all zones before it. Zones after the last one with a weight are never drawn,
+/// whatever rounding does, because the bounds end at that zone.
 fn bounds(weights: &[f64]) -> Vec<u32> {
     let sum: f64 = weights.iter().sum();
     let last = weights.iter().rposition(|weight| *weight > 0.0).unwrap_or(0);

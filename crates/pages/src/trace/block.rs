@@ -1,24 +1,25 @@
-//! Blocks: what a file is made of. Each stands for itself, so that a file is readable while it is
-//! written, and after it was cut off.
+//! Blocks, the units of a trace file. Each block is self-contained, so a file is readable while it
+//! is written, and after it was cut off.
 //!
 //! ```text
 //! kind u8, stored bytes u32, plain bytes u32, CRC-32 u32, then the stored bytes
 //! ```
 //!
-//! Numbers are little-endian. The checksum is over kind, lengths and stored bytes. The stored bytes
-//! are an LZ4 block; where that is no shorter, they are the plain ones, and both lengths are equal.
+//! Numbers are little-endian. The checksum covers kind, lengths and stored bytes. The stored bytes
+//! are an LZ4 block. If that would not be shorter, they are the plain bytes, and both lengths are
+//! equal.
 
 use std::io::{self, Read};
 
 /// Bytes before the stored ones.
 pub const HEAD: usize = 13;
-/// Plain bytes of a block at most.
+/// Maximum number of plain bytes of a block.
 pub const MOST: usize = 64 << 20;
-/// Plain bytes that a stored byte of LZ4 can become at most: the length of a copy goes on for as
-/// long as bytes are 255.
+/// Maximum number of plain bytes that one stored byte of LZ4 can expand to: the length of a copy
+/// continues as long as bytes are 255.
 const UNPACKS_TO: usize = 255;
 
-/// What a block holds.
+/// What a block contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A header, as JSON; the first block.
@@ -31,7 +32,7 @@ pub enum Kind {
     Slice = 4,
     /// The end, as JSON; the last block.
     End = 5,
-    /// Where pages were, as columns; from version 2 on.
+    /// Where the kernel had placed pages, as columns; from version 2 on.
     Placed = 6,
 }
 
@@ -49,7 +50,7 @@ impl Kind {
     }
 }
 
-/// Packs a block; `into` is overwritten. `None` where it is too long.
+/// Packs a block; `into` is overwritten. `None` if the block is too long.
 pub fn pack(kind: Kind, plain: &[u8], into: &mut Vec<u8>) -> Option<()> {
     let length = u32::try_from(plain.len()).ok().filter(|_| plain.len() <= MOST)?;
     into.clear();
@@ -77,31 +78,32 @@ fn checksum(head: &[u8], stored: &[u8]) -> u32 {
     sum.finalize()
 }
 
-/// What came of reading a block.
+/// The result of reading a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// One of this kind, of this number of bytes in the file; its plain bytes are in the buffer.
+    /// A block of this kind that takes this number of bytes in the file; its plain bytes are in the
+    /// buffer.
     Block(Kind, u64),
     /// The file ends here.
     Over,
     /// The file ends within the block.
     Cut,
-    /// It is damaged.
+    /// The block is damaged.
     Damaged(&'static str),
 }
 
-/// Buffers that are used again for every block.
+/// Buffers that are reused for every block.
 #[derive(Clone, Debug, Default)]
 pub struct Buffers {
     stored: Vec<u8>,
-    /// What the block holds.
+    /// The plain bytes of the block.
     pub plain: Vec<u8>,
 }
 
 /// Reads the next block.
 ///
 /// # Errors
-/// What the reader says.
+/// An error of the reader.
 pub fn read(from: &mut impl Read, buffers: &mut Buffers) -> io::Result<Found> {
     let mut head = [0; HEAD];
     match fill(from, &mut head)? {
@@ -112,11 +114,12 @@ pub fn read(from: &mut impl Read, buffers: &mut Buffers) -> io::Result<Found> {
     let number = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     let (stored, plain, sum) = (number(1) as usize, number(5) as usize, number(9));
     let Some(kind) = Kind::of(head[0]) else { return Ok(Found::Damaged("a block of an unknown kind")) };
-    // A few bytes that claim to be millions would cost those millions before they fail to unpack.
+    // A few bytes that claim to unpack to millions would otherwise cost that much memory before
+    // they fail to unpack.
     if plain > MOST || stored > plain || plain > stored.saturating_mul(UNPACKS_TO) {
         return Ok(Found::Damaged("a block of an impossible length"));
     }
-    // As the bytes come, so that a length that lies costs no memory.
+    // The buffer grows as bytes arrive, so a false length costs no memory.
     buffers.stored.clear();
     if from.take(stored as u64).read_to_end(&mut buffers.stored)? < stored {
         return Ok(Found::Cut);
@@ -135,7 +138,7 @@ pub fn read(from: &mut impl Read, buffers: &mut Buffers) -> io::Result<Found> {
     Ok(Found::Block(kind, (HEAD + stored) as u64))
 }
 
-/// Reads until the buffer is full or nothing is left; how much.
+/// Reads until the buffer is full or the input ends; returns the number of bytes read.
 fn fill(from: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < into.len() {

@@ -1,5 +1,5 @@
-//! A slice as columns, and back. Neighbours in a column are alike, so that few bytes say them, and
-//! fewer still once they are compressed.
+//! Encodes a slice as columns, and decodes it. Neighbouring values in a column are similar, so they
+//! take few bytes, and fewer still once they are compressed.
 //!
 //! ```text
 //! number, first touches F, pages P, rows R, lengths of the seven columns in bytes
@@ -12,24 +12,25 @@
 //! R x stores
 //! ```
 //!
-//! All are varints. Columns are read side by side, so that a row costs a few nanoseconds.
+//! All are varints. The columns are read side by side, so a row costs a few nanoseconds.
 
 use super::contents::{FirstTouch, Row, Slice};
 use super::varint::{Cursor, put, unzigzag, zigzag};
 
-/// Larger numbers are no pages: addresses have 64 bits, pages at least 12 of them.
+/// Page numbers are below this: addresses have 64 bits, and the offset within a page takes at least
+/// 12 of them.
 pub const MOST_PAGE: u64 = 1 << 52;
-/// Threads in a trace.
+/// Maximum number of threads in a trace.
 pub const MOST_THREADS: u32 = u16::MAX as u32;
 const COLUMNS: usize = 7;
 
-/// Why bytes are no slice.
+/// Why bytes are not a slice.
 pub const BROKEN: &str = "a slice whose columns contradict each other";
 
 /// Writes a slice as columns.
 ///
 /// # Errors
-/// Rows out of order, or a page or thread that cannot be.
+/// Rows out of order, or an invalid page or thread.
 pub fn encode(slice: &Slice, into: &mut Vec<u8>) -> Result<(), &'static str> {
     let mut columns: [Vec<u8>; COLUMNS] = Default::default();
     let [first_pages, first_threads, pages, runs, threads, loads, stores] = &mut columns;
@@ -83,34 +84,34 @@ const fn check(page: u64, thread: u32) -> Result<(), &'static str> {
     if thread >= MOST_THREADS { Err("more than 65,534 threads") } else { Ok(()) }
 }
 
-/// What looks at the rows of a slice, page by page.
+/// A receiver of the rows of a slice, page by page.
 pub trait Rows {
-    /// The rows that follow are of this page.
+    /// The following rows belong to this page.
     ///
     /// # Errors
-    /// What does not suit it.
+    /// Why the receiver refuses the page.
     fn page(&mut self, page: u64) -> Result<(), &'static str>;
-    /// Accesses of a thread to the page.
+    /// Accesses of a thread to the present page.
     ///
     /// # Errors
-    /// What does not suit it.
+    /// Why the receiver refuses the row.
     fn row(&mut self, thread: u32, loads: u64, stores: u64) -> Result<(), &'static str>;
 }
 
-/// A slice as it stands in a block, not unpacked yet.
+/// A slice as it is stored in a block, not unpacked yet.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// Its number.
     pub number: u64,
     first: usize,
     pages: usize,
-    /// How many rows it has.
+    /// The number of its rows.
     pub rows: usize,
     columns: [&'a [u8]; COLUMNS],
 }
 
 impl<'a> View<'a> {
-    /// Finds the columns. Counts are no larger than the bytes that say them.
+    /// Finds the columns. Counts cannot be larger than the number of bytes that encode them.
     ///
     /// # Errors
     /// Columns that contradict each other.
@@ -137,7 +138,7 @@ impl<'a> View<'a> {
         (rest.is_empty() && fit).then_some(Self { number, first, pages, rows, columns })
     }
 
-    /// The pages that were first touched, in order.
+    /// The pages that were accessed for the first time, in order.
     ///
     /// # Errors
     /// Columns that contradict each other.
@@ -153,10 +154,10 @@ impl<'a> View<'a> {
         all.filter(|_| pages.0.is_empty() && threads.0.is_empty()).ok_or(BROKEN)
     }
 
-    /// Shows all rows.
+    /// Passes all rows to a receiver.
     ///
     /// # Errors
-    /// Columns that contradict each other, and what does not suit who looks.
+    /// Columns that contradict each other, and rows that the receiver refuses.
     #[inline]
     pub fn show(&self, rows: &mut impl Rows) -> Result<(), &'static str> {
         let [_, _, mut pages, mut runs, mut threads, mut loads, mut stores] = self.columns.map(Cursor);
@@ -187,7 +188,7 @@ impl<'a> View<'a> {
         if left == 0 && over { Ok(()) } else { Err(BROKEN) }
     }
 
-    /// The slice.
+    /// The slice, unpacked.
     ///
     /// # Errors
     /// Columns that contradict each other.
@@ -257,7 +258,7 @@ mod tests {
 
     #[test]
     fn columns_that_contradict_each_other_are_refused() {
-        // Two pages, one row; a run that is longer than all rows; a count without bytes.
+        // Two pages but one row; a run that is longer than all rows; a count without bytes.
         for bytes in [
             &[0, 0, 2, 1, 0, 0, 2, 2, 1, 1, 1, 5, 1, 0, 0, 0, 1, 1][..],
             &[0, 0, 1, 1, 0, 0, 1, 1, 1, 1, 1, 5, 9, 0, 1, 1],

@@ -1,57 +1,59 @@
-//! What a trace says, apart from how it is written.
+//! The contents of a trace, independent of how they are written.
 
 use serde::{Deserialize, Serialize};
 
-/// How a trace was made. It stands first in the file.
+/// How a trace was made. The header comes first in the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// What saw the accesses, with its version: `qemu-user 7.2.22`, `perf mem`, `numasim`.
+    /// The engine that saw the accesses, with its version: `qemu-user 7.2.22`, `perf mem`,
+    /// `numasim`.
     pub engine: String,
-    /// `Some(n)`: about one access in n was seen, and counts are of samples. `None`: every access.
+    /// `Some(n)`: about one access in n was seen, and counts are counts of samples. `None`: every
+    /// access.
     pub sampled: Option<u64>,
     /// Bytes of a page, a power of two.
     pub page_bytes: u64,
-    /// Length of a time slice, nanoseconds of the traced run. It passes more slowly than the
-    /// program's own run does, by the slowdown of the engine.
+    /// Length of a time slice, in nanoseconds of the traced run. The traced run takes longer than
+    /// the program alone, by the slowdown of the engine.
     pub slice_ns: u64,
     /// The command, as it was typed.
     pub command: Vec<String>,
 }
 
-/// A thread of the program. Threads are numbered from 0 in the order in which they began; the
-/// number, not the tid, stands in rows.
+/// A thread of the program. Threads are numbered from 0 in the order in which they started. Rows
+/// contain this number, not the tid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Thread {
     /// Its number.
     pub number: u32,
-    /// The kernel's id of it.
+    /// Its kernel id (tid).
     pub tid: u32,
-    /// Its name, where it has one.
+    /// Its name, if it has one.
     pub name: Option<String>,
 }
 
-/// Part of the address space and what it is. A later region covers an earlier one where they
-/// overlap: address space is used again.
+/// A part of the address space and what it contains. If two regions overlap, the later one covers
+/// the earlier one, because address space is reused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Region {
     /// First byte.
     pub start: u64,
-    /// The byte behind the last.
+    /// The byte after the last.
     pub end: u64,
     /// What it is.
     pub kind: RegionKind,
 }
 
-/// What a part of the address space is.
+/// What a part of the address space contains.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum RegionKind {
     /// The stack of a thread, by its number.
     Stack(u32),
-    /// What `brk` gives.
+    /// The heap, as grown by `brk`.
     Heap,
     /// A mapped file.
     File {
@@ -60,17 +62,17 @@ pub enum RegionKind {
         /// where in the file the region begins, bytes
         offset: u64,
     },
-    /// An anonymous mapping, counted in the order of creation: with the size what distinguishes it
-    /// from others in another run, in which it has another address.
+    /// An anonymous mapping, numbered in the order of creation. The number and the size identify
+    /// the mapping in another run, in which it has another address.
     Anonymous {
-        /// how many anonymous mappings were made before it
+        /// how many anonymous mappings were created before it
         order: u32,
     },
     /// A variable of the program or one of its large allocations.
     Named {
         /// the symbol, or the function that allocated it
         name: String,
-        /// `file:line` of its definition or allocation, where debug information has it
+        /// `file:line` of its definition or allocation, if debug information has it
         line: Option<String>,
     },
 }
@@ -100,49 +102,49 @@ pub struct FirstTouch {
 /// A time slice. Slices without accesses are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
-    /// Its number, from 0; it began this many slice lengths after the trace.
+    /// Its number, from 0; it started this many slice lengths after the start of the trace.
     pub number: u64,
-    /// Pages first accessed in it, in the order in which they were.
+    /// Pages first accessed in it, in the order of these accesses.
     pub first: Vec<FirstTouch>,
-    /// Accesses, by page, then thread; no pair of them stands twice.
+    /// Accesses, by page, then by thread; each pair appears once.
     pub rows: Vec<Row>,
 }
 
-/// Where the kernel had pages when it was asked. Of a page that stands in several of these the last
-/// holds: pages move.
+/// Where the kernel had placed pages when it was asked. If a page appears in several of these, the
+/// last one holds, because pages move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// The slice that was over when it was asked.
+    /// The slice that had just ended when the kernel was asked.
     pub slice: u64,
-    /// Nodes of the machine: one more than the highest number of a node.
+    /// Number of nodes of the machine: one more than the highest node number.
     pub nodes: u32,
-    /// Numbers of pages, ascending, and the node of each. Pages that had no memory are left out.
+    /// Page numbers, ascending, and the node of each page. Pages without memory are left out.
     pub pages: Vec<(u64, u16)>,
 }
 
-/// How the program ended. Stands last in a file that is whole.
+/// How the program ended. The last part of a complete file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct End {
-    /// Nanoseconds from the begin of the trace to its end.
+    /// Nanoseconds from the start of the trace to its end.
     pub ran_ns: u64,
-    /// Exit status of the program; `None` where a signal ended it.
+    /// Exit status of the program; `None` if a signal ended it.
     pub status: Option<i32>,
-    /// What is not in the trace, a sentence each: a program that it became by exec, a child that
-    /// was not followed.
+    /// What is not in the trace, one sentence each: a program started by exec, a child that was not
+    /// followed.
     pub missing: Vec<String>,
 }
 
-/// A part of a trace, in the order in which they stand in a file: a header, then these.
+/// A part of a trace. A file consists of a header and then of these parts, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// A thread began.
+    /// A thread started.
     Thread(Thread),
-    /// Address space became something.
+    /// A region of the address space came into use.
     Region(Region),
-    /// A slice is over.
+    /// A slice ended.
     Slice(Slice),
-    /// Where pages were.
+    /// Where the kernel had placed pages.
     Placed(Placed),
     /// The program ended.
     End(End),

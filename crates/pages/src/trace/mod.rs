@@ -1,5 +1,5 @@
-//! Traces of programs' memory accesses, by time slice, thread and page, and the file that they are
-//! kept in. `docs/trace-file.md` describes the file byte by byte.
+//! Traces of programs' memory accesses, by time slice, thread and page, and the file format for
+//! them. `docs/trace-file.md` describes the file byte by byte.
 //!
 //! ```text
 //! contents   what a trace says
@@ -26,10 +26,10 @@ pub use error::TraceError;
 pub use reader::{Packed, Reader};
 pub use writer::Writer;
 
-/// What a trace begins with.
+/// The first bytes of a trace.
 pub const MAGIC: [u8; 8] = *b"ISOBARTR";
-/// The version of the file, which follows. Version 2 also says where pages were; files of version 1
-/// are read too.
+/// The version of the file, which follows. Version 2 also says where the kernel had placed pages;
+/// files of version 1 can be read too.
 pub const VERSION: u32 = 2;
-/// The oldest version that is read.
+/// The oldest version that can be read.
 pub const OLDEST: u32 = 1;

@@ -1,4 +1,5 @@
-//! Where pages were, as columns, and back. Pages ascend, so that their differences are small.
+//! Encodes the placement of pages as columns, and decodes it. Page numbers ascend, so their
+//! differences are small.
 //!
 //! ```text
 //! slice, nodes of the machine, pages P, lengths of the two columns in bytes
@@ -12,15 +13,15 @@ use super::columns::MOST_PAGE;
 use super::contents::Placed;
 use super::varint::{Cursor, put};
 
-/// Nodes of a machine at most; Linux has at most 1,024 (`MAX_NUMNODES`).
+/// Maximum number of nodes of a machine; Linux has at most 1,024 (`MAX_NUMNODES`).
 const MOST_NODES: u32 = u16::MAX as u32;
 const COLUMNS: usize = 2;
 const BROKEN: &str = "a placement of pages whose columns contradict each other";
 
-/// Writes it as columns.
+/// Writes a placement as columns.
 ///
 /// # Errors
-/// Pages out of order, or a page or node that cannot be.
+/// Pages out of order, or an invalid page or node.
 pub fn encode(placed: &Placed, into: &mut Vec<u8>) -> Result<(), &'static str> {
     check_nodes(placed.nodes)?;
     let mut columns: [Vec<u8>; COLUMNS] = Default::default();
@@ -52,7 +53,7 @@ fn find(bytes: &[u8]) -> Option<Placed> {
     let mut cursor = Cursor(bytes);
     let (slice, nodes) = (cursor.next()?, u32::try_from(cursor.next()?).ok()?);
     check_nodes(nodes).ok()?;
-    // Each page takes two bytes at least, so that no number reserves more than the block holds.
+    // Each page takes at least two bytes, so a count cannot reserve more than the block holds.
     let mut count = || usize::try_from(cursor.next()?).ok().filter(|count| *count <= bytes.len());
     let (pages, lengths) = (count()?, [count()?, count()?]);
     let (first, second) = cursor.0.split_at_checked(lengths[0])?;
@@ -109,7 +110,8 @@ mod tests {
         assert_eq!(message(2, &[(6, 2)]), "a page on a node that the machine does not have");
         assert_eq!(message(2, &[(1 << 52, 0)]), "a page beyond the address space");
         assert_eq!(message(0, &[]), "a machine without nodes, or with more than 65,535");
-        // A node too high, a page twice, a byte too many, a count without bytes, no nodes.
+        // A node number that is too high, a page that appears twice, a byte too many, a count
+        // without bytes, no nodes.
         for bytes in [
             &[0, 2, 1, 1, 1, 5, 2][..],
             &[0, 2, 2, 2, 2, 5, 0, 1, 1],

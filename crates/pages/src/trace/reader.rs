@@ -9,11 +9,11 @@ use super::{MAGIC, OLDEST, VERSION};
 use serde::de::DeserializeOwned;
 use std::io::{self, Read};
 
-/// Larger slices would not be of a traced run: a year.
+/// A year: longer slices do not come from a traced run.
 const MOST_SLICE_NS: u64 = 365 * 86_400 * 1_000_000_000;
 
-/// Reads a trace. As an iterator it gives the parts behind the header. After an error, and at the
-/// end of the file, there are no more.
+/// Reads a trace. The iterator yields the parts after the header. After an error, and at the end of
+/// the file, it yields nothing more.
 #[derive(Debug)]
 pub struct Reader<R: Read> {
     from: R,
@@ -28,20 +28,20 @@ pub struct Reader<R: Read> {
 /// A part whose rows are not unpacked yet.
 #[derive(Debug)]
 pub enum Packed<'a> {
-    /// A thread began.
+    /// A thread started.
     Thread(Thread),
-    /// Address space became something.
+    /// A region of the address space came into use.
     Region(Region),
-    /// A slice, or one of several parts of it, which follow each other.
+    /// A slice, or one of several consecutive parts of it.
     Slice(View<'a>),
-    /// Where pages were.
+    /// Where the kernel had placed pages.
     Placed(Placed),
     /// The program ended.
     End(End),
 }
 
 impl<R: Read> Reader<R> {
-    /// Begins to read.
+    /// Opens a trace and reads its header.
     ///
     /// # Errors
     /// [`TraceError::NotATrace`], [`TraceError::Version`], a damaged header.
@@ -81,16 +81,16 @@ impl<R: Read> Reader<R> {
         &self.header
     }
 
-    /// Whether the file is over without the end of a trace: it was cut off, or is being written.
+    /// Whether the file ends without the end of a trace: it was cut off, or is still being written.
     pub const fn cut(&self) -> bool {
         self.over && !self.ended
     }
 
-    /// The next part, with the rows of a slice still packed; `None` where the file ends, or a block
-    /// is not whole.
+    /// The next part, with the rows of a slice still packed; `None` if the file ends, or if a block
+    /// is incomplete.
     ///
     /// # Errors
-    /// [`TraceError::Damaged`], and what the file says.
+    /// [`TraceError::Damaged`], and errors of the file.
     pub fn packed(&mut self) -> Result<Option<Packed<'_>>, TraceError> {
         if self.over {
             return Ok(None);

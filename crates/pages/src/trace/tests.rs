@@ -1,4 +1,4 @@
-//! What is written is read; what is cut or damaged is read up to there.
+//! What is written can be read back. A file that is cut or damaged can be read up to that point.
 
 use super::*;
 use proptest::prelude::*;
@@ -65,7 +65,7 @@ fn written(parts: &[Part]) -> Vec<u8> {
     file
 }
 
-/// Parts up to the end or an error, whether the file was cut, and the error.
+/// Parts up to the end or to an error, whether the file was cut, and the error.
 fn read(bytes: &[u8]) -> Result<(Vec<Part>, bool, Option<TraceError>), TraceError> {
     let mut reader = Reader::new(bytes)?;
     assert_eq!(*reader.header(), header());
@@ -111,7 +111,8 @@ proptest! {
         file[at] ^= 1_u8 << bit;
         let Ok((front, cut, error)) = read(&file) else { return Ok(()) };
         prop_assert!(error.is_some() || cut, "byte {at}");
-        // A length that grew past the end of the file reads as a file that was cut there.
+        // A length that was changed to point past the end of the file looks like a file that was
+        // cut there.
         prop_assert!(front.len() < parts.len());
         prop_assert_eq!(&front[..], &parts[..front.len()]);
     }
@@ -160,7 +161,7 @@ fn errors_say_where_and_what_to_do() {
     assert!(message(&twice).contains("a block behind the end of the trace"));
 }
 
-/// A file of version 1 is one of version 2 without placements.
+/// A file of version 1 is a file of version 2 without placements.
 #[test]
 fn files_of_version_1_are_read_and_have_no_placements() {
     let parts = [Part::Slice(Slice::default()), Part::End(end())];
@@ -174,8 +175,8 @@ fn files_of_version_1_are_read_and_have_no_placements() {
     assert!(found.is_empty() && error.unwrap().to_string().contains("which files of version 1 have not"));
 }
 
-/// What packs best still unpacks; 86 bytes that claim to be 16 MiB, which a fuzzer found to cost a
-/// second, are refused before they are unpacked.
+/// The best-packed data still unpacks. 86 bytes that claim to be 16 MiB, for which a fuzzer found a
+/// cost of a second, are refused before they are unpacked.
 #[test]
 fn a_block_is_no_longer_than_its_bytes_can_unpack_to() {
     let (mut packed, mut buffers) = (Vec::new(), block::Buffers::default());

@@ -1,7 +1,7 @@
-//! Whole numbers in as few bytes as they need: seven bits a byte, low bits first, the eighth bit
-//! set where more follow (LEB128).
+//! Whole numbers in as few bytes as they need: seven bits per byte, low bits first, with the eighth
+//! bit set if more bytes follow (LEB128).
 
-/// Bytes of the largest number.
+/// Bytes of the longest number.
 const MOST: usize = 10;
 
 /// Appends a number.
@@ -17,13 +17,13 @@ const fn low(value: u64) -> u8 {
     (value & 0x7f) as u8
 }
 
-/// A signed difference as a number that is small when the difference is.
+/// A signed difference as an unsigned number that is small if the difference is small.
 pub const fn zigzag(from: u64, to: u64) -> u64 {
     let difference = to.wrapping_sub(from).cast_signed();
     ((difference << 1) ^ (difference >> 63)).cast_unsigned()
 }
 
-/// The other way round.
+/// The inverse of [`zigzag`].
 pub const fn unzigzag(from: u64, value: u64) -> u64 {
     from.wrapping_add((value >> 1) ^ (value & 1).wrapping_neg())
 }
@@ -33,7 +33,7 @@ pub const fn unzigzag(from: u64, value: u64) -> u64 {
 pub struct Cursor<'a>(pub &'a [u8]);
 
 impl Cursor<'_> {
-    /// The next number; `None` at the end, and for one of more than 64 bits.
+    /// The next number; `None` at the end, and for a number of more than 64 bits.
     #[inline]
     pub fn next(&mut self) -> Option<u64> {
         let (first, rest) = self.0.split_first()?;

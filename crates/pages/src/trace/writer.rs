@@ -9,10 +9,11 @@ use super::{MAGIC, VERSION};
 use serde::Serialize;
 use std::io::Write;
 
-/// Rows and first touches of a block at most: even the largest numbers then fit into one.
+/// Maximum number of rows or first touches of a block: even with the largest numbers they fit.
 const MOST_ROWS: usize = 1 << 20;
 
-/// Writes a trace. Each block is one write and flushed, so that who reads along sees whole blocks.
+/// Writes a trace. Each block is one write and is then flushed, so that a concurrent reader sees
+/// whole blocks.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: W,
@@ -22,10 +23,10 @@ pub struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a trace.
+    /// Starts a trace.
     ///
     /// # Errors
-    /// What the file says.
+    /// An error of the file.
     pub fn new(mut out: W, header: &Header) -> Result<Self, TraceError> {
         out.write_all(&MAGIC)?;
         out.write_all(&VERSION.to_le_bytes())?;
@@ -35,32 +36,32 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Goes on with a trace that another has begun; `out` stands behind its last block.
+    /// Continues a trace that another writer started; `out` is positioned after its last block.
     pub const fn resume(out: W) -> Self {
         Self { out, plain: Vec::new(), packed: Vec::new(), written: 0 }
     }
 
-    /// A thread began. Before the first slice in which it accesses anything.
+    /// A thread started. Must come before the first slice in which the thread accesses anything.
     ///
     /// # Errors
-    /// What the file says.
+    /// An error of the file.
     pub fn thread(&mut self, thread: &Thread) -> Result<(), TraceError> {
         self.json(Kind::Thread, thread)
     }
 
-    /// Address space became something.
+    /// A region of the address space came into use.
     ///
     /// # Errors
-    /// What the file says.
+    /// An error of the file.
     pub fn region(&mut self, region: &Region) -> Result<(), TraceError> {
         self.json(Kind::Region, region)
     }
 
-    /// A slice is over. A long one becomes several blocks of the same number.
+    /// A slice ended. A long slice becomes several blocks with the same number.
     ///
     /// # Errors
-    /// Rows that are not in the order of pages and threads, pages and threads that cannot be; what
-    /// the file says.
+    /// Rows that are not in the order of pages and threads, invalid pages and threads; errors of
+    /// the file.
     pub fn slice(&mut self, slice: &Slice) -> Result<(), TraceError> {
         if slice.rows.len() <= MOST_ROWS && slice.first.len() <= MOST_ROWS {
             return self.columns(slice);
@@ -77,11 +78,11 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Where pages were. Many become several blocks.
+    /// Where the kernel had placed pages. Many pages become several blocks.
     ///
     /// # Errors
-    /// Pages that are not in the order of their numbers, pages and nodes that cannot be; what the
-    /// file says.
+    /// Pages that are not in the order of their numbers, invalid pages and nodes; errors of the
+    /// file.
     pub fn placed(&mut self, found: &Placed) -> Result<(), TraceError> {
         for pages in found.pages.chunks(MOST_ROWS) {
             self.plain.clear();
@@ -95,17 +96,17 @@ impl<W: Write> Writer<W> {
     /// The program ended.
     ///
     /// # Errors
-    /// What the file says.
+    /// An error of the file.
     pub fn end(&mut self, end: &End) -> Result<(), TraceError> {
         self.json(Kind::End, end)
     }
 
-    /// Bytes that were written by this writer.
+    /// Number of bytes written by this writer.
     pub const fn written(&self) -> u64 {
         self.written
     }
 
-    /// Where it was written to.
+    /// The output.
     pub fn into_inner(self) -> W {
         self.out
     }
@@ -131,10 +132,11 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// How many of these rows to take for a block, all those of a page together.
+/// How many of these rows to take for a block so that all rows of a page stay together.
 fn whole_pages(rows: &[Row]) -> usize {
     let Some(beyond) = rows.get(MOST_ROWS) else { return rows.len() };
     let from = rows[..MOST_ROWS].partition_point(|row| row.page < beyond.page);
-    // A page has fewer rows than a block may have, unless rows are out of order, which is refused.
+    // A page has fewer rows than a block may have, unless rows are out of order, which is refused
+    // elsewhere.
     if from == 0 { MOST_ROWS } else { from }
 }

@@ -1,17 +1,18 @@
-//! What lies at an address: regions laid over each other, the later over the earlier, named ones
-//! below all others; and the images of files, to which the anonymous memory behind them belongs.
+//! What lies at an address. Regions are laid over each other, later over earlier, with named
+//! regions below all others. Also the images of files, which include the anonymous memory after
+//! them.
 
 use crate::trace::{Region, RegionKind};
 use std::collections::BTreeMap;
 
-/// A stretch of one region that no later one covers.
+/// A stretch of one region that no later region covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     pub start: u64,
     pub end: u64,
-    /// The region, by its place.
+    /// The region, by its index.
     pub region: usize,
-    /// The image that it belongs to, by its place.
+    /// The image that the piece belongs to, by its index.
     pub image: Option<usize>,
 }
 
@@ -44,13 +45,13 @@ impl<'a> AddressSpace<'a> {
         self.pieces.get(next.checked_sub(1)?).filter(|piece| address < piece.end)
     }
 
-    /// The image that ends below an address at which nothing lies.
+    /// The image that ends below an address that no region covers.
     pub fn image_below(&self, address: u64) -> Option<usize> {
         let next = self.pieces.partition_point(|piece| piece.start <= address);
         self.pieces.get(next.checked_sub(1)?)?.image
     }
 
-    /// The image of a file: of this path, else the only one of a file of that name.
+    /// The image of the file with this path, otherwise the only image of a file with the same name.
     pub fn image(&self, path: &str) -> Option<(usize, &Image<'a>)> {
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let all = || self.images.iter().enumerate();
@@ -60,8 +61,8 @@ impl<'a> AddressSpace<'a> {
         })
     }
 
-    /// Anonymous regions as (place, start, bytes), in the order of the regions, without those whose
-    /// pieces are all `left_out`. A named region without anything below it is taken for one.
+    /// Anonymous regions as (index, start, bytes), in the order of the regions, without those whose
+    /// pieces are all `left_out`. A named region with nothing laid over it counts as anonymous.
     pub fn anonymous(&self, left_out: impl Fn(&Piece) -> bool) -> Vec<(usize, u64, u64)> {
         let mut places: Vec<usize> =
             self.pieces.iter().filter(|piece| !left_out(piece)).map(|piece| piece.region).collect();
@@ -74,13 +75,13 @@ impl<'a> AddressSpace<'a> {
     }
 }
 
-/// Lays named regions down first, since they only give names, then the others in their order.
+/// Lays named regions down first, because they only give names, then the others in their order.
 fn laid(regions: &[Region], page_bytes: u64) -> BTreeMap<u64, Piece> {
     let mut pieces = BTreeMap::new();
     let named = |region: &Region| matches!(region.kind, RegionKind::Named { .. });
     for wanted in [true, false] {
         for (place, region) in regions.iter().enumerate().filter(|(_, region)| named(region) == wanted) {
-            // A variable begins and ends within a page.
+            // A variable may begin and end within a page.
             let start = region.start / page_bytes * page_bytes;
             let end = region.end.div_ceil(page_bytes).saturating_mul(page_bytes);
             if start < end {
@@ -91,7 +92,7 @@ fn laid(regions: &[Region], page_bytes: u64) -> BTreeMap<u64, Piece> {
     pieces
 }
 
-/// Puts a piece over what is there.
+/// Lays a piece over what is there.
 fn cover(pieces: &mut BTreeMap<u64, Piece>, new: Piece) {
     let below = pieces.range(..new.start).next_back().map(|(_, piece)| *piece).filter(|piece| piece.end > new.start);
     if let Some(below) = below {
@@ -110,8 +111,8 @@ fn cover(pieces: &mut BTreeMap<u64, Piece>, new: Piece) {
     pieces.insert(new.start, new);
 }
 
-/// Finds the images, and marks the pieces that belong to one: those of its file, anonymous ones
-/// directly behind, and variables somewhere behind.
+/// Finds the images, and marks the pieces that belong to one: the pieces of its file, anonymous
+/// pieces directly after it, and variables anywhere after it.
 fn images<'a>(regions: &'a [Region], pieces: &mut [Piece]) -> Vec<Image<'a>> {
     let mut images: Vec<Image<'a>> = Vec::new();
     let mut by_path: BTreeMap<&str, usize> = BTreeMap::new();
@@ -123,7 +124,7 @@ fn images<'a>(regions: &'a [Region], pieces: &mut [Piece]) -> Vec<Image<'a>> {
                 images.len() - 1
             })),
             Some(RegionKind::Anonymous { .. }) => before.filter(|(end, _)| *end == piece.start).map(|(_, image)| image),
-            // Between variables there are others, which have no name in the trace.
+            // Between variables there may be others that have no name in the trace.
             Some(RegionKind::Named { .. }) => before.map(|(_, image)| image),
             _ => None,
         };

@@ -1,24 +1,27 @@
-//! Anonymous mappings of one run in another, by size and order. Linux gives a process its mappings
-//! from the top down and shows neighbours of equal rights as one. So the mappings of the live
-//! process are taken from the highest to the lowest, and each is filled with a row of traced
-//! mappings that follow each other in the order of creation, the first one highest, and together
-//! have its size: exactly, or where no row has that, with a sixteenth to spare. What is to spare
-//! stays at the upper end: what differs from run to run are buffers of the loader, made first (the
-//! one for thread-local storage is larger on a CPU with larger registers).
+//! Finds the anonymous mappings of one run in another run, by size and order. Linux places the
+//! mappings of a process from the top of the address space down, and shows neighbouring mappings
+//! with equal rights as one. So the mappings of the live process are taken from the highest to the
+//! lowest. Each is filled with a row of traced mappings that are consecutive in the order of
+//! creation, the first one highest, and that together have its size: exactly, or if no row has that
+//! size, up to a sixteenth less. The remaining space is left at the upper end, because the mappings
+//! whose size differs from run to run are buffers of the loader, which are created first (the
+//! buffer for thread-local storage is larger on a CPU with larger registers).
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Traced mappings that one live mapping can hold.
+/// Maximum number of traced mappings that one live mapping can hold.
 const LONGEST_ROW: usize = 64;
 
-/// What a row may have less than the mapping that it fills: one part in this number.
+/// How much smaller a row may be than the mapping that it fills: the mapping's size divided by this
+/// number.
 const SPARE: u64 = 16;
 
-/// A mapping as (place among the regions, start, bytes).
+/// A mapping as (index of the region, start, bytes).
 type Sized = (usize, u64, u64);
 
-/// Where each traced mapping begins in the live process, by its place; those not found are absent.
+/// Where each traced mapping begins in the live process, by its index. Mappings that are not found
+/// are absent.
 pub fn places(traced: &[Sized], live: &[Sized]) -> BTreeMap<usize, u64> {
     let mut rest: Vec<Sized> = traced.to_vec();
     let mut free: Vec<Sized> = live.to_vec();
@@ -26,13 +29,13 @@ pub fn places(traced: &[Sized], live: &[Sized]) -> BTreeMap<usize, u64> {
     let mut places = BTreeMap::new();
     for spare in [None, Some(SPARE)] {
         free = fill(free, spare, &mut rest, &mut places);
-        // What a process has given other rights or advice in part shows as several mappings.
+        // A mapping shows as several if the process changed the rights or advice of a part of it.
         free = fill(joined(free), spare, &mut rest, &mut places);
     }
     places
 }
 
-/// Fills mappings from the highest down; those that stay empty are returned.
+/// Fills mappings from the highest down, and returns those that stay empty.
 fn fill(
     mut free: Vec<Sized>,
     spare: Option<u64>,
@@ -52,7 +55,7 @@ fn fill(
     free
 }
 
-/// Neighbours as one, from the highest down as they came.
+/// Merges neighbouring mappings, which come from the highest down.
 fn joined(free: Vec<Sized>) -> Vec<Sized> {
     let mut joined: Vec<Sized> = Vec::new();
     for (at, start, bytes) in free {
@@ -64,8 +67,8 @@ fn joined(free: Vec<Sized>) -> Vec<Sized> {
     joined
 }
 
-/// The first row, one of a single mapping before longer ones, whose bytes are within bounds: where
-/// it begins and how many it has.
+/// The first row whose bytes are within bounds, with single mappings tried before longer rows:
+/// where it begins, and its number of mappings.
 fn row(rest: &[Sized], least: u64, most: u64) -> Option<(usize, usize)> {
     let fits = |sum: u64| least <= sum && sum <= most;
     let single = rest.iter().position(|(_, _, bytes)| fits(*bytes)).map(|first| (first, 1));
@@ -105,22 +108,24 @@ mod tests {
 
     #[test]
     fn neighbours_that_linux_shows_as_one_are_told_apart_by_their_sizes() {
-        // 4 + 7 + 2 = 13 pages: the first lies highest.
+        // 4 + 7 + 2 = 13 pages: the first mapping lies highest.
         assert_eq!(found(&[(10, 4), (20, 7), (40, 2)], &[(100, 13)]), [Some(109), Some(102), Some(100)]);
     }
 
     #[test]
     fn a_mapping_whose_parts_have_other_rights_is_found_whole() {
-        // 12 pages, of which 3 to 8 were given other rights; what is at 200 is another mapping.
+        // 12 pages, of which pages 3 to 8 were given other rights. The mapping at 200 is another
+        // one.
         assert_eq!(found(&[(10, 7), (20, 12)], &[(100, 3), (103, 6), (109, 3), (200, 7)]), [Some(200), Some(100)]);
     }
 
     #[test]
     fn a_little_more_is_borne_and_what_fits_nowhere_is_not_found() {
-        // 33 pages for 32: one to spare, 33 / 16 = 2 would be.
+        // A row of 32 pages in a mapping of 33: one page to spare, and 33 / 16 = 2 would be
+        // allowed.
         assert_eq!(found(&[(10, 32), (50, 500)], &[(100, 33)]), [Some(100), None]);
-        // The loader's buffer has 3 pages, and had 2 in the traced run: the others are where they
-        // are.
+        // The loader's buffer has 3 pages here and had 2 in the traced run. The other mappings are
+        // found where they are.
         assert_eq!(found(&[(10, 2), (20, 514), (30, 514)], &[(100, 1031)]), [Some(1128), Some(614), Some(100)]);
         assert_eq!(found(&[(10, 32)], &[(100, 40)]), [None]);
         assert_eq!(found(&[], &[(100, 40)]), []);

@@ -1,5 +1,5 @@
-//! A placement of a traced run, transferred to another run of the same program. Addresses differ
-//! from run to run, so each page is found again by what it belongs to:
+//! Transfers a placement of a traced run to another run of the same program. Addresses differ from
+//! run to run, so each page is found again by what it belongs to:
 //!
 //! | page of | found by |
 //! |---|---|
@@ -9,12 +9,12 @@
 //! | static variables behind a file's mapping (`.bss`) | place in the file's image |
 //! | an anonymous mapping | size and order of creation (see [`anonymous`]) |
 //!
-//! Named regions say what people call a page; what lies below them says where it is. A profile
-//! without any region (an import from another tool) is taken at its addresses: right for a program
-//! that is always loaded at the same ones, and for static memory only.
+//! Named regions give the names that people use; the regions laid over them say where a page is. A
+//! profile without any region (an import from another tool) is taken at its addresses. That is
+//! correct only for static memory of a program that is always loaded at the same addresses.
 //!
-//! Properties: no live page is wanted on two nodes; every page wanted lies in a mapping of the live
-//! process; a run transferred to itself gives every page that a region covers its own address.
+//! Properties: no live page is wanted on two nodes. Every wanted page lies in a mapping of the live
+//! process. If a run is transferred to itself, every page that a region covers keeps its address.
 
 mod address_space;
 mod anonymous;
@@ -31,24 +31,24 @@ use std::collections::BTreeMap;
 pub struct Wanted {
     /// Its number: address divided by page size.
     pub page: u64,
-    /// The node, as the mapping counts them: from 0.
+    /// The node, numbered from 0 as in the mapping.
     pub node: u16,
-    /// The structure that it belongs to, by its place in the profile.
+    /// The structure that it belongs to, by its index in the profile.
     pub structure: u32,
 }
 
-/// What came of a transfer.
+/// The result of a transfer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transfer {
     /// Pages of the live process, ascending; none twice.
     pub wanted: Vec<Wanted>,
-    /// Traced pages that the live process has no counterpart of, by structure.
+    /// Number of traced pages without a counterpart in the live process, by structure.
     pub lost: BTreeMap<u32, u64>,
 }
 
-/// Transfers a placement. `regions` are those of the trace, in its order; `live` are the mappings
-/// of the live process, of which the orders of anonymous mappings are not read. Pages of the live
-/// process have `page_bytes`; traced ones may be larger, and smaller ones must not come here.
+/// Transfers a placement. `regions` are those of the trace, in its order. `live` are the mappings
+/// of the live process; the creation order in its anonymous mappings is not read. Pages of the live
+/// process have `page_bytes` bytes. Traced pages may be larger, but must not be smaller.
 #[must_use]
 pub fn transfer(
     profile: &PageProfile,
@@ -99,14 +99,14 @@ impl<'a> Finder<'a> {
         };
         let (traced_heap, live_heap) = (heap(&traced).unwrap_or(0), heap(&live));
         let mut finder = Self { traced, live, live_heap, traced_heap, anonymous: BTreeMap::new() };
-        // A mapping may happen to lie behind a file's in the traced run and not here.
+        // A mapping may happen to follow a file's mapping in the traced run but not here.
         let here = |piece: &Piece| piece.image.and_then(|image| finder.in_image(image, piece.start)).is_some();
         let traced = finder.traced.anonymous(here);
         finder.anonymous = anonymous::places(&traced, &finder.live.anonymous(|piece| piece.image.is_some()));
         finder
     }
 
-    /// The address in the live process; `None` where it has no counterpart.
+    /// The address in the live process; `None` if there is no counterpart.
     fn find(&self, address: u64) -> Option<u64> {
         if self.traced.regions.is_empty() {
             return self.live.at(address).map(|_| address);
@@ -140,7 +140,7 @@ impl<'a> Finder<'a> {
         fits.then_some(found)
     }
 
-    /// By the distance from the begin of the file's image.
+    /// Finds the address by its distance from the start of the file's image.
     fn in_image(&self, image: usize, address: u64) -> Option<u64> {
         let image = self.traced.images.get(image)?;
         let (at, live) = self.live.image(image.path)?;
@@ -148,7 +148,7 @@ impl<'a> Finder<'a> {
         (self.live.at(found)?.image == Some(at)).then_some(found)
     }
 
-    /// By the offset in the file.
+    /// Finds the address by its offset in the file.
     fn in_file(&self, region: &Region, address: u64) -> Option<u64> {
         let RegionKind::File { path, offset } = &region.kind else { return None };
         let wanted = offset.checked_add(address.checked_sub(region.start)?)?;
@@ -164,7 +164,7 @@ impl<'a> Finder<'a> {
 }
 
 impl Transfer {
-    /// Pages found, by structure.
+    /// Number of pages found, by structure.
     #[must_use]
     pub fn found(&self) -> BTreeMap<u32, u64> {
         let mut found = BTreeMap::new();

@@ -22,7 +22,7 @@ fn named(name: &str) -> RegionKind {
     RegionKind::Named { name: name.to_owned(), line: None }
 }
 
-/// A profile of these pages, all of one structure.
+/// A profile of these pages, which all belong to one structure.
 fn profile(pages: &[u64], page_bytes: u64) -> PageProfile {
     let mut usage = Usage::new(1, page_bytes).unwrap();
     pages.iter().for_each(|number| usage.push(Page { number: *number, first: 0 }, &[1]).unwrap());
@@ -63,7 +63,7 @@ fn every_kind_is_found_by_what_it_belongs_to() {
         region(300, 10, RegionKind::Stack(1)),
         region(400, 4, RegionKind::Stack(0)),
     ];
-    // The last page of the heap is not there yet; of the stack of T0 only 4 pages are mapped.
+    // The last page of the heap does not exist yet; only 4 pages of the stack of T0 are mapped.
     let pages = [10, 15, 16, 19, 30, 37, 51, 77, 97, 93, 60];
     let places = [110, 115, 116, 119, 140, 0, 251, 309, 403, 0, 0].map(|page| Some(page).filter(|page| *page > 0));
     assert_eq!(found(&pages, &traced, &live), places);
@@ -71,7 +71,7 @@ fn every_kind_is_found_by_what_it_belongs_to() {
 
 #[test]
 fn a_variable_behind_a_file_is_found_by_the_image_and_one_in_a_mapping_by_that() {
-    // `table` begins within page 16, behind all mappings of the file; `big` lies in a mapping.
+    // `table` begins within page 16, after all mappings of the file; `big` lies in a mapping.
     let table = Region { start: 16 * PAGE + 64, end: 18 * PAGE, kind: named("table") };
     let traced = [region(10, 6, file("/bin/a", 0)), table, region(50, 6, anonymous()), region(51, 4, named("big"))];
     let live = [region(110, 6, file("/bin/a", 0)), region(116, 9, anonymous()), region(250, 6, anonymous())];
@@ -93,7 +93,7 @@ fn a_profile_without_regions_is_taken_at_its_addresses() {
 #[test]
 fn files_go_by_offset_where_the_image_differs_and_by_name_where_the_folder_does() {
     let traced = [region(10, 2, file("/build/lib.so", 0)), region(20, 2, file("/build/lib.so", 4))];
-    // Moved to another folder, and its parts further apart.
+    // The file has moved to another folder, and its parts are further apart.
     let live = [region(110, 2, file("/usr/lib.so", 0)), region(150, 2, file("/usr/lib.so", 4))];
     assert_eq!(found(&[10, 21], &traced, &live), [Some(110), Some(151)]);
     let twice = [region(110, 2, file("/x/lib.so", 0)), region(150, 2, file("/y/lib.so", 4))];
@@ -150,7 +150,7 @@ proptest! {
         prop_assert!(done.wanted.is_sorted_by(|one, next| one.page < next.page));
     }
 
-    /// With gaps between regions, no overlaps and sizes of their own.
+    /// The regions have gaps between them, do not overlap, and have different sizes.
     #[test]
     fn a_run_is_found_in_itself(kinds in prop::collection::vec(0u8..2, 1..10), by in 0u64..1000) {
         let mut at = 10;

@@ -1,5 +1,6 @@
-//! What balancing computes with: programs as loads, groups as sides, thresholds, and when two sides
-//! are uneven (algorithm 3). Arithmetic alone; who moves where is decided in [`super::balance`].
+//! The quantities that balancing computes with: programs as loads, groups as sides, thresholds, and
+//! the test whether two sides are uneven (algorithm 3). This is arithmetic only; [`super::balance`]
+//! decides which threads move where.
 
 use isobar_model::{CacheClass, num};
 
@@ -9,7 +10,7 @@ pub const LIGHT_WAYS: f64 = 1.0;
 /// `ways_str`).
 const STREAMING_WAYS: f64 = 2.0;
 
-/// The LLC load of a program: its critical point where it is sensitive.
+/// The LLC load of a program: its critical point, if it is sensitive.
 #[must_use]
 pub fn llc_load(class: CacheClass, critical_ways: usize) -> f64 {
     match class {
@@ -24,18 +25,18 @@ pub fn llc_load(class: CacheClass, critical_ways: usize) -> f64 {
 pub struct Program {
     /// Its class.
     pub class: CacheClass,
-    /// Its threads on either side now.
+    /// Number of its threads on each side now.
     pub threads: [usize; 2],
-    /// Memory bandwidth of all these threads, in any unit that the limits share.
+    /// Memory bandwidth of all these threads, in the same unit as the limits.
     pub bandwidth: f64,
-    /// Ways that it needs; a program on both sides needs them on both.
+    /// Ways that it needs; a program on both sides needs that number of ways on each.
     pub llc: f64,
-    /// Whether it stays where it is: moved recently, or bound by its user.
+    /// Whether it stays where it is, because it moved recently or its user bound it.
     pub fixed: bool,
 }
 
 impl Program {
-    /// Its threads on both sides together.
+    /// Number of its threads on both sides together.
     #[must_use]
     pub const fn count(&self) -> usize {
         self.threads[0] + self.threads[1]
@@ -47,34 +48,36 @@ impl Program {
 pub struct Side {
     /// CPUs for the threads of the programs.
     pub slots: usize,
-    /// Bandwidth that the memory node of this group delivers to other groups.
+    /// Bandwidth that this group's memory node delivers to other groups.
     pub other_bandwidth: f64,
 }
 
-/// Thresholds, in ways and in the unit of the bandwidth loads, of the side that has more of them.
+/// Thresholds, in ways and in the unit of the bandwidth loads, relative to the side with more of
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Ways of an LLC.
     pub ways: f64,
-    /// What a way and a unit of bandwidth count for on either side: 1 where both have as much; on a
-    /// side that has half as much 2, since they are twice as great a part of it.
+    /// The weight of a way and of a unit of bandwidth on each side: 1 if both sides have the same
+    /// amount. On a side that has half as much the weight is 2, because each way or unit is twice
+    /// as large a part of it.
     pub weight: [Pressure; 2],
     /// `llc_load_thr`: a gap of more ways than this is an imbalance.
     pub llc_gap: f64,
-    /// `low_bw_thr`: up to here bandwidth is no matter.
+    /// `low_bw_thr`: up to this value bandwidth is not a concern.
     pub low_bandwidth: f64,
-    /// `bw_load_thr`: a greater gap is an imbalance.
+    /// `bw_load_thr`: a larger gap is an imbalance.
     pub bandwidth_gap: f64,
-    /// A lesser gap counts as none: two measured rates are never equal.
+    /// A smaller gap counts as none: two measured rates are never equal.
     pub bandwidth_tie: f64,
-    /// Whether both groups use one memory node: bandwidth cannot be balanced between them then.
+    /// Whether both groups use one memory node: then bandwidth cannot be balanced between them.
     pub shared_memory: bool,
-    /// What a balancing that leaves an imbalance must take off it, in thresholds, to be worth its
-    /// migrations; 0: anything.
+    /// If a balancing still leaves an imbalance, the amount, in thresholds, by which it must reduce
+    /// the imbalance to be worth its migrations; 0: any reduction will do.
     pub least_gain: f64,
 }
 
-/// What a group has for its programs.
+/// The resources that a group has for its programs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capacity {
     /// Ways of its LLC.
@@ -83,7 +86,7 @@ pub struct Capacity {
     pub bandwidth: f64,
 }
 
-/// Thresholds as shares of what a machine has.
+/// Thresholds as percentages of a machine's resources.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Per cent of the LLC's ways, rounded to whole ways (section VI-A: 5 of 11, "roughly 45 %").
@@ -128,8 +131,8 @@ impl Settings {
         }
     }
 
-    /// The thresholds for two groups that may be unequal: loads are compared as parts of what each
-    /// has, so that both bear alike and not the same.
+    /// The thresholds for two groups that may be unequal. Loads are compared as parts of what each
+    /// group has, so that both are loaded in proportion to their size.
     #[must_use]
     pub fn limits_of(&self, sides: [Capacity; 2]) -> Limits {
         let ways = sides[0].ways.max(sides[1].ways);
@@ -144,7 +147,7 @@ impl Settings {
 }
 
 impl Limits {
-    /// Loads as the side that has more would bear them.
+    /// Loads of both sides, converted to the scale of the side that has more.
     pub(super) fn weigh(&self, sides: &[Pressure; 2]) -> [Pressure; 2] {
         [0, 1].map(|side| Pressure {
             llc: sides[side].llc * self.weight[side].llc,
@@ -162,7 +165,7 @@ pub struct Pressure {
     pub bandwidth: f64,
 }
 
-/// Adds a program, with the given number of its threads on either side, to the loads of both.
+/// Adds a program, with the given number of its threads on each side, to the loads of both sides.
 pub(super) fn bear(program: &Program, threads: [usize; 2], sides: &mut [Pressure; 2]) {
     let each = program.bandwidth / num::float_len(program.count().max(1));
     for (side, threads) in sides.iter_mut().zip(threads).filter(|(_, threads)| *threads > 0) {
@@ -179,7 +182,8 @@ pub(super) fn pressures(programs: &[Program], sides: &[Side; 2]) -> [Pressure; 2
 }
 
 /// The last conditions of `eligible_for_balancing` (algorithm 3, lines 5 to 15): a clear imbalance
-/// of a resource that is short, the LLC (`compare_llc_load`) or bandwidth (`compare_bw_load`).
+/// of a resource that is short, either the LLC (`compare_llc_load`) or bandwidth
+/// (`compare_bw_load`).
 #[must_use]
 pub fn uneven(sides: &[Pressure; 2], limits: &Limits) -> bool {
     let Gaps { llc, bandwidth } = gaps(sides, limits);
@@ -189,13 +193,13 @@ pub fn uneven(sides: &[Pressure; 2], limits: &Limits) -> bool {
     (!plenty && llc > limits.llc_gap) || (!idle && bandwidth > limits.bandwidth_gap)
 }
 
-/// Whether two sides are better off after a balancing than before, by enough to move programs for.
+/// Whether two sides are better off after a balancing, by enough to justify moving programs.
 pub(super) fn is_better(before: &[Pressure; 2], after: &[Pressure; 2], limits: &Limits) -> bool {
     let [before_gaps, after_gaps] = [before, after].map(|sides| gaps(sides, limits));
     let in_thresholds = |gaps: &Gaps| [part(gaps.llc, limits.llc_gap), part(gaps.bandwidth, limits.bandwidth_gap)];
     let [old, new] = [in_thresholds(&before_gaps), in_thresholds(&after_gaps)];
     if limits.least_gain > 0.0 && uneven(after, limits) {
-        // What is below its threshold is no imbalance, however it changes.
+        // A gap below its threshold is not an imbalance, however it changes.
         let excess = |gaps: [f64; 2]| gaps.iter().map(|gap| (gap - 1.0).max(0.0)).sum::<f64>();
         return excess(old) - excess(new) >= limits.least_gain;
     }
@@ -203,7 +207,7 @@ pub(super) fn is_better(before: &[Pressure; 2], after: &[Pressure; 2], limits: &
     worst_first(new) < worst_first(old)
 }
 
-/// How far two sides are apart.
+/// The distance between two sides, by resource.
 struct Gaps {
     llc: f64,
     bandwidth: f64,
@@ -255,7 +259,7 @@ mod tests {
 
     #[test]
     fn loads_are_parts_of_what_each_side_has() {
-        // 16 ways and 40 GB/s beside 8 ways and 20 GB/s.
+        // 16 ways and 40 GB/s on one side, 8 ways and 20 GB/s on the other.
         let sides_of = |ways, bandwidth| Capacity { ways, bandwidth };
         let limits = Settings::default().limits_of([sides_of(16, 40.0), sides_of(8, 20.0)]);
         assert_eq!((limits.ways, limits.llc_gap), (16.0, 7.0));

@@ -1,8 +1,8 @@
 //! Divide&Content's contention balancing (Bilbao, Saez, Prieto-Matias: *Divide&Content: A Fair
 //! OS-Level Resource Manager for Contention Balancing on NUMA Multicores*, TPDS 2023, section V.B
 //! and algorithm 3): which threads of which program belong on which of two groups, so that both
-//! have as much to bear. Pure arithmetic on loads: it knows no thread by name, no clock and no ways
-//! masks, and it is the same for the static study and for the policy that runs.
+//! carry the same load. Pure arithmetic on loads: it knows no thread by name, no clock and no way
+//! masks, and it is the same for the static study and for the running policy.
 //!
 //! | paper | here |
 //! |---|---|

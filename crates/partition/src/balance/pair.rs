@@ -13,29 +13,30 @@
 //!    with several threads first
 //! ```
 //!
-//! *Properties*: no thread is lost; no side gets more threads than slots as long as all threads fit
-//! and the fixed ones leave enough slots; the result is less uneven than the start (the worse of
-//! the two gaps, in thresholds), or the start itself; equal loads keep a program where it is.
+//! *Properties*: no thread is lost. No side gets more threads than slots, as long as all threads
+//! fit and the fixed threads leave enough slots. The result is either less uneven than the start
+//! (by the larger of the two gaps, in thresholds) or the start itself. Equal loads keep a program
+//! where it is.
 //!
 //! *Departures from the paper*
 //! 1. A program on both sides counts with its ways on both and with its bandwidth by threads.
-//! 2. A program with as many threads on one side as on the other is packed where less of what its
-//!    class needs is used.
-//! 3. Step 4 takes a free slot before a swap: one migration instead of two. Where no streaming
-//!    program of several threads is left on the side with more bandwidth, it takes a sensitive one:
-//!    packed by step 2, it is as much of a load for its node.
-//! 4. Two like programs of one thread that would change places stay (`Run::uncross`): the loads
-//!    would be the same.
-//! 5. A result that is no less uneven than the start is dropped, and one that leaves an imbalance
-//!    without having lessened it clearly ([`Limits::least_gain`]): migrations cost, and the next
+//! 2. A program with the same number of threads on both sides is packed on the side with the lower
+//!    load of the resource that its class needs.
+//! 3. Step 4 takes a free slot before a swap: one migration instead of two. If no streaming program
+//!    with several threads is left on the side with more bandwidth, it takes a sensitive program:
+//!    since step 2 packed it, it is an equal load for its node.
+//! 4. Two similar single-threaded programs that would change places stay (`Run::uncross`): the
+//!    loads would be the same.
+//! 5. A result that is no less uneven than the start is dropped. So is a result that leaves an
+//!    imbalance without clearly reducing it ([`Limits::least_gain`]): migrations cost, and the next
 //!    turn would move a program again.
 //! 6. Loads are compared as parts of what each side has ([`Limits::weight`]), and a program goes to
-//!    the side that ends lower with it. On equal sides that is the side that is lower without it.
+//!    the side that ends lower with it. On equal sides this is the side that is lower without it.
 
 use super::load::{Limits, Pressure, Program, Side, bear, is_better, pressures};
 use isobar_model::{CacheClass, num};
 
-/// For each program its threads on either side after balancing.
+/// For each program, the number of its threads on each side after balancing.
 #[must_use]
 pub fn balance(programs: &[Program], sides: &[Side; 2], limits: &Limits) -> Vec<[usize; 2]> {
     let mut run = Run::new(programs, sides, limits);
@@ -53,12 +54,12 @@ struct Run<'a> {
     limits: &'a Limits,
     assigned: Vec<Option<[usize; 2]>>,
     load: [Pressure; 2],
-    /// May fall below 0 where there are more threads than CPUs.
+    /// Free slots by side. May fall below 0 if there are more threads than CPUs.
     free: [i64; 2],
 }
 
 impl<'a> Run<'a> {
-    /// Step 1.
+    /// Step 1 of the algorithm.
     fn new(programs: &'a [Program], sides: &[Side; 2], limits: &'a Limits) -> Self {
         let load = sides.map(|side| Pressure { llc: 0.0, bandwidth: side.other_bandwidth });
         let free = sides.map(|side| signed(side.slots));
@@ -75,7 +76,8 @@ impl<'a> Run<'a> {
         self.assigned[index] = Some(threads);
     }
 
-    /// What is not assigned yet and passes, the greatest key first, equal ones by position.
+    /// The programs that are not assigned yet and pass `wanted`, the largest key first, equal keys
+    /// by position.
     fn waiting(&self, wanted: impl Fn(&Program) -> bool, key: impl Fn(&Program) -> f64) -> Vec<usize> {
         let open = |index: &usize| self.assigned[*index].is_none() && wanted(&self.programs[*index]);
         let mut found: Vec<usize> = (0..self.programs.len()).filter(open).collect();
@@ -83,7 +85,7 @@ impl<'a> Run<'a> {
         found
     }
 
-    /// Step 2.
+    /// Step 2 of the algorithm.
     fn pack(&mut self) {
         for index in self.waiting(|program| program.count() > 1, |program| num::float_len(program.count())) {
             let program = &self.programs[index];
@@ -93,7 +95,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The side with most of a program's threads, then the other.
+    /// The side with most of a program's threads, then the other side.
     fn preferred(&self, program: &Program) -> [usize; 2] {
         let first = match program.threads[0].cmp(&program.threads[1]) {
             std::cmp::Ordering::Greater => 0,
@@ -106,19 +108,19 @@ impl<'a> Run<'a> {
         [first, 1 - first]
     }
 
-    /// By how much more of its ways side 0 needs than side 1, each with this load beside its own.
+    /// The LLC load of side 0 minus that of side 1, weighted, each with this load added to its own.
     fn llc_gap(&self, load: f64) -> f64 {
         let ([a, b], [one, other]) = (self.limits.weigh(&self.load), self.limits.weight);
         (a.llc - b.llc) + load * (one.llc - other.llc)
     }
 
-    /// The same of bandwidth.
+    /// The same for bandwidth.
     fn bandwidth_gap(&self, load: f64) -> f64 {
         let ([a, b], [one, other]) = (self.limits.weigh(&self.load), self.limits.weight);
         (a.bandwidth - b.bandwidth) + load * (one.bandwidth - other.bandwidth)
     }
 
-    /// Step 3, CS.
+    /// Step 3 for sensitive programs (CS).
     fn place_sensitive(&mut self) {
         for index in self.waiting(|program| program.class == CacheClass::Sensitive, |program| program.llc) {
             let side = self.lower(index, self.llc_gap(self.programs[index].llc));
@@ -126,7 +128,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Step 3, ST. Where both sides use one memory node there is only the LLC to even out.
+    /// Step 3 for streaming programs (ST). If both sides use one memory node, only the LLC can be
+    /// evened out.
     fn place_streaming(&mut self) {
         for index in self.waiting(|program| program.class == CacheClass::Streaming, |program| program.bandwidth) {
             let gap = if self.limits.shared_memory {
@@ -140,7 +143,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Step 3, LS.
+    /// Step 3 for light-sharing programs (LS).
     fn place_light(&mut self) {
         for index in self.waiting(|_| true, |_| 0.0) {
             let side = self.lower(index, 0.0);
@@ -148,8 +151,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The side with the lower load (`gap` is side 0 less side 1), the program's own on a tie;
-    /// where one has no slot left, the one with more of them.
+    /// The side with the lower load (`gap` is side 0 minus side 1), or the program's own side on a
+    /// tie. If a side has no slot left, the side with more slots.
     fn lower(&self, index: usize, gap: f64) -> usize {
         let own = usize::from(self.programs[index].threads[1] > 0);
         let [a, b] = self.free;
@@ -161,10 +164,10 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Step 4.
+    /// Step 4 of the algorithm.
     fn even_out(&mut self) {
-        // Every turn moves a heavy thread to the other side for good, so the threads bound the
-        // turns.
+        // Every turn moves a heavy thread to the other side for good, so the number of threads
+        // bounds the number of turns.
         let most = self.programs.iter().map(Program::count).sum::<usize>();
         for _ in 0..if self.limits.shared_memory { 0 } else { most } {
             let gap = self.bandwidth_gap(0.0);
@@ -175,11 +178,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Moves one thread of a heavy program from a side, for a free slot or a light-sharing thread;
-    /// false where no pair narrows the gap.
+    /// Moves one thread of a heavy program away from a side, into a free slot or in exchange for a
+    /// light-sharing thread; false if no such move narrows the gap.
     fn shift(&mut self, from: usize, gap: f64) -> bool {
         let Some(heavy) = self.heaviest(from) else { return false };
-        // What a thread takes off one side and adds to the other, as the mean of both.
+        // Converts the gap into thread bandwidth: a thread leaves one side and joins the other, so
+        // the mean of both weights applies.
         let [one, other] = self.limits.weight;
         let gap = gap / f64::midpoint(one.bandwidth, other.bandwidth);
         if self.free[1 - from] > 0 {
@@ -203,8 +207,8 @@ impl<'a> Run<'a> {
         !self.programs[index].fixed && self.assigned[index].is_some_and(|threads| threads[side] > 0)
     }
 
-    /// The movable program of several threads with the most bandwidth a thread on a side, streaming
-    /// ones first, light-sharing ones never.
+    /// Of the movable programs with several threads on a side, the one with the most bandwidth per
+    /// thread; streaming programs come first, light-sharing programs never.
     fn heaviest(&self, side: usize) -> Option<usize> {
         let heavy = |index: &usize| {
             let program = &self.programs[*index];
@@ -218,8 +222,8 @@ impl<'a> Run<'a> {
         (0..self.programs.len()).filter(heavy).max_by(order)
     }
 
-    /// The movable light-sharing program on a side that has the least bandwidth a thread, those of
-    /// several threads first.
+    /// Of the movable light-sharing programs on a side, the one with the least bandwidth per
+    /// thread; programs with several threads come first.
     fn lightest(&self, side: usize) -> Option<usize> {
         let light = |index: &usize| self.programs[*index].class == CacheClass::LightSharing && self.there(*index, side);
         let key = |index: &usize| (self.programs[*index].count() < 2, each(&self.programs[*index]));
@@ -230,7 +234,7 @@ impl<'a> Run<'a> {
         (0..self.programs.len()).filter(light).min_by(order)
     }
 
-    /// Books one thread of a program as moved from a side to the other.
+    /// Records one thread of a program as moved from a side to the other.
     fn step(&mut self, index: usize, from: usize) {
         let program = &self.programs[index];
         let Some(threads) = &mut self.assigned[index] else { return };
@@ -245,8 +249,8 @@ impl<'a> Run<'a> {
         self.load[1 - from].llc += if joined { program.llc } else { 0.0 };
     }
 
-    /// Two programs of one thread, of one class and with like loads, that would change places, stay
-    /// where they are.
+    /// Two single-threaded programs of the same class and with similar loads that would change
+    /// places stay where they are.
     fn uncross(&mut self) {
         for a in 0..self.programs.len() {
             if let Some(b) = self.crossed(a, 0).and_then(|_| (0..self.programs.len()).find(|b| self.alike(a, *b))) {
@@ -256,7 +260,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether a program of one thread leaves a side.
+    /// `Some` if a single-threaded program leaves a side.
     fn crossed(&self, index: usize, from: usize) -> Option<()> {
         let program = &self.programs[index];
         let leaves = program.count() == 1 && program.threads[from] == 1;
@@ -271,7 +275,7 @@ impl<'a> Run<'a> {
             && (one.bandwidth - other.bandwidth).abs() <= self.limits.bandwidth_tie
     }
 
-    /// What was found, or the start where it is no less uneven.
+    /// The result, or the start if the result is no better.
     fn better_than_start(self, sides: &[Side; 2]) -> Vec<[usize; 2]> {
         let found: Vec<[usize; 2]> =
             self.assigned.iter().zip(self.programs).map(|(found, program)| found.unwrap_or(program.threads)).collect();

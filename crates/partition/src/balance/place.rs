@@ -1,29 +1,29 @@
-//! A whole placement for the static study: Divide&Content's balancing applied to every pair of
-//! groups until nothing changes.
+//! Places all programs, for the static study: Divide&Content's balancing is applied to every pair
+//! of groups until nothing changes.
 //!
 //! The start is round robin: programs in order, one to each group that has a slot. In a study
-//! migrations cost nothing, so pairs are balanced whether or not their imbalance passes the
-//! thresholds of algorithm 3. With two groups the first pass is all there is to do; with more,
-//! pairs are visited in order until a pass changes nothing, at most `PASSES` times.
+//! migrations cost nothing, so pairs are balanced whether or not their imbalance exceeds the
+//! thresholds of algorithm 3. With two groups, one pass is enough. With more, pairs are visited in
+//! order until a pass changes nothing, at most `PASSES` times.
 
 use super::load::{Limits, Program, Settings, Side};
 use super::pair::balance;
 use isobar_model::num;
 
-/// Passes over all pairs.
+/// Maximum number of passes over all pairs.
 const PASSES: usize = 16;
 
 /// A group: the CPUs that share an LLC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Its CPUs.
+    /// Number of its CPUs.
     pub slots: usize,
-    /// Its memory node, by any number: groups with the same one share its bandwidth.
+    /// The number of its memory node: groups with the same number share its bandwidth.
     pub memory: usize,
 }
 
-/// The group of every program of one thread. Where there are more programs than slots, groups get
-/// more in turn.
+/// The group of each program; every program has one thread. If there are more programs than slots,
+/// groups get more in turn.
 #[must_use]
 pub fn place(programs: &[Program], groups: &[Group], limits: &Limits) -> Vec<usize> {
     let mut placed = round_robin(programs.len(), groups);
@@ -41,8 +41,8 @@ pub fn place(programs: &[Program], groups: &[Group], limits: &Limits) -> Vec<usi
     placed
 }
 
-/// Programs in order, one to each group that has a slot left; all slots taken: to each group in
-/// turn.
+/// Deals programs in order, one to each group that has a slot left. When all slots are taken,
+/// groups get further programs in turn.
 fn round_robin(programs: usize, groups: &[Group]) -> Vec<usize> {
     let deepest = groups.iter().map(|group| group.slots).max().unwrap_or(0);
     let seats = (0..deepest).flat_map(|depth| (0..groups.len()).filter(move |group| groups[*group].slots > depth));
@@ -69,8 +69,8 @@ fn settle(programs: &[Program], groups: &[Group], limits: &Limits, (a, b): (usiz
     }
 }
 
-/// Limits for a study: thresholds in the profile's unit of bandwidth; without one, bandwidth is
-/// balanced all the same, in terms of the sum of all loads.
+/// Limits for a study: thresholds in the profile's unit of bandwidth. Without a bandwidth limit,
+/// bandwidth is balanced all the same, relative to the mean load of a group.
 #[must_use]
 pub fn study_limits(programs: &[Program], groups: usize, ways: usize, max_bandwidth: Option<f64>) -> Limits {
     let sum: f64 = programs.iter().map(|program| program.bandwidth).sum();
@@ -97,7 +97,8 @@ mod tests {
     #[test]
     fn sensitive_and_streaming_programs_are_spread() {
         // Figure 7 of the paper: 4 streaming, 2 sensitive and 2 light-sharing programs on two
-        // groups of four: one sensitive, two streaming and one light-sharing each.
+        // groups of four: each group gets one sensitive, two streaming and one light-sharing
+        // program.
         let mut loads =
             vec![load(Sensitive, 2.0, 8), load(Light, 0.1, 0), load(Sensitive, 2.0, 7), load(Light, 0.1, 0)];
         loads.extend([5.0, 4.0, 3.0, 2.0].map(|bandwidth| load(Streaming, bandwidth, 0)));

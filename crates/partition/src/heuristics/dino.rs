@@ -14,10 +14,10 @@
 //! ```
 //!
 //! *Departures from the paper.* (1) The limits are 3 and 24, which Divide&Content's authors use on
-//! their larger LLC, not 2 and 100. (2) Within a class, programs stand in the order of the
-//! workload: the paper says nothing, and miss rates within a class are noise to it. (3) The miss
-//! rate is that of the program alone with all ways; online it is the current one. (4) No two LLCs
-//! hold a given program already, so nothing is kept where it is.
+//! their larger LLC, instead of 2 and 100. (2) Within a class, programs are in the order of the
+//! workload: the paper does not specify an order, and treats differences in miss rate within a
+//! class as noise. (3) The miss rate is that of the program alone with all ways; online it is the
+//! current one. (4) No LLC holds a program at the start, so there is nothing to keep in place.
 
 use super::entry::{OneLlc, Setting};
 use super::lfoc::lfoc_plus;

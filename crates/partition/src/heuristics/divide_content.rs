@@ -10,8 +10,8 @@
 //! ```
 //!
 //! *Departures from the paper.* (1) There is no placement to start from: programs are dealt round
-//! robin first, and migrations are free. (2) The bandwidth of a program is that of its profile with
-//! the ways that it needs, which is what it is about to be given.
+//! robin first, and migrations are free. (2) The bandwidth of a program is taken from its profile
+//! with the ways that it needs, because it is about to get these ways.
 
 use super::dino::partitioned;
 use super::entry::Setting;
@@ -47,8 +47,8 @@ mod tests {
 
     #[test]
     fn sensitive_and_streaming_programs_are_spread_and_kept_apart() {
-        // Two of each on two LLCs of two cores: one of each on either, and LFOC+ gives the
-        // streaming one 2 of 4 ways.
+        // Two programs of each class on two LLCs of two cores: each LLC gets one of each, and LFOC+
+        // gives the streaming program 2 of 4 ways.
         let sensitive = program(&[(0.5, 9.0), (0.8, 5.0), (1.0, 1.0), (1.0, 1.0)]);
         let streaming = program(&[(1.0, 20.0); 4]);
         let programs = [sensitive.clone(), streaming.clone(), sensitive, streaming];

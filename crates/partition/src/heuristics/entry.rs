@@ -1,31 +1,31 @@
-//! What a heuristic is: a name, where it comes from, what it decides, and its function. Knows how a
-//! heuristic for one LLC answers for several; knows no heuristic.
+//! Defines a heuristic: its name, its source, what it decides, and its function. This file knows
+//! how a heuristic for one LLC answers for several LLCs; it knows no particular heuristic.
 
 use crate::class::ClassLimits;
 use crate::error::PartitionError;
 use crate::model::StaticModel;
 use crate::solution::{Group, Solution};
 
-/// What a heuristic may use beside the model.
+/// The parameters of a heuristic, in addition to the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
-    /// LLCs.
+    /// Number of LLCs.
     pub groups: usize,
     /// Programs that fit on one LLC.
     pub cores_per_group: usize,
-    /// Where the classes of programs end (LFOC, LFOC+).
+    /// Limits between the classes of programs (LFOC, LFOC+).
     pub classes: ClassLimits,
-    /// The hardware's classes of service: clusters that one LLC may have. `None` = as many as
-    /// wanted.
+    /// Maximum number of clusters on one LLC, which is the hardware's number of classes of service.
+    /// `None` = no limit.
     pub max_clusters: Option<usize>,
-    /// The fewest ways that a partition may have (`min_cbm_bits`).
+    /// Minimum number of ways of a partition (`min_cbm_bits`).
     pub min_ways: usize,
-    /// What a memory controller delivers, in MB/s; `None` = no limit. Only `divide-content` asks.
+    /// Bandwidth of a memory controller, in MB/s; `None` = no limit. Only `divide-content` uses it.
     pub max_bandwidth: Option<f64>,
 }
 
 impl Setting {
-    /// As many groups, `programs` spread evenly, all else default.
+    /// `groups` LLCs with `programs` spread evenly over them; everything else default.
     #[must_use]
     pub fn new(groups: usize, programs: usize) -> Self {
         Self {
@@ -38,12 +38,12 @@ impl Setting {
         }
     }
 
-    /// The fewest ways of a partition of an LLC of `ways` ways; at least 1, at most all.
+    /// Minimum number of ways of a partition of an LLC of `ways` ways; at least 1, at most all.
     pub(crate) fn least(&self, ways: usize) -> usize {
         self.min_ways.clamp(1, ways.max(1))
     }
 
-    /// Clusters that an LLC of `ways` ways may have; at least 1.
+    /// Maximum number of clusters on an LLC of `ways` ways; at least 1.
     pub(crate) fn most_clusters(&self, ways: usize) -> usize {
         self.max_clusters.unwrap_or(usize::MAX).min(ways / self.least(ways)).max(1)
     }
@@ -54,7 +54,7 @@ impl Setting {
 pub enum Scope {
     /// Clusters and ways inside one LLC.
     OneLlc,
-    /// Also which program runs on which LLC.
+    /// Clusters and ways, and which program runs on which LLC.
     Groups,
 }
 
@@ -76,9 +76,9 @@ pub enum Rule {
 /// One heuristic of the registry.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// As `--algorithm` takes it.
+    /// The name that `--algorithm` takes.
     pub name: &'static str,
-    /// Where it comes from.
+    /// The publication that it comes from.
     pub paper: &'static str,
     /// What it does, in one line.
     pub summary: &'static str,
@@ -87,7 +87,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What it decides.
+    /// What the heuristic decides.
     #[must_use]
     pub const fn scope(&self) -> Scope {
         match self.rule {
@@ -96,11 +96,11 @@ impl Entry {
         }
     }
 
-    /// Its answer for the whole workload of a model, canonical.
+    /// The heuristic's answer for the whole workload of a model, in canonical form.
     ///
     /// # Errors
-    /// [`PartitionError::Refused`] where the workload does not fit (more programs than cores, or
-    /// than ways where it is strict).
+    /// [`PartitionError::Refused`] if the workload does not fit: more programs than cores, or, for
+    /// strict partitioning, more programs than ways.
     pub fn run(&self, model: &dyn StaticModel, setting: &Setting) -> Result<Solution, PartitionError> {
         seated(self.name, model, setting)?;
         let solution = match self.rule {
@@ -111,7 +111,7 @@ impl Entry {
     }
 }
 
-/// Refuses a workload that the cores do not hold.
+/// Refuses a workload with more programs than cores.
 fn seated(heuristic: &'static str, model: &dyn StaticModel, setting: &Setting) -> Result<(), PartitionError> {
     let (programs, groups, cores) = (model.programs().len(), setting.groups, setting.cores_per_group);
     if programs <= groups * cores {

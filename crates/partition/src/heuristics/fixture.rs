@@ -6,7 +6,8 @@ use crate::model::{Bandwidth, PbbCache};
 use crate::solution::Solution;
 use isobar_model::profile::{Profile, Row};
 
-/// A program by its IPC and its misses, per instruction and per cycle alike, at 1, 2, ... ways.
+/// A program from its IPC and its misses (the same number per instruction and per cycle), at 1, 2,
+/// ... ways.
 pub fn program(curve: &[(f64, f64)]) -> Profile {
     let row = |(ipc, misses): &(f64, f64)| Row { ipc: *ipc, llcmpki: *misses, llcmpkc: *misses, ..Row::default() };
     Profile::new("a", curve.iter().map(row).collect()).unwrap()
@@ -21,7 +22,7 @@ pub fn answer(name: &str, programs: &[Profile], ways: usize, setting: &Setting) 
     named(by_name(name).unwrap().run(&model(programs, ways), setting).unwrap())
 }
 
-/// Why a heuristic refuses.
+/// The message with which a heuristic refuses.
 pub fn refusal(name: &str, programs: &[Profile], ways: usize, setting: &Setting) -> String {
     by_name(name).unwrap().run(&model(programs, ways), setting).unwrap_err().to_string()
 }

@@ -1,5 +1,5 @@
-//! Hierarchical clustering of programs by what they lose when they share: the part that Whirlpool
-//! and KPart have in common.
+//! Hierarchical clustering of programs by their cost of sharing: the part that Whirlpool and KPart
+//! have in common.
 //!
 //! ```text
 //! combined(P)(s)      = sum over i in P of misses_i(share of i when P shares s ways)
@@ -8,10 +8,10 @@
 //! start: every program a pool; merge the two nearest until one is left; every stage is a level
 //! ```
 //!
-//! A program that streams loses nothing by company of its kind, and two that fit together lose
-//! nothing either: distance 0. Shares come from the recursion of [`crate::share`], which is also
-//! how Whirlpool's appendix B and KPart combine curves: space goes to each in proportion to its
-//! misses.
+//! Streaming programs lose nothing by sharing with each other, and neither do two programs that fit
+//! together: their distance is 0. Shares come from the recursion of [`crate::share`]. Whirlpool's
+//! appendix B and KPart combine curves in the same way: each program gets space in proportion to
+//! its misses.
 
 use crate::share::shares;
 use isobar_model::profile;
@@ -25,8 +25,8 @@ pub(super) struct Pool {
     pub misses: Vec<f64>,
 }
 
-/// The pools of every level: first each program alone, last all together. `curves[i][w - 1]` are
-/// misses of a program with `w` ways.
+/// The pools of every level: first each program alone, last all together. `curves[i][w - 1]` is the
+/// misses of program `i` with `w` ways.
 pub(super) fn levels(curves: &[&[f64]], ways: usize) -> Vec<Vec<Pool>> {
     let alone = |program| combine(vec![program], curves, ways);
     let mut pools: Vec<Pool> = (0..curves.len()).map(alone).collect();
@@ -75,12 +75,12 @@ fn combine(members: Vec<usize>, curves: &[&[f64]], ways: usize) -> Pool {
     Pool { members, misses }
 }
 
-/// The fewest misses that two pools can have in `ways` ways, at least 2, when they do not share.
+/// The fewest misses that two pools can have in `ways` ways, at least 2, if they do not share.
 fn partitioned(a: &Pool, b: &Pool, ways: usize) -> f64 {
     (1..ways).map(|first| a.misses[first - 1] + b.misses[ways - first - 1]).fold(f64::INFINITY, f64::min)
 }
 
-/// The nearest two pools, the first ones where several are; `pairs[b][a]` with a < b.
+/// The nearest two pools, and among equals the first; `pairs[b][a]` with a < b.
 fn nearest(pairs: &[Vec<Pair>]) -> Option<(usize, usize)> {
     let all = (0..pairs.len()).flat_map(|a| (a + 1..pairs.len()).map(move |b| (a, b)));
     all.min_by(|(a, b), (c, d)| pairs[*b][*a].distance.total_cmp(&pairs[*d][*c].distance))
@@ -92,7 +92,7 @@ fn forget(pairs: &mut Vec<Vec<Pair>>, gone: usize) {
     pairs.iter_mut().skip(gone).for_each(|with| drop(with.remove(gone)));
 }
 
-/// Measures pool `new` against all others.
+/// Measures the distance of pool `new` to all others.
 fn measure(pairs: &mut [Vec<Pair>], new: usize, pools: &[Pool], curves: &[&[f64]], ways: usize) {
     for other in (0..pools.len()).filter(|other| *other != new) {
         let (a, b) = (new.min(other), new.max(other));
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn distance_by_hand() {
         // Rates 20 and 10 share 2 ways as 4/3 and 2/3. Alone, any split of 2 ways has 20 + 10
-        // misses. Shared: 20 + (10 at 2/3 way). The second falls by 5 a way, so it has 15 at none
+        // misses. Shared: 20 + (10 at 2/3 way). The second falls by 5 per way, so it has 15 at none
         // and 10 at one: 10 + 5/3 at 2/3. Distance 5/3, up to 2 ways.
         let curves: [&[f64]; 2] = [&[20.0, 20.0], &[10.0, 5.0]];
         let [a, b] = [0, 1].map(|program| combine(vec![program], &curves, 2));

@@ -9,12 +9,12 @@
 //! take the K with the greatest estimated weighted speedup
 //! ```
 //!
-//! *Departures from the paper.* (1) The lookahead is on the clusters' estimated weighted speedup,
-//! the paper's own objective, and not on their misses: with misses, a program that misses much and
-//! minds little takes ways from one that minds. The curve of a cluster is the sum of its members'
-//! speedups at their shares, so that the estimate that chooses K is also what the ways are given
-//! by. (2) Profiles are given; KPart's DynaWay, which measures them, has no part in a static study.
-//! (3) Among equal estimates, more clusters.
+//! *Departures from the paper.* (1) The lookahead optimises the clusters' estimated weighted
+//! speedup, which is the paper's own objective, instead of their misses. With misses, a program
+//! that misses much and hardly slows down would take ways from a program that slows down a lot. The
+//! curve of a cluster is the sum of its members' speedups at their shares, so that one estimate
+//! decides both K and the ways. (2) Profiles are given; KPart's DynaWay, which measures them, is
+//! not part of a static study. (3) Among equal estimates, more clusters win.
 
 use super::entry::Setting;
 use super::hierarchy::{Pool, levels, shared};
@@ -44,7 +44,7 @@ pub(super) fn kpart(model: &dyn StaticModel, programs: &[usize], setting: &Setti
     Ok(clusters.into_iter().map(|cluster| cluster.named(programs)).collect())
 }
 
-/// The curves that performance is estimated from.
+/// The curves from which performance is estimated.
 struct Estimate<'a> {
     misses: Vec<&'a [f64]>,
     slowdowns: Vec<&'a [f64]>,
@@ -52,8 +52,8 @@ struct Estimate<'a> {
 }
 
 impl Estimate<'_> {
-    /// The clusters of a level with their ways, and the weighted speedup that they should have.
-    /// `curves` are those known by members.
+    /// The clusters of a level with their ways, and their estimated weighted speedup. `curves`
+    /// caches curves by members.
     fn sized(
         &self,
         level: Vec<Pool>,
@@ -72,7 +72,7 @@ impl Estimate<'_> {
         (speedup, clusters.collect())
     }
 
-    /// Minus the weighted speedup of a cluster at 1, 2, ... ways: what the lookahead makes small.
+    /// Minus the weighted speedup of a cluster at 1, 2, ... ways, because the lookahead minimises.
     fn lost(&self, members: &[usize]) -> Vec<f64> {
         let slowdowns = shared(members, &self.misses, &self.slowdowns, self.ways);
         slowdowns.iter().map(|slowdowns| -slowdowns.iter().map(|slowdown| 1.0 / slowdown).sum::<f64>()).collect()
@@ -86,9 +86,9 @@ mod tests {
 
     #[test]
     fn as_many_clusters_as_promise_the_most() {
-        // Two that stream and do not mind, one that needs 3 of 4 ways (speedups 0.25, 0.5, 1, 1).
-        // Three clusters leave it 2 ways: 2.5. Two clusters, the streaming ones together on one
-        // way: 3. One cluster: it gets less than 3 of 4 ways.
+        // Two streaming programs that do not slow down, and one that needs 3 of 4 ways (speedups
+        // 0.25, 0.5, 1, 1). Three clusters leave it 2 ways: 2.5. Two clusters, with the streaming
+        // programs together on one way: 3. One cluster: it gets less than 3 of 4 ways.
         let stream = program(&[(1.0, 20.0); 4]);
         let needs = program(&[(0.25, 20.0), (0.5, 20.0), (1.0, 1.0), (1.0, 1.0)]);
         let got = answer("kpart", &[stream.clone(), needs, stream], 4, &Setting::new(1, 3));

@@ -1,5 +1,5 @@
-//! `lfoc` and `lfoc+` of a static workload: classes and curves come from the profiles, the clusters
-//! from [`super::lfoc_plus`].
+//! `lfoc` and `lfoc+` for a static workload: classes and curves come from the profiles, and the
+//! clusters from [`super::lfoc_plus`].
 //!
 //! `lfoc` (A. Garcia-Garcia, J. C. Saez, F. Castro, M. Prieto-Matias: *LFOC: A Lightweight
 //! Fairness-Oriented Cache Clustering Policy for Commodity Multicores*, ICPP 2019) is the same
@@ -52,9 +52,9 @@ mod tests {
 
     #[test]
     fn classes_come_from_the_profiles() {
-        // Sensitive: slowdowns 2, 1.25, 1, 1. Streaming: 20 misses at no slowdown. Light sharing:
-        // neither. LFOC's streaming partition has one way, LFOC+'s two; the light-sharing program
-        // goes there.
+        // Sensitive: slowdowns 2, 1.25, 1, 1. Streaming: 20 misses and no slowdown. Light sharing:
+        // neither. LFOC's streaming partition has one way, LFOC+'s has two. The light-sharing
+        // program goes into the streaming partition.
         let sensitive = program(&[(0.5, 9.0), (0.8, 5.0), (1.0, 1.0), (1.0, 1.0)]);
         let streaming = program(&[(1.0, 20.0); 4]);
         let light = program(&[(1.0, 1.0); 4]);

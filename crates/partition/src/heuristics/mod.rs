@@ -1,11 +1,11 @@
-//! The heuristics of the field, by name: each answers a workload with a solution, from profiles
-//! alone. One file a paper, one registry. Knows which heuristic decides what; refuses to know how
-//! good its answers are (`evaluate` does).
+//! The published heuristics, by name: each answers a workload with a solution, from profiles alone.
+//! There is one file per paper and one registry. The registry knows which heuristic decides what;
+//! it does not know how good the answers are (`evaluate` does).
 //!
 //! *One LLC*: a heuristic clusters the programs of one group and gives each cluster its ways. With
-//! more than one group, the programs are taken in their order, `cores_per_group` to a group, and
-//! every group is partitioned by itself. *Groups*: the heuristic also says which program goes to
-//! which LLC.
+//! more than one group, the programs are taken in order, `cores_per_group` to a group, and every
+//! group is partitioned by itself. *Groups*: the heuristic also decides which program goes to which
+//! LLC.
 
 mod dino;
 mod divide_content;
@@ -83,7 +83,7 @@ pub fn registry() -> &'static [Entry] {
     }
 }
 
-/// The heuristic of a name.
+/// The heuristic with this name.
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static Entry> {
     registry().iter().find(|entry| entry.name == name)

@@ -1,9 +1,9 @@
-//! `none` and `equal`: what everything else is compared with.
+//! `none` and `equal`: the baselines.
 //!
 //! `none`: all programs of a group share all its ways. `equal`: every program has a partition of
-//! its own, ways as even as they come; the first programs get one more where they do not divide.
-//! More programs than ways, or than classes of service, is refused: strict partitioning has no
-//! answer there.
+//! its own, with ways divided as evenly as possible; if they do not divide evenly, the first
+//! programs get one more. More programs than ways, or than classes of service, are refused: strict
+//! partitioning has no answer in that case.
 
 use super::entry::Setting;
 use crate::error::PartitionError;
@@ -21,12 +21,13 @@ pub(super) fn equal(model: &dyn StaticModel, programs: &[usize], setting: &Setti
     Ok(apart(programs, &ways))
 }
 
-/// One partition a program.
+/// One partition per program.
 pub(super) fn apart(programs: &[usize], ways: &[usize]) -> Group {
     programs.iter().zip(ways).map(|(program, ways)| Cluster { programs: vec![*program], ways: *ways }).collect()
 }
 
-/// Refuses what strict partitioning cannot do, in one line that says what can.
+/// Refuses a workload for which strict partitioning is impossible, in one line that names an
+/// alternative.
 pub(super) fn strict(
     heuristic: &'static str,
     model: &dyn StaticModel,

@@ -1,12 +1,13 @@
-//! `ucp` and `ucp-slowdown`: one partition a program, sized by the lookahead algorithm (see
+//! `ucp` and `ucp-slowdown`: one partition per program, sized by the lookahead algorithm (see
 //! [`super::lookahead`]).
 //!
-//! `ucp` (M. Qureshi, Y. Patt: *Utility-Based Cache Partitioning*, MICRO 2006) makes the sum of
-//! misses per 1000 instructions small. `ucp-slowdown` runs the same algorithm on slowdown curves:
-//! the sum of slowdowns, which does not favour programs that miss much and mind little.
+//! `ucp` (M. Qureshi, Y. Patt: *Utility-Based Cache Partitioning*, MICRO 2006) minimises the sum of
+//! misses per 1000 instructions. `ucp-slowdown` runs the same algorithm on slowdown curves and
+//! minimises the sum of slowdowns, which does not favour programs that miss much and hardly slow
+//! down.
 //!
 //! *Departures from the paper.* Curves come from the profiles, not from shadow tags. More programs
-//! than ways, or than classes of service, is refused, as by `equal`.
+//! than ways, or than classes of service, are refused, as by `equal`.
 
 use super::entry::Setting;
 use super::lookahead::lookahead;
@@ -42,8 +43,8 @@ mod tests {
 
     #[test]
     fn misses_and_slowdowns_disagree() {
-        // The first misses much and minds little, the second the other way round. Two ways to give:
-        // 10 misses a way against 1; slowdowns 1.02, 1.01, 1 against 3, 2, 1.
+        // The first program misses much and hardly slows down, the second is the other way round.
+        // Two ways to give: 10 misses per way against 1; slowdowns 1.02, 1.01, 1 against 3, 2, 1.
         let much = program(&[(1.0 / 1.02, 30.0), (1.0 / 1.01, 20.0), (1.0, 10.0)]);
         let slow = program(&[(1.0 / 3.0, 3.0), (0.5, 2.0), (1.0, 1.0)]);
         let ways = |name| answer(name, &[much.clone(), slow.clone()], 4, &Setting::new(1, 2))[0].clone();

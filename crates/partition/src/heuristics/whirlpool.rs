@@ -1,17 +1,17 @@
 //! `whirlpool` (A. Mukkara, N. Beckmann, D. Sanchez: *Whirlpool: Improving Dynamic Cache Management
-//! with Static Data Classification*, ASPLOS 2016, section 4 and appendix B), with programs in the
-//! place of a program's data structures.
+//! with Static Data Classification*, ASPLOS 2016, section 4 and appendix B), applied to programs
+//! instead of a program's data structures.
 //!
 //! ```text
 //! merge the nearest two pools, by miss curves (MPKI), until `pools` are left (see `hierarchy`)
 //! give the pools their ways by lookahead on their joint miss curves
 //! ```
 //!
-//! *Departures from the paper.* (1) Whirlpool divides the data of one program into pools; the
+//! *Departures from the paper.* (1) Whirlpool divides the data of one program into pools. The
 //! simulator that Divide&Content's authors use applies its clustering to the programs of a
-//! workload, and so do we. (2) Three pools, as WhirlTool's evaluation takes; fewer where programs,
-//! ways or classes of service are fewer. The recorded solutions of the simulator have one pool
-//! throughout, which is `none`.
+//! workload, and so does this heuristic. (2) There are three pools, as in WhirlTool's evaluation,
+//! or fewer if there are fewer programs, ways or classes of service. The recorded solutions of the
+//! simulator have one pool throughout, which is the same as `none`.
 
 use super::entry::Setting;
 use super::hierarchy::{Pool, levels};
@@ -21,7 +21,7 @@ use crate::model::StaticModel;
 use crate::solution::{Cluster, Group};
 use isobar_model::profile::Property;
 
-/// Pools that are kept.
+/// Number of pools that are kept.
 const POOLS: usize = 3;
 
 pub(super) fn whirlpool(
@@ -51,9 +51,9 @@ mod tests {
 
     #[test]
     fn programs_that_stream_become_one_pool() {
-        // Two that stream, and two with a cliff at 3 ways: pooled, those would lose it. Three
-        // pools; 8 ways: each cliff gets its 3, and no pool gains by the last one, which goes to
-        // the first pool.
+        // Two streaming programs, and two with a cliff at 3 ways, which they would lose if pooled.
+        // Three pools and 8 ways: each cliff gets its 3 ways, and no pool gains from the last way,
+        // which goes to the first pool.
         let stream = program(&[(1.0, 20.0); 8]);
         let cliff = |deep| {
             let misses = [30.0, 30.0, deep, deep, deep, deep, deep, deep];

@@ -1,4 +1,5 @@
-//! Static slowdown models: the seam that heuristics and searches ask, and PBBCache's two models.
+//! Static slowdown models: the interface that heuristics and searches use, and PBBCache's two
+//! models.
 
 mod pbbcache;
 mod seam;

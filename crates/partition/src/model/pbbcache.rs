@@ -1,6 +1,6 @@
 //! `pbbcache-simple` and `pbbcache-stalls`: the static model of the simulator that Divide&Content's
 //! authors extended, written from its formulas (docs/design/cache-ways.md), so that both tools can
-//! be run on the same inputs.
+//! run on the same inputs.
 //!
 //! ```text
 //! M: the controller's bandwidth; B_i: what program i would take
@@ -12,11 +12,11 @@
 //!          m_i = min(st_i, l3_miss_i + store_buf_i)
 //! ```
 //!
-//! **Where the simple factor has no meaning.** Its denominator is 0 or less as soon as
-//! `B_i (sum B - M) >= sum B^2`: one program takes much more than the others and the controller is
-//! overcommitted. It would be a slowdown that is infinite or negative. Such a solution is
-//! [`Meaningless`], never a number. `stalls` has no meaning where one program alone would take all
-//! there is (`b_i >= 1`).
+//! **When the simple factor has no meaning.** Its denominator is 0 or less as soon as
+//! `B_i (sum B - M) >= sum B^2`, that is, when one program takes much more than the others and the
+//! controller is overcommitted. The slowdown would be infinite or negative. Such a solution is
+//! [`Meaningless`], never a number. `stalls` has no meaning if one program alone would take the
+//! whole bandwidth (`b_i >= 1`).
 
 use super::seam::{Demand, Effect, Meaningless, Pressure, Separable, StaticModel};
 use crate::share::shares;
@@ -26,13 +26,13 @@ use isobar_model::profile::{self, Profile, Property};
 /// How bandwidth slows programs down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bandwidth {
-    /// By excess over the controller's bandwidth, more for those that take more.
+    /// By the excess over the controller's bandwidth; programs that take more are slowed down more.
     Simple,
     /// By queueing, on the stalled part of the cycles only.
     Stalls,
 }
 
-/// Halvings of the interval in which total utilisation is searched: enough for the last bit.
+/// Number of halvings of the interval in the search for total utilisation: enough for the last bit.
 const HALVINGS: u32 = 100;
 
 /// PBBCache's model of one workload.
@@ -47,27 +47,27 @@ pub struct PbbCache {
 }
 
 impl PbbCache {
-    /// The model of a workload on LLCs of `ways` ways. `max_bandwidth` in MB/s, of a group (or of
-    /// all of them, where they share the controller); `None` = no limit, all factors 1.
+    /// The model of a workload on LLCs of `ways` ways. `max_bandwidth` is in MB/s, per group, or
+    /// for all groups together if they share the controller; `None` = no limit, all factors 1.
     #[must_use]
     pub fn new(bandwidth: Bandwidth, programs: Vec<Profile>, ways: usize, max_bandwidth: Option<f64>) -> Self {
         Self { bandwidth, programs, ways, max_bandwidth, shared_controller: false, misses: Property::Llcmpkc }
     }
 
-    /// The same, with one controller for all groups (UMA).
+    /// The same model with one controller for all groups (UMA).
     #[must_use]
     pub fn uma(self, shared_controller: bool) -> Self {
         Self { shared_controller, ..self }
     }
 
-    /// The same, with shared ways split by another property than LLCMPKC (PBBCache's `whirlpool`
-    /// takes MPKI).
+    /// The same model with shared ways split by another property than LLCMPKC (PBBCache's
+    /// `whirlpool` takes MPKI).
     #[must_use]
     pub fn shared_by(self, misses: Property) -> Self {
         Self { misses, ..self }
     }
 
-    /// The controller's bandwidth in MB/s, where limited.
+    /// The controller's bandwidth in MB/s, if limited.
     #[must_use]
     pub const fn max_bandwidth(&self) -> Option<f64> {
         self.max_bandwidth
@@ -107,7 +107,7 @@ impl PbbCache {
         }
     }
 
-    /// Demands of the programs of some groups, and which program each is, in their order.
+    /// Demands of the programs of some groups in order, and which program each demand belongs to.
     fn listed(&self, groups: &[Group]) -> (Vec<usize>, Vec<Demand>) {
         let mut who = Vec::new();
         let mut demands = Vec::new();
@@ -163,8 +163,8 @@ impl StaticModel for PbbCache {
     }
 
     fn least_slowdown(&self, program: usize, ways: usize) -> f64 {
-        // A part of one way may be better than one way where the curve is not monotone: the line
-        // below one way ends at 0 ways.
+        // A part of one way may be better than one way if the curve is not monotone: the line below
+        // one way ends at 0 ways.
         let column = self.programs[program].column(Property::Slowdown);
         column[..ways.clamp(1, column.len())].iter().copied().fold(profile::at(column, 0.0), f64::min)
     }
@@ -196,9 +196,9 @@ impl Separable for PbbCache {
     }
 }
 
-/// `simple`: the pressure is `(sum B - M) / sum B^2`, at least 0; so it is at least p where the sum
-/// of `B - p B^2` is at least M. `stalls`: the pressure is U; the sum of uses falls with U, so U is
-/// at least p where the sum of uses at p is at least p.
+/// `simple`: the pressure is `(sum B - M) / sum B^2`, at least 0; so it is at least p if the sum of
+/// `B - p B^2` is at least M. `stalls`: the pressure is U. The sum of uses falls as U grows, so U
+/// is at least p if the sum of uses at p is at least p.
 impl Pressure for PbbCache {
     fn load(&self, demand: &Demand, p: f64) -> f64 {
         match self.bandwidth {
@@ -262,7 +262,8 @@ fn stalls(demands: &[Demand], most: f64, factors: &mut [f64]) -> Result<(), usiz
     Ok(())
 }
 
-/// The factor of a program that wants the part `b` of a controller of which `total` is used.
+/// The factor of a program that wants the part `b` of a controller whose total utilisation is
+/// `total`.
 fn grown(demand: &Demand, b: f64, total: f64) -> f64 {
     if b > 0.0 && demand.stalls > 0.0 {
         let growth = b / used(b, total);
@@ -272,9 +273,9 @@ fn grown(demand: &Demand, b: f64, total: f64) -> f64 {
     }
 }
 
-/// The part of the controller's time that a program uses where all use `total`: the root of
-/// `u^2 + (1-U) u = (1-U) b / (1-b)`, in the form that does not take nearly equal numbers from each
-/// other where `b` is small.
+/// The part of the controller's time that a program uses when all programs together use `total`:
+/// the root of `u^2 + (1-U) u = (1-U) b / (1-b)`, in the form that does not subtract nearly equal
+/// numbers when `b` is small.
 fn used(wanted: f64, total: f64) -> f64 {
     let free = 1.0 - total;
     if free <= 0.0 {
@@ -284,8 +285,8 @@ fn used(wanted: f64, total: f64) -> f64 {
     2.0 * asked / ((free * free + 4.0 * asked).sqrt() + free)
 }
 
-/// The total utilisation U at which the sum of all uses is U: their sum falls with U and is above
-/// it at 0.
+/// The total utilisation U at which the sum of all uses is U. The sum falls as U grows, and at U =
+/// 0 it is above U.
 fn utilisation(wanted: &(impl Iterator<Item = f64> + Clone)) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..HALVINGS {
@@ -314,7 +315,7 @@ mod tests {
         let mut factors = [0.0; 2];
         simple(&[demand(30.0), demand(10.0)], 35.0, &mut factors).unwrap();
         assert!((factors[0] - 1.0 / 0.85).abs() < 1e-12 && (factors[1] - 1.0 / 0.95).abs() < 1e-12);
-        // At 40 nothing is in excess.
+        // At 40, the demand does not exceed the bandwidth.
         factors.fill(1.0);
         simple(&[demand(30.0), demand(10.0)], 40.0, &mut factors).unwrap();
         assert_eq!(factors, [1.0, 1.0]);
@@ -329,7 +330,8 @@ mod tests {
 
     #[test]
     fn a_part_of_one_way_may_be_the_best_of_all() {
-        // IPC 2, 1, 4: slowdowns 2, 4, 1; towards no ways 2 + (2 - 4) = 0, at least 1e-6.
+        // IPC 2, 1, 4: slowdowns 2, 4, 1. Towards no ways: 2 + (2 - 4) = 0, limited to at least
+        // 1e-6.
         let rows = [2.0, 1.0, 4.0].map(|ipc| profile::Row { ipc, ..profile::Row::default() });
         let model = PbbCache::new(Bandwidth::Simple, vec![Profile::new("a", rows.to_vec()).unwrap()], 3, None);
         assert_eq!(model.least_slowdown(0, 2), 1e-6);
@@ -340,7 +342,7 @@ mod tests {
         let demands = [30.0, 10.0, 4.0].map(demand);
         for kind in [Bandwidth::Simple, Bandwidth::Stalls] {
             let model = PbbCache::new(kind, Vec::new(), 1, Some(40.0));
-            // Simple: (44 - 40) / 1016. Stalls: found as the model finds it.
+            // Simple: (44 - 40) / 1016. Stalls: the value that the model itself finds.
             let p = match kind {
                 Bandwidth::Simple => 4.0 / 1016.0,
                 Bandwidth::Stalls => utilisation(&[0.75, 0.25, 0.1].into_iter()),

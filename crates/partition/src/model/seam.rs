@@ -1,17 +1,17 @@
-//! Static slowdown models: how much does each program of a workload slow down under a solution? Two
-//! seams. Any model answers for whole groups ([`StaticModel`]); a *separable* one ([`Separable`])
-//! also splits into what a cluster does by itself and one coupling by bandwidth ([`Pressure`]),
-//! which is what makes exact search fast.
+//! The interface of static slowdown models: how much does each program of a workload slow down
+//! under a solution? There are two levels. Any model answers for whole groups ([`StaticModel`]). A
+//! *separable* model ([`Separable`]) is also split into the behaviour of each cluster by itself and
+//! one coupling by bandwidth ([`Pressure`]), which makes exact search fast.
 
 use crate::solution::Group;
 use isobar_model::profile::Profile;
 
-/// What a model says of one program.
+/// A model's result for one program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effect {
-    /// Slowdown by everything; completion time shared over alone.
+    /// Slowdown from all causes: completion time when sharing divided by completion time alone.
     pub slowdown: f64,
-    /// Slowdown by its share of the cache alone.
+    /// Slowdown from its share of the cache alone.
     pub slowdown_without_bandwidth: f64,
 }
 
@@ -22,13 +22,13 @@ pub struct Effect {
 pub struct Meaningless {
     /// The model.
     pub model: &'static str,
-    /// What went wrong, naming the program.
+    /// The cause, naming the program.
     pub why: String,
 }
 
 /// A static model of one workload on one kind of LLC.
 pub trait StaticModel: Sync {
-    /// Its name, as `--model` takes it.
+    /// The name that `--model` takes.
     fn name(&self) -> &'static str;
 
     /// The workload: programs by position.
@@ -37,48 +37,48 @@ pub trait StaticModel: Sync {
     /// Ways of every group's LLC.
     fn ways(&self) -> usize;
 
-    /// Whether all groups share one memory controller (UMA). Where not, nothing in a group depends
-    /// on another one, and a group may be evaluated by itself.
+    /// Whether all groups share one memory controller (UMA). If not, nothing in a group depends on
+    /// another group, and a group may be evaluated by itself.
     fn shared_controller(&self) -> bool;
 
-    /// The effect on every program in `groups`, in the order in which they stand there (groups,
-    /// clusters, programs). `groups` is the whole solution where the controller is shared; else any
-    /// part of it.
+    /// The effect on every program in `groups`, in the order in which the programs are listed
+    /// (groups, clusters, programs). `groups` is the whole solution if the controller is shared,
+    /// otherwise any part of it.
     ///
     /// # Errors
     /// [`Meaningless`].
     fn effects(&self, groups: &[Group]) -> Result<Vec<Effect>, Meaningless>;
 
-    /// A slowdown below which `program` cannot come in any cluster of at most `ways` ways, whatever
-    /// else runs. For bounds; above 0.
+    /// A lower bound, above 0, on the slowdown of `program` in any cluster of at most `ways` ways,
+    /// whatever else runs.
     fn least_slowdown(&self, program: usize, ways: usize) -> f64;
 
-    /// The model as a separable one, where it is.
+    /// The model as a separable one, if it is separable.
     fn separable(&self) -> Option<&dyn Separable> {
         None
     }
 
-    /// The model as one of a queue, where it is.
+    /// The model as a queued one, if it is queued.
     fn queued(&self) -> Option<&dyn Queued> {
         None
     }
 }
 
-/// What a program asks of memory, given its cluster.
+/// A program's demand on memory, given its cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Demand {
-    /// Slowdown by its share of the cache.
+    /// Slowdown from its share of the cache.
     pub slowdown: f64,
-    /// Bandwidth that it would take, in MB/s.
+    /// Bandwidth that it would take if there were no limit, in MB/s.
     pub bandwidth: f64,
-    /// Part of its cycles stalled.
+    /// Fraction of its cycles stalled.
     pub stalls: f64,
-    /// Part of its cycles stalled on memory; at most `stalls`.
+    /// Fraction of its cycles stalled on memory; at most `stalls`.
     pub memory_stalls: f64,
 }
 
-/// A model in which a cluster's programs depend on each other through the cache, and on all others
-/// through bandwidth only.
+/// A model in which a cluster's programs affect each other through the cache, and all other
+/// programs only through bandwidth.
 pub trait Separable: Sync {
     /// Demands of the programs of one cluster, for every size from 1 to `ways`: `result[k - 1][i]`.
     fn demands(&self, programs: &[usize], ways: usize) -> Vec<Vec<Demand>>;
@@ -91,15 +91,15 @@ pub trait Separable: Sync {
     /// The position.
     fn factors(&self, demands: &[Demand], factors: &mut [f64]) -> Result<(), usize>;
 
-    /// How the factors come about, as one figure that all programs of a controller feel; `None`
-    /// where bandwidth has no limit, so that all factors are 1.
+    /// How the factors come about, as one figure that all programs of a controller feel; `None` if
+    /// bandwidth has no limit, so that all factors are 1.
     fn pressure(&self) -> Option<&dyn Pressure>;
 }
 
-/// Bandwidth as one figure, the *pressure*, of at least 0, which grows with what all programs of a
-/// controller ask for together. This is what bounds can be built on: whether the pressure reaches a
-/// given one is a question about a plain sum over the programs, and a program's factor never falls
-/// while the pressure grows.
+/// Bandwidth as one figure, the *pressure*. It is at least 0 and grows with the total demand of all
+/// programs of a controller. Bounds can be built on it: whether the pressure reaches a given value
+/// is a question about a plain sum over the programs, and a program's factor never falls as the
+/// pressure grows.
 ///
 /// ```text
 /// pressure >= p  <=>  sum over programs of load(d, p) >= capacity(p)        for every p above 0
@@ -107,44 +107,43 @@ pub trait Separable: Sync {
 /// factors[i]      =   factor(d_i, pressure)                                 up to rounding
 /// ```
 pub trait Pressure: Sync {
-    /// What a program adds to the controller's load as seen from pressure `p`.
+    /// The load that a program adds to the controller, as seen from pressure `p`.
     fn load(&self, demand: &Demand, p: f64) -> f64;
 
     /// The load from which on the pressure is at least `p`.
     fn capacity(&self, p: f64) -> f64;
 
-    /// By how much pressure `p` lengthens the program's time; `None` where it has no meaning.
+    /// The factor by which pressure `p` lengthens the program's time; `None` if it has no meaning.
     fn factor(&self, demand: &Demand, p: f64) -> Option<f64>;
 
-    /// A pressure that is never exceeded where the formula has a meaning; infinite where none is
-    /// known.
+    /// A pressure that is never exceeded when the formula has a meaning; infinite if none is known.
     fn most(&self) -> f64;
 }
 
-/// What a program does while the controller makes it wait for a given time.
+/// How a program runs while the controller makes it wait for a given time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Waiting {
-    /// Slowdown by everything.
+    /// Slowdown from all causes.
     pub slowdown: f64,
-    /// Bytes a second that pass the controller.
+    /// Bytes per second that it moves through the controller.
     pub load: f64,
 }
 
-/// A model in which a cluster's programs depend on all others through the wait at their controller
-/// only: given the wait, a cluster is on its own. Unlike in a [`Separable`] one, what it does then
-/// is no factor on what it would do without. While the wait grows no slowdown falls, and no
-/// cluster's load grows:
+/// A model in which a cluster's programs depend on all others only through the wait at their
+/// controller: for a given wait, a cluster can be computed by itself. Unlike in a [`Separable`]
+/// model, the result with the wait is not the result without it times a factor. As the wait grows,
+/// no slowdown falls and no cluster's load grows:
 ///
 /// ```text
 /// wait >= w  <=>  sum of all loads at w >= carried(w)        for every w above 0
 /// effects    =    slowdowns at the wait, to a part of accuracy()
 /// ```
 pub trait Queued: Sync {
-    /// The programs of a cluster of this number of ways, while each transfer waits `wait` seconds;
-    /// in their order. `None` where there is no answer.
+    /// The programs of a cluster of this number of ways, in order, while each transfer waits `wait`
+    /// seconds. `None` if there is no answer.
     fn waiting(&self, programs: &[usize], ways: usize, wait: f64) -> Option<Vec<Waiting>>;
 
-    /// Bytes a second that the controller carries when a transfer waits so long.
+    /// Bytes per second that the controller carries when a transfer waits `wait` seconds.
     fn carried(&self, wait: f64) -> f64;
 
     /// A wait that no solution exceeds.

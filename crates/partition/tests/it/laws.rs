@@ -1,4 +1,4 @@
-//! What every heuristic of the registry owes, on any workload.
+//! Properties that every heuristic of the registry must have, on any workload.
 
 use isobar_model::CacheClass::{LightSharing, Sensitive, Streaming};
 use isobar_model::profile::{Profile, Row};
@@ -8,7 +8,7 @@ use isobar_partition::model::{Bandwidth, PbbCache};
 use isobar_partition::{Cluster, PartitionError, Solution};
 use proptest::prelude::*;
 
-/// Any curve, not only those that fall.
+/// One way count of any curve; curves need not fall.
 fn row() -> impl Strategy<Value = Row> {
     (0.1..3.0_f64, 0.0..40.0_f64, 0.0..60.0_f64, 0.0..9000.0_f64).prop_map(|(ipc, llcmpki, llcmpkc, bandwidth_mbps)| {
         Row {
@@ -24,7 +24,7 @@ fn row() -> impl Strategy<Value = Row> {
     })
 }
 
-/// A program that streams: much missed, never slow.
+/// A streaming program: many misses, never slow.
 fn streaming() -> impl Strategy<Value = Vec<Row>> {
     let row = (1.0..1.02_f64, 20.0..40.0_f64);
     let made = |(ipc, llcmpkc)| Row { ipc, llcmpki: llcmpkc, llcmpkc, bandwidth_mbps: 3000.0, ..Row::default() };
@@ -80,8 +80,8 @@ proptest! {
         }
     }
 
-    /// Where order decides nothing: no remainder, no dealing, no ties (with curves that fall, a
-    /// slowdown of 1 needs all ways).
+    /// For algorithms in which order decides nothing: no remainder, no dealing, no ties (with
+    /// curves that fall, a slowdown of 1 needs all ways).
     #[test]
     fn renaming_programs_renames_the_answer(
         tables in prop::collection::vec(prop::collection::vec(row(), 11), 1..8), turn in 0_usize..8,
@@ -101,8 +101,8 @@ proptest! {
             for cluster in &mut renamed.groups[0] {
                 cluster.programs = cluster.programs.iter().map(back).collect();
             }
-            // Light-sharing programs go round in order: they are the exception that the algorithm
-            // makes.
+            // Light-sharing programs are dealt out in order: the algorithm itself makes this
+            // exception.
             let light = name.starts_with("lfoc") && lights(&programs) > 0;
             prop_assert!(light || renamed.canonical() == run(&programs), "{}", name);
         }
@@ -140,7 +140,7 @@ proptest! {
     }
 }
 
-/// Programs that are light sharing by their curves.
+/// Number of programs that are light sharing by their curves.
 fn lights(programs: &[Profile]) -> usize {
     use isobar_partition::class::{ClassLimits, of_profile};
     programs.iter().filter(|profile| of_profile(profile, ClassLimits::default()) == LightSharing).count()

@@ -1,4 +1,5 @@
-//! Static partitioning: laws, recorded answers, and vectors computed elsewhere.
+//! Tests of static partitioning: properties, recorded answers, and vectors computed by another
+//! tool.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

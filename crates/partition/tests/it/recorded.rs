@@ -1,5 +1,5 @@
-//! Our heuristics beside the recorded solutions of the same names: where the algorithm leaves no
-//! choice they are the same, where it does ours are no less fair on average.
+//! Compares our heuristics with the recorded solutions of the same names. If the algorithm leaves
+//! no choice they are the same; if it does, ours are no less fair on average.
 
 use isobar_model::num;
 use isobar_model::profile::{Profile, Property};
@@ -11,7 +11,7 @@ use isobar_partition::model::{PbbCache, StaticModel};
 use isobar_partition::{Group, Solution};
 use serde_json::Value;
 
-/// A recorded solution beside ours, for the same workload and model.
+/// A recorded solution and ours, for the same workload and model.
 struct Pair {
     model: PbbCache,
     theirs: Solution,
@@ -19,14 +19,14 @@ struct Pair {
 }
 
 impl Pair {
-    /// Theirs and ours; `None` where the model has no meaning for one of them.
+    /// Unfairness of theirs and of ours; `None` if the model has no meaning for one of them.
     fn unfairness(&self) -> Option<[f64; 2]> {
         let of = |solution| Some(evaluate(&self.model, solution).ok()?.summary.unfairness);
         Some([of(&self.theirs)?, of(&self.ours)?])
     }
 }
 
-/// All records of an algorithm that `wanted` takes, beside the answers of `ours`.
+/// All records of an algorithm that pass `wanted`, with the answers of `ours`.
 fn pairs(algorithm: &str, wanted: fn(&Value) -> bool, ours: fn(&PbbCache) -> Solution) -> Option<Vec<Pair>> {
     let (profiles, vectors) = (crate::support::profiles()?, crate::support::vectors()?);
     let records = vectors.iter().filter(|record| record["algorithm"] == algorithm && wanted(record));
@@ -41,7 +41,7 @@ fn run(name: &str, model: &PbbCache) -> Solution {
     by_name(name).unwrap().run(model, &Setting::new(1, model.programs().len())).unwrap()
 }
 
-/// Checks that ours are no less fair than theirs on average.
+/// Checks that our solutions are no less fair than theirs on average.
 fn no_less_fair(what: &str, pairs: &[Pair]) {
     let all: Vec<[f64; 2]> = pairs.iter().filter_map(Pair::unfairness).collect();
     let mean = |which: usize| all.iter().map(|pair| pair[which]).sum::<f64>() / num::float_len(all.len());
@@ -78,7 +78,7 @@ fn what_leaves_a_choice_is_no_less_fair() {
     no_less_fair("divide-content", &balanced);
 }
 
-/// Groups of four, as in all records that have groups.
+/// Runs a heuristic on groups of four, as in all records that have groups.
 fn run_grouped(name: &str, model: &PbbCache) -> Solution {
     let count = model.programs().len();
     let setting = Setting { max_bandwidth: model.max_bandwidth(), ..Setting::new(count / 4, count) };

@@ -1,4 +1,5 @@
-//! PBBCache's own solutions, evaluated by our models: every slowdown and every measure, to 1e-6.
+//! PBBCache's own solutions evaluated by our models: every slowdown and every measure must agree to
+//! 1e-6.
 
 use isobar_model::Profile;
 use isobar_partition::evaluate::evaluate;

@@ -1,5 +1,5 @@
-//! Reads the measured tables and reference solutions of `../shared/pbbcache`, where they are there.
-//! They are not part of the project.
+//! Reads the measured tables and reference solutions of `../shared/pbbcache`, if available. They
+//! are not part of the project.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,7 +18,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// A file of the reference data, or `None` with a line that says so.
+/// A file of the reference data, or `None` with a line that says that it is missing.
 pub fn reference(file: &str) -> Option<String> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/pbbcache").join(file);
     let text = std::fs::read_to_string(&path).ok();
@@ -43,8 +43,8 @@ pub fn model(record: &Value, profiles: &BTreeMap<String, Profile>) -> PbbCache {
     let apps = record["apps"].as_array().unwrap();
     let programs = apps.iter().map(|app| profiles[app["app"].as_str().unwrap()].clone()).collect();
     let kind = if record["model"] == "pbbcache-stalls" { Bandwidth::Stalls } else { Bandwidth::Simple };
-    // PBBCache's `whirlpool` splits shared ways by misses per instruction, all else by misses per
-    // cycle.
+    // PBBCache's `whirlpool` splits shared ways by misses per instruction, all other algorithms by
+    // misses per cycle.
     let misses = if record["algorithm"] == "whirlpool" { Property::Llcmpki } else { Property::Llcmpkc };
     let model = PbbCache::new(kind, programs, 11, record["max_bandwidth_mbps"].as_f64());
     model.shared_by(misses).uma(record["topology"] == "uma")

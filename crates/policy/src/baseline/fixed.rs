@@ -1,6 +1,6 @@
-//! `fixed`: threads, pages and cache ways where the settings say. What `taskset`, `numactl` and
-//! `pqos` do by hand, for processes that already run, with reasons, safety and restore as for every
-//! other policy. It measures nothing and optimises nothing.
+//! `fixed`: puts threads, pages and cache ways where the settings say. It does what `taskset`,
+//! `numactl` and `pqos` do by hand, for processes that already run, with the reasons, safety and
+//! restore of every other policy. It measures nothing and optimises nothing.
 //!
 //! ```text
 //! every interval, for every process that the settings name:
@@ -10,11 +10,12 @@
 //! ```
 //!
 //! *Properties*: a thread on its CPU is bound once and then left alone; no page is asked to move to
-//! where it is, nor more pages than there are; pages that do not move are left alone after three
-//! tries and tried again once a minute (60 intervals); the notes say what cannot be done.
+//! the node where it already is, and no more pages are asked to move than there are; pages that do
+//! not move are left alone after three tries and tried again once a minute (60 intervals); the
+//! notes say what cannot be done.
 //!
 //! A thread's index counts the threads that are seen, in ascending order of thread id. `manage`
-//! shows a policy busy threads only: with `manage.min_cpu_percent = 0` the index counts all threads
+//! shows a policy only busy threads. With `manage.min_cpu_percent = 0` the index counts all threads
 //! of the process.
 
 mod places;
@@ -87,7 +88,7 @@ impl Section for Config {
     }
 }
 
-/// Hand placement.
+/// Placement by hand, as the settings say.
 #[derive(Debug)]
 pub struct Fixed {
     threads: Vec<ThreadPlace>,
@@ -99,7 +100,7 @@ pub struct Fixed {
     tries: Tries,
     ways: Vec<WayPlace>,
     clusters: ways::Set,
-    /// What there was to divide when clusters were set: resctrl may be unmounted meanwhile.
+    /// The machine's cache allocation when clusters were set: resctrl may be unmounted meanwhile.
     allocation: Option<CacheAllocation>,
     refused: Refused,
 }
@@ -107,7 +108,7 @@ pub struct Fixed {
 type Bound = BTreeMap<(Pid, Tid), CpuSet>;
 
 impl Fixed {
-    /// With validated settings; a list that is not valid is taken as empty.
+    /// Takes validated settings; a list that is not valid is taken as empty.
     #[must_use]
     #[expect(clippy::needless_pass_by_value, reason = "as every policy is made")]
     pub fn new(config: Config) -> Self {
@@ -175,7 +176,7 @@ impl Policy for Fixed {
 }
 
 impl Fixed {
-    /// Entries that fit nothing here, in words.
+    /// Entries that match nothing on this machine, in words.
     fn misfits(&self, seen: &Observation) -> Vec<String> {
         let threads = self.threads.iter().filter_map(|place| {
             let why = thread_misfit(seen, place)?;
@@ -256,8 +257,8 @@ impl Fixed {
         }
     }
 
-    /// The pages to move by thread: any pages of the process, or those around the samples of each
-    /// thread.
+    /// The pages to move for each thread: any pages of the process, or the pages around the samples
+    /// of each thread.
     fn shares(&self, process: &Process, mut left: u64) -> Vec<(Option<Tid>, Pages)> {
         if self.select != PageSelection::AroundSamples {
             let pages = left.min(self.pages_per_epoch);
@@ -295,7 +296,7 @@ fn page_misfit(seen: &Observation, place: &PagePlace) -> Option<String> {
 
 const ABSENT: &str = "no process of this name or pid is seen";
 
-/// Why a thread cannot be bound to some CPUs, of which it may use `may`.
+/// Why a thread cannot be bound to some CPUs; `may` are those of them that it may use.
 fn refusal(thread: &Thread, cpus: &CpuSet, may: &CpuSet) -> Option<String> {
     if thread.pinned {
         return Some("is left alone: pinned by its owner".to_owned());
@@ -303,8 +304,9 @@ fn refusal(thread: &Thread, cpus: &CpuSet, may: &CpuSet) -> Option<String> {
     may.is_empty().then(|| format!("may not run on cpu {cpus}: its owner or its cpuset excludes it"))
 }
 
-/// Whether a thread was bound to some CPUs before and did not run elsewhere since. One that slept
-/// is where it last ran; being bound, it will wake up on one of them.
+/// Whether a thread was bound to some CPUs before and did not run elsewhere since. The CPU of a
+/// thread that slept is the one where it last ran; because the thread is bound, it will wake up on
+/// one of its CPUs.
 fn is_bound(thread: &Thread, cpus: &CpuSet, before: Option<&CpuSet>) -> bool {
     let slept = thread.cpu_time == Some(Seconds(0.0)) || thread.instructions == Some(0);
     before == Some(cpus) && (thread.cpu.is_none_or(|at| cpus.contains(at)) || slept)

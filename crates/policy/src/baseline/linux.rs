@@ -1,5 +1,6 @@
-//! `linux`: the stock scheduler. It decides nothing; on a live machine that makes `manage` a pure
-//! observer, in the simulator it leaves threads where the model of the stock scheduler put them.
+//! `linux`: the stock scheduler. The policy decides nothing. On a live machine that makes `manage`
+//! a pure observer; in the simulator it leaves threads where the model of the stock scheduler put
+//! them.
 
 use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::settings::NoSettings;

@@ -1,4 +1,4 @@
-//! Policies by group: some processes have a policy of their own, the rest has the main one.
+//! Policies by group: some processes have a policy of their own, and the rest have the main one.
 //!
 //! ```text
 //! each process goes to the first group that it fits, else to the main policy
@@ -11,13 +11,14 @@
 //! join the plans, in that order
 //! ```
 //!
-//! *Properties*: no policy acts on a process that is not its own: a plan that does is a bug, and
-//! ends the run; cache ways, which belong to the machine, are divided by one policy only; each
-//! policy learns what became of its own actions alone; changes that are predicted keep one number
-//! each, whoever predicts them. Without a group there is nothing here to be asked
+//! *Properties*: no policy acts on a process that is not its own (a plan that does is a bug, and
+//! ends the run); cache ways, which belong to the machine, are divided by only one policy; each
+//! policy learns the outcome of its own actions alone; each predicted change keeps one number,
+//! whichever policy predicts it. If the user defines no groups, this policy is not used at all
 //! (`isobar_runtime::policies`).
 //!
-//! It knows no file and no pattern: whether a process fits is a function of its maker's.
+//! This module knows no files and no patterns: whether a process fits a group is a function that
+//! its maker supplies.
 
 mod numbers;
 #[cfg(test)]
@@ -34,36 +35,37 @@ pub type Fits = Box<dyn Fn(&Process) -> bool>;
 
 /// A group of processes with its policy.
 pub struct Group {
-    /// How the user named it.
+    /// The name that the user gave it.
     pub name: String,
     /// Which processes are in it.
     pub fits: Fits,
-    /// What decides about them.
+    /// The policy that decides about them.
     pub policy: Box<dyn Policy>,
 }
 
-/// Groups with policies of their own, and a main policy for what is in none.
+/// Groups with policies of their own, and a main policy for processes that are in no group.
 pub struct ByGroup {
     groups: Vec<Group>,
     main: Box<dyn Policy>,
     needs: &'static [Sensor],
     uses: &'static [Sensor],
-    /// What each policy planned last, in their order.
+    /// What each policy planned last, in the order of the policies.
     asked: Vec<Plan>,
     numbers: Numbers,
-    /// The one that divides ways, by its place in that order.
+    /// The policy that divides ways, by its place in that order.
     divides: Option<usize>,
-    /// Whether groups without a process were told.
+    /// Whether groups without a process were reported.
     told: bool,
     failed: Option<String>,
 }
 
 impl ByGroup {
-    /// Nothing is decided yet. Groups that come first win.
+    /// Nothing is decided yet. If a process fits several groups, the first one has it.
     #[must_use]
     pub fn new(groups: Vec<Group>, main: Box<dyn Policy>) -> Self {
         let all = || groups.iter().map(|group| &group.policy).chain([&main]);
-        // Sensors are asked for by reference for as long as the program runs; a handful of bytes.
+        // The trait returns sensors as `'static` references, so a handful of bytes is leaked for
+        // the run.
         let union = |of: fn(&dyn Policy) -> &'static [Sensor]| -> &'static [Sensor] {
             let sensors: BTreeSet<Sensor> = all().flat_map(|policy| of(policy.as_ref())).copied().collect();
             sensors.into_iter().collect::<Vec<_>>().leak()
@@ -78,12 +80,12 @@ impl ByGroup {
         self.groups.iter_mut().map(|group| &mut group.policy).chain([&mut self.main])
     }
 
-    /// The place of the policy that decides about a process.
+    /// The place, in their order, of the policy that decides about a process.
     fn owner(&self, process: &Process) -> usize {
         self.groups.iter().position(|group| (group.fits)(process)).unwrap_or(self.groups.len())
     }
 
-    /// What stands before reasons and notes of a policy; nothing for the main one.
+    /// The prefix of a policy's reasons and notes; empty for the main policy.
     fn prefix(&self, place: usize) -> String {
         self.groups.get(place).map_or_else(String::new, |group| format!("{} for {}: ", group.policy.name(), group.name))
     }
@@ -95,8 +97,8 @@ impl ByGroup {
         }
     }
 
-    /// Groups in which there is no process, in words: a misspelt name would have no effect in
-    /// silence.
+    /// Notes on groups in which there is no process: a misspelt name would otherwise silently have
+    /// no effect.
     fn empty_groups(&self, owners: &[usize]) -> Vec<String> {
         let empty = self.groups.iter().enumerate().filter(|(place, _)| !owners.contains(place));
         let note = |(_, Group { name, policy, .. }): (usize, &Group)| {
@@ -105,7 +107,7 @@ impl ByGroup {
         empty.map(note).collect()
     }
 
-    /// Asks one policy; nothing is planned where it has failed.
+    /// Asks one policy for its plan. If the policy has failed, nothing is planned.
     fn ask(&mut self, place: usize, seen: &Observation) -> Plan {
         let policy = self.policy(place);
         let (plan, name) = (policy.decide(seen), policy.name());
@@ -122,7 +124,7 @@ impl ByGroup {
         }
     }
 
-    /// Why a policy may not divide ways, where it does and another one did before.
+    /// Why a policy may not divide ways, if it does and another policy did before.
     fn divides_too(&mut self, place: usize, plan: &Plan) -> Option<String> {
         if !plan.actions.iter().any(|action| matches!(action, Action::SetWays { .. })) {
             return None;
@@ -132,7 +134,7 @@ impl ByGroup {
         (first != place).then(|| format!("it divides cache ways, and so does {other}: only one policy of a run may"))
     }
 
-    /// Adds a plan to those of the policies before.
+    /// Adds a policy's plan to those of the policies before it.
     fn join(&mut self, place: usize, plan: &Plan, all: &mut Plan) {
         let (prefix, first) = (self.prefix(place), all.actions.len());
         if let Some(Group { name, policy, .. }) = self.groups.get(place).filter(|_| !plan.actions.is_empty()) {
@@ -157,7 +159,7 @@ impl ByGroup {
 }
 
 impl Policy for ByGroup {
-    /// That of the main policy.
+    /// The name of the main policy.
     fn name(&self) -> &'static str {
         self.main.name()
     }

@@ -1,11 +1,12 @@
-//! One number for each change that is predicted, though every policy counts its own from 1.
+//! Gives each predicted change one number, although every policy counts its own changes from 1.
 
 use std::collections::BTreeMap;
 
-/// Changes that are remembered until their effect is known; beyond it the oldest are forgotten.
+/// Maximum number of changes that are remembered until their effect is known; beyond it the oldest
+/// are forgotten.
 const OPEN: usize = 4096;
 
-/// Numbers by policy and its own number.
+/// The common number by policy and by the policy's own number.
 #[derive(Debug, Default)]
 pub struct Numbers {
     last: u64,
@@ -13,7 +14,8 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// The number of a change of the policy at a place: a new one where it is not known yet.
+    /// The number of a change of the policy at a place; a new number if the change is not known
+    /// yet.
     pub fn of(&mut self, place: usize, change: u64) -> u64 {
         if let Some(number) = self.open.get(&(place, change)) {
             return *number;
@@ -27,7 +29,7 @@ impl Numbers {
         self.last
     }
 
-    /// The same for a change of which the effect is known now.
+    /// The same for a change whose effect is now known; the change is then forgotten.
     pub fn closed(&mut self, place: usize, change: u64) -> u64 {
         let number = self.of(place, change);
         self.open.remove(&(place, change));

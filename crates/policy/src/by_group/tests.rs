@@ -1,5 +1,5 @@
-//! Worked cases with policies that do what a test says; that no shipped policy acts on what is not
-//! its own is a property test (`tests/properties`).
+//! Worked cases with policies that do what a test says. That no shipped policy acts on processes
+//! that are not its own is checked by a property test (`tests/properties`).
 
 use super::*;
 use crate::test_kit::{observation, process, thread};
@@ -7,7 +7,7 @@ use isobar_model::{ActionOutcome, CpuId, Effect, LlcId, Pid, Prediction, Tid};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What a scripted policy was told.
+/// What a scripted policy was asked and told.
 #[derive(Debug, Default)]
 struct Told {
     seen: Vec<Observation>,
@@ -60,7 +60,8 @@ fn ways(tid: u32) -> Action {
     }
 }
 
-/// Moves its first own thread to CPU 3, and predicts something of it; without any, does nothing.
+/// Moves its first own thread to CPU 3, and predicts an effect; without a process of its own, does
+/// nothing.
 fn first_to_cpu_3(seen: &Observation, plan: &mut Plan) {
     let Some(own) = seen.processes.iter().find(|process| !process.elsewhere) else { return };
     plan.actions.push(to(own.pid.0, 3));
@@ -117,7 +118,7 @@ fn the_first_group_that_fits_wins_and_the_rest_is_the_main_policy_s() {
     let changes: Vec<_> = plan.predictions.iter().map(|one| (one.change, &one.actions[..])).collect();
     assert_eq!(changes, [(1, &[0][..]), (2, &[1][..]), (3, &[2][..])]);
     assert_eq!(plan.effects.iter().map(|effect| effect.change).collect::<Vec<_>>(), [1, 2, 3]);
-    // All see every process; the later ones see what was planned before them.
+    // All policies see every process. Later policies see what was planned before them.
     let marks = |at: usize| -> Vec<(bool, bool, u32)> {
         let told = told[at].borrow();
         let of = |process: &Process| (process.elsewhere, process.threads[0].pinned, process.threads[0].cpu.unwrap().0);
@@ -138,7 +139,7 @@ fn each_learns_what_became_of_its_own_actions_and_in_its_own_words() {
     policy.applied(&plan, &Outcome { actions: vec![refused.clone(), ActionOutcome::Done] });
     policy.undone(&plan.actions[0]);
     policy.undone(&plan.actions[1]);
-    // Nobody was asked in the next epoch.
+    // In the next epoch no policy was asked.
     policy.applied(&Plan::nothing("main"), &Outcome::default());
     let room = || vec!["room".to_owned()];
     let [a, b, main] = &told[..] else { panic!() };

@@ -1,21 +1,22 @@
-//! What each of several policies sees of one epoch: everything, with its own processes marked, and
-//! what the policies before it have planned in the same epoch taken as done.
+//! What each of several policies sees of one epoch: the whole observation, in which the processes
+//! of other policies are marked, and what the policies before it planned in the same epoch counts
+//! as done.
 
 use isobar_model::{Action, Bytes, CpuId, Observation, Pid, Plan, Tid};
 
-/// Bytes of a base page, as everywhere where an observation does not say.
+/// Bytes of a base page, assumed wherever an observation does not give the size.
 const PAGE: u64 = 4096;
 
 /// An epoch, as the policies see it one after the other.
 pub struct View<'a> {
     seen: &'a Observation,
     now: Observation,
-    /// Who decides about each process, in their order.
+    /// The policy that decides about each process, by its place in their order.
     owners: Vec<usize>,
 }
 
 impl<'a> View<'a> {
-    /// Before anything is planned.
+    /// The view before anything is planned.
     pub fn of(seen: &'a Observation, owners: Vec<usize>) -> Self {
         Self { seen, now: seen.clone(), owners }
     }
@@ -32,8 +33,8 @@ impl<'a> View<'a> {
         &self.now
     }
 
-    /// Takes a plan as carried out, as far as it concerns those that are asked next: threads are on
-    /// their CPUs, and pages take room where they go.
+    /// Takes a plan as carried out, as far as it concerns the policies that are asked next: threads
+    /// are on their CPUs, and pages take up memory on the nodes where they go.
     pub fn follow(&mut self, plan: &Plan) {
         for action in &plan.actions {
             match action {

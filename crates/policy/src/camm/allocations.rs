@@ -1,64 +1,65 @@
-//! Where the new pages of each process go, as far as was asked: an epoch that changes nothing asks
-//! for nothing. At first the kernel places them on the node that touches them, so a process whose
-//! choice is its own node is left as it is.
+//! Where the new pages of each process go, as far as a policy asked for it. An epoch that changes
+//! nothing asks for nothing. At first the kernel places new pages on the node that touches them, so
+//! a process for which its own node is chosen is left as it is.
 
 use crate::kit::refused::{Asked, Refused, refused_of};
 use crate::kit::running::Running;
 use isobar_model::{Action, NodeId, NodeWeight, Observation, Outcome, Pid, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Pids that left are remembered up to this many; beyond it the lowest are forgotten.
+/// Maximum number of pids that are remembered after they left; beyond it the lowest are forgotten.
 const REMEMBERED: usize = 4096;
 
 /// Where new pages go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The node; where pages are spread, the one that gets most.
+    /// The node; if pages are spread over several nodes, the one that gets most.
     pub node: NodeId,
     /// How they are spread; empty: all on `node`.
     pub weights: Vec<NodeWeight>,
 }
 
 impl Target {
-    /// All on one node.
+    /// All new pages on one node.
     #[must_use]
     pub const fn all_on(node: NodeId) -> Self {
         Self { node, weights: Vec::new() }
     }
 }
 
-/// What was asked for, of the processes that are observed. One that is idle leaves the observation
-/// while its rule stays in force, and may return; so may another process with its pid. Either is
-/// asked for again, whatever its choice.
+/// What was asked for, for each process that is observed. A process that is idle leaves the
+/// observation while its rule stays in force, and may return; another process with the same pid may
+/// appear as well. In either case the rule is asked for again, whatever the choice is.
 #[derive(Clone, Debug, Default)]
 pub struct Allocations {
     in_force: BTreeMap<Pid, InForce>,
-    /// Those not observed now for which something was asked.
+    /// Pids not observed now for which something was asked.
     left: BTreeSet<Pid>,
-    /// What was in force before this epoch, of the processes for which it asked.
+    /// What was in force before this epoch, for the processes that it changed.
     before: BTreeMap<Pid, InForce>,
     refused: Refused,
 }
 
-/// What was asked for a process.
+/// What was asked for one process.
 #[derive(Clone, Debug, Default)]
 struct InForce {
-    /// For all of it.
+    /// For the whole process.
     whole: Option<Target>,
     /// For its threads on a node; asked for later than `whole`.
     by_node: BTreeMap<NodeId, Target>,
-    /// It returned: of what was not asked for since, nothing is known.
+    /// The process left and returned: only what was asked for since then is known.
     returned: bool,
 }
 
 impl InForce {
-    /// Where threads on a node allocate, if that is known: on that node, if nothing was asked.
+    /// Where threads on a node allocate, if that is known. If nothing was asked, they allocate on
+    /// that node.
     fn of(&self, node: NodeId) -> Option<Target> {
         let asked = self.by_node.get(&node).or(self.whole.as_ref()).cloned();
         asked.or_else(|| (!self.returned).then(|| Target::all_on(node)))
     }
 
-    /// What is in force for threads on a node, or all, is again what it was before.
+    /// Restores what was in force before, for threads on a node or for the whole process.
     fn take_back(&mut self, for_node: Option<NodeId>, before: &Self) {
         match for_node {
             None => *self = before.clone(),
@@ -78,8 +79,9 @@ impl InForce {
 }
 
 impl Allocations {
-    /// Adds what changes to a plan. `wanted` says for a node where its threads' new pages go, with
-    /// the reason; `None`: as it is. A process that runs on one node is asked for as a whole.
+    /// Adds the changes to a plan. `wanted` says where the new pages of threads on a node go, with
+    /// the reason; `None`: no change. If a process runs on one node, one request covers the whole
+    /// process.
     pub fn follow(&mut self, seen: &Observation, wanted: impl Fn(NodeId) -> Option<(Target, String)>, plan: &mut Plan) {
         self.refused.next_epoch(seen);
         self.before.clear();
@@ -105,7 +107,7 @@ impl Allocations {
         }
     }
 
-    /// Takes what became of a plan: what was refused is not in force.
+    /// Takes the outcome of a plan: what was refused is not in force.
     pub fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
         self.refused.applied(plan, outcome);
         for action in refused_of(plan, outcome) {
@@ -116,7 +118,8 @@ impl Allocations {
         }
     }
 
-    /// Of what left, only the pids are kept; those seen again are known no more.
+    /// Keeps only the pids of processes that left. Nothing is taken to be known of those seen
+    /// again.
     fn leave_and_return(&mut self, seen: &Observation) {
         let gone = |pid: &Pid| seen.process(*pid).is_none();
         self.left.extend(self.in_force.keys().copied().filter(gone));
@@ -172,7 +175,7 @@ mod tests {
         );
     }
 
-    /// While it is idle the rule of its last choice stays in force.
+    /// While the process is idle, the rule of its last choice stays in force.
     #[test]
     fn a_process_that_returns_is_asked_for_also_where_its_own_node_is_the_choice() {
         let mut allocations = Allocations::default();

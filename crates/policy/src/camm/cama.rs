@@ -1,6 +1,6 @@
 //! `cama`: Congestion-Aware Memory Allocation (section V). "The target node chosen for allocation
 //! in CAMA is the one which incurred the lowest probed latency in the previous epoch", as seen from
-//! the node that asks.
+//! the node that allocates.
 //!
 //! ```text
 //! for every node with CPUs:
@@ -10,17 +10,18 @@
 //! ```
 //!
 //! *Properties*
-//! - Equal congestion on all nodes gives no action: local memory is then the fastest, and there the
-//!   kernel puts new pages anyway.
-//! - A decision that changes nothing for a process gives no action for it.
+//! - Equal congestion on all nodes gives no action: local memory is then the fastest, and the
+//!   kernel puts new pages there anyway.
+//! - A process for which a decision changes nothing gets no action.
 //!
 //! *Departures from the paper*: those of [`super`], and
-//! 1. ESXi asks CAMA at every allocation. Linux lets no process set another's memory policy, so the
-//!    decision is an action that the machine carries out for commands started under it.
-//! 2. `hysteresis_percent` is not of the paper; at its default of 0 it does nothing.
-//! 3. Where every node is full, the local node is chosen, as the kernel would.
-//! 4. A process is taken to allocate on its own node until this policy has asked for another. That
-//!    its owner set a memory policy is not known here.
+//! 1. ESXi asks CAMA at every allocation. Linux does not let a process set another process's memory
+//!    policy, so the decision is an action that the machine carries out for commands started under
+//!    it.
+//! 2. `hysteresis_percent` is not in the paper; at its default of 0 it does nothing.
+//! 3. If every node is full, the local node is chosen, as the kernel would.
+//! 4. A process is taken to allocate on its own node until this policy has asked for another.
+//!    Whether its owner set a memory policy is not known here.
 
 use super::cheapest::Cheapest;
 use super::config::{Choice, Reserve};
@@ -49,7 +50,7 @@ pub struct Cama {
 }
 
 impl Cama {
-    /// With validated settings.
+    /// Takes validated settings.
     #[must_use]
     pub fn new((choice, reserve): (Choice, Reserve)) -> Self {
         Self { choice, reserve, cheapest: Cheapest::default() }

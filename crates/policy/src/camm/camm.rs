@@ -1,10 +1,10 @@
 //! `camm`: Congestion-Aware Memory Management (section VII): CAMA and CAPM together. New pages go
-//! where they are cheapest; what was allocated under other conditions is moved.
+//! where memory answers fastest; pages that were allocated under other conditions are moved.
 //!
 //! *Properties*: those of [`super::cama`] and [`super::capm`].
 //!
-//! *Departures from the paper*: theirs. Both act on the latencies of the same epoch, each as if it
-//! were alone, as in the paper.
+//! *Departures from the paper*: those of both. CAMA and CAPM act on the latencies of the same
+//! epoch, each as if it were alone, as in the paper.
 
 use super::cheapest::Cheapest;
 use super::config::{Choice, Migration, Reserve};
@@ -37,7 +37,7 @@ pub struct Camm {
 }
 
 impl Camm {
-    /// With validated settings.
+    /// Takes validated settings.
     #[must_use]
     pub fn new(((choice, migration), reserve): ((Choice, Migration), Reserve)) -> Self {
         Self { choice, migration, reserve, cheapest: Cheapest::default(), refused: Refused::default() }

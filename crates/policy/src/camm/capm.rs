@@ -1,26 +1,25 @@
 //! `capm`: Congestion-Aware Page Migration (section VI). At the end of an epoch every node compares
 //! the latency of its own memory with that of its neighbour, the remote node with the lowest
-//! latency. Where one is above their mean by more than eta, pages that were accessed in the epoch
-//! move to the other: away from a congested local node, and back from a congested neighbour.
-//! [`super::gap`] has algorithm 3, [`super::migrate`] the rate.
+//! latency. If one of the two is above their mean by more than eta, pages that were accessed in the
+//! epoch move from it to the other: away from a congested local node, or back from a congested
+//! neighbour. [`super::gap`] has algorithm 3, [`super::migrate`] the rate.
 //!
 //! *Properties*
 //! - Equal congestion on all nodes gives no action: local memory is then the fastest, and no page
 //!   is away from it.
-//! - Between two nodes whose latencies are within the threshold no page moves, in either direction.
+//! - No page moves between two nodes whose latencies are within the threshold, in either direction.
 //! - No process moves more pages than it accessed on the congested node, and no node takes more
 //!   than is free there.
 //!
 //! *Departures from the paper*: those of [`super`], and
-//! 1. Algorithm 3 uses `neighboringNode` without saying which that is. It is the remote node with
-//!    the lowest latency (design reading 10); pages on other remote nodes stay until theirs is the
+//! 1. Algorithm 3 uses `neighboringNode` without defining it. Here it is the remote node with the
+//!    lowest latency (design reading 10). Pages on other remote nodes stay until theirs is the
 //!    neighbour.
-//! 2. Where free memory is too little for all, processes share it evenly. The paper has "rate 0"
-//!    for no free memory only.
-//! 3. Where accessed pages were not measured, any resident page is a candidate, and the plan says
-//!    so.
-//! 4. Of the accessed pages those accessed most move first. The paper only separates accessed pages
-//!    from the others and names no order.
+//! 2. If free memory does not suffice for all, processes share it evenly. The paper only says "rate
+//!    0" if there is no free memory.
+//! 3. If accessed pages were not measured, any resident page is a candidate, and the plan says so.
+//! 4. Of the accessed pages, those accessed most move first. The paper only separates accessed
+//!    pages from the others and names no order.
 
 use super::config::{Migration, Reserve};
 use super::migrate::migrate;
@@ -53,7 +52,7 @@ pub struct Capm {
 }
 
 impl Capm {
-    /// With validated settings.
+    /// Takes validated settings.
     #[must_use]
     pub fn new((migration, reserve): (Migration, Reserve)) -> Self {
         Self { migration, reserve, refused: Refused::default() }
@@ -124,7 +123,7 @@ mod tests {
 
     #[test]
     fn several_nodes_and_processes_share_what_is_free() {
-        // Nodes 0 and 1 are congested, node 2 is the neighbour of both and has 9000 free pages.
+        // Nodes 0 and 1 are congested. Node 2 is the neighbour of both and has 9000 free pages.
         let rows: [&[f64]; 3] = [&[630.0, 700.0, 375.0], &[700.0, 630.0, 375.0], &[400.0, 400.0, 300.0]];
         let mut seen = cycles("node:3 core:4", &rows, &on_nodes(&[0, 0, 1]));
         for pid in 1..=3 {

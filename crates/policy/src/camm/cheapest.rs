@@ -1,5 +1,5 @@
-//! The node where each node's new pages are cheapest (section V): the one with the lowest latency
-//! of the last epoch, as seen from there, among those with free memory.
+//! For each node, the node where its new pages are cheapest (section V): the node with the lowest
+//! latency in the last epoch, as seen from there, among those with free memory.
 
 use super::allocations::{Allocations, Target};
 use super::config::{Choice, Reserve};
@@ -9,7 +9,7 @@ use crate::kit::words::Tenths;
 use isobar_model::{NodeId, Observation, Outcome, Plan};
 use std::collections::BTreeMap;
 
-/// CAMA's decision, and what it remembers. CAMA is this alone; CAMM is this with CAPM.
+/// CAMA's decision and what it remembers. CAMA consists of this alone; CAMM combines it with CAPM.
 #[derive(Clone, Debug, Default)]
 pub struct Cheapest {
     chosen: BTreeMap<NodeId, NodeId>,
@@ -35,18 +35,18 @@ impl Cheapest {
         self.allocations.follow(seen, target, plan);
     }
 
-    /// Takes what became of a plan.
+    /// Takes the outcome of a plan.
     pub fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
         self.allocations.applied(plan, outcome);
     }
 }
 
-/// The node with the lowest latency among those with free memory; where none has any, the local
+/// The node with the lowest latency among those with free memory. If no node has any, the local
 /// node, as the kernel would choose. The local node wins ties.
 fn choose(view: &View, before: Option<NodeId>, hysteresis_percent: f64, free: &FreePages) -> Option<NodeId> {
     let local = view.local.map(|latency| (view.node, latency));
     let mut usable = local.into_iter().chain(view.remote.iter().copied()).filter(|(node, _)| free.on(*node) > 0);
-    // `min_by` takes the first of equals, and the local node comes first.
+    // `min_by` returns the first of equal values, and the local node comes first.
     let Some((best, lowest)) = usable.clone().min_by(|a, b| a.1.total_cmp(&b.1)) else {
         return local.map(|(node, _)| node);
     };

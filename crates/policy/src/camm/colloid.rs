@@ -2,15 +2,15 @@
 //!
 //! M. Vuppalapati, R. Agarwal: *Tiered Memory Management: Access Latency is the Key!*, SOSP 2024.
 //! As long as the default tier answers faster than the alternate one, pages that are accessed are
-//! promoted; where it is slower, they are demoted; and how many is found by bisection.
+//! promoted; if it is slower, they are demoted. How many pages move is found by bisection.
 //!
 //! | symbol | meaning | here |
 //! |---|---|---|
 //! | `L_D`, `L_A` | loaded latency of the default and the alternate tier | probed latency of the local node and its neighbour |
 //! | `p` | share of accesses that the default tier serves | share of accessed pages that are local |
 //! | `p_lo`, `p_hi` | bounds on the `p` at which latencies meet | [`Bounds`] |
-//! | delta | tolerated difference of latencies, as a part of `L_D` | `delta` |
-//! | epsilon | width of the bounds from which they are opened again | `epsilon` |
+//! | delta | tolerated difference of latencies, as a fraction of `L_D` | `delta` |
+//! | epsilon | width of the bounds below which they are opened again | `epsilon` |
 //!
 //! ```text
 //! if |L_D - L_A| <= delta * L_D: nothing
@@ -24,18 +24,20 @@
 //!
 //! *Properties*: those of [`super::capm`], with delta as the threshold.
 //!
-//! *Departures from the paper*. The bisection above and the values of delta and epsilon are not
-//! checked against the paper's text: docs/design/camm.md has what is certain.
-//! 1. Its tiers are one default and one alternate tier of a machine. Here each node with CPUs has
-//!    its own: its memory, and that of its neighbour. Bounds are forgotten when the neighbour
-//!    changes.
-//! 2. It measures latencies and request rates by uncore counters and smooths them. Here latencies
-//!    are probed, a median of many loads, and no counter says which share of accesses a tier
-//!    serves: every accessed page counts as one access, resident pages where accessed ones were not
-//!    measured.
-//! 3. Its migration limit is in bytes a second. Here it is `max_pages_per_epoch`, for every node.
-//! 4. Its systems choose pages by hotness so that their accesses add up to `dp`. Here the processes
-//!    of the node share the pages evenly, each at most those that it accessed.
+//! *Departures from the paper*. The bisection above and the values of delta and epsilon have not
+//! been checked against the paper's text; docs/design/camm.md says what is certain.
+//! 1. The paper has one default and one alternate tier per machine. Here each node with CPUs has
+//!    its own two tiers: its memory, and that of its neighbour. The bounds are forgotten when the
+//!    neighbour changes.
+//! 2. The paper measures latencies and request rates with uncore counters and smooths them. Here a
+//!    latency is probed, as a median of many loads, and no counter says which share of accesses a
+//!    tier serves: every accessed page counts as one access. If accessed pages were not measured,
+//!    every resident page does.
+//! 3. The paper's migration limit is in bytes per second. Here it is `max_pages_per_epoch`, for
+//!    each node.
+//! 4. The paper's systems choose pages by hotness so that their accesses add up to `dp`. Here the
+//!    processes of the node share the pages evenly, each of them at most the pages that it
+//!    accessed.
 
 use super::config::Reserve;
 use super::free::FreePages;
@@ -84,7 +86,7 @@ impl Section for Config {
     }
 }
 
-/// Between which local shares of accesses the latencies meet.
+/// The local shares of accesses between which the latencies meet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     neighbour: NodeId,
@@ -97,7 +99,7 @@ impl Bounds {
         Self { neighbour, low: 0.0, high: 1.0 }
     }
 
-    /// The change of the local share that is wanted, 0 to 1, in the direction of `promote`.
+    /// The wanted change of the local share, 0 to 1, in the direction of `promote`.
     fn shift(&mut self, share: f64, promote: bool, epsilon: f64) -> f64 {
         if promote {
             self.low = share;
@@ -111,7 +113,7 @@ impl Bounds {
     }
 }
 
-/// Balances access latencies.
+/// The policy that balances access latencies.
 #[derive(Debug)]
 pub struct Colloid {
     config: Config,
@@ -121,7 +123,7 @@ pub struct Colloid {
 }
 
 impl Colloid {
-    /// With validated settings.
+    /// Takes validated settings.
     #[must_use]
     pub fn new((config, reserve): (Config, Reserve)) -> Self {
         Self { config, reserve, bounds: BTreeMap::new(), refused: Refused::default() }

@@ -39,7 +39,7 @@ impl Section for Choice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rate {
-    /// By the latency gap: `pages_per_cycle` for each cycle of it.
+    /// By the latency gap: `pages_per_cycle` for each cycle of the gap.
     Dynamic,
     /// Always `pages_per_epoch`.
     Static,

@@ -1,8 +1,8 @@
-//! Free memory, booked as it is planned for: several nodes may want the same free pages in one
+//! Free memory, booked as plans use it, because several nodes may want the same free pages in one
 //! epoch.
 //!
-//! Pages are 4 KiB here, as in the paper (section IV): an observation does not say how large the
-//! machine's are. Where they are larger, what does not fit is reported by the machine.
+//! Pages are taken to be 4 KiB, as in the paper (section IV), because an observation does not say
+//! how large the machine's pages are. If they are larger, the machine reports what does not fit.
 
 use super::config::Reserve;
 use crate::kit::flight;
@@ -15,8 +15,8 @@ const PAGE_BYTES: u64 = 4096;
 pub struct FreePages(NodeMap<u64>);
 
 impl FreePages {
-    /// What is free in an observation, less the reserve and what is about to arrive. A node whose
-    /// free memory is not known has none.
+    /// Free memory in an observation, less the reserve and the pages that are about to arrive. A
+    /// node whose free memory is not known has none.
     #[must_use]
     pub fn new(seen: &Observation, reserve: &Reserve) -> Self {
         let usable = |node: &isobar_model::topology::Node| {
@@ -33,14 +33,14 @@ impl FreePages {
         self.0.get(node).copied().unwrap_or(0)
     }
 
-    /// Books pages of a node.
+    /// Books pages on a node.
     pub fn take(&mut self, node: NodeId, pages: u64) {
         let left = self.on(node).saturating_sub(pages);
         self.0.insert(node, left);
     }
 }
 
-/// Bytes that stay free on a node of this much memory.
+/// Bytes that stay free on a node with this much memory.
 pub(super) fn kept(memory: Option<Bytes>, reserve: &Reserve) -> u64 {
     let share = memory.map_or(0, |memory| num::round(num::float(memory.0) * reserve.reserve_percent / 100.0));
     share.max(reserve.reserve_mib.saturating_mul(1 << 20))

@@ -1,13 +1,13 @@
-//! Latencies as the CPUs of one node see them (section IV): its own memory, and every other node's
-//! from the fastest to the slowest.
+//! Latencies as the CPUs of one node see them (section IV): of the node's own memory, and of every
+//! other node's from the fastest to the slowest.
 //!
-//! *Departure from the paper*: a latency of 0 or less is none, whoever reports it: it would win
-//! every comparison.
+//! *Departure from the paper*: a latency of 0 or less counts as not measured, whoever reports it,
+//! because it would win every comparison.
 
 use isobar_model::{NodeId, NodeMatrix, Observation};
 use std::collections::BTreeSet;
 
-/// What a plan says where nothing can be decided.
+/// The note of a plan when nothing can be decided.
 pub const NOT_MEASURED: &str = "memory latency between nodes was not measured in this epoch: nothing is decided";
 
 /// The unit of latencies.
@@ -15,7 +15,7 @@ pub const NOT_MEASURED: &str = "memory latency between nodes was not measured in
 pub enum Unit {
     /// As measured.
     Nanoseconds,
-    /// CPU cycles as measured; where they were not, nanoseconds times this many GHz.
+    /// CPU cycles as measured; if cycles were not measured, nanoseconds times this many GHz.
     Cycles(f64),
 }
 
@@ -24,9 +24,9 @@ pub enum Unit {
 pub struct View {
     /// The node of the CPUs.
     pub node: NodeId,
-    /// To its own memory; `None` where it has none or was not probed.
+    /// Latency to its own memory; `None` if it has none or was not probed.
     pub local: Option<f64>,
-    /// To the other nodes, ascending by latency, then node.
+    /// Latencies to the other nodes, ascending by latency, then node.
     pub remote: Vec<(NodeId, f64)>,
 }
 
@@ -47,7 +47,7 @@ impl View {
     }
 }
 
-/// The views of all nodes that have CPUs and were probed from, ascending by node.
+/// The views of all nodes that have CPUs and from which latencies were probed, ascending by node.
 #[must_use]
 pub fn views(seen: &Observation, unit: Unit) -> Vec<View> {
     let with_cpus: BTreeSet<NodeId> = seen.machine.cpus().iter().filter_map(|cpu| cpu.node).collect();
@@ -58,7 +58,8 @@ pub fn views(seen: &Observation, unit: Unit) -> Vec<View> {
 fn view(seen: &Observation, node: NodeId, unit: Unit) -> View {
     let nanoseconds = |to| positive(seen.latency.as_ref()?.get(node, to)?.0);
     let cycles = |to| positive(*seen.latency_cycles.as_ref()?.get(node, to)?);
-    // A row is of one kind: the gap between a measured and a converted figure means nothing.
+    // All latencies of a row have one unit: a gap between a measured and a converted figure would
+    // mean nothing.
     let row = |matrix: &NodeMatrix<f64>| matrix.nodes().iter().all(|to| cycles(*to).is_some());
     let in_cycles = seen.latency_cycles.as_ref().is_some_and(row);
     let latency = |to| match unit {

@@ -1,5 +1,5 @@
 //! The migrations of one epoch (section VI): every node with a gap moves pages of the processes
-//! that run on it. CAPM is this alone; CAMM is this with CAMA.
+//! that run on it. CAPM consists of this alone; CAMM combines it with CAMA.
 //!
 //! ```text
 //! for every node with a gap (algorithm 3):
@@ -20,8 +20,8 @@ use crate::kit::words::Tenths;
 use isobar_model::{NodeId, Observation, Plan, num};
 use std::collections::BTreeMap;
 
-/// Adds the migrations of an epoch to its plan, but for processes whose pages may not be moved for
-/// now.
+/// Adds the migrations of an epoch to its plan, except for processes whose pages may not be moved
+/// for now.
 pub fn migrate(seen: &Observation, settings: &Migration, reserve: &Reserve, refused: &Refused, plan: &mut Plan) {
     let views = views(seen, Unit::Cycles(settings.ghz));
     if views.is_empty() {

@@ -1,11 +1,11 @@
-//! Congestion-aware memory management, and what it is measured against.
+//! Congestion-aware memory management, and the policies that it is compared with.
 //!
 //! J. Kotra, S. Kim, K. Madduri, M. T. Kandemir: *Congestion-aware memory management on NUMA
 //! platforms: A VMware ESXi case study*, IISWC 2017. [`cama`] is section V, [`capm`] section VI,
-//! [`camm`] section VII, [`static_p`] the static allocation schemes that section V compares CAMA
-//! with. [`colloid`] is CAPM's successor on the same seam, by other authors.
+//! [`camm`] section VII, [`static_p`] the static allocation schemes with which section V compares
+//! CAMA. [`colloid`] is by other authors and succeeds CAPM: it too acts on latency.
 //!
-//! All but [`static_p`] decide on probed latency alone: no counters.
+//! All but [`static_p`] decide on probed latency alone, without counters.
 //!
 //! | paper | here |
 //! |---|---|
@@ -16,15 +16,16 @@
 //! | `freespace_available` (algorithm 3) | [`free::FreePages`] |
 //! | the source node of a VM | [`crate::kit::running::Running`] |
 //!
-//! *Departures from the paper* that concern all; those of a policy are in its file, and
-//! docs/design/camm.md gives the reasons.
-//! 1. The paper's VMs live on one node. A process may run on several; `running` says what that
-//!    means.
-//! 2. "Free memory" leaves a reserve on every node, since a node that is filled to its last page
-//!    makes the kernel reclaim. A node whose free memory is not known takes nothing.
-//! 3. A process of which no thread's CPU is known is left alone.
-//! 4. A latency is the median of a probe's loads, without those of an interrupt or of a counter
-//!    that stood still. Algorithm 1 records the average of all.
+//! *Departures from the paper* that concern all of these policies. Those of one policy are in its
+//! file, and docs/design/camm.md gives the reasons.
+//! 1. The paper's VMs run on one node. A process may run on several; [`crate::kit::running`] says
+//!    what that means.
+//! 2. "Free memory" excludes a reserve on every node, because the kernel starts to reclaim memory
+//!    on a node that is filled to its last page. A node whose free memory is not known receives
+//!    nothing.
+//! 3. A process is left alone if the CPU of none of its threads is known.
+//! 4. A latency is the median of a probe's loads. Loads during an interrupt, or during which a
+//!    counter stood still, are excluded. Algorithm 1 records the average of all loads.
 
 pub mod allocations;
 pub mod cama;

@@ -1,6 +1,6 @@
-//! Pages that are to move, fitted into what there is: no process moves more than it accessed, and
-//! no node takes more than is free. What is too little for all is shared out evenly, whichever
-//! nodes ask.
+//! Fits the pages that are to move into the memory that is free. No process moves more than it
+//! accessed, and no node receives more than is free. If free memory does not suffice for all, it is
+//! shared out evenly, whichever nodes ask.
 
 use super::free::FreePages;
 use super::share::fair;
@@ -8,7 +8,7 @@ use crate::kit::flight;
 use isobar_model::{Action, NodeId, Observation, PageSelection, Pages, Plan, Process};
 use std::collections::BTreeMap;
 
-/// Pages of a process that are to move.
+/// A request to move pages of a process.
 #[derive(Clone, Debug)]
 pub struct Wish<'a> {
     /// The process.
@@ -23,8 +23,9 @@ pub struct Wish<'a> {
     pub reason: String,
 }
 
-/// The pages of a process on a node that may move: those accessed in the epoch; where these were
-/// not measured, the resident ones. What is about to leave already is not among them.
+/// The number of pages of a process on a node that may move: those accessed in the epoch or, if
+/// these were not measured, the resident ones. Pages that are already about to leave are not
+/// counted.
 #[must_use]
 pub fn candidates(seen: &Observation, process: &Process, node: NodeId) -> u64 {
     let on = |pages: &isobar_model::NodeMap<Pages>| pages.get(node).map_or(0, |pages| pages.0);
@@ -37,8 +38,8 @@ pub fn candidates(seen: &Observation, process: &Process, node: NodeId) -> u64 {
     there.saturating_sub(flight::leaving(seen, process.pid, node))
 }
 
-/// Adds wishes to a plan as far as there is free memory, and says what there is not. One wish a
-/// process at most; they are granted in their order.
+/// Adds wishes to a plan as far as there is free memory, and notes what does not fit. There is at
+/// most one wish per process. Wishes are granted in their order.
 pub fn grant(wishes: Vec<Wish<'_>>, free: &mut FreePages, plan: &mut Plan) {
     note_unmeasured(&wishes, plan);
     let mut granted = vec![0; wishes.len()];

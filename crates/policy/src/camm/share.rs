@@ -1,8 +1,8 @@
-//! A scarce number of pages, shared out.
+//! Shares out a scarce number of pages.
 
-/// Parts of `available`, none above what is wanted, as even as that allows (max-min fairness): who
-/// wants less than an even part gets it all, and the rest is shared out again. Pages that do not
-/// divide go to the earlier ones.
+/// Divides `available` into parts as even as possible, none above what is wanted (max-min
+/// fairness). Whoever wants less than an even part gets all of it, and the rest is shared out
+/// again. A remainder goes, page by page, to those that want least.
 #[must_use]
 pub fn fair(wanted: &[u64], available: u64) -> Vec<u64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();

@@ -1,20 +1,20 @@
-//! `static-P`: static allocation ratios (section III, figures 4 and 5), which CAMA is measured
-//! against: P per cent of a process's new pages go to the local node, the rest evenly to the
-//! nearest remote ones. Blind to congestion.
+//! `static-P`: static allocation ratios (section III, figures 4 and 5), with which CAMA is
+//! compared. P per cent of a process's new pages go to the local node, and the rest evenly to the
+//! nearest remote nodes. The policy does not react to congestion.
 //!
 //! ```text
 //! for every process, for every node that it runs on:
 //!     P % of new pages to that node, (100 - P) / (nodes - 1) % to each of its nearest nodes
 //! ```
 //!
-//! *Properties*: what is asked for a process is asked once, and again only when it runs elsewhere.
+//! *Properties*: a process's ratios are requested once, and again only if it runs elsewhere.
 //!
 //! *Departures from the paper*
-//! 1. The ratios are weights from 1 to 255, as the kernel's weighted interleave has them: the
-//!    nearest to P that these can say, within half a per cent of it for up to 8 nodes and 97 %.
-//! 2. The paper does not say which remote nodes share. They are the nearest by the firmware's
-//!    distances, then by number.
-//! 3. Free memory is not looked at: a full node is the kernel's matter.
+//! 1. The ratios are weights from 1 to 255, as in the kernel's weighted interleave. The weights
+//!    nearest to P are used; they are within half a per cent of it for up to 8 nodes and 97 %.
+//! 2. The paper does not say which remote nodes share the rest. Here they are the nearest by the
+//!    firmware's distances, then by number.
+//! 3. Free memory is not considered: full nodes are left to the kernel.
 
 use super::allocations::{Allocations, Target};
 use crate::entry::{Entry, Moves, Of, as_registered};
@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 
 /// Canonical name.
 pub const NAME: &str = "static-P";
-/// What short names begin with: `static-60`.
+/// What short names begin with, as in `static-60`.
 const PREFIX: &str = "static-";
 
 /// The policy.
@@ -71,7 +71,7 @@ pub struct StaticP {
 }
 
 impl StaticP {
-    /// With validated settings.
+    /// Takes validated settings.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self { config, allocations: Allocations::default() }
@@ -101,7 +101,7 @@ impl Policy for StaticP {
     }
 }
 
-/// The remote nodes with memory that share the pages of a node: the nearest of them.
+/// The remote nodes that share the pages of a node: the nearest ones that have memory.
 fn remote(machine: &Topology, local: NodeId, nodes: u32) -> Vec<NodeId> {
     let distance = |to: NodeId| machine.distances().and_then(|all| all.get(local, to)).copied().unwrap_or(u32::MAX);
     let has_memory = |node: &&isobar_model::topology::Node| node.id != local && node.memory != Some(Bytes(0));
@@ -112,7 +112,7 @@ fn remote(machine: &Topology, local: NodeId, nodes: u32) -> Vec<NodeId> {
     remote.into_iter().take(share).map(|(_, node)| node).collect()
 }
 
-/// `percent` to `local`, the rest evenly to `remote`.
+/// `percent` to `local`, and the rest evenly to `remote`.
 fn spread(local: NodeId, remote: &[NodeId], percent: u32) -> Target {
     let Some(nearest) = remote.first().copied().filter(|_| percent < 100) else { return Target::all_on(local) };
     let (local_weight, remote_weight) = weights(percent, num::narrow(remote.len()));
@@ -127,7 +127,7 @@ fn spread(local: NodeId, remote: &[NodeId], percent: u32) -> Target {
 }
 
 /// The weights of the local node (none for 0 %) and of each of `remote` nodes that come nearest to
-/// a percentage below 100; the smallest of those that are equally near.
+/// a percentage below 100. Of equally near weights, the smallest.
 fn weights(percent: u32, remote: u32) -> (Option<u8>, u8) {
     let wanted = f64::from(percent) / 100.0;
     let share = |local: u8, each: u8| f64::from(local) / (f64::from(local) + f64::from(each) * f64::from(remote));
@@ -136,7 +136,7 @@ fn weights(percent: u32, remote: u32) -> (Option<u8>, u8) {
         return (None, 1);
     }
     for each in 1..=u8::MAX {
-        // The local weight that makes the share exact, and its neighbours as far as there are.
+        // The local weight that makes the share exact, as far as weights go.
         let exact = num::round(wanted * f64::from(each) * f64::from(remote) / (1.0 - wanted));
         let local = u8::try_from(exact.clamp(1, u64::from(u8::MAX))).unwrap_or(u8::MAX);
         let error = (share(local, each) - wanted).abs();

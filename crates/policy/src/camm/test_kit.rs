@@ -1,4 +1,4 @@
-//! Machines with latencies, for the tests of this folder.
+//! Machines with probed latencies, for the tests of this folder.
 
 use super::config::Reserve;
 use super::free::kept;
@@ -11,12 +11,12 @@ pub fn matrix(rows: &[&[f64]]) -> NodeMatrix<f64> {
     NodeMatrix::from_rows(nodes, rows.iter().map(|row| row.to_vec()).collect()).unwrap()
 }
 
-/// A machine without processes with latencies in nanoseconds, and 1 TiB free on every node.
+/// A machine without processes, with latencies in nanoseconds and 1 TiB free on every node.
 pub fn seen(machine: &str, rows: &[&[f64]]) -> Observation {
     with_latency(observation(machine, vec![]), rows)
 }
 
-/// Processes 1, 2, ... of one thread on the nodes of a machine with four CPUs a node.
+/// Processes 1, 2, ... with one thread each, on the nodes of a machine with four CPUs per node.
 pub fn on_nodes(nodes: &[u32]) -> Vec<Process> {
     let on = |(index, node): (usize, &u32)| {
         let pid = num::narrow(index) + 1;
@@ -25,7 +25,7 @@ pub fn on_nodes(nodes: &[u32]) -> Vec<Process> {
     nodes.iter().enumerate().map(on).collect()
 }
 
-/// A machine with latencies in cycles, too, and 1 TiB free on every node.
+/// A machine whose latencies are known in cycles as well, with 1 TiB free on every node.
 pub fn cycles(machine: &str, rows: &[&[f64]], processes: &[Process]) -> Observation {
     let mut seen = with_latency(observation(machine, processes.to_vec()), rows);
     seen.latency_cycles = Some(matrix(rows));

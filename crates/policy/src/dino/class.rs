@@ -1,5 +1,5 @@
-//! DINO's classes and their hysteresis (section 3.3.2 and 3.3.3): a thread changes class only when
-//! it spent at least `votes` of its last `window` intervals in the new one.
+//! DINO's classes and their hysteresis (sections 3.3.2 and 3.3.3): a thread changes class only
+//! after it spent at least `votes` of its last `window` intervals in the new one.
 
 use isobar_model::Mpki;
 use std::fmt;
@@ -15,7 +15,7 @@ pub enum Class {
     SuperDevil,
 }
 
-/// How many classes there are.
+/// Number of classes.
 pub const CLASSES: usize = 3;
 
 impl Class {
@@ -25,8 +25,8 @@ impl Class {
         self as usize
     }
 
-    /// The class of a miss rate. `devil` and `super_devil` are the thresholds, both inclusive for
-    /// the middle class.
+    /// The class of a miss rate. `devil` and `super_devil` are the thresholds; a rate equal to
+    /// either of them belongs to the middle class.
     #[must_use]
     pub fn of(rate: Mpki, devil: Mpki, super_devil: Mpki) -> Self {
         if rate.0 < devil.0 {
@@ -49,7 +49,7 @@ impl fmt::Display for Class {
     }
 }
 
-/// The class of one thread over time. The last 64 intervals are kept as one bit a class.
+/// The class of one thread over time. The last 64 intervals are kept as one bit per class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct History {
     class: Class,
@@ -57,7 +57,7 @@ pub struct History {
 }
 
 impl History {
-    /// A thread seen for the first time has the class of its first interval.
+    /// The history of a thread seen for the first time: it has the class of its first interval.
     #[must_use]
     pub const fn new(first: Class) -> Self {
         let mut seen = [0; CLASSES];
@@ -71,7 +71,7 @@ impl History {
         self.class
     }
 
-    /// The history with one more interval, of class `interval`; `window` is at most 64.
+    /// The history with one more interval, whose class is `interval`; `window` is at most 64.
     #[must_use]
     pub fn with(mut self, interval: Class, window: u32, votes: u32) -> Self {
         let kept = if window >= 64 { u64::MAX } else { (1 << window) - 1 };
@@ -98,7 +98,7 @@ mod tests {
         }
     }
 
-    /// The class after each interval, from the class of the miss rate in each interval.
+    /// The class after each interval, given the class of the miss rate in each interval.
     fn timeline(intervals: &str, window: u32, votes: u32) -> String {
         let classes = intervals.chars().map(|c| match c {
             't' => Class::Turtle,

@@ -1,5 +1,5 @@
 //! The final pass for multithreaded programs (DINO, section 3.3.3): threads of one program are
-//! brought onto one domain where that does not change the layout.
+//! brought onto one domain if that does not change the layout.
 //!
 //! | paper | here |
 //! |---|---|
@@ -8,24 +8,25 @@
 //! | C: in A's domain, another program, same class as B | a position of A's domain |
 //! | switch B and C in the new solution | `Pass::switch` |
 //!
-//! *Properties*: a switch exchanges two threads of one class, so every domain keeps its classes;
-//! the number of pairs of one program that share a domain grows with every switch, so the pass
-//! converges over intervals and two programs cannot take the same core from each other in turns.
+//! *Properties*: a switch exchanges two threads of one class, so every domain keeps its classes.
+//! Every switch increases the number of pairs of threads of one program that share a domain, so the
+//! pass converges over intervals, and two programs cannot take the same core from each other in
+//! turns.
 //!
 //! *Departures from the paper*: (1) a switch must bring together more pairs of threads than it
-//! parts; as printed, it looks at A's program only. (2) B and C must be allowed to run on the same
-//! CPUs: otherwise the next layout would undo the switch. (3) For each A at most [`TRY_B`] threads
-//! B and for each of these [`TRY_C`] threads C are looked at, which keeps the pass linear in the
-//! number of threads.
+//! separates; as printed, the algorithm considers only A's program. (2) B and C must be allowed to
+//! run on the same CPUs, because otherwise the next layout would undo the switch. (3) At most
+//! [`TRY_B`] threads B are considered for each A, and at most [`TRY_C`] threads C for each B, which
+//! keeps the pass linear in the number of threads.
 
 use super::class::Class;
 use crate::kit::domains::{Domains, SeatId};
 use crate::kit::group::Member;
 use std::ops::Range;
 
-/// Threads B that are looked at for one A.
+/// Number of threads B that are considered for one A.
 pub const TRY_B: usize = 4;
-/// Threads C that are looked at for one B.
+/// Number of threads C that are considered for one B.
 pub const TRY_C: usize = 64;
 
 /// A thread with its seat in the new solution.
@@ -35,15 +36,15 @@ pub struct Tuple<'a> {
     pub member: Member<'a>,
     /// Its class.
     pub class: Class,
-    /// Its group: threads that may run on the same CPUs.
+    /// Its group: the threads that may run on the same CPUs.
     pub group: usize,
     /// Its seat.
     pub seat: SeatId,
 }
 
-/// Switches threads until no A finds a B and a C any more. The tuples come back in the order of
-/// their seats. Returns the positions that were switched: the thread that joins its program, and
-/// the thread that gave way to it.
+/// Visits every thread A once, in the order of the seats, and switches B and C if both are found.
+/// The tuples come back in the order of their seats. Returns the positions that were switched: that
+/// of the thread that joins its program, and that of the thread that gave way to it.
 pub fn colocate(domains: &Domains, tuples: &mut [Tuple<'_>]) -> Vec<(usize, usize)> {
     tuples.sort_unstable_by_key(|tuple| (tuple.seat, tuple.member.index));
     let mut pass = Pass::new(domains, tuples);
@@ -63,22 +64,22 @@ pub fn colocate(domains: &Domains, tuples: &mut [Tuple<'_>]) -> Vec<(usize, usiz
 struct Pass<'t, 'a> {
     domains: &'t Domains,
     tuples: &'t mut [Tuple<'a>],
-    /// The positions of each domain.
+    /// The positions in each domain.
     ranges: Vec<Range<usize>>,
     /// Programs with several threads.
     programs: Vec<Program>,
-    /// The program at each position, where it has several threads.
+    /// The program at each position, if it has several threads.
     program_at: Vec<Option<usize>>,
 }
 
 struct Program {
     /// Ascending.
     positions: Vec<usize>,
-    /// Threads by domain.
+    /// Number of threads in each domain.
     count: Vec<u32>,
 }
 
-/// The programs with several threads, and at each position the program there.
+/// The programs with several threads, and which of them is at each position.
 fn programs(domains: &Domains, tuples: &[Tuple<'_>]) -> (Vec<Program>, Vec<Option<usize>>) {
     let processes = tuples.iter().map(|tuple| tuple.member.process + 1).max().unwrap_or(0);
     let mut threads = vec![0; processes];
@@ -111,7 +112,7 @@ impl<'t, 'a> Pass<'t, 'a> {
         self.domains.seat(self.tuples[position].seat).domain.0
     }
 
-    /// B and C for the thread at position `a`.
+    /// B and C for the thread at position `a`, if both are found.
     fn find(&self, a: usize) -> Option<(usize, usize)> {
         let program = &self.programs[self.program_at[a]?];
         let here = &self.ranges[self.domain(a)];
@@ -120,7 +121,7 @@ impl<'t, 'a> Pass<'t, 'a> {
         later.copied().find_map(|b| self.find_c(a, b, here).map(|c| (b, c)))
     }
 
-    /// From the thread after A round to the one before it.
+    /// Searches from the thread after A, round to the one before A.
     fn find_c(&self, a: usize, b: usize, here: &Range<usize>) -> Option<usize> {
         let round = (a + 1..here.end).chain(here.start..a);
         round.take(TRY_C).find(|c| {
@@ -132,8 +133,8 @@ impl<'t, 'a> Pass<'t, 'a> {
         })
     }
 
-    /// By how much the number of pairs of one program on one domain grows when the threads at `b`
-    /// and `c` change places.
+    /// How much the number of pairs of threads of one program on one domain grows if the threads at
+    /// `b` and `c` change places.
     fn gain(&self, b: usize, c: usize) -> i64 {
         let (from, to) = (self.domain(b), self.domain(c));
         self.gain_of(b, from, to) + self.gain_of(c, to, from)
@@ -156,7 +157,7 @@ impl<'t, 'a> Pass<'t, 'a> {
         self.tuples[c].seat = seat;
     }
 
-    /// Books the program at `from` as having a thread at `to` instead.
+    /// Books that the program at `from` has a thread at `to` instead.
     fn relocate(&mut self, from: usize, to: usize) {
         let (old, new) = (self.domain(from), self.domain(to));
         let Some(program) = self.program_at[from] else { return };

@@ -1,11 +1,11 @@
-//! `di-migrate`: Distributed Intensity with memory (DINO paper, section 3.2): the threads of
-//! [`super::di_plain`], and their pages go with them as in section 4.
+//! `di-migrate`: Distributed Intensity with memory (DINO paper, section 3.2). Threads are placed as
+//! by [`super::di_plain`], and their pages go with them as in section 4.
 //!
-//! *Properties*: as `di-plain`; and no page is asked to move to the node where it is, nor more
-//! pages than there are.
+//! *Properties*: those of `di-plain`; and no page is asked to move to the node where it already is,
+//! and no more pages are asked to move than there are.
 //!
-//! *Departures from the paper*: those of `di-plain`, and the reading of the migration daemon in
-//! [`crate::kit::pages`]. There is no ping-pong detection: that is DINO's.
+//! *Departures from the paper*: those of `di-plain`, and the interpretation of the migration daemon
+//! in [`crate::kit::pages`]. There is no ping-pong detection, which is part of DINO only.
 
 use super::di_plain::{self, PAPER};
 use crate::entry::{Entry, Moves, Of, as_registered};
@@ -43,7 +43,7 @@ pub struct DiMigrate {
 }
 
 impl DiMigrate {
-    /// With validated settings.
+    /// Takes validated settings.
     #[must_use]
     pub fn new(settings: PageSettings) -> Self {
         Self { domains: CachedDomains::default(), follower: Follower::new(settings, None), refused: Refused::default() }

@@ -1,4 +1,4 @@
-//! `di-plain`: Distributed Intensity, threads without memory (DINO paper, section 3.1).
+//! `di-plain`: Distributed Intensity for threads, without memory (DINO paper, section 3.1).
 //!
 //! | paper | here |
 //! |---|---|
@@ -16,14 +16,16 @@
 //! ```
 //!
 //! *Properties*: every measured thread that its owner did not pin has exactly one core; no core has
-//! two threads while another that they may use has none; cores differ by at most one thread; equal
-//! miss rates are ordered by pid and tid, so that the plan depends on nothing but the observation.
+//! two threads while another core that they may use has none; the numbers of threads on two cores
+//! differ by at most one; equal miss rates are ordered by pid and tid, so that the plan depends
+//! only on the observation.
 //!
 //! *Departures from the paper*
 //! 1. Both passes visit the domains in order (docs/design/dino.md).
 //! 2. More threads than cores: see [`crate::kit::layout`].
-//! 3. Threads that may use some CPUs only are laid out before the others, within those CPUs.
-//! 4. A thread that executed nothing has no miss rate in this interval; it is left where it is.
+//! 3. Threads that may use only some CPUs are laid out before the others, within those CPUs.
+//! 4. A thread that executed no instruction has no miss rate in this interval and is left where it
+//!    is.
 
 use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::kit::domains::{CachedDomains, Domains, SeatId};
@@ -50,7 +52,7 @@ pub const ENTRY: Entry = Entry {
     make: &Of { defaults: NoSettings::default, new: |_| DiPlain::default() },
 };
 
-/// Distributed Intensity without memory migration. It remembers nothing of earlier intervals but
+/// Distributed Intensity without memory migration. It remembers nothing of earlier intervals except
 /// what was refused.
 #[derive(Debug, Default)]
 pub struct DiPlain {
@@ -86,7 +88,7 @@ pub(super) struct Placed<'a> {
     of: usize,
 }
 
-/// Every thread whose miss rate was measured.
+/// Groups of all threads whose miss rate was measured.
 pub(super) fn groups<'a>(seen: &'a Observation, domains: &Domains) -> Groups<'a> {
     Groups::of(seen, domains, |_, thread| thread.mpki().is_some())
 }
@@ -107,7 +109,7 @@ pub(super) fn place<'a>(domains: &Domains, groups: &Groups<'a>) -> Vec<Placed<'a
     placed
 }
 
-/// Most intensive first; ties by pid, then tid.
+/// The threads of a group, most intensive first; ties by pid, then tid.
 fn by_intensity<'a>(group: &Group<'_>, members: &[Member<'a>]) -> Vec<Member<'a>> {
     let mut sorted: Vec<_> = group.members.iter().map(|&index| (mpki(&members[index]), members[index])).collect();
     sorted.sort_by(|(a, x), (b, y)| b.0.total_cmp(&a.0).then((x.pid, x.thread.tid).cmp(&(y.pid, y.thread.tid))));
@@ -118,7 +120,7 @@ fn mpki(member: &Member<'_>) -> Mpki {
     member.thread.mpki().unwrap_or_default()
 }
 
-/// A move for every thread that is not on its core, or not held there.
+/// A move for every thread that is not on its core or is not bound to it.
 pub(super) fn moves(domains: &Domains, placed: &[Placed<'_>]) -> Vec<Action> {
     let away = placed.iter().filter(|placed| placed.member.must_go_to(placed.seat));
     away.map(|placed| to_its_core(domains, placed)).collect()
@@ -140,8 +142,8 @@ mod tests {
 
     #[test]
     fn passes_alternate_over_sorted_threads() {
-        // Falling miss rates on 4 domains of 2 cores: 1st to 4th on cores 0 2 4 6, last to 5th on
-        // cores 1 3 5 7.
+        // Falling miss rates on 4 domains of 2 cores: the 1st to 4th go to cores 0 2 4 6, the last
+        // to the 5th to cores 1 3 5 7.
         let seen = example(
             "node:4 core:2",
             &[

@@ -20,22 +20,23 @@
 //! ```
 //!
 //! *Properties*: every domain gets the classes that the layout gives it; no core has two threads
-//! while another that they may use has none; in the interval after a decision was carried out, with
-//! unchanged classes, nothing moves but what brings threads of one program together; the same
-//! history gives the same plan.
+//! while another core that they may use has none; in the interval after a decision was carried out,
+//! if classes have not changed, threads move only to bring threads of one program together; the
+//! same history gives the same plan.
 //!
 //! *Departures from the paper*
-//! 1. Both passes of the layout visit the domains in order (docs/design/dino.md); more threads than
-//!    cores: [`crate::kit::layout`].
-//! 2. A thread also keeps its core when its domain has a slot of its class on another core
+//! 1. Both passes of the layout visit the domains in order (docs/design/dino.md). For more threads
+//!    than cores, see [`crate::kit::layout`].
+//! 2. A thread also keeps its core if its domain has a slot of its class on another core
 //!    ([`super::seating`], step 2).
-//! 3. The final pass wants a gain ([`super::colocate`]).
-//! 4. The old solution is where threads were seen, not where we put them: Linux may have moved what
-//!    we did not pin.
-//! 5. Ping-pong is named, not defined, in the paper; [`crate::kit::ping_pong`] defines it.
-//! 6. Threads that may use some CPUs only are laid out before the others, within those CPUs;
-//!    threads pinned by their owner count as load on their core.
-//! 7. A thread that executed nothing keeps its class; one that was never measured takes no part.
+//! 3. The final pass requires a gain ([`super::colocate`]).
+//! 4. The old solution is where threads were seen, not where the policy put them: Linux may have
+//!    moved threads that were not pinned.
+//! 5. The paper mentions ping-pong but does not define it; [`crate::kit::ping_pong`] does.
+//! 6. Threads that may use only some CPUs are laid out before the others, within those CPUs.
+//!    Threads pinned by their owner count as load on their core.
+//! 7. A thread that executed no instruction keeps its class. A thread that was never measured takes
+//!    no part.
 
 use super::class::{Class, History};
 use super::colocate::{Tuple, colocate};
@@ -110,11 +111,11 @@ impl Section for Config {
     }
 }
 
-/// DINO.
+/// The policy DINO.
 #[derive(Debug)]
 pub struct Dino {
     config: Config,
-    /// Ascending by pid, then tid.
+    /// The class history of each thread, ascending by pid, then tid.
     histories: Vec<((Pid, Tid), History)>,
     domains: CachedDomains,
     follower: Follower,
@@ -122,7 +123,7 @@ pub struct Dino {
 }
 
 impl Dino {
-    /// With validated settings.
+    /// Takes validated settings.
     #[must_use]
     pub fn new((config, pages): Settings) -> Self {
         let limits = Limits {
@@ -139,8 +140,8 @@ impl Dino {
         }
     }
 
-    /// The class of each thread of the observation, in its order; `None` for one that was never
-    /// measured. Histories of threads that are gone are dropped.
+    /// The class of each thread of the observation, in its order; `None` for a thread that was
+    /// never measured. Histories of threads that are gone are dropped.
     fn classify(&mut self, seen: &Observation) -> Vec<Option<Class>> {
         let Config { devil_mpki, super_devil_mpki, class_window, class_votes, .. } = self.config;
         let threads = self.histories.len();
@@ -185,7 +186,8 @@ impl Policy for Dino {
     }
 }
 
-/// Steps 1 to 3 for every group, the most confined first.
+/// Lays out the classes of every group and seats its threads (`seating`, steps 1 to 3). The most
+/// confined group comes first.
 fn seat<'a>(domains: &Domains, groups: &Groups<'a>, classes: &[Option<Class>]) -> Vec<Tuple<'a>> {
     let mut load = groups.load.clone();
     let mut tuples = Vec::with_capacity(groups.members.len());
@@ -218,7 +220,7 @@ fn layout(domains: &Domains, members: &[(Member<'_>, Class)], load: &[u32], allo
     classes.into_iter().zip(seats).map(|(class, seat)| Slot { seat, class }).collect()
 }
 
-/// The threads on the slots.
+/// The seats of the threads: those that keep their core or domain first, then the others.
 fn solution(domains: &Domains, members: &[(Member<'_>, Class)], slots: &[Slot], load: &[u32]) -> Vec<Option<SeatId>> {
     let mut seating = Seating::new(domains, slots, load, members.len());
     seating.keep_cores(members);
@@ -227,7 +229,8 @@ fn solution(domains: &Domains, members: &[(Member<'_>, Class)], slots: &[Slot], 
     seating.seated
 }
 
-/// A move for every thread that is not on its core, or not held there, ascending by pid, then tid.
+/// A move for every thread that is not on its core or is not bound to it, ascending by pid, then
+/// tid.
 fn moves(domains: &Domains, tuples: &[Tuple<'_>], switched: &[(usize, usize)]) -> Vec<Action> {
     let mut why: Vec<Option<Why>> = vec![None; tuples.len()];
     for &(joined, left) in switched {

@@ -1,12 +1,13 @@
-//! DINO against the worked example of section 3.3.3, step by step, and the cases around it.
+//! Checks DINO against the worked example of section 3.3.3, step by step, and tests the cases
+//! around it.
 
 use super::*;
 use crate::dino::test_kit::{example, programs};
 use crate::test_kit::{carry_out, cpus_after, with_pages};
 
-/// Threads 0, 3, 4 and 5 are process 0 (here 10, since a pid of 0 is odd); 1, 2, 6 and 7 are
+/// Threads 0, 3, 4 and 5 are process 0 (here 10, since a pid of 0 would be odd); 1, 2, 6 and 7 are
 /// processes of their own. Thread n runs on core n. Classes now: D = 0 and 7, d = 2, 4 and 6, t =
-/// 1, 3 and 5; thread 7 was a turtle before.
+/// 1, 3 and 5. Thread 7 was a turtle before.
 const MACHINE: &str = "node:4 core:2";
 const NOW: [(u32, u32, u32, f64); 8] = [
     (10, 0, 0, 150.0),
@@ -94,7 +95,7 @@ fn steps_3_and_4_keep_cores_and_fill_the_others() {
 fn step_5_threads_1_and_3_change_places() {
     let seen = programs(MACHINE, &NOW);
     let plan = at_once().decide(&seen);
-    // 0 3 4 5 of process 10, then 1, 2, 6, 7.
+    // In the order of pid and tid: 0 3 4 5 of process 10, then 1, 2, 6, 7.
     assert_eq!(cpus_after(&seen, &plan), [0, 1, 4, 5, 3, 7, 6, 2]);
     let reasons: Vec<_> = thread_moves(&plan).map(Action::reason).collect();
     assert_eq!(
@@ -110,7 +111,7 @@ fn step_5_threads_1_and_3_change_places() {
 
 #[test]
 fn the_old_interval_first() {
-    // Thread 7 was a turtle: the layout was D t d t d t d t, and only 1 and 3 change places.
+    // Thread 7 was a turtle: the layout was D t d t d t d t, and only 1 and 3 changed places.
     let mut old = NOW;
     old[7].3 = 0.5;
     let mut seen = programs(MACHINE, &old);
@@ -137,12 +138,12 @@ fn hysteresis_holds_a_thread_back() {
     let mut dino = Dino::new(Settings::default());
     let calm = example("node:2 core:2", &[(1, 0, 50.0), (2, 2, 50.0), (3, 1, 1.0), (4, 3, 1.0)]);
     assert_eq!(dino.decide(&calm).actions, []);
-    // Threads 1 and 3 change roles: both domains have one devil still, so nothing needs to move,
-    // ever.
+    // Threads 1 and 3 change roles: both domains still have one devil, so nothing ever needs to
+    // move.
     let swapped = example("node:2 core:2", &[(1, 0, 1.0), (2, 2, 50.0), (3, 1, 50.0), (4, 3, 1.0)]);
     (0..12).for_each(|_| assert_eq!(dino.decide(&swapped).actions, []));
-    // Threads 2 and 3 become turtle and devil: domain 0 has two devils, but only in the seventh
-    // interval is that believed.
+    // Threads 2 and 3 become turtle and devil. Domain 0 has two devils, but the classes change only
+    // in the seventh interval.
     let mut dino = Dino::new(Settings::default());
     dino.decide(&calm);
     let crowded = example("node:2 core:2", &[(1, 0, 50.0), (2, 2, 1.0), (3, 1, 50.0), (4, 3, 1.0)]);
@@ -152,7 +153,7 @@ fn hysteresis_holds_a_thread_back() {
 
 #[test]
 fn fewer_threads_than_cores_stay_where_they_are_well() {
-    // Two devils on different nodes, on their second cores.
+    // Two devils on different nodes: on the fourth core of one and the third core of the other.
     let seen = example("node:2 core:4", &[(1, 3, 50.0), (2, 6, 50.0)]);
     assert_eq!(at_once().decide(&seen).actions, []);
     let together = example("node:2 core:4", &[(1, 2, 50.0), (2, 3, 50.0)]);
@@ -178,8 +179,8 @@ fn more_threads_than_cores_share_them_evenly() {
     assert_eq!(loads, [1, 1, 2, 2], "6 threads on 4 cores");
 }
 
-/// A thread on its core that nothing holds there is bound, once; where that is not known, it is
-/// taken to be held.
+/// A thread that is on its core and not bound there is bound, once. If it is not known whether it
+/// is bound, it is taken to be.
 #[test]
 fn a_kept_core_is_held() {
     let mut seen = example("node:2 core:1", &[(1, 0, 30.0), (2, 1, 30.0)]);
@@ -220,8 +221,8 @@ fn without_miss_rates_it_says_so() {
 
 #[test]
 fn pages_of_a_program_that_is_thrown_to_and_fro_come_to_rest() {
-    // Programs 1 and 2 are devil and turtle in turns, without hysteresis: the devil's slot is on
-    // node 0, so both cross in every interval and their pages follow.
+    // Programs 1 and 2 are devil and turtle in turns, without hysteresis. The devil's slot is on
+    // node 0, so both cross in every interval, and their pages follow.
     let mut dino = at_once();
     let mut migrations = String::new();
     let mut notes = Vec::new();

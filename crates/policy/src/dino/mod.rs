@@ -1,4 +1,4 @@
-//! DINO and the two algorithms it grew from.
+//! DINO and the two algorithms from which it grew.
 //!
 //! S. Blagodurov, S. Zhuravlev, M. Dashti, A. Fedorova: *A Case for NUMA-aware Contention
 //! Management on Multicore Systems*, USENIX ATC 2011. [`di_plain`] is section 3.1, [`di_migrate`]

@@ -1,15 +1,15 @@
-//! Which thread takes which slot of a layout: kept cores first, then the rest (DINO, section 3.3.3,
-//! second and third step).
+//! Decides which thread takes which slot of a layout: threads that keep their core first, then the
+//! rest (DINO, section 3.3.3, second and third step).
 //!
-//! A layout says how many slots of each class every domain has, and on which core each was dealt.
+//! A layout says how many slots of each class every domain has, and to which core each was dealt.
 //! "Any thread of the given class can potentially fill the slot", so threads are matched to slots
 //! with as few migrations as possible:
 //!
-//! 1. a thread whose core was dealt a slot of its class keeps it (the paper's rule);
-//! 2. a thread whose domain still has a slot of its class keeps its core, if that has a free CPU:
-//!    same LLC, same memory controller, so moving it would be superfluous (ours);
-//! 3. the others fill the slots of their class that are left, in their own domain or else on their
-//!    own node if they can.
+//! 1. a thread whose core was dealt a slot of its class keeps the core (the paper's rule);
+//! 2. a thread whose domain still has a slot of its class keeps its core, if the core has a free
+//!    CPU: LLC and memory controller are the same, so moving it would be superfluous (our rule);
+//! 3. the others fill the remaining slots of their class, if possible in their own domain or else
+//!    on their own node.
 
 use super::class::{CLASSES, Class};
 use crate::kit::domains::{DomainId, Domains, SeatId};
@@ -19,31 +19,32 @@ use crate::kit::load::Load;
 /// A slot of the layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// The core it was dealt to.
+    /// The core to which it was dealt.
     pub seat: SeatId,
     /// The class that it is for.
     pub class: Class,
 }
 
-/// A group being seated.
+/// A group of threads being seated.
 pub struct Seating<'a> {
     domains: &'a Domains,
     /// Slots left, by seat and class.
     dealt: Vec<[u32; CLASSES]>,
     /// Slots left, by domain and class.
     open: Vec<[u32; CLASSES]>,
-    /// Threads that may still sit on each seat.
+    /// Number of threads that each seat can still take.
     room: Vec<u32>,
     /// Threads on each physical core.
     load: Load,
-    /// Threads that a physical core of each domain takes before another has to.
+    /// Number of threads that a physical core of each domain takes at most.
     core_limit: Vec<u32>,
     /// Each member's seat, once it has one.
     pub seated: Vec<Option<SeatId>>,
 }
 
 impl<'a> Seating<'a> {
-    /// `slots` for `members` threads, all free; `load` is the threads already on each seat.
+    /// `slots` for `members` threads, none of them seated yet; `load` is the number of threads
+    /// already on each seat.
     #[must_use]
     pub fn new(domains: &'a Domains, slots: &[Slot], load: &[u32], members: usize) -> Self {
         let mut seating = Self {
@@ -70,7 +71,7 @@ impl<'a> Seating<'a> {
         seating
     }
 
-    /// Step 1: a thread on a core with a slot of its class keeps it.
+    /// Step 1: a thread on a core with a slot of its class keeps that core.
     pub fn keep_cores(&mut self, members: &[(Member<'_>, Class)]) {
         for (index, (member, class)) in members.iter().enumerate() {
             let Some(seat) = member.seat.filter(|_| self.seated[index].is_none()) else { continue };
@@ -80,7 +81,7 @@ impl<'a> Seating<'a> {
         }
     }
 
-    /// Step 2: a thread in a domain with a slot of its class keeps its core, where that has a free
+    /// Step 2: a thread in a domain with a slot of its class keeps its core, if the core has a free
     /// CPU.
     pub fn keep_domains(&mut self, members: &[(Member<'_>, Class)]) {
         for (index, (member, class)) in members.iter().enumerate() {
@@ -95,8 +96,8 @@ impl<'a> Seating<'a> {
         }
     }
 
-    /// Step 3: the others, most intensive first, fill what is left. What finds no slot stays
-    /// without a seat.
+    /// Step 3: the others, most intensive first, fill what is left. A thread that finds no slot
+    /// stays without a seat.
     pub fn fill(&mut self, members: &[(Member<'_>, Class)]) {
         let mut waiting: Vec<usize> = (0..members.len()).filter(|index| self.seated[*index].is_none()).collect();
         waiting.sort_by_key(|index| std::cmp::Reverse(members[*index].1));
@@ -132,8 +133,8 @@ impl<'a> Seating<'a> {
         open.min_by_key(|id| distance(*id)).map(DomainId)
     }
 
-    /// The seat in a domain that was dealt a slot of the class and is free, else the one on the
-    /// least loaded core.
+    /// A free seat in a domain: one that was dealt a slot of the class, or else one on the least
+    /// loaded core.
     fn free_seat(&self, domain: DomainId, class: Class, member: &Member<'_>) -> Option<SeatId> {
         let usable = |seat: &usize| self.room[*seat] > 0 && member.thread.may_run_on(self.domains.seats[*seat].cpu);
         let seats = self.domains.domain(domain).seats.clone().filter(usable);

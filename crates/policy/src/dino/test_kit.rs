@@ -1,4 +1,4 @@
-//! Observations for the tests of this folder, in one line each.
+//! Makes observations for the tests of this folder, in one line each.
 
 use crate::test_kit::{observation, process, thread};
 use isobar_model::{Observation, Process};

@@ -1,4 +1,4 @@
-//! The settings of `divide-content`: its own, and those of LFOC+ in the same section.
+//! The settings of `divide-content`: its own and those of LFOC+, in one section.
 
 use super::config::Config as LfocConfig;
 use crate::settings::{ConfigError, Section, between, settings};

@@ -1,34 +1,35 @@
 //! The ways of one LLC as resctrl lets them be divided (`Documentation/filesystems/resctrl.rst`,
-//! `info/L3`): how many, how few at once, for how many clusters, and which end of the cache others
-//! use too.
+//! `info/L3`): how many there are, how few a partition may have, how many clusters there can be,
+//! and which end of the cache other agents use too.
 //!
-//! Partitions are laid side by side from one end: first those that are most worth protecting. Bits
-//! that other agents may use (`shareable_bits`) lie at one end of the mask; the laying begins at
-//! the other, so they fall to the last partitions.
+//! Partitions are laid side by side from one end, those most worth protecting first. Bits that
+//! other agents may use (`shareable_bits`) lie at one end of the mask. Laying begins at the other
+//! end, so these bits fall to the last partitions.
 
 use isobar_model::topology::Llc;
 use isobar_model::{Topology, num};
 
-/// Classes of service where the machine does not say: what RDT and QoS processors commonly have.
+/// Number of classes of service if the machine does not say: what processors with RDT or QoS
+/// commonly have.
 const USUAL_CLASSES: u32 = 16;
 
-/// What an LLC has to divide.
+/// The ways of an LLC that can be divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// Ways that masks may name, side by side.
+    /// Ways that masks may name; they are contiguous.
     pub ways: usize,
     /// Fewest ways of a partition (`min_cbm_bits`).
     pub min_ways: usize,
-    /// Clusters beside the default group (`num_closids` less one).
+    /// Number of clusters besides the default group (`num_closids` less one).
     pub max_clusters: usize,
-    /// The lowest bit.
+    /// Position of the lowest bit.
     shift: usize,
-    /// Whether others use the low end, so that laying begins at the high one.
+    /// Whether others use the low end, so that laying begins at the high end.
     from_above: bool,
 }
 
 impl Capacity {
-    /// What there is to divide; `None` where the machine names no ways.
+    /// The ways that can be divided; `None` if the machine names no ways.
     #[must_use]
     pub fn of(machine: &Topology, llc: &Llc) -> Option<Self> {
         let allocation = machine.allocation();
@@ -53,7 +54,7 @@ impl Capacity {
         })
     }
 
-    /// Whether two partitions can be made at all.
+    /// Whether at least two partitions can be made.
     #[must_use]
     pub const fn is_divisible(&self) -> bool {
         self.ways >= 2 * self.min_ways && self.max_clusters >= 2
@@ -65,8 +66,8 @@ impl Capacity {
         bits(self.ways) << self.shift
     }
 
-    /// Masks of partitions with these numbers of ways, the most worth protecting first; they fit
-    /// side by side.
+    /// Masks of partitions with these numbers of ways, side by side, those most worth protecting
+    /// first. The ways must suffice for all of them.
     #[must_use]
     pub fn masks(&self, partitions: impl IntoIterator<Item = usize>) -> Vec<u64> {
         let mut used = 0;
@@ -79,7 +80,7 @@ impl Capacity {
     }
 }
 
-/// A mask of `count` low bits.
+/// A mask of the lowest `count` bits.
 const fn bits(count: usize) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }

@@ -1,6 +1,6 @@
-//! Algorithm 1 on the programs of one LLC that runs: from what is known of each to the clusters
-//! that are wanted, with masks and threads. Knows the order in which clusters are laid; refuses to
-//! know when they are set, and what the LLC has now ([`super::clusters`]).
+//! Runs algorithm 1 on the programs of one LLC: from what is known of each program to the wanted
+//! clusters, with masks and threads. This file knows the order in which clusters are laid. It does
+//! not know when they are set, or which clusters the LLC has now ([`super::clusters`]).
 
 use super::capacity::Capacity;
 use super::clusters::{Kind, Wanted};
@@ -9,11 +9,11 @@ use super::programs::Program;
 use isobar_model::{CacheClass, Tid};
 use isobar_partition::heuristics::lfoc_plus::{App, partition};
 
-/// A cluster of Algorithm 1 by what it is for: its programs by position, and how many ways it has.
+/// A cluster of algorithm 1: what it is for, its programs by position, and its number of ways.
 type Found = (Kind, Vec<usize>, usize);
 
-/// The programs of each cluster (by position in `list`), and the cluster; in the order in which
-/// they are laid. `members` are the LLC's threads with their program, ascending by it. Empty where
+/// The wanted clusters, each with its programs (by position in `list`), in the order in which they
+/// are laid. `members` are the LLC's threads with their program, ascending by program. Empty if
 /// ways cannot be divided or no program needs protection.
 #[must_use]
 pub fn cluster(
@@ -35,8 +35,9 @@ pub fn cluster(
     clusters.into_iter().zip(masks).map(wanted).collect()
 }
 
-/// Algorithm 1 for the programs of an LLC, in the order in which clusters are laid. None where ways
-/// cannot be divided, there is one program, none is sensitive, or all would be in one cluster.
+/// Algorithm 1 for the programs of an LLC, in the order in which clusters are laid. Empty if ways
+/// cannot be divided, if there is only one program, if none is sensitive, or if all would be in one
+/// cluster.
 fn found(list: &[Program], here: &[usize], capacity: Capacity, config: &Config) -> Vec<Found> {
     let class = |at: &usize| class_of(&list[*at]);
     if !capacity.is_divisible() || here.len() < 2 || !here.iter().any(|at| class(at) == CacheClass::Sensitive) {
@@ -52,7 +53,7 @@ fn found(list: &[Program], here: &[usize], capacity: Capacity, config: &Config) 
         (kind(programs.iter().map(class)), programs, cluster.ways)
     });
     let mut clusters: Vec<Found> = by_kind.collect();
-    // Sensitive partitions keep away from the end of the cache that others may use.
+    // Sensitive partitions are kept away from the end of the cache that others may use.
     clusters.sort_by_key(|(kind, _, _)| *kind);
     clusters
 }
@@ -65,8 +66,8 @@ fn threads(members: &[(usize, Tid)], programs: &[usize]) -> Vec<Tid> {
     threads
 }
 
-/// The class of a program; without a profile it counts as light-sharing, as most are, and is kept
-/// beside streaming programs first.
+/// The class of a program. A program without a profile counts as light-sharing, as most programs
+/// are, and is then the first to be put beside streaming programs.
 fn class_of(program: &Program) -> CacheClass {
     program.profile.as_ref().map_or(CacheClass::LightSharing, |profile| profile.class)
 }
@@ -78,7 +79,7 @@ fn app(program: &Program) -> App<'_> {
     }
 }
 
-/// What a cluster of programs of such classes is for.
+/// What a cluster is for, given the classes of its programs.
 fn kind(classes: impl Iterator<Item = CacheClass>) -> Kind {
     let mut kind = Kind::Light;
     for class in classes {

@@ -1,4 +1,4 @@
-//! The clusters that an LLC has now, and what has to be done to get others: names stay with their
+//! The clusters that an LLC has now, and the actions that lead to others. Names stay with their
 //! threads, and only what differs is set.
 
 use isobar_model::{Action, LlcId, Tid};
@@ -7,19 +7,19 @@ use std::fmt;
 /// What a cluster is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Sensitive programs, with light-sharing ones beside.
+    /// Sensitive programs, together with light-sharing ones.
     Sensitive,
     /// Light-sharing programs only.
     Light,
-    /// Streaming programs, with light-sharing ones beside.
+    /// Streaming programs, together with light-sharing ones.
     Streaming,
     /// The program that is sampled.
     Sampling,
-    /// All other programs meanwhile.
+    /// All other programs while one is sampled.
     Rest,
 }
 
-/// A cluster's name: `streaming-0`, `sampling`.
+/// A cluster's name, such as `streaming-0` or `sampling`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name {
     kind: Kind,
@@ -38,7 +38,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// A cluster as it is wanted.
+/// A wanted cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// What it is for.
@@ -58,9 +58,9 @@ struct Cluster {
     mask: u64,
     percent: Option<u32>,
     threads: Vec<Tid>,
-    /// Whether it was not there before it was last set.
+    /// Whether the cluster did not exist before it was last set.
     is_new: bool,
-    /// A change of it was refused: it is there, but as it was before.
+    /// Whether a change to the cluster was refused: it exists, but as it was before.
     outdated: bool,
 }
 
@@ -68,28 +68,29 @@ struct Cluster {
 #[derive(Clone, Debug, Default)]
 pub struct Clusters {
     now: Vec<Cluster>,
-    /// Those that the last change removed.
+    /// The clusters that the last change removed.
     removed: Vec<Cluster>,
 }
 
 impl Clusters {
-    /// Whether there is none.
+    /// Whether the LLC has no clusters.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.now.is_empty()
     }
 
-    /// The ways of a thread's cluster; `None` where it is in none, or its ways are not certain.
+    /// The number of ways of a thread's cluster; `None` if the thread is in none, or if the ways
+    /// are not certain.
     #[must_use]
     pub fn ways_of(&self, tid: Tid) -> Option<usize> {
         let own = self.now.iter().find(|cluster| !cluster.outdated && cluster.threads.binary_search(&tid).is_ok());
         own.map(|cluster| isobar_model::num::index(cluster.mask.count_ones()))
     }
 
-    /// The actions that make the clusters the wanted ones: those that are not wanted are removed
-    /// first, so that their classes of service are free. `here` says of a thread whether it still
-    /// runs somewhere (one that ended left its cluster by itself), `why` gives the reasons: of a
-    /// cluster by position, of removals with `None`.
+    /// The actions that turn the clusters into the wanted ones. Clusters that are not wanted are
+    /// removed first, so that their classes of service are free. `here` says whether a thread still
+    /// runs somewhere (a thread that ended left its cluster by itself). `why` gives the reasons: of
+    /// a cluster by position, of removals with `None`.
     pub fn change(
         &mut self,
         llc: LlcId,
@@ -119,8 +120,8 @@ impl Clusters {
         self.removed = before;
     }
 
-    /// The last change of a cluster was refused: one that was new is not there, one that was there
-    /// still is.
+    /// Records that the last change of a cluster was refused: a new cluster does not exist, and an
+    /// existing one still does.
     pub fn refused(&mut self, name: &str) {
         let of_name = |cluster: &Cluster| cluster.name.to_string() == name;
         if let Some(at) = self.now.iter().position(of_name) {
@@ -135,8 +136,8 @@ impl Clusters {
         }
     }
 
-    /// For each wanted cluster the name of the one of its kind that holds most of its threads, else
-    /// a free one.
+    /// For each wanted cluster, the name of the existing cluster of its kind that holds most of its
+    /// threads, or else a free name.
     fn names(&self, wanted: &[Wanted]) -> Vec<Name> {
         let mut names: Vec<Option<Name>> = vec![None; wanted.len()];
         for (index, cluster) in wanted.iter().enumerate() {
@@ -160,7 +161,7 @@ fn set(llc: LlcId, name: Name, way_mask: u64, percent: Option<u32>, threads: Vec
     Action::SetWays { llc, cluster: name.to_string(), way_mask, memory_bandwidth_percent: percent, threads, reason }
 }
 
-/// Whether a cluster is as wanted, but for threads that have ended.
+/// Whether a cluster is as wanted, not counting threads that have ended.
 fn is_so(old: &Cluster, wanted: &Wanted, here: &impl Fn(Tid) -> bool) -> bool {
     let has = |tid: &Tid| old.threads.binary_search(tid).is_ok();
     let stays = |tid: &Tid| wanted.threads.binary_search(tid).is_ok() || !here(*tid);
@@ -179,7 +180,7 @@ mod tests {
         Wanted { kind, mask, percent: None, threads: threads.iter().map(|tid| Tid(*tid)).collect() }
     }
 
-    /// What is done for each list of clusters in turn: `name=mask:threads`.
+    /// The actions that lead to a list of clusters, as `name=mask:threads`.
     fn done(clusters: &mut Clusters, want: Vec<Wanted>, ended: &[u32]) -> Vec<String> {
         let mut actions = Vec::new();
         let why = |index: Option<usize>| format!("{index:?}");
@@ -211,7 +212,7 @@ mod tests {
             vec![wanted(Sensitive, 0x1f8, &[2, 3]), wanted(Sensitive, 0x7, &[1]), wanted(Streaming, 0x300, &[4])];
         assert_eq!(done(&mut now, second, &[]), ["sensitive-1=0x1f8:2,3", "sensitive-0=0x7:1"]);
         assert_eq!((now.ways_of(Tid(3)), now.ways_of(Tid(9))), (Some(6), None));
-        // What is not needed goes first.
+        // Clusters that are not needed are removed first.
         assert_eq!(
             done(&mut now, vec![wanted(Sampling, 0x1, &[1])], &[]),
             ["sensitive-1=0x7ff:", "sensitive-0=0x7ff:", "streaming-0=0x7ff:", "sampling=0x1:1"]
@@ -226,7 +227,8 @@ mod tests {
         now.refused("streaming-0");
         assert_eq!((now.ways_of(Tid(1)), now.ways_of(Tid(2))), (Some(6), None));
         assert_eq!(done(&mut now, both(), &[]), ["streaming-0=0x7c0:2"], "asked for again");
-        // A change of a cluster that is there: it stays as it was, whatever that is worth.
+        // A change to an existing cluster is refused: the cluster stays as it was, so its ways are
+        // not certain.
         let wider = || vec![wanted(Kind::Sensitive, 0xff, &[1]), wanted(Kind::Streaming, 0x700, &[2])];
         assert_eq!(done(&mut now, wider(), &[]), ["sensitive-0=0xff:1", "streaming-0=0x700:2"]);
         now.refused("sensitive-0");

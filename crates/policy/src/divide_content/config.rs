@@ -56,7 +56,7 @@ settings! {
 }
 
 impl Config {
-    /// Where the classes end.
+    /// The limits between the classes.
     #[must_use]
     pub const fn classes(&self) -> ClassLimits {
         ClassLimits {
@@ -67,8 +67,8 @@ impl Config {
         }
     }
 
-    /// Algorithm 1's parameters on an LLC with these numbers of classes of service and of least
-    /// partitions.
+    /// Algorithm 1's parameters on an LLC that allows this number of clusters and whose partitions
+    /// have at least `min_ways` ways.
     #[must_use]
     pub fn algorithm(&self, clusters: usize, min_ways: usize) -> lfoc_plus::Settings {
         let index = isobar_model::num::index;

@@ -1,12 +1,12 @@
-//! The core groups of a machine: each LLC with its CPUs and its memory node, and which CPU a thread
-//! takes there.
+//! The core groups of a machine: each LLC with its CPUs and its memory node, and the choice of a
+//! CPU for a thread there.
 
 use crate::kit::domains::{Domains, SeatId};
 use crate::kit::load::Load;
 use isobar_model::{CpuId, CpuSet, LlcId, Thread, Topology, num};
 use std::sync::Arc;
 
-/// A machine as core groups; groups are the LLCs, by position.
+/// A machine as core groups. The groups are the LLCs, by position.
 #[derive(Debug, Default)]
 pub struct CoreGroups {
     machine: Option<Arc<Topology>>,
@@ -14,7 +14,7 @@ pub struct CoreGroups {
     pub domains: Domains,
     /// The groups.
     pub list: Vec<Group>,
-    /// By CPU id.
+    /// The group of each CPU, by CPU id.
     of_cpu: Vec<Option<usize>>,
 }
 
@@ -23,15 +23,15 @@ pub struct CoreGroups {
 pub struct Group {
     /// The LLC.
     pub id: LlcId,
-    /// Its CPUs: one thread of every core first, then the siblings.
+    /// Its CPUs: one hardware thread of every core first, then their siblings.
     pub seats: Vec<SeatId>,
-    /// Physical cores.
+    /// Number of physical cores.
     pub cores: usize,
-    /// Its memory node, by position; groups without one share a last one.
+    /// Its memory node, by position; groups without a node share an additional last position.
     pub node: usize,
-    /// What that node's controllers deliver at most, in bytes a second, where known.
+    /// Maximum bandwidth of that node's controllers, in bytes per second, if known.
     pub max_bandwidth: Option<f64>,
-    /// Its ways.
+    /// Number of its ways.
     pub ways: usize,
 }
 
@@ -62,7 +62,8 @@ impl CoreGroups {
         Self { machine: Some(Arc::clone(machine)), domains, list, of_cpu }
     }
 
-    /// Becomes the groups of a machine; whether that is another one than before.
+    /// Becomes the groups of a machine, and returns whether that is a different machine than
+    /// before.
     pub fn fit(&mut self, machine: &Arc<Topology>) -> bool {
         let same = self.machine.as_ref().is_some_and(|own| Arc::ptr_eq(own, machine) || own == machine);
         if same {
@@ -79,14 +80,14 @@ impl CoreGroups {
         self.of_cpu.get(num::index(cpu.0)).copied().flatten()
     }
 
-    /// CPUs of a group that are among these.
+    /// Number of CPUs of a group that are among these.
     #[must_use]
     pub fn usable(&self, group: usize, allowed: &CpuSet) -> usize {
         self.list[group].seats.iter().filter(|seat| allowed.contains(self.domains.seat(**seat).cpu)).count()
     }
 
-    /// The seat of a group that a thread may use with the fewest threads, on the core with the
-    /// fewest, the first of them.
+    /// The seat for a thread in a group: of the seats that it may use, the one with the fewest
+    /// threads, on the core with the fewest; on a tie the first.
     #[must_use]
     pub fn best(&self, load: &Load, group: usize, thread: &Thread) -> Option<SeatId> {
         let seats = self.list[group].seats.iter().copied();

@@ -1,9 +1,9 @@
-//! `dino+lfoc+`: DINO places threads and pages, LFOC+ partitions every LLC (Divide&Content, section
-//! VI-A, DINO/LFOC+): two approaches that do not know of each other, which is what Divide&Content
-//! is compared with.
+//! `dino+lfoc+`: DINO places threads and pages, and LFOC+ partitions every LLC (Divide&Content,
+//! section VI-A, DINO/LFOC+). The two approaches know nothing of each other. The paper compares
+//! Divide&Content with this combination.
 //!
-//! *Departures from the paper*: none that it mentions. An LLC that threads leave or join in an
-//! epoch keeps the partitions that it has; a sampling there is given up and begins again. DINO's
+//! *Departures from the paper*: none from what the paper says. An LLC that threads leave or join in
+//! an epoch keeps its partitions; a sampling there is given up and begins again later. DINO's
 //! thresholds are those of section VI-A, 3 and 24 misses per 1000 instructions.
 
 use super::config::Config as LfocConfig;
@@ -45,7 +45,7 @@ pub struct DinoLfocPlus {
 }
 
 impl DinoLfocPlus {
-    /// With validated settings.
+    /// Takes validated settings.
     #[must_use]
     pub fn new((dino, lfoc): Config) -> Self {
         Self { dino: Dino::new(dino), partitioner: Partitioner::new(lfoc) }
@@ -80,7 +80,7 @@ impl Policy for DinoLfocPlus {
 }
 
 impl DinoLfocPlus {
-    /// The LLCs that threads leave or join by a plan.
+    /// Whether threads leave or join each LLC by a plan.
     fn pending(&self, seen: &Observation, actions: &[Action]) -> Vec<bool> {
         let mut pending = vec![false; self.partitioner.groups().list.len()];
         for action in actions {

@@ -23,28 +23,31 @@
 //!
 //! *Properties*: threads that their owner bound stay; no program moves twice within
 //! `min_migration_seconds`; while a group is sampled, no plan moves a thread into or out of it; a
-//! thread that moves gets a CPU that it may use, a free one where there is one, on a free core
-//! first.
+//! thread that moves gets a CPU that it may use, a free one if there is one, and preferably on a
+//! free core.
 //!
 //! *Departures from the paper*
-//! 1. The paper assigns threads to groups by affinity masks and leaves CPUs to Linux; a plan binds
-//!    a thread to one CPU. So that the kernel does not change groups behind our back, threads that
-//!    no owner bound are bound where they run, unless the group or the machine has more threads
-//!    than CPUs. Threads that are bound and share a CPU are spread over those of their group.
-//! 2. Loads of an epoch in which a group was sampled or received threads are not balanced on: they
-//!    are not those of its own making.
-//! 3. A program without a class or a bandwidth yet stays where it is. Where there are more threads
-//!    than CPUs no program is sampled, since that takes partitions; there a program without a class
-//!    counts as streaming where it misses as one, else as light-sharing ([`super::pressure`]).
-//! 4. LLCs of one memory node share its bandwidth: it is balanced between nodes, and only ways
-//!    between LLCs of one node.
+//! 1. The paper assigns threads to groups by affinity masks and leaves the choice of CPUs to Linux;
+//!    here a plan binds a thread to one CPU. So that the kernel does not change the groups
+//!    unnoticed, threads that no owner bound are bound where they run, unless the group or the
+//!    machine has more threads than CPUs. Bound threads that share a CPU are spread over the CPUs
+//!    of their group.
+//! 2. The loads of an epoch in which a group was sampled or received threads are not used for
+//!    balancing, because they are not the loads of its undisturbed programs.
+//! 3. A program whose class or bandwidth is not known yet stays where it is. If there are more
+//!    threads than CPUs, no program is sampled, because sampling needs partitions. A program
+//!    without a class then counts as streaming if it misses as often as streaming programs, and as
+//!    light-sharing otherwise ([`super::pressure`]).
+//! 4. LLCs of one memory node share its bandwidth. Bandwidth is balanced between nodes; between
+//!    LLCs of one node only ways are balanced.
 //! 5. Two groups are balanced once they have held the same programs for some epochs
-//!    ([`Stability::lasts`]): a program between two runs is missed for a moment, and all would move
-//!    for it.
-//! 6. Loads are compared as parts of what each group has: the ways of its LLC, the bandwidth of its
-//!    node. The paper's groups are equal.
-//! 7. A program of which a thread was refused stays until it is tried again.
-//! 8. A program that its cpuset keeps from having a CPU for each thread in either group stays.
+//!    ([`Stability::lasts`]). Otherwise a program that is absent for a moment between two runs
+//!    would cause others to move.
+//! 6. Loads are compared as fractions of what each group has: the ways of its LLC, the bandwidth of
+//!    its node. The paper's groups are equal.
+//! 7. If the move of a thread was refused, its program stays until the next attempt.
+//! 8. A program stays if its cpuset does not allow it, in each of the two groups, a CPU for each of
+//!    its threads.
 
 use super::balancing::{Balancing, Config};
 use super::core_groups::Group;
@@ -79,13 +82,13 @@ pub struct DivideContent {
     pressures: Pressures,
     stability: Stability,
     migrations: Migrations,
-    /// When groups were last compared.
+    /// When groups were last compared, in seconds.
     compared: Option<f64>,
     refused: Refused,
 }
 
 impl DivideContent {
-    /// With validated settings.
+    /// Takes validated settings.
     #[must_use]
     pub fn new((balancing, lfoc): Config) -> Self {
         Self {
@@ -138,14 +141,14 @@ impl Policy for DivideContent {
 impl DivideContent {
     /// Whether it is time to compare groups.
     fn is_due(&mut self, now: f64) -> bool {
-        // An epoch that ends a little early must not cost a whole one.
+        // An epoch that ends a little early must not delay the comparison by a whole epoch.
         let due = self.compared.is_none_or(|last| now - last >= 0.9 * self.config.balance_seconds);
         self.compared = if due { Some(now) } else { self.compared };
         due
     }
 
-    /// LFOC+'s sampling mode, where it makes sense: classes decide what moves, so one program a
-    /// group is enough.
+    /// LFOC+'s sampling mode, if sampling makes sense here. Classes decide which programs move, so
+    /// one program per group is enough to sample.
     fn sample(&mut self, seen: &Observation, group: usize) {
         let calm = !self.stability.pending(group) && !self.partitioner.is_oversubscribed(group);
         self.partitioner.sample(group, seen.time.0, calm && seen.processes.len() > 1);
@@ -184,8 +187,8 @@ impl DivideContent {
         (0..groups).find(|remote| stable && *remote != local && self.eligible(*remote, local, now))
     }
 
-    /// Whether a group may take part in a balancing: the paper asks it of the remote group only,
-    /// but what would be measured of the local one is no better.
+    /// Whether a group may take part in a balancing. The paper checks only the remote group, but
+    /// measurements of an unstable local group are no better.
     fn is_stable(&self, group: usize, now: f64) -> bool {
         let unstable =
             self.partitioner.is_sampling(group) || self.stability.pending(group) || !self.stability.calm(group);
@@ -199,11 +202,12 @@ impl DivideContent {
         }
         let pressures = self.pressures.of_pair(self.partitioner.groups(), [local, remote]);
         let uneven = balance::uneven(&pressures, &self.limits([local, remote]));
-        // Each pair is compared from both sides; the lower one counts.
+        // Each pair is compared from both sides; the comparison by the lower group counts.
         if local < remote { self.stability.lasts(local, remote, uneven, self.config.uneven_epochs) } else { false }
     }
 
-    /// Whether a thread of a program was refused so lately that the program stays.
+    /// Whether the move of one of a program's threads was refused so recently that the program
+    /// stays.
     fn is_refused(&self, seen: &Observation, pid: Pid) -> bool {
         let threads = seen.process(pid).map_or(&[][..], |process| &process.threads);
         threads.iter().any(|thread| self.refused.waits(Asked::Thread(pid, thread.tid)))
@@ -221,7 +225,7 @@ impl DivideContent {
         balance::Limits { shared_memory: groups[0].node == groups[1].node, ..limits }
     }
 
-    /// Section V.B on two groups; whether anybody moves.
+    /// Applies section V.B to two groups. Returns whether any thread moves.
     fn balance_groups(&mut self, seen: &Observation, local: usize, remote: usize, actions: &mut Vec<Action>) -> bool {
         let pair = [local, remote];
         let limits = self.limits(pair);

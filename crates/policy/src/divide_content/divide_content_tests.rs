@@ -1,4 +1,4 @@
-//! Algorithms 2 and 3 on a small world.
+//! Algorithms 2 and 3 on a small machine.
 
 use super::*;
 use crate::divide_content::test_kit::{World, said};
@@ -8,7 +8,7 @@ fn policy() -> DivideContent {
     DivideContent::new(Config::default())
 }
 
-/// Two LLCs of 16 ways and four cores, 20 GB/s a node; both sensitive programs on LLC 0.
+/// Two LLCs of 16 ways and four cores, 20 GB/s per node; both sensitive programs on LLC 0.
 fn crowded() -> World {
     let mut world = World::new("node:2 core:4");
     world.known(10, &[0], Sensitive, 10, 1.0);
@@ -23,8 +23,8 @@ fn crowded() -> World {
 fn groups_are_evened_out_first_and_partitioned_then() {
     let (mut world, mut policy) = (crowded(), policy());
     // AG_LLC 10 + 9 + 2 = 21 against 2: more than the 16 ways, and a gap of more than 7. 20 has the
-    // lower need and goes over, and so does the streaming program: 1.0 GB/s of 10 and 20 each are
-    // equal, so it stays. LLC 1 has free cores; none has to come back.
+    // lower need and goes over. The streaming program would go where less bandwidth is used, but 10
+    // and 20 use 1.0 GB/s each, so it stays. LLC 1 has free cores, so no program has to come back.
     assert_eq!(said(&world.step(&mut policy)), ["20>6"]);
     assert_eq!(world.places(), [0, 1, 0, 1, 1]);
     assert_eq!(
@@ -58,8 +58,8 @@ fn a_cpuset_is_respected() {
 fn a_program_that_moved_stays_for_eight_seconds() {
     let (mut world, mut policy) = (crowded(), policy());
     world.step(&mut policy);
-    // The other one's need vanishes, and two programs of 16 and 8 ways begin on LLC 1: uneven at
-    // once.
+    // The other program's need vanishes, and two programs of 16 and 8 ways begin on LLC 1: the
+    // groups are uneven at once.
     world.known(60, &[7], Sensitive, 16, 1.0);
     let moves: Vec<Vec<String>> = (0..12).map(|_| said(&world.step(&mut policy))).collect();
     let moved = |plan: &Vec<String>| plan.iter().any(|what| what.contains('>'));
@@ -74,7 +74,8 @@ fn while_threads_are_under_way_a_group_waits() {
     let (mut world, mut policy) = (crowded(), policy());
     let plan = policy.decide(&world.seen);
     assert_eq!(said(&plan), ["20>6"]);
-    // It is not carried out: two epochs of patience, then partitions as things are.
+    // The plan is not carried out: two epochs of patience, then partitions for the groups as they
+    // are.
     let epochs: Vec<Vec<String>> = (0..3)
         .map(|_| {
             world.pass();
@@ -123,7 +124,7 @@ fn oversubscribed_groups_are_balanced_and_not_partitioned() {
     assert_eq!(plan, ["0:sensitive-0 removed", "0:streaming-0 removed"]);
 }
 
-/// Two CPUs an LLC and four programs of one thread on each: on LLC 0 they miss 20 times in 1000
+/// Two CPUs per LLC, and four programs of one thread on each: on LLC 0 they miss 20 times in 1000
 /// cycles, on LLC 1 hardly ever. No class is known.
 fn twice_as_many_threads_as_cpus() -> World {
     let mut world = World::new("node:2 core:2");
@@ -139,9 +140,9 @@ fn twice_as_many_threads_as_cpus() -> World {
 #[test]
 fn crowded_groups_are_evened_out_and_not_partitioned() {
     let (mut world, mut policy) = (twice_as_many_threads_as_cpus(), policy());
-    // 2e9 cycles, 40e6 misses of 64 bytes: 2.56 GB/s each, 10.24 against 0.1, and 35 % of the most
-    // that was seen, 3.6, is the gap that may be. Four slots a side: 10 stays (a tie), 20 goes, 30
-    // stays, 40 goes; two of the light ones find no slot any more.
+    // 2e9 cycles, 40e6 misses of 64 bytes: 2.56 GB/s each, 10.24 against 0.1. The gap that is
+    // allowed is 35 % of the highest bandwidth seen, 3.6. Four slots per side: 10 stays (a tie), 20
+    // goes, 30 stays, 40 goes; two of the light ones no longer find a slot.
     assert_eq!(said(&world.step(&mut policy)), ["20>3", "40>3", "70>0", "80>1"]);
     assert_eq!(world.places(), [0, 1, 0, 1, 1, 1, 0, 0]);
     let cpus: Vec<_> = world.seen.threads().map(|(_, thread)| thread.cpu.unwrap().0).collect();
@@ -149,7 +150,7 @@ fn crowded_groups_are_evened_out_and_not_partitioned() {
     assert!((0..60).all(|_| world.step(&mut policy).actions.is_empty()), "even, and never sampled");
 }
 
-/// LLC 0 with 16 ways, LLC 1 with 8; four CPUs each, and 20 and 10 GB/s.
+/// LLC 0 with 16 ways, LLC 1 with 8; each with four CPUs, and with 20 and 10 GB/s.
 fn unequal() -> World {
     let mut world = World::new("node:2 core:4");
     let mut parts = world.seen.machine.as_ref().clone().into_parts();
@@ -168,8 +169,9 @@ fn unequal_groups_bear_alike_parts_of_their_ways() {
     world.known(20, &[5], Sensitive, 4, 1.0);
     world.known(30, &[6], Streaming, 1, 1.0);
     world.known(40, &[7], LightSharing, 1, 0.1);
-    // LLC 1 bears 12 + 4 + 2 + 1 = 19 of 8 ways. 10 needs 12 of 16 there or 12 of 8 here: it goes.
-    // 20 stays, 4 of 8 here. The streaming one goes where 2 of 20 GB/s are less than 2 of 10.
+    // LLC 1 bears 12 + 4 + 2 + 1 = 19 of 8 ways. 10 needs 12 of 16 on LLC 0 or 12 of 8 on LLC 1: it
+    // goes. 20 stays, with 4 of 8. The streaming program goes where 2 of 20 GB/s are less than 2 of
+    // 10.
     let plan = world.step(&mut policy);
     assert_eq!(said(&plan)[..2], ["10>0", "30>1"]);
     assert!(plan.actions[0].reason().starts_with("llc 0 bears 0 of 16 ways and 0.0 GB/s, llc 1 19 of 8 and 3.1"));
@@ -177,7 +179,7 @@ fn unequal_groups_bear_alike_parts_of_their_ways() {
     let ways = |plan: &Plan| said(plan).into_iter().filter(|what| what.starts_with("0:")).collect::<Vec<_>>();
     let later = world.step(&mut policy);
     assert_eq!(ways(&later), ["0:sensitive-0=0x3fff", "0:streaming-0=0xc000"], "all 16 ways of LLC 0");
-    // As parts both are even: 14 of 16 and 5 of 8. As ways they would be 9 apart.
+    // As fractions both are even: 14 of 16 and 5 of 8. In ways they would be 9 apart.
     assert!((0..40).all(|_| world.step(&mut policy).actions.is_empty()));
 }
 
@@ -221,7 +223,7 @@ fn bound_threads_are_spread_when_a_cpu_becomes_free() {
     let mut world = twice_as_many_threads_as_cpus();
     let mut policy = policy();
     world.step(&mut policy);
-    // LLC 0 now has 10 and 70 on CPU 0, 30 and 80 on CPU 1. 30 and 80 end.
+    // LLC 0 now has 10 and 70 on CPU 0, and 30 and 80 on CPU 1. 30 and 80 end.
     for process in &mut world.seen.processes {
         process.threads[0].bound = Some(true);
     }

@@ -1,4 +1,4 @@
-//! `lfoc+`: LFOC+ on every LLC by itself (Divide&Content, sections II.B and V.A; Saez, Castro,
+//! `lfoc+`: LFOC+ on each LLC separately (Divide&Content, sections II.B and V.A; Saez, Castro,
 //! Prieto-Matias: *LFOC+: A Fair OS-Level Cache-Clustering Policy for Commodity Multicore Systems*,
 //! IEEE TC 2022).
 //!
@@ -22,15 +22,15 @@
 //! *Properties*: see [`super::partitioner`]. Threads are never moved.
 //!
 //! *Departures from the paper*
-//! 1. The greatest sampling partition is read second ([`super::sampling`]).
-//! 2. Class transitions are read from misses per instruction, which contention for bandwidth does
-//!    not change, and from an IPC that is too high; the paper's example is an LLCMPKC that falls,
-//!    which contention lets fall, too ([`super::profile`]).
-//! 3. Profiles of earlier phases, and of earlier runs by name, are kept ([`super::programs`]).
+//! 1. The largest sampling partition is read second ([`super::sampling`]).
+//! 2. Class transitions are detected from misses per instruction, which contention for bandwidth
+//!    does not change, and from an IPC that is too high. The paper's example is a falling LLCMPKC,
+//!    but contention lowers that as well ([`super::profile`]).
+//! 3. Profiles of earlier phases are kept, and by name those of earlier runs ([`super::programs`]).
 //! 4. A program without a profile counts as light-sharing.
-//! 5. A program on two LLCs has one profile; it is sampled where its reference thread runs, and
+//! 5. A program on two LLCs has one profile. It is sampled where its reference thread runs, and
 //!    clustered on both.
-//! 6. Algorithm 1 runs where something changed, not by a clock.
+//! 6. Algorithm 1 runs when something changed, not at fixed times.
 
 use super::config::Config;
 use super::partitioner::Partitioner;
@@ -54,14 +54,14 @@ pub const ENTRY: Entry = Entry {
     make: &Of { defaults: Config::default, new: LfocPlus::new },
 };
 
-/// LFOC+.
+/// The policy LFOC+.
 #[derive(Debug)]
 pub struct LfocPlus {
     partitioner: Partitioner,
 }
 
 impl LfocPlus {
-    /// With validated settings.
+    /// Takes validated settings.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self { partitioner: Partitioner::new(config) }

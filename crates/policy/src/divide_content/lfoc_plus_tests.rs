@@ -1,4 +1,4 @@
-//! LFOC+ on a small world: what it does epoch by epoch.
+//! LFOC+ on a small machine: what it does epoch by epoch.
 
 use super::*;
 use crate::divide_content::test_kit::{Curve, World, said};

@@ -1,5 +1,6 @@
-//! The LLCs of a machine, by position, and what is on each: threads, clusters, a sampling. Knows
-//! where threads run; refuses to know which partitions there should be ([`super::partitioner`]).
+//! The LLCs of a machine, by position, and what is on each: threads, clusters, a sampling. This
+//! file knows where threads run. It does not know which partitions there should be
+//! ([`super::partitioner`]).
 
 use super::capacity::Capacity;
 use super::clusters::{Clusters, Wanted};
@@ -12,9 +13,9 @@ use std::sync::Arc;
 /// All LLCs.
 #[derive(Debug, Default)]
 pub struct Llcs {
-    /// Their CPUs.
+    /// The LLCs as core groups, with their CPUs.
     pub groups: CoreGroups,
-    /// What is on each.
+    /// What is on each LLC.
     pub list: Vec<Llc>,
     /// Every thread that was seen, ascending.
     threads: Vec<Tid>,
@@ -24,25 +25,25 @@ pub struct Llcs {
 #[derive(Debug)]
 pub struct Llc {
     id: LlcId,
-    /// What its ways can be divided into.
+    /// How its ways can be divided; `None` if they cannot.
     pub capacity: Option<Capacity>,
     cpus: usize,
     /// Threads that run here, with their program by position; ascending by pid, then tid.
     pub members: Vec<(usize, Tid)>,
-    /// How many others run here, of which another policy decides.
+    /// Number of other threads that run here, which another policy manages.
     pub others: usize,
     /// The clusters that were set.
     pub clusters: Clusters,
     /// The sampling that is under way.
     pub sampling: Option<Sampling>,
-    /// What the clusters were made for: nothing changes while these are the same.
+    /// What the clusters were made for: nothing changes while this is the same.
     pub made_for: Option<Vec<(Pid, u32, Tid)>>,
-    /// A cluster was refused, so the others are to be taken away.
+    /// Whether a cluster was refused, so that the others are to be removed.
     pub retreats: bool,
 }
 
 impl Llcs {
-    /// Learns the machine, where it is another one than before. LLCs that stay keep their clusters.
+    /// Adopts the machine if it is a different one than before. LLCs that stay keep their clusters.
     pub fn fit(&mut self, machine: &Arc<Topology>) {
         if !self.groups.fit(machine) {
             return;
@@ -63,7 +64,7 @@ impl Llcs {
         self.list = machine.llcs().iter().zip(&self.groups.list).map(fresh).collect();
     }
 
-    /// Takes where the threads of an observation run; `programs` are those of its processes.
+    /// Records where the threads of an observation run; `programs` are those of its processes.
     pub fn locate(&mut self, seen: &Observation, programs: &mut Programs) {
         self.threads.clear();
         self.list.iter_mut().for_each(|llc| {
@@ -89,12 +90,12 @@ impl Llcs {
         self.threads.sort_unstable();
     }
 
-    /// The LLC of an id.
+    /// The LLC with this id.
     pub fn by_id(&mut self, id: LlcId) -> Option<&mut Llc> {
         self.list.iter_mut().find(|llc| llc.id == id)
     }
 
-    /// The actions that give an LLC some clusters; `why` gives their reasons.
+    /// Adds the actions that give an LLC the wanted clusters; `why` gives their reasons.
     pub fn set(
         &mut self,
         llc: usize,
@@ -115,8 +116,8 @@ impl Llc {
         self.id
     }
 
-    /// A cluster was refused, or its removal. Half a partitioning protects no program and may
-    /// confine one, so where a cluster is missing the others go, too.
+    /// Records that a cluster, or its removal, was refused. Half a partitioning protects no program
+    /// and may confine one, so if a cluster is missing the others are removed too.
     pub fn refused(&mut self, cluster: &str, removal: bool) {
         self.clusters.refused(cluster);
         (self.sampling, self.made_for) = (None, None);
@@ -129,14 +130,14 @@ impl Llc {
         self.members.first().is_some_and(|(first, _)| self.members.iter().any(|(program, _)| program != first))
     }
 
-    /// How many threads run here.
+    /// Number of threads that run here.
     #[must_use]
     pub const fn crowd(&self) -> usize {
         self.members.len() + self.others
     }
 
-    /// Whether more threads than CPUs run here: LFOC+ was not made for that, and does not partition
-    /// then (section V.A).
+    /// Whether more threads than CPUs run here. LFOC+ was not made for that case and then does not
+    /// partition (section V.A).
     #[must_use]
     pub fn is_oversubscribed(&self) -> bool {
         self.crowd() > self.cpus

@@ -1,5 +1,5 @@
-//! Which threads change their group, and which CPUs they get: those of the threads that leave are
-//! free for those that come.
+//! Decides which threads change their group, and which CPUs they get: the CPUs of threads that
+//! leave are free for those that come.
 
 use super::core_groups::CoreGroups;
 use super::partitioner::Partitioner;
@@ -28,32 +28,32 @@ struct Leaving<'a> {
     to: usize,
 }
 
-/// A balancing: the programs of two groups, by position, as they are and with their threads on
-/// either side afterwards.
+/// A balancing of two groups: their programs, by position, as they are now, and the threads that
+/// each program will have on either side.
 pub struct Balanced<'a> {
     /// The two groups.
     pub pair: [usize; 2],
-    /// Positions in the observation.
+    /// Positions of the programs in the observation.
     pub members: &'a [usize],
-    /// How they are.
+    /// The programs as they are now.
     pub programs: &'a [Program],
-    /// Threads on either side afterwards.
+    /// Threads of each program on either side afterwards.
     pub after: &'a [[usize; 2]],
 }
 
-/// Where every thread sits, as far as it is planned.
+/// The seat of every thread, as far as it is planned.
 #[derive(Debug, Default)]
 pub struct Migrations {
     load: Load,
     /// Threads that this epoch's plan moves.
     moving: Vec<Tid>,
-    /// Threads that were asked to stay on a group: one that does not stay is not asked again.
-    /// Ascending.
+    /// Threads that were asked to stay on a group, ascending. A thread that does not stay is not
+    /// asked again.
     asked: Vec<(Tid, usize)>,
 }
 
 impl Migrations {
-    /// Takes an epoch: every thread sits where it ran.
+    /// Begins an epoch: every thread sits where it ran.
     pub fn observe(&mut self, seen: &Observation, CoreGroups { domains, .. }: &CoreGroups) {
         self.moving.clear();
         self.load = Load::of(domains, vec![0; domains.seats.len()]);
@@ -61,8 +61,8 @@ impl Migrations {
         seats.for_each(|seat| self.load.add(domains, seat));
     }
 
-    /// The actions of a balancing; `why` is the pair's loads in words. A thread that finds no
-    /// better CPU than its own stays.
+    /// Adds the actions of a balancing; `why` states the pair's loads in words. A thread stays if
+    /// every CPU of the other group has more threads than its own.
     pub fn carry_out(
         &mut self,
         seen: &Observation,
@@ -98,10 +98,11 @@ impl Migrations {
         moved
     }
 
-    /// Binds unbound threads where they run, or beside where they share a CPU: else the kernel's
-    /// scheduler would undo groups. Each thread is asked once on each group. Where there are more
-    /// threads than CPUs the kernel shares these out; it cannot do so with threads that are bound
-    /// to one CPU, so those are spread here.
+    /// Binds unbound threads where they run, or on another CPU of the group if they share one,
+    /// because the kernel's scheduler would otherwise change the groups. Each thread is asked once
+    /// on each group. If there are more threads than CPUs, the kernel distributes unbound threads
+    /// over the CPUs. It cannot do so with threads that are bound to one CPU, so these are spread
+    /// here.
     pub fn settle(&mut self, seen: &Observation, partitioner: &Partitioner, actions: &mut Vec<Action>) {
         let groups = 0..partitioner.groups().list.len();
         let threads: usize = groups.clone().map(|group| partitioner.crowd(group)).sum();
@@ -134,7 +135,7 @@ impl Migrations {
         Some((cpu, format!("stays on llc {llc}: the kernel's scheduler could move it on")))
     }
 
-    /// A CPU of a bound thread's group that has two threads fewer than its own.
+    /// A CPU of a bound thread's group that has at least two threads fewer than the thread's own.
     fn spread(&mut self, core_groups: &CoreGroups, group: usize, thread: &Thread) -> Option<(CpuId, String)> {
         let domains = &core_groups.domains;
         let own = domains.seat_of(thread.cpu?)?;
@@ -147,7 +148,7 @@ impl Migrations {
         Some((cpu, format!("its cpu has {here} threads, and cpu {cpu} beside it {there}")))
     }
 
-    /// The CPU on which a thread stays: its own where no other thread is there.
+    /// The CPU on which a thread stays: its own if no other thread is there.
     fn own_cpu(&mut self, core_groups: &CoreGroups, group: usize, thread: &Thread) -> Option<CpuId> {
         let domains = &core_groups.domains;
         let own = domains.seat_of(thread.cpu?)?;
@@ -162,8 +163,8 @@ impl Migrations {
     }
 }
 
-/// The threads that change sides: of a program that gives some away, those with the highest ids,
-/// but for its reference thread, which goes last.
+/// The threads that change sides. Of a program that gives some away, those with the highest ids
+/// leave first, and its reference thread last.
 fn leaving<'a>(seen: &'a Observation, partitioner: &Partitioner, balanced: &Balanced<'_>) -> Vec<Leaving<'a>> {
     let mut leaving = Vec::new();
     for ((member, program), after) in balanced.members.iter().zip(balanced.programs).zip(balanced.after) {

@@ -3,7 +3,7 @@
 //! C. Bilbao, J. C. Saez, M. Prieto-Matias: *Divide&Content: A Fair OS-Level Resource Manager for
 //! Contention Balancing on NUMA Multicores*, IEEE TPDS 2023. [`lfoc_plus`] is section II.B with
 //! V.A, [`divide_content`] section V.B and V.C, [`dino_lfoc_plus`] the comparison of section VI-A.
-//! Algorithm 1 and the four steps of balancing are pure arithmetic of `isobar_partition`, which the
+//! Algorithm 1 and the four steps of balancing are pure arithmetic in `isobar_partition`, which the
 //! static study shares.
 
 pub mod balancing;

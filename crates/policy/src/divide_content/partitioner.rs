@@ -1,10 +1,11 @@
-//! LFOC+ on every LLC of a machine, each by itself (section V.A): the sampling of programs, and
-//! the clusters that follow.
+//! LFOC+ on every LLC of a machine, each separately (section V.A): the sampling of programs, and
+//! the clusters that follow from it.
 //!
-//! *Properties*: the partitions of an LLC are contiguous, lie side by side within its mask, cover
-//! it, and none is smaller than the hardware allows; every managed thread on a partitioned LLC is
-//! in one of its clusters; one program an LLC is sampled at a time; where nothing changed, nothing
-//! is set; what was refused is not taken to be in force, and asked for again with rising patience.
+//! *Properties*: the partitions of an LLC are contiguous, lie side by side within its mask and
+//! cover it, and none is smaller than the hardware allows; every managed thread on a partitioned
+//! LLC is in one of its clusters; at most one program per LLC is sampled at a time; if nothing
+//! changed, nothing is set; what was refused is not taken to be in force, and is asked for again
+//! after growing intervals.
 
 use super::capacity::Capacity;
 use super::clustering::cluster;
@@ -30,14 +31,14 @@ pub struct Partitioner {
 }
 
 impl Partitioner {
-    /// With validated settings.
+    /// Takes validated settings.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self { config, llcs: Llcs::default(), programs: Programs::default(), epoch: 0, refused: Refused::default() }
     }
 
     /// Takes an epoch: where threads run, what each counted, and whether that matches the profiles.
-    /// Call it once an epoch, first.
+    /// To be called once per epoch, before anything else.
     pub fn observe(&mut self, seen: &Observation) {
         self.epoch += 1;
         self.refused.next_epoch(seen);
@@ -49,7 +50,7 @@ impl Partitioner {
         self.judge();
     }
 
-    /// Takes what became of a plan: a cluster that was refused is not in force.
+    /// Takes the outcome of a plan: a cluster that was refused is not in force.
     pub fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
         self.refused.applied(plan, outcome);
         for action in refused_of(plan, outcome) {
@@ -61,19 +62,19 @@ impl Partitioner {
         }
     }
 
-    /// Whether ways of an LLC were refused so lately that they are not asked for now.
+    /// Whether ways of an LLC were refused so recently that they are not asked for now.
     fn waits(&self, llc: usize) -> bool {
         self.refused.waits(Asked::Ways(self.llc(llc).id()))
     }
 
-    /// Takes away what is left of a partitioning that was refused in part, once.
+    /// Removes, once, what is left of a partitioning of which a part was refused.
     fn retreat(&mut self, llc: usize, actions: &mut Vec<Action>) {
         if std::mem::take(&mut self.llcs.list[llc].retreats) {
             self.llcs.set(llc, Vec::new(), |_| words::REFUSED.to_owned(), actions);
         }
     }
 
-    /// Looks for class transitions where the epoch was an ordinary one.
+    /// Looks for class transitions on LLCs where no program was sampled in the epoch.
     fn judge(&mut self) {
         for index in 0..self.programs.list.len() {
             let Some(program) = self.programs.list.get_mut(index) else { return };
@@ -86,7 +87,8 @@ impl Partitioner {
         }
     }
 
-    /// What was measured of programs over ways: of several by one name, the first that is known.
+    /// The curves that were measured over ways. If several programs have one name, those of the
+    /// first are returned.
     #[must_use]
     pub fn learnt(&self) -> Vec<WayCurves> {
         let mut all: Vec<WayCurves> = self.programs.list.iter().filter_map(Program::learnt).collect();
@@ -113,7 +115,7 @@ impl Partitioner {
         self.groups().of_cpu(thread.cpu?)
     }
 
-    /// Misses per 1000 cycles from which on a program may be a streaming one.
+    /// Misses per 1000 cycles from which on a program may be a streaming program.
     #[must_use]
     pub const fn streaming_llcmpkc(&self) -> f64 {
         self.config.streaming_llcmpkc
@@ -125,8 +127,9 @@ impl Partitioner {
         self.llc(llc).sampling.is_some()
     }
 
-    /// Takes the reading of the program that is sampled on an LLC, and begins with the next one
-    /// that waits. Only where there is `company`: other programs to which its class matters.
+    /// Takes the reading of the program that is sampled on an LLC, and begins with the next program
+    /// that waits. A sampling begins only if there is `company`: other programs to which its class
+    /// matters.
     pub fn sample(&mut self, llc: usize, now: f64, company: bool) {
         if let Some(mut sampling) = self.llcs.list[llc].sampling.take() {
             self.llcs.list[llc].sampling = self.read(llc, &mut sampling).then_some(sampling);
@@ -141,7 +144,7 @@ impl Partitioner {
         self.llcs.list[llc].sampling = None;
     }
 
-    /// Whether the sampling goes on.
+    /// Takes a reading. Returns whether the sampling goes on.
     fn read(&mut self, llc: usize, sampling: &mut Sampling) -> bool {
         let position = self.programs.position(sampling.pid);
         let Some(program) = position.and_then(|position| self.programs.list.get_mut(position)) else { return false };
@@ -156,7 +159,8 @@ impl Partitioner {
         false
     }
 
-    /// The program of an LLC that has waited longest for its class, those that have none first.
+    /// The program of an LLC that has waited longest for its class; programs without a profile come
+    /// first.
     fn next_sampling(&self, llc: usize, now: f64) -> Option<Sampling> {
         let capacity = self.llc(llc).capacity.filter(Capacity::is_divisible)?;
         let here =
@@ -170,10 +174,10 @@ impl Partitioner {
         Some(Sampling::new(program.pid, span))
     }
 
-    /// A number that differs (but for chance) where other programs run on an LLC.
+    /// A number that differs (with near certainty) if other programs run on an LLC.
     #[must_use]
     pub fn fingerprint(&self, llc: usize) -> u64 {
-        // FNV-1a, over pids.
+        // FNV-1a over the pids.
         let list = &self.programs.list;
         let mut last = None;
         let pids = self.llc(llc).members.iter().filter(|(at, _)| last.replace(*at) != Some(*at));
@@ -181,7 +185,7 @@ impl Partitioner {
         pids.fold(0xcbf2_9ce4_8422_2325, |hash, (at, _)| mix(hash, list[*at].pid.0))
     }
 
-    /// How many threads run on an LLC.
+    /// Number of threads that run on an LLC.
     #[must_use]
     pub fn crowd(&self, llc: usize) -> usize {
         self.llc(llc).crowd()
@@ -193,8 +197,8 @@ impl Partitioner {
         self.llc(llc).is_oversubscribed()
     }
 
-    /// LFOC+ on an LLC, whatever its mode: the next reading, then partitions; none where it is
-    /// oversubscribed.
+    /// Runs LFOC+ on an LLC, whatever its mode: the next reading, then the partitions. An
+    /// oversubscribed LLC has none.
     pub fn run(&mut self, llc: usize, now: f64, actions: &mut Vec<Action>) {
         if self.is_oversubscribed(llc) {
             return self.release(llc, actions);
@@ -204,7 +208,7 @@ impl Partitioner {
         self.partition(llc, actions);
     }
 
-    /// The actions that give an LLC the partitions of its mode.
+    /// Adds the actions that give an LLC the partitions of its mode.
     pub fn partition(&mut self, llc: usize, actions: &mut Vec<Action>) {
         let Some(capacity) = self.llc(llc).capacity else { return };
         if self.waits(llc) {
@@ -233,7 +237,8 @@ impl Partitioner {
         self.llcs.set(llc, clusters, why, actions);
     }
 
-    /// Whether the clusters of an LLC were made for what is there now; remembers what is there now.
+    /// Whether the clusters of an LLC were made for the threads and profiles that are there now.
+    /// These are remembered.
     fn unchanged(&mut self, llc: usize) -> bool {
         let list = &self.programs.list;
         let now = self.llc(llc).members.iter().map(|(at, tid)| (list[*at].pid, list[*at].version, *tid));
@@ -245,7 +250,7 @@ impl Partitioner {
         false
     }
 
-    /// Takes all partitions of an LLC away, which is oversubscribed.
+    /// Removes all partitions of an oversubscribed LLC.
     pub fn release(&mut self, llc: usize, actions: &mut Vec<Action>) {
         self.llcs.list[llc].sampling = None;
         self.llcs.list[llc].made_for = None;
@@ -256,7 +261,7 @@ impl Partitioner {
         }
     }
 
-    /// The sampled program in its partition, all others in the rest.
+    /// Puts the sampled program into its partition, and all others into the rest.
     fn isolate(&mut self, llc: usize, capacity: Capacity, sampling: &Sampling, actions: &mut Vec<Action>) {
         self.llcs.list[llc].made_for = None;
         let masks = capacity.masks([sampling.ways, capacity.ways - sampling.ways]);

@@ -1,11 +1,12 @@
-//! What the core groups bear: threads, ways and bandwidth of their programs (section V.B, `AG_LLC`
-//! and `AG_BW`), and the programs of a pair of groups as the balancing wants them.
+//! The loads of the core groups: threads, ways and bandwidth of their programs (section V.B,
+//! `AG_LLC` and `AG_BW`), and the programs of a pair of groups in the form that the balancing
+//! takes.
 //!
-//! *More threads than CPUs.* A group that is so crowded is not partitioned (section V.A), and so
-//! its programs are not sampled. What distinguishes them is left: their misses with all of the
-//! cache at hand. A program without a profile counts as streaming where it misses as often as
-//! streaming programs do, else as light-sharing. Two groups that lack CPUs together get slots for
-//! all of their threads, by their CPUs, so that crowding is evened out, too.
+//! *More threads than CPUs.* Such a group is not partitioned (section V.A), so its programs are not
+//! sampled. What still distinguishes them is their misses with the whole cache available. A program
+//! without a profile counts as streaming if it misses as often as streaming programs do, and as
+//! light-sharing otherwise. If two groups together lack CPUs, they get slots for all of their
+//! threads in proportion to their CPUs, so that crowding is evened out too.
 
 use super::core_groups::{CoreGroups, Group};
 use super::partitioner::Partitioner;
@@ -14,23 +15,23 @@ use crate::kit::words::Tenths;
 use isobar_model::{CacheClass, Observation, Pid, Process, num};
 use isobar_partition::balance::{self, Pressure, Program, Side};
 
-/// A node's maximum bandwidth is at least this, in bytes a second, where it is not given:
-/// one channel of DDR3-1333.
+/// Lower bound of a node's maximum bandwidth, in bytes per second, if that is not given: one
+/// channel of DDR3-1333.
 const LEAST_MAXIMUM: f64 = 10e9;
 
-/// Loads of all groups over the last epoch.
+/// Loads of all groups in the last epoch.
 #[derive(Debug, Default)]
 pub struct Pressures {
-    /// Threads by program (as in the observation), then group.
+    /// Number of threads by program (as in the observation), then group.
     threads: Vec<usize>,
     groups: Vec<Pressure>,
     nodes: Vec<f64>,
-    /// The most that a node was seen to deliver.
+    /// The highest bandwidth of a node seen so far.
     greatest: f64,
 }
 
 impl Pressures {
-    /// Takes an epoch.
+    /// Computes the loads of an epoch.
     pub fn observe(&mut self, seen: &Observation, partitioner: &Partitioner) {
         let core_groups = partitioner.groups();
         let groups = core_groups.list.len();
@@ -59,7 +60,7 @@ impl Pressures {
         self.greatest = self.nodes.iter().copied().fold(self.greatest.max(LEAST_MAXIMUM), f64::max);
     }
 
-    /// What stands for a node's maximum bandwidth where it is not known.
+    /// The value that replaces a node's maximum bandwidth if that is not known.
     #[must_use]
     pub const fn greatest(&self) -> f64 {
         self.greatest
@@ -71,8 +72,8 @@ impl Pressures {
         pair.map(|group| Pressure { llc: self.groups[group].llc, bandwidth: self.nodes[core_groups.list[group].node] })
     }
 
-    /// The CPUs of two groups, and what others take of their nodes. Where there is a core for every
-    /// thread of both, a slot is a core.
+    /// The slots of two groups, and the bandwidth that other groups take of their nodes. If there
+    /// is a core for every thread of both groups, a slot is a core.
     #[must_use]
     pub fn sides(&self, partitioner: &Partitioner, pair: [usize; 2]) -> [Side; 2] {
         let core_groups = partitioner.groups();
@@ -93,8 +94,8 @@ impl Pressures {
         })
     }
 
-    /// The programs with threads on a pair of groups: their positions, and how the balancing sees
-    /// them. `stays` says which moved too recently.
+    /// The programs with threads on a pair of groups: their positions, and the form in which the
+    /// balancing sees them. `stays` says whether a program has to stay where it is.
     pub fn programs(
         &self,
         seen: &Observation,
@@ -127,8 +128,8 @@ impl Pressures {
         (members, programs)
     }
 
-    /// The loads of a pair in words: `llc 0 bears 18 ways and 31.0 GB/s, llc 1 6 and 8.5`; with the
-    /// ways of each, `18 of 16`, where they differ.
+    /// The loads of a pair in words: `llc 0 bears 18 ways and 31.0 GB/s, llc 1 6 and 8.5`; if the
+    /// LLCs differ in their ways, `18 of 16`.
     #[must_use]
     pub fn words(&self, core_groups: &CoreGroups, pair: [usize; 2]) -> String {
         let groups = pair.map(|group| &core_groups.list[group]);
@@ -140,7 +141,7 @@ impl Pressures {
     }
 }
 
-/// The class of a program; `None` where nothing shows it.
+/// The class of a program; `None` if nothing shows it.
 fn class(program: &Profiled, partitioner: &Partitioner) -> Option<CacheClass> {
     let crowded = program.llc.is_some_and(|llc| partitioner.is_oversubscribed(llc));
     let guess = || {
@@ -157,8 +158,8 @@ fn llc_load(program: &Profiled, partitioner: &Partitioner) -> f64 {
     program.profile.as_ref().map_or_else(by_class, super::profile::Profile::llc_load)
 }
 
-/// Whether a user keeps a program where it is: a thread is pinned, or may not use a CPU for each
-/// thread in either group.
+/// Whether a user keeps a program where it is: a thread is pinned, or is not allowed enough CPUs in
+/// one of the two groups.
 fn is_bound(process: &Process, core_groups: &CoreGroups, pair: [usize; 2], threads: usize) -> bool {
     let too_few = |allowed| {
         let full = |group: &usize| threads.min(core_groups.list[*group].seats.len());

@@ -1,16 +1,16 @@
-//! What LFOC+ knows of a program: its class, its critical point and its curves over ways; from a
-//! profile or from readings with some numbers of ways. And whether measurements still match
-//! it.
+//! What LFOC+ knows of a program: its class, its critical point and its curves over ways. This
+//! comes from a profile or from readings with some numbers of ways. The file also decides whether
+//! measurements still match it.
 
 use super::reading::Reading;
 use isobar_model::{CacheClass, Process, num};
 use isobar_partition::class::{ClassLimits, classify, critical_ways};
 
-/// Misses per 1000 instructions by which two rates may always differ: below, no change of a rate
-/// matters.
+/// Misses per 1000 instructions by which two rates may always differ: smaller changes of a rate do
+/// not matter.
 const FLOOR_MPKI: f64 = 1.0;
-/// The slowdown of a sensitive program grows by this much with each way below its critical point,
-/// where only that point is given.
+/// How much the slowdown of a sensitive program grows with each way below its critical point, if
+/// only that point is given.
 const STEP: f64 = 0.05;
 
 /// A program's profile. Curves are for 1, 2, ... ways.
@@ -24,15 +24,15 @@ pub struct Profile {
     pub slowdown: Vec<f64>,
     /// LLC misses per 1000 cycles.
     pub llcmpkc: Vec<f64>,
-    /// What was measured, by ways; empty where the profile was given: then nothing is compared with
-    /// it.
+    /// The measured readings, by ways. Empty if the profile was given; then nothing is compared
+    /// with it.
     curve: Vec<Reading>,
 }
 
 impl Profile {
-    /// From what a profile says of a process; `None` where it says neither class nor curve. Where a
-    /// curve is missing: a sensitive program's slowdown grows by 5 % with each way below the
-    /// critical point; all programs miss alike.
+    /// From what a profile says of a process; `None` if it gives neither class nor curve. If there
+    /// is no curve, the slowdown of a sensitive program grows by 5 % with each way below the
+    /// critical point. All programs are taken to miss the same with any number of ways.
     #[must_use]
     pub fn given(process: &Process, limits: ClassLimits, ways: usize, now: Option<Reading>) -> Option<Self> {
         let misses = now.map_or(1.0, |reading| reading.llcmpkc);
@@ -50,11 +50,11 @@ impl Profile {
         Some(Self { class, critical, slowdown, llcmpkc, curve: Vec::new() })
     }
 
-    /// From readings with some numbers of ways (`readings[i]` with `i + 1`; at least one is there),
-    /// straight lines between them, and the nearest one beyond. Slowdowns are [`slowdown`] against
-    /// the reading with most ways. Streaming programs are recognised by their curve from
-    /// `streaming_ways` on, the ways that they get: with fewer, many of them are slowed down
-    /// (section V.B).
+    /// From readings with some numbers of ways (`readings[i]` with `i + 1`; there is at least one).
+    /// Between readings the curve is a straight line; beyond them it is the nearest reading.
+    /// Slowdowns are [`slowdown`] against the reading with most ways. Streaming programs are
+    /// recognised by their curve from `streaming_ways` on, the ways that they get: with fewer, many
+    /// of them are slowed down (section V.B).
     #[must_use]
     pub fn measured(
         readings: &[Option<Reading>],
@@ -76,9 +76,9 @@ impl Profile {
         Some(Self { class, critical: critical_ways(&slowdown, limits), slowdown, llcmpkc, curve })
     }
 
-    /// Instructions a cycle and misses per 1000 instructions by ways, as measured: IPC is the best
-    /// one over [`Profile::slowdown`], since the IPC of a reading also shows the traffic of others.
-    /// `None` for a profile that was given.
+    /// Instructions per cycle and misses per 1000 instructions by ways, as measured. The IPC is the
+    /// best IPC divided by [`Profile::slowdown`], because the IPC of a reading also reflects the
+    /// traffic of other programs. `None` for a profile that was given.
     #[must_use]
     pub fn curves(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         let best = self.curve.last()?.ipc;
@@ -92,14 +92,14 @@ impl Profile {
         isobar_partition::balance::llc_load(self.class, self.critical)
     }
 
-    /// Whether it came with the program: such a profile is taken at its word.
+    /// Whether it came with the program. Such a profile is not checked against measurements.
     #[must_use]
     pub const fn is_given(&self) -> bool {
         self.curve.is_empty()
     }
 
     /// How a reading in a partition of at most `ways` ways differs from the profile by more than
-    /// `percent`; `None` where it does not.
+    /// `percent`; `None` if it does not.
     #[must_use]
     pub fn departs(&self, reading: &Reading, ways: usize, percent: f64) -> Option<Departure> {
         let factor = 1.0 + percent / 100.0;
@@ -119,10 +119,11 @@ impl Profile {
     }
 }
 
-/// How much slower a program is with some ways than with the most, for the ways' sake. In sampling
-/// mode the others have what is left of the cache, so their traffic, and with it the time of every
-/// miss, differs from reading to reading: whatever the IPC says, a program whose misses did not
-/// grow was not slowed down by ways, and one whose misses grew by half by no more than half.
+/// How much slower a program is with some ways than with the most, as far as ways are the cause. In
+/// sampling mode the other programs have the rest of the cache, so their traffic, and with it the
+/// time of every miss, differs from reading to reading. Whatever the IPC says, a program whose
+/// misses did not grow was not slowed down by ways, and one whose misses grew by half was slowed
+/// down by no more than half.
 #[must_use]
 pub fn slowdown(reading: &Reading, most: &Reading) -> f64 {
     let misses = if reading.mpki > most.mpki { reading.mpki / most.mpki } else { 1.0 };
@@ -142,14 +143,14 @@ fn at(points: &[(usize, Reading)], index: usize) -> Option<Reading> {
     }
 }
 
-/// A class transition, as it shows.
+/// How a class transition shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
     /// It misses more than with the fewest ways.
     MissesMore,
     /// It misses less than its ways explain.
     MissesLess,
-    /// It executes more instructions a cycle than it ever did.
+    /// It executes more instructions per cycle than it ever did.
     Faster,
 }
 
@@ -192,8 +193,8 @@ mod tests {
 
     #[test]
     fn the_traffic_of_others_is_no_slowdown_of_ways() {
-        // Slower by 20 % with the most ways, since the others are squeezed; slower by 30 % with 10
-        // % more misses.
+        // Slower by 20 % with the most ways, because the other programs are squeezed; slower by 30
+        // % with 10 % more misses.
         assert_eq!(slowdown(&reading(1.2, 20.0), &reading(1.0, 20.0)), 1.0);
         assert_eq!(slowdown(&reading(1.0, 22.0), &reading(1.3, 20.0)), 1.1);
         assert_eq!(slowdown(&reading(1.0, 40.0), &reading(1.3, 20.0)), 1.3);
@@ -213,7 +214,7 @@ mod tests {
         assert_eq!(departs(1.0, 5.9, 2), Some(Departure::MissesLess), "5.9 * 1.5 + 1 < 10: two ways do not explain it");
         assert_eq!(departs(1.0, 5.9, 4), None, "four ways do");
         assert_eq!(departs(3.1, 4.0, 4), Some(Departure::Faster));
-        // Contention for bandwidth makes it slow; that is no transition.
+        // Contention for bandwidth makes it slow. That is no transition.
         assert_eq!(departs(0.2, 10.0, 4), None);
     }
 
@@ -241,8 +242,8 @@ mod tests {
         assert_eq!(given(None, None, None), None);
         let whole = given(Some(CacheClass::Sensitive), None, Some(vec![1.5, 1.2, 1.0, 1.0])).unwrap();
         assert_eq!((whole.critical, whole.is_given()), (3, true));
-        // Below the critical point of 3 the slowdown grows by 5 % a way, from 10 %: it must be
-        // clearly above the limit of 5 %.
+        // Below the critical point of 3 the slowdown grows by 5 % per way, starting at 10 %,
+        // because it must be clearly above the limit of 5 %.
         let point = given(Some(CacheClass::Sensitive), Some(3), None).unwrap();
         assert!(point.slowdown.iter().zip([1.15, 1.1, 1.0, 1.0]).all(|(a, b)| (a - b).abs() < 1e-12), "{point:?}");
         assert_eq!(critical_ways(&point.slowdown, ClassLimits::default()), 3);

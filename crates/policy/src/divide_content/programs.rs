@@ -1,19 +1,19 @@
 //! The programs that LFOC+ follows: what each counted in the last epoch, what is known of it, and
-//! whether that still holds. A program is a process; its profile goes wherever its threads go, so
+//! whether that still holds. A program is a process. Its profile goes wherever its threads go, so
 //! nothing has to be handed over when it changes its LLC (section V.A).
 //!
 //! *Reference thread* (section II.B): all threads of a data-parallel program do the same, so one
-//! stands for all: the busiest one when the program was first seen, and a new busiest one when that
-//! has ended.
+//! represents them all: the thread that was busiest when the program was first seen. When that
+//! thread has ended, the thread that is busiest then takes its place.
 //!
-//! *Class transitions*: [`Profile::departs`] for several epochs in a row; then the program is
-//! sampled again, at the earliest some epochs after its last sampling. A program whose profile is
-//! soon wrong again rests for twice as long, so that one that changes all the time cannot keep its
-//! LLC in sampling mode. Profiles of earlier phases are kept: where one fits what is measured, it
-//! is taken instead.
+//! *Class transitions*: if [`Profile::departs`] holds for several epochs in a row, the program is
+//! sampled again, but no earlier than some epochs after its last sampling. If its profile is soon
+//! wrong again, it rests for twice as long, so that a program that changes all the time cannot keep
+//! its LLC in sampling mode. Profiles of earlier phases are kept: if one of them fits what is
+//! measured, it is used instead of a new sampling.
 //!
 //! *Next runs*: the profile of a program that has ended is kept by name, and its next run begins
-//! with it. Where it does not fit, that is a class transition like any other.
+//! with it. If it does not fit, that is a class transition like any other.
 
 use super::config::Config;
 use super::profile::{Departure, Profile};
@@ -22,9 +22,9 @@ use isobar_model::profile::Row;
 use isobar_model::{Observation, Pid, Process, Thread, Tid, WayCurves, num};
 use std::sync::Arc;
 
-/// Profiles of earlier phases that are kept for a program.
+/// Number of profiles of earlier phases that are kept for a program.
 const PHASES: usize = 4;
-/// A profile that is wrong again within this number of rests was soon wrong.
+/// A profile that is wrong again within this number of rests counts as soon wrong.
 const SOON: u64 = 4;
 /// Bytes that an LLC miss moves.
 const LINE: f64 = 64.0;
@@ -36,19 +36,19 @@ pub struct Program {
     pub pid: Pid,
     /// Its name.
     pub name: Arc<str>,
-    /// When it was first seen.
+    /// When it was first seen, in seconds.
     pub since: f64,
-    /// The thread that stands for all.
+    /// The thread that represents all threads.
     pub reference: Option<Tid>,
     /// The LLC of that thread, by position.
     pub llc: Option<usize>,
-    /// What that thread did in the epoch.
+    /// What the reference thread did in the epoch.
     pub reading: Option<Reading>,
-    /// Bytes a second of all its threads; `None` where no thread was measured.
+    /// Bytes per second of all its threads; `None` if no thread was measured.
     pub bandwidth: Option<f64>,
     /// What is known of it.
     pub profile: Option<Profile>,
-    /// Changes with `profile`.
+    /// Changes whenever `profile` does.
     pub version: u32,
     /// Why it has to be sampled again.
     pub departed: Option<Departure>,
@@ -59,16 +59,16 @@ pub struct Program {
 struct History {
     /// Profiles of other phases, the latest last.
     phases: Vec<Profile>,
-    /// Epochs in a row that did not match.
+    /// Number of epochs in a row that did not match.
     streak: u32,
     /// The epoch of the last sampling.
     sampled: u64,
-    /// Epochs from then until the next.
+    /// Number of epochs from then until the next sampling, at least.
     rest: u64,
 }
 
 impl Program {
-    /// What was measured of it over ways.
+    /// The curves over ways that were measured.
     #[must_use]
     pub fn learnt(&self) -> Option<WayCurves> {
         let profile = self.profile.as_ref()?;
@@ -94,7 +94,7 @@ impl Program {
         }
     }
 
-    /// Takes what an epoch counted.
+    /// Takes the counts of an epoch.
     fn see(&mut self, process: &Process, interval: f64) {
         let kept = self.reference.and_then(|tid| thread(process, tid));
         let reference = kept.or_else(|| busiest(&process.threads));
@@ -104,7 +104,7 @@ impl Program {
         self.bandwidth = rates.reduce(|sum, rate| sum + rate);
     }
 
-    /// Takes what a profile says, where it says something new.
+    /// Takes a given profile, if it says something new.
     fn look_up(&mut self, process: &Process, config: &Config, ways: usize) {
         if process.cache_class.is_none() && process.slowdown_by_ways.is_none() {
             return;
@@ -124,7 +124,7 @@ impl Program {
         }
     }
 
-    /// A new profile.
+    /// Adopts a new profile.
     fn learn(&mut self, profile: Profile) {
         if let Some(old) = self.profile.replace(profile).filter(|old| !old.is_given()) {
             self.history.phases.push(old);
@@ -136,7 +136,7 @@ impl Program {
         self.history.streak = 0;
     }
 
-    /// What a sampling found.
+    /// Takes the result of a sampling.
     pub fn sampled(&mut self, profile: Profile, epoch: u64, config: &Config) {
         let History { sampled, rest, .. } = self.history;
         let soon = self.profile.is_some() && epoch < sampled + SOON * rest.max(1);
@@ -146,7 +146,7 @@ impl Program {
         self.learn(profile);
     }
 
-    /// A sampling that came to nothing: the next one waits.
+    /// Records that a sampling had no result: the next one waits.
     pub fn not_sampled(&mut self, epoch: u64, config: &Config) {
         (self.history.sampled, self.history.rest) = (epoch, u64::from(config.rest_epochs));
         self.departed = None;
@@ -158,7 +158,7 @@ impl Program {
         self.history.rest == 0 || epoch >= self.history.sampled + self.history.rest
     }
 
-    /// Whether it waits to be sampled: it is not known, or no longer what it was known as.
+    /// Whether it waits to be sampled: it has no profile, or its profile no longer matches.
     #[must_use]
     pub fn wants_sampling(&self, now: f64, epoch: u64, config: &Config) -> bool {
         let warm = now - self.since >= config.warm_up_seconds;
@@ -192,12 +192,12 @@ fn thread(process: &Process, tid: Tid) -> Option<&Thread> {
     process.threads.binary_search_by_key(&tid, |thread| thread.tid).ok().map(|index| &process.threads[index])
 }
 
-/// The thread with most cycles, the lowest id on a tie.
+/// The thread with most cycles; on a tie the one with the lowest id.
 fn busiest(threads: &[Thread]) -> Option<&Thread> {
     threads.iter().max_by_key(|thread| (thread.cycles.or(thread.instructions), std::cmp::Reverse(thread.tid)))
 }
 
-/// Bytes a second of a thread: measured, else a line for each miss.
+/// Bytes per second of a thread: as measured, or else one cache line for each miss.
 fn bandwidth(thread: &Thread, interval: f64) -> Option<f64> {
     let lines = || thread.llc_misses.filter(|_| interval > 0.0).map(|misses| num::float(misses) * LINE / interval);
     thread.bandwidth.map(|bandwidth| bandwidth.0).or_else(lines)
@@ -219,8 +219,8 @@ impl Programs {
         self.list.binary_search_by_key(&pid, |program| program.pid).ok()
     }
 
-    /// Follows an observation: program `i` is its process `i` afterwards. `ways` is how many curves
-    /// are made for.
+    /// Follows an observation: afterwards program `i` is its process `i`. `ways` is the number of
+    /// ways for which curves are made.
     pub fn follow(&mut self, seen: &Observation, config: &Config, ways: usize) {
         let since = seen.time.0 - seen.interval.0;
         let mut before = std::mem::take(&mut self.list).into_iter().peekable();
@@ -228,7 +228,8 @@ impl Programs {
             while let Some(gone) = before.next_if(|old| old.pid < process.pid) {
                 self.remember(gone, config);
             }
-            // A process that took over a pid has another name, or nothing distinguishes them.
+            // A process that took over a pid has another name; otherwise nothing distinguishes the
+            // two.
             let old = before.next_if(|old| old.pid == process.pid).filter(|old| old.name == process.name);
             let mut program = old.unwrap_or_else(|| self.recall(Program::new(process, since)));
             program.see(process, seen.interval.0);

@@ -1,21 +1,21 @@
-//! What one thread's counters say about an epoch: the three rates that LFOC+ reads.
+//! Reads one thread's counters over an epoch as the three rates that LFOC+ uses.
 
 use isobar_model::{Thread, num};
 
 /// Rates of a thread over an epoch, or their mean over several.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
-    /// Instructions a cycle.
+    /// Instructions per cycle.
     pub ipc: f64,
     /// LLC misses per 1000 cycles.
     pub llcmpkc: f64,
-    /// LLC misses per 1000 instructions: unlike the others it does not change with the latency of
-    /// memory.
+    /// LLC misses per 1000 instructions. Unlike the other two, this rate does not change with the
+    /// latency of memory.
     pub mpki: f64,
 }
 
 impl Reading {
-    /// `None` where a counter was not measured or the thread did not run.
+    /// `None` if a counter was not measured or the thread did not run.
     #[must_use]
     pub fn of(thread: &Thread) -> Option<Self> {
         let positive = |count: Option<u64>| count.filter(|count| *count > 0).map(num::float);
@@ -23,13 +23,13 @@ impl Reading {
         Some(Self::from_counts(instructions, cycles, num::float(thread.llc_misses?)))
     }
 
-    /// The rates of some counts; instructions and cycles are above 0.
+    /// The rates that follow from counts; instructions and cycles must be above 0.
     #[must_use]
     pub fn from_counts(instructions: f64, cycles: f64, misses: f64) -> Self {
         Self { ipc: instructions / cycles, llcmpkc: misses * 1000.0 / cycles, mpki: misses * 1000.0 / instructions }
     }
 
-    /// The rates between two readings, `part` of the way to the other.
+    /// The rates between two readings, a fraction `part` of the way to the other.
     #[must_use]
     pub fn towards(&self, other: &Self, part: f64) -> Self {
         let between = |a: f64, b: f64| a + (b - a) * part;

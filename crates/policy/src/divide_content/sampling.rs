@@ -1,6 +1,6 @@
-//! LFOC+'s sampling mode for one program (section II.B): the program alone in a sampling partition,
-//! all others in the rest, and one reading after another with another number of ways, until its
-//! class is clear.
+//! LFOC+'s sampling mode for one program (section II.B). The program is alone in a sampling
+//! partition, and all others are in the rest of the cache. One reading follows another, each with
+//! another number of ways, until the program's class is clear.
 //!
 //! ```text
 //! with the fewest ways: hardly a miss
@@ -12,10 +12,11 @@
 //!        streaming partition
 //! ```
 //!
-//! *Departure from the paper*: it only says that different heuristics spare it most sizes. Here the
-//! greatest partition is read second: a program that is as fast with the fewest ways is not
-//! sensitive, and that takes two readings instead of one a way. Between the last reading and the
-//! greatest the curve is a straight line, which is within 5 % by the rule that ended the sampling.
+//! *Departure from the paper*: the paper only says that different heuristics save it most sizes.
+//! Here the largest partition is read second: a program that is as fast with the fewest ways is not
+//! sensitive, and finding that out takes two readings instead of one per way. Between the last
+//! reading and the largest partition the curve is a straight line, which is within 5 % by the rule
+//! that ended the sampling.
 
 use super::config::Config;
 use super::profile::{Profile, slowdown};
@@ -25,18 +26,18 @@ use isobar_model::{Pid, num};
 /// Epochs without a reading after which a sampling is given up.
 const PATIENCE: u32 = 5;
 
-/// The sizes that a sampling partition may have.
+/// The sizes that a sampling partition may have, in ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Fewest ways.
     pub least: usize,
-    /// Most: what the others can spare.
+    /// Most ways: what the others can spare.
     pub most: usize,
     /// Ways of the LLC.
     pub ways: usize,
 }
 
-/// What to do next.
+/// What to do after a reading.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
     /// Measure with this number of ways.
@@ -88,9 +89,9 @@ impl Sampling {
     }
 }
 
-/// The next number of ways to measure, or what the readings say.
+/// The next number of ways to measure, or the result of the readings.
 fn next(readings: &[Option<Reading>], span: Span, config: &Config) -> Next {
-    // The ways that streaming programs get: from here on their curve is flat.
+    // The ways that streaming programs get: with these or more, their curve is flat.
     let (classes, streaming_ways) = (config.classes(), num::index(config.ways_streaming));
     let measured = || Profile::measured(readings, span.ways, classes, streaming_ways);
     let done = || measured().map_or(Next::GiveUp, Next::Done);
@@ -123,8 +124,8 @@ mod tests {
         Config { streaming_llcmpkc: 14.0, streaming_never: 1.06, probe_epochs, ..Config::default() }
     }
 
-    /// Samples a program with an IPC and an LLCMPKC by ways on an LLC of 6 ways; the ways of each
-    /// epoch, and the class.
+    /// Samples a program with an IPC and an LLCMPKC by ways on an LLC of 6 ways. Returns the ways
+    /// of each epoch, the class, and the critical point.
     fn sampled(ipc: [f64; 6], llcmpkc: [f64; 6], rules: &Config) -> (Vec<usize>, CacheClass, usize) {
         let mut sampling = Sampling::new(Pid(1), Span { least: 1, most: 5, ways: 6 });
         let mut epochs = vec![sampling.ways];

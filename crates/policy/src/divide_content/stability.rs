@@ -1,21 +1,23 @@
-//! What makes a group contention-wise unstable (section V.C): migrations that are still under way,
-//! loads that are not its own, a balancing that has just been; and which program moved when.
+//! Records what makes a group unstable in terms of contention (section V.C): migrations that are
+//! still under way, loads that are not its own, and a recent balancing. It also records when each
+//! program moved.
 
 use super::migrations::Moved;
 use super::partitioner::Partitioner;
 use isobar_model::{Observation, Pid, Tid};
 
-/// Epochs after which a thread that did not arrive is given up: the kernel has other plans.
+/// Epochs after which a thread that did not arrive is no longer waited for: the kernel has put it
+/// elsewhere.
 const PATIENCE: u32 = 3;
 
-/// Memory of what was done.
+/// What was done so far.
 #[derive(Debug, Default)]
 pub struct Stability {
     under_way: Vec<UnderWay>,
-    /// When programs last moved, ascending by pid.
+    /// When programs last moved, in seconds, ascending by pid.
     moved: Vec<(Pid, f64)>,
     groups: Vec<State>,
-    /// For how many comparisons each pair of groups has been uneven.
+    /// The number of comparisons in a row in which each pair of groups was uneven.
     uneven: Vec<u32>,
     /// Whether there was an epoch before.
     begun: bool,
@@ -25,9 +27,9 @@ pub struct Stability {
 struct State {
     balanced: Option<f64>,
     pending: bool,
-    /// Whether the last epoch was an ordinary one.
+    /// Whether the group's loads in the last epoch were its own.
     calm: bool,
-    /// The programs here, and for how many epochs they have been the same.
+    /// A fingerprint of the programs here, and the number of epochs for which it has been the same.
     programs: u64,
     unchanged: u32,
 }
@@ -48,7 +50,7 @@ struct UnderWay {
 }
 
 impl Stability {
-    /// Sees which threads have arrived, and forgets those that are gone.
+    /// Takes an epoch: records which threads have arrived, and forgets those that are gone.
     pub fn observe(&mut self, seen: &Observation, partitioner: &Partitioner) {
         self.groups.resize(partitioner.groups().list.len(), State::default());
         self.uneven.resize(self.groups.len() * self.groups.len(), 0);
@@ -73,12 +75,12 @@ impl Stability {
         }
     }
 
-    /// No thread is waited for that was refused.
+    /// Stops waiting for threads whose move was refused.
     pub fn refused(&mut self, is_refused: impl Fn(Pid, Tid) -> bool) {
         self.under_way.retain(|thread| !is_refused(thread.pid, thread.tid));
     }
 
-    /// Remembers, at the end of a decision, which groups' next loads will be their own.
+    /// Records, at the end of a decision, which groups' loads in the next epoch will be their own.
     pub fn end_epoch(&mut self, partitioner: &Partitioner) {
         for (group, state) in self.groups.iter_mut().enumerate() {
             state.calm = !partitioner.is_sampling(group) && !state.pending;
@@ -91,7 +93,7 @@ impl Stability {
         self.groups[group].pending
     }
 
-    /// Whether what was measured in the last epoch is what the group does by itself.
+    /// Whether the loads measured in the last epoch are those of the group itself.
     #[must_use]
     pub fn calm(&self, group: usize) -> bool {
         self.groups[group].calm
@@ -108,9 +110,9 @@ impl Stability {
         self.begun = true;
     }
 
-    /// Takes a comparison of two groups; whether they are uneven for good: over some epochs with
-    /// the same programs, or over ten times as many with whichever. A program between two runs is
-    /// nothing to move others for.
+    /// Takes a comparison of two groups. Returns whether they are lastingly uneven: over some
+    /// epochs with the same programs, or over ten times as many comparisons with any programs. A
+    /// program that is between two runs is no reason to move others.
     pub fn lasts(&mut self, a: usize, b: usize, uneven: bool, epochs: u32) -> bool {
         let at = a.min(b) * self.groups.len() + a.max(b);
         self.uneven[at] = if uneven { self.uneven[at].saturating_add(1) } else { 0 };
@@ -131,7 +133,7 @@ impl Stability {
         last.is_some_and(|at| now - self.moved[at].1 < seconds)
     }
 
-    /// Threads move.
+    /// Records that threads move.
     pub fn moved(&mut self, threads: &[Moved], now: f64) {
         for Moved { pid, tid, from, to } in threads {
             match self.moved.binary_search_by_key(pid, |(pid, _)| *pid) {
@@ -142,7 +144,7 @@ impl Stability {
         }
     }
 
-    /// Two groups were balanced.
+    /// Records that two groups were balanced.
     pub fn balanced(&mut self, a: usize, b: usize, now: f64) {
         for group in [a, b] {
             self.groups[group].balanced = Some(now);

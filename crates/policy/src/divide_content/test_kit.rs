@@ -1,12 +1,12 @@
-//! A small world for the tests of this folder: programs that answer to their ways at once, and
-//! plans that are carried out as they are.
+//! A small simulated machine for the tests of this folder: the rates of programs follow their ways
+//! at once, and plans are carried out as they are.
 
 use crate::test_kit::{self, observation, process, thread};
 use isobar_model::{Action, Bandwidth, CacheClass, Observation, Pid, Plan, Policy, Process, Tid, num};
 use std::collections::BTreeMap;
 
-/// What a program does with `i + 1` ways: IPC and misses per 1000 instructions; the last holds for
-/// more.
+/// A program's IPC and misses per 1000 instructions with `i + 1` ways; the last entry also holds
+/// for more.
 pub type Curve = Vec<(f64, f64)>;
 
 /// A machine with programs.
@@ -21,14 +21,14 @@ pub struct World {
 const CYCLES: f64 = 2e9;
 
 impl World {
-    /// No program yet, at one second.
+    /// No program yet; the time is one second.
     pub fn new(machine: &str) -> Self {
         let seen = observation(machine, Vec::new());
         let all = seen.machine.llcs()[0].ways.map_or(0, |ways| num::index(ways.0));
         Self { seen, curves: BTreeMap::new(), ways: BTreeMap::new(), all }
     }
 
-    /// A program with its threads on some CPUs; ids ascend from call to call.
+    /// Adds a program with its threads on some CPUs; ids ascend from call to call.
     pub fn program(&mut self, pid: u32, cpus: &[u32], curve: &[(f64, f64)]) -> &mut Process {
         let threads = cpus.iter().zip(pid..).map(|(cpu, tid)| thread(tid, *cpu, 0.0)).collect();
         self.curves.insert(Pid(pid), curve.to_vec());
@@ -37,7 +37,7 @@ impl World {
         self.seen.processes.last_mut().unwrap()
     }
 
-    /// A program of a known class with a bandwidth in GB/s.
+    /// Adds a program of a known class with a bandwidth in GB/s.
     pub fn known(&mut self, pid: u32, cpus: &[u32], class: CacheClass, critical: u32, bandwidth: f64) -> &mut Process {
         let each = bandwidth * 1e9 / num::float_len(cpus.len());
         let process = self.program(pid, cpus, &[(1.0, 1.0)]);
@@ -46,7 +46,7 @@ impl World {
         process
     }
 
-    /// Counts an epoch.
+    /// Computes the counts of an epoch.
     fn count(&mut self) {
         for process in &mut self.seen.processes {
             let curve = &self.curves[&process.pid];
@@ -60,7 +60,7 @@ impl World {
         }
     }
 
-    /// One decision, carried out; a second passes.
+    /// Makes one decision and carries it out; a second passes.
     pub fn step(&mut self, policy: &mut dyn Policy) -> Plan {
         let plan = policy.decide(&self.seen);
         self.carry_out(&plan);
@@ -68,7 +68,7 @@ impl World {
         plan
     }
 
-    /// A second passes.
+    /// Lets a second pass.
     pub fn pass(&mut self) {
         self.seen.time.0 += 1.0;
         self.count();
@@ -90,7 +90,7 @@ impl World {
     }
 }
 
-/// Which threads are moved, and what clusters are set (`llc:name=mask`), in words.
+/// In words: which threads are moved, and which clusters are set (`llc:name=mask`).
 pub fn said(plan: &Plan) -> Vec<String> {
     let said = |action: &Action| match action {
         Action::MoveThread { tid, cpu, .. } => format!("{tid}>{cpu}"),

@@ -1,4 +1,4 @@
-//! Reasons of LFOC+'s actions, in words. They are written only for what changes.
+//! Words the reasons of LFOC+'s actions. They are written only for what changes.
 
 use super::clusters::Kind;
 use super::profile::Departure;
@@ -10,14 +10,15 @@ use std::fmt::Write;
 /// Why a cluster is removed while others are made.
 pub const UNUSED: &str = "no program is in this cluster any more";
 
-/// Programs that are named in one reason.
+/// Maximum number of programs that are named in one reason.
 const NAMED: usize = 3;
 
 /// Why an LLC has no partitions: no program has to be protected from another.
 pub const NOTHING_TO_PROTECT: &str = "no sensitive program shares this cache with another: all use all of it";
-/// The same: a part of the partitions was refused, and the rest alone would protect no program.
+/// The same, because a part of the partitions was refused and the rest alone would protect no
+/// program.
 pub const REFUSED: &str = "a partition of this cache was refused: all use all of it until the next attempt";
-/// The same: there are more threads than CPUs (section V.A).
+/// The same, because there are more threads than CPUs (section V.A).
 pub const OVERSUBSCRIBED: &str = "more threads than CPUs: the cache is not partitioned";
 
 /// Why a cluster has its ways.
@@ -62,8 +63,8 @@ pub fn cluster(kind: Kind, programs: &[&Program], ways: usize) -> String {
     reason
 }
 
-/// Why a cluster of the sampling mode (0: the program's, 1: the others', `None`: one that is
-/// removed) is as it is.
+/// Why a cluster of the sampling mode is as it is. The index 0 stands for the sampled program's
+/// cluster, 1 for that of the others, and `None` for a cluster that is removed.
 #[must_use]
 pub fn sampling(
     index: Option<usize>,

@@ -1,5 +1,5 @@
-//! The settings of the three policies, and what they make of a process: its NUMA penalty, and
-//! whether its pressure changed. A policy without some step has no setting for it: `None`.
+//! The settings of the three policies, and what follows from them for a process: its NUMA penalty,
+//! and whether its pressure changed. A setting of a step that a policy lacks is `None`.
 
 use super::penalty::{PAPER, Penalties, Penalty, Profile, Regression};
 use crate::settings::{ConfigError, Section, between, check, settings};
@@ -52,7 +52,7 @@ impl Section for Config {
 }
 
 impl Config {
-    /// With the penalties of the profile among those that are set.
+    /// Merges the penalties of the profile into those that are set.
     #[must_use]
     pub fn merged(mut self) -> Self {
         let file = self.profile.take().unwrap_or_default().0;
@@ -60,7 +60,7 @@ impl Config {
         self
     }
 
-    /// The NUMA penalty of a process whose threads have these miss rates; the estimate is made from
+    /// The NUMA penalty of a process whose threads have these miss rates. An estimate is made from
     /// their mean.
     #[must_use]
     pub fn penalty(&self, process: &Process, rates: &[f64]) -> Penalty {

@@ -1,20 +1,20 @@
 //! A decision, and whether it still holds: "the scheduler is invoked if a process's MPKI changes by
-//! more than 20 % relative to the previous scheduler epoch" (section 3.4). Until then every thread
-//! that is not on its core is brought back to it.
+//! more than 20 % relative to the previous scheduler epoch" (section 3.4). As long as it holds,
+//! every thread that is not on its core is brought back to it.
 //!
 //! *Departures from the paper*
-//! 1. The change is measured against the MPKI of the last decision, not of the last interval: a
-//!    slow drift counts, too.
+//! 1. The change is measured against the MPKI of the last decision, not of the last interval, so
+//!    that slow drift counts too.
 //! 2. Changes among miss rates below a floor do not count (section 4.5 calls programs below 1 MPKI
-//!    not memory-bound): 0.01 to 0.02 is noise.
-//! 3. When threads have ended and nothing is new, one interval passes before the next decision:
-//!    what ends is often followed by the next of its kind, whose miss rate is known an interval
-//!    later. A core that is free for so long is not worth two moves.
-//! 4. A thread of a process without a home may change its core, which no plan moves it to, as long
-//!    as it stays within its LLC and node. When it sleeps, the decision counts it where it was, as
-//!    it does the threads that it placed: what sleeps in one interval runs in the next.
-//! 5. A decision also ends when a process or thread comes or goes, a home changes, the CPUs that a
-//!    thread may use change, or the machine or the threads pinned by their owner do.
+//!    not memory-bound): a change from 0.01 to 0.02 is noise.
+//! 3. If threads have ended and nothing is new, one interval passes before the next decision. A
+//!    program that ends is often followed by the next of its kind, whose miss rate is known an
+//!    interval later. A core that is free for so short a time is not worth two moves.
+//! 4. A thread of a process without a home, which no plan moves, may change its core as long as it
+//!    stays within its LLC and node. When it sleeps, the decision counts it where it was, like the
+//!    threads that the decision placed: a thread that sleeps in one interval may run in the next.
+//! 5. A decision also ends when a process or thread comes or goes, when a home changes, when the
+//!    CPUs that a thread may use change, or when the machine or the load of pinned threads changes.
 
 use super::config::Config;
 use super::mapping::Mapping;
@@ -26,7 +26,7 @@ use crate::kit::domains::{Domains, SeatId};
 use isobar_model::{CpuSet, NodeId, Pid, Tid, Topology};
 use std::sync::Arc;
 
-/// A mapping with what it rests on.
+/// A mapping, together with the facts on which it rests.
 #[derive(Clone, Debug)]
 pub struct Decision {
     machine: Arc<Topology>,
@@ -34,13 +34,13 @@ pub struct Decision {
     load: Vec<u32>,
     /// Threads of processes without a home that ran, ascending by pid, then tid.
     counted: Vec<(Pid, Tid)>,
-    /// How many of these there are, and their pressure, by domain.
+    /// The number of threads of processes without a home, and their pressure, by domain.
     homeless: Vec<(usize, f64)>,
     programs: Vec<Basis>,
     threads: Vec<(Tid, Option<CpuSet>)>,
     /// The seat of each member.
     pub seats: Vec<Option<SeatId>>,
-    /// Of each program whether the refinement moved it.
+    /// For each program, how the refinement moved it, if it did.
     pub refined: Vec<Option<Refined>>,
 }
 
@@ -54,7 +54,7 @@ struct Basis {
 }
 
 impl Decision {
-    /// Algorithm 1.
+    /// Makes a decision by algorithm 1.
     #[must_use]
     pub fn make(machine: &Arc<Topology>, domains: &Domains, programs: &Programs<'_>, config: &Config) -> Self {
         let mut mapping = Mapping::new(machine, domains, programs);
@@ -82,7 +82,7 @@ impl Decision {
         }
     }
 
-    /// Whether nothing that it rests on has changed by much.
+    /// Whether nothing on which the decision rests has changed by much.
     #[must_use]
     pub fn holds(&self, machine: &Arc<Topology>, domains: &Domains, programs: &Programs<'_>, config: &Config) -> bool {
         let same_program = |(old, new): (&Basis, &Program<'_>)| {
@@ -105,7 +105,7 @@ impl Decision {
                 .all(|((tid, allowed), new)| *tid == new.thread.tid && *allowed == new.thread.allowed_cpus)
     }
 
-    /// Whether threads have ended, and none is new.
+    /// Whether threads have ended and none is new.
     #[must_use]
     pub fn has_lost(&self, programs: &Programs<'_>) -> bool {
         let members = &programs.groups.members;
@@ -115,7 +115,7 @@ impl Decision {
     }
 }
 
-/// How many threads of processes without a home there are, and their pressure, by domain.
+/// The number of threads of processes without a home, and their pressure, by domain.
 fn by_domain<'a>(domains: &Domains, threads: impl Iterator<Item = &'a Homeless>) -> Vec<(usize, f64)> {
     let mut sums = vec![(0, 0.0); domains.domains.len()];
     for thread in threads {

@@ -1,24 +1,25 @@
-//! The home of a process: where it runs locally (section 2). The paper gives every process one
-//! home; section 5 says how it is found where memory is scattered: by the distribution of pages.
+//! The home of a process: the node where it runs locally (section 2). The paper gives every process
+//! one home. Section 5 says how the home is found if memory is scattered: by the distribution of
+//! pages.
 //!
 //! - Home is the node with more than half of the process's pages. A process whose memory is spread
 //!   has none: wherever it ran, most of its accesses would be remote, and packing its threads onto
-//!   one node would take cores and caches from it for nothing.
+//!   one node would take cores and caches from it without any benefit.
 //! - Pages on a node without CPUs count for the nearest node that has some (by the kernel's
-//!   distances, on a tie the lowest id): running there is as local as can be.
+//!   distances, on a tie the lowest id), because running there is as local as possible.
 //! - A process keeps its home until another node has more of its pages by a margin, or until the
-//!   home lacks half of them by as much, so that memory about halfway between two nodes does not
-//!   send it to and fro.
+//!   home falls short of half of them by the same margin. Otherwise memory that is about halfway
+//!   between two nodes would send the process back and forth.
 
 use crate::kit::before::Before;
 use isobar_model::{NodeId, NodeMap, Pages, Pid, Process, Topology, num};
 
-/// For each node the nearest one with CPUs.
+/// For each node, the nearest node with CPUs.
 #[derive(Clone, Debug)]
 pub struct NearestCpus(NodeMap<NodeId>);
 
 impl NearestCpus {
-    /// On this machine.
+    /// Finds the nearest nodes on a machine.
     #[must_use]
     pub fn on(machine: &Topology) -> Self {
         let has_cpus = |node: &NodeId| machine.cpus_of_node(*node).is_some_and(|cpus| !cpus.is_empty());
@@ -32,8 +33,8 @@ impl NearestCpus {
     }
 }
 
-/// How far a node is from another, 10 = at home. Where the kernel gives no distances, every other
-/// node is equally far.
+/// The distance from one node to another: 0 if they are the same, otherwise the kernel's. If the
+/// kernel gives no distances, all other nodes are equally far.
 #[must_use]
 pub fn distance(machine: &Topology, from: NodeId, to: NodeId) -> u32 {
     let distance = machine.distances().and_then(|distances| distances.get(from, to)).copied();
@@ -45,8 +46,8 @@ pub fn distance(machine: &Topology, from: NodeId, to: NodeId) -> u32 {
 pub struct Homes(Vec<(Pid, NodeId)>);
 
 impl Homes {
-    /// The home of each process, in their order; `None` where its pages were not counted or are
-    /// spread. `margin` is a share of all its pages.
+    /// The home of each process, in their order; `None` if its pages were not counted or are
+    /// spread. `margin` is a fraction of all its pages.
     pub fn update(&mut self, nearest: &NearestCpus, processes: &[Process], margin: f64) -> Vec<Option<NodeId>> {
         let mut before = Before::take_from(&mut self.0);
         let mut homes = Vec::with_capacity(processes.len());
@@ -60,7 +61,7 @@ impl Homes {
     }
 }
 
-/// Pages by the node with CPUs that they count for.
+/// Number of pages by node with CPUs; pages on a node without CPUs count for the nearest such node.
 fn gathered(nearest: &NearestCpus, pages: &NodeMap<Pages>) -> NodeMap<u64> {
     let mut counts = NodeMap::default();
     for (node, count) in pages.iter() {

@@ -1,15 +1,15 @@
 //! A mapping of threads to cores while it is being made: which thread is on which core, which cores
-//! are free, and the pressure on every LLC. It knows arithmetic and no rule: which process goes
-//! where is [`super::max_local`]'s and [`super::refine`]'s.
+//! are free, and the pressure on every LLC. This file only keeps the accounts and knows no rules:
+//! which process goes where is decided by [`super::max_local`] and [`super::refine`].
 //!
-//! The pressure of an LLC is the sum of the MPKI of the threads on it; that of a thread which runs
-//! remotely is multiplied by its process's NUMA penalty ("if mapping processes onto a different LLC
-//! results in the remote execution of the re-mapped process, then we account also for the
-//! performance penalty", section 3.1).
+//! The pressure of an LLC is the sum of the MPKI of the threads on it. The MPKI of a thread that
+//! runs remotely is multiplied by its process's NUMA penalty ("if mapping processes onto a
+//! different LLC results in the remote execution of the re-mapped process, then we account also for
+//! the performance penalty", section 3.1).
 //!
-//! *Departure from the paper*: lines 3 and 4 of algorithm 3 add up plain MPKI, also of surplus
-//! processes that step 2 mapped remotely. Here those are weighted as the ones are that step 3 maps
-//! remotely.
+//! *Departure from the paper*: lines 3 and 4 of algorithm 3 add up plain MPKI, even of surplus
+//! processes that step 2 mapped remotely. Here these are weighted like the processes that step 3
+//! maps remotely.
 
 use super::home::distance;
 use super::programs::{Program, Programs};
@@ -21,28 +21,30 @@ use isobar_model::{NodeId, NodeMap, Topology};
 /// An unfinished mapping.
 #[derive(Debug)]
 pub struct Mapping<'m, 'a> {
-    /// The processors.
+    /// The machine's domains, which are the paper's processors.
     pub domains: &'m Domains,
     members: &'m [Member<'a>],
     rates: &'m [f64],
     /// The LLC of each domain; an LLC over several nodes is shared by several domains.
     cache_of: Vec<usize>,
-    /// By LLC.
+    /// The pressure by LLC.
     pressure: Vec<f64>,
     load: Load,
-    /// Cores without a thread, by domain.
+    /// Number of cores without a thread, by domain.
     free: Vec<usize>,
-    /// The least loaded seat of each domain, where nothing has changed since it was looked for:
-    /// with thousands of threads beyond the cores, looking for it dominates a decision.
+    /// The least loaded seat of each domain, if nothing has changed since it was last searched for.
+    /// With thousands of threads beyond the cores, the search would dominate the cost of a
+    /// decision.
     least: Vec<Option<SeatId>>,
-    /// How far each domain is from each node.
+    /// The distance of each domain from each node.
     far: NodeMap<Vec<u32>>,
     /// The seat of each member.
     pub at: Vec<Option<SeatId>>,
 }
 
 impl<'m, 'a> Mapping<'m, 'a> {
-    /// No thread mapped; pinned threads sit where they are.
+    /// Starts with no thread mapped, except that pinned threads and threads of processes without a
+    /// home add pressure where they are.
     #[must_use]
     pub fn new(machine: &Topology, domains: &'m Domains, programs: &'m Programs<'a>) -> Self {
         let load = Load::of(domains, programs.load.clone());
@@ -77,7 +79,7 @@ impl<'m, 'a> Mapping<'m, 'a> {
         self.pressure[self.cache_of[domain.0]]
     }
 
-    /// What a pressure at home amounts to in a domain.
+    /// The pressure in a domain that corresponds to a pressure at home.
     #[must_use]
     pub fn weighted(&self, program: &Program<'_>, pressure: f64, domain: DomainId) -> f64 {
         if self.is_local(program, domain) { pressure } else { pressure * program.penalty.value }
@@ -89,13 +91,13 @@ impl<'m, 'a> Mapping<'m, 'a> {
         self.domains.domain(domain).node == Some(program.home)
     }
 
-    /// How far a domain is from a node.
+    /// The distance of a domain from a node.
     #[must_use]
     pub fn distance(&self, from: NodeId, to: DomainId) -> u32 {
         self.far.get(from).map_or(u32::MAX, |far| far[to.0])
     }
 
-    /// The one domain on which all threads of a program sit.
+    /// The domain on which all threads of a program sit, if it is a single one.
     #[must_use]
     pub fn domain_of(&self, program: &Program<'_>) -> Option<DomainId> {
         let mut domains = program.members.clone().map(|member| Some(self.domains.seat(self.at[member]?).domain));
@@ -109,13 +111,13 @@ impl<'m, 'a> Mapping<'m, 'a> {
         self.free[domain.0]
     }
 
-    /// A free core of a domain that a member may use.
+    /// A free core in a domain that a member may use.
     #[must_use]
     pub fn free_core(&self, member: usize, domain: DomainId) -> Option<SeatId> {
         self.free_core_but(member, domain, &[])
     }
 
-    /// Free cores of a domain for all threads of a program, one each.
+    /// Free cores in a domain for all threads of a program, one each.
     #[must_use]
     pub fn free_cores_for(&self, program: &Program<'_>, domain: DomainId) -> Option<Vec<SeatId>> {
         let mut taken = Vec::with_capacity(program.members.len());
@@ -137,8 +139,8 @@ impl<'m, 'a> Mapping<'m, 'a> {
         })
     }
 
-    /// The least loaded core for a program's thread: of several, the one on the node that is
-    /// nearest to its home, there on the LLC with the least pressure.
+    /// The least loaded core for a program's thread. Of several, the one on the node that is
+    /// nearest to its home; among these, the one on the LLC with the least pressure.
     #[must_use]
     pub fn least_loaded(&mut self, program: &Program<'_>, member: usize) -> Option<SeatId> {
         let mut best: Option<(SeatId, (u32, u32), f64)> = None;
@@ -170,7 +172,7 @@ impl<'m, 'a> Mapping<'m, 'a> {
         found
     }
 
-    /// A member takes a seat.
+    /// Seats a member.
     pub fn sit(&mut self, program: &Program<'_>, member: usize, seat: SeatId) {
         self.book(program, member, seat, 1.0);
         self.load.add(self.domains, seat);
@@ -178,7 +180,7 @@ impl<'m, 'a> Mapping<'m, 'a> {
         self.at[member] = Some(seat);
     }
 
-    /// A member leaves its seat.
+    /// Takes a member off its seat.
     pub fn leave(&mut self, program: &Program<'_>, member: usize) {
         let Some(seat) = self.at[member].take() else { return };
         self.book(program, member, seat, -1.0);
@@ -186,7 +188,7 @@ impl<'m, 'a> Mapping<'m, 'a> {
         self.recount(seat);
     }
 
-    /// The load of a domain's seat has changed.
+    /// Updates what depends on the load of a seat's domain.
     fn recount(&mut self, seat: SeatId) {
         let id = self.domains.seat(seat).domain;
         self.free[id.0] = free_cores(self.domains, self.domains.domain(id), &self.load);
@@ -200,19 +202,19 @@ impl<'m, 'a> Mapping<'m, 'a> {
 }
 
 fn free_cores(domains: &Domains, domain: &Domain, load: &Load) -> usize {
-    // One seat of every core comes first.
+    // The first seats of a domain are one of each core.
     let cores = domains.seats[domain.seats.clone()].iter().take(domain.cores);
     cores.filter(|seat| load.on_core(seat.core) == 0).count()
 }
 
-/// For each node how far each domain is.
+/// For each node, the distance of each domain.
 fn far(machine: &Topology, domains: &Domains) -> NodeMap<Vec<u32>> {
     let of_domain = |from: NodeId, domain: &Domain| domain.node.map_or(u32::MAX, |node| distance(machine, from, node));
     let row = |from: NodeId| domains.domains.iter().map(|domain| of_domain(from, domain)).collect();
     machine.nodes().iter().map(|node| (node.id, row(node.id))).collect()
 }
 
-/// Domains of one LLC have one number; a domain without an LLC has its own.
+/// Domains that share an LLC have the same number; a domain without an LLC has its own.
 fn caches(domains: &Domains) -> Vec<usize> {
     let all = &domains.domains;
     let first = |at: usize| all[at].llc.and_then(|llc| all.iter().position(|other| other.llc == Some(llc)));

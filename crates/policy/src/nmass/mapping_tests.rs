@@ -1,4 +1,4 @@
-//! Worked examples of the N-MASS paper, and of what it leaves open: where processes go.
+//! Worked examples of the N-MASS paper, and of cases that it leaves open: where processes go.
 
 use super::maximum_local::ENTRY as MAXIMUM_LOCAL;
 use super::n_mass::ENTRY as N_MASS;
@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 
 #[test]
 fn four_clones_of_soplex_end_three_local_and_one_remote() {
-    // 120 | 0: the last moves, 90 | 39. The next would leave 60 | 78: node 1 would end above node 0
-    // with the penalty counted, and is not below 60 either.
+    // 120 | 0: the last process moves, 90 | 39. The next move would leave 60 | 78: node 1 would end
+    // above node 0 with the penalty counted, and is not below 60 either.
     assert_eq!(nodes(&N_MASS, NEHALEM, &soplex(Some(1.3))), [0, 0, 0, 1]);
     // By regression the penalty is 1.05 + 0.015 * 30 = 1.5: 90 | 45, then it would be 60 | 90.
     assert_eq!(nodes(&N_MASS_REGRESSION, NEHALEM, &soplex(None)), [0, 0, 0, 1]);
@@ -21,10 +21,10 @@ fn four_clones_of_soplex_end_three_local_and_one_remote() {
 
 #[test]
 fn no_move_makes_its_target_the_fuller_one() {
-    // Without the threshold: the next of 90 | 39 would still leave 60 | 78.
+    // Without the threshold, the next move from 90 | 39 would still leave 60 | 78.
     let free = || with(&N_MASS, "threshold_mpki = 1000");
     assert_eq!(nodes_after(free().as_mut(), &mut observation(NEHALEM, &soplex(Some(1.3)))), [0, 0, 0, 1]);
-    // 50 | 0: 25 | 25 * 1.104 = 27.6 is above, and so nothing moves; 45 | 0: 25 | 22.1 is below.
+    // 50 | 0: 25 | 25 * 1.104 = 27.6 would be above, so nothing moves; 45 | 0: 25 | 22.1 is below.
     let pair = |mpki: f64| [(1, 0, 25.0, Some(1.3), HOME_0), (2, 1, mpki, Some(1.104), HOME_0)];
     assert_eq!(nodes_after(free().as_mut(), &mut observation(NEHALEM, &pair(25.0))), [0, 0]);
     assert_eq!(nodes_after(free().as_mut(), &mut observation(NEHALEM, &pair(20.0))), [0, 1]);
@@ -33,7 +33,8 @@ fn no_move_makes_its_target_the_fuller_one() {
 #[test]
 fn spread_memory_is_left_alone_and_counts_where_it_runs() {
     // 5 has a quarter of its pages on each of four nodes and two threads on node 0, of 40 MPKI
-    // each. Node 0 bears 40 + 40 + 20: its one free core goes to 1. The surplus 2 goes to node 1.
+    // each. Node 0 bears 40 + 40 + 20: its one free core goes to 1. The surplus process 2 goes to
+    // node 1.
     let rows = [(1, 9, 20.0, Some(1.3), &[9, 0, 0, 0][..]), (2, 8, 10.0, Some(1.1), &[9, 0, 0, 0])];
     let mut seen = observation("node:4 core:3", &rows);
     let spread = observation("node:4 core:3", &[(5, 0, 40.0, None, &[9, 9, 9, 9])]).processes.remove(0);
@@ -78,8 +79,8 @@ fn single_threads_by_hand() {
         [row(1, 25.0, 1.3, HOME_1), row(2, 25.0, 1.3, HOME_0), row(3, 0.1, 1.0, HOME_1), row(4, 0.1, 1.0, HOME_0)];
     let at_home: &[u32] = &[1, 0, 1, 0];
     check("balanced memory", NEHALEM, &balanced, &[(&MAXIMUM_LOCAL, at_home), (&N_MASS, at_home)]);
-    // Map 1100. 45 | 0.4 (node 1 | node 0); the back of node 1's list is 2: 25 | 22.5. What is left
-    // there would end above.
+    // Map 1100. 45 | 0.4 (node 1 | node 0); the back of node 1's list is 2: 25 | 22.5. Moving the
+    // process that is left there would end above.
     let unbalanced =
         [row(1, 25.0, 1.3, HOME_1), row(2, 20.0, 1.104, HOME_1), row(3, 0.2, 1.0, HOME_0), row(4, 0.2, 1.0, HOME_0)];
     let expect: [(&Entry, &[u32]); 2] = [(&MAXIMUM_LOCAL, &[1, 1, 0, 0]), (&N_MASS, &[1, 0, 0, 0])];
@@ -96,7 +97,7 @@ fn single_threads_by_hand() {
     let three: [Row<'_>; 3] =
         [(1, 0, 5.0, Some(1.5), &[9, 0, 0]), (2, 1, 5.0, Some(1.4), &[9, 0, 0]), (3, 2, 5.0, Some(1.1), &[0, 9, 0])];
     check("surplus takes no core of those at home", "node:3 core:1", &three, &[(&MAXIMUM_LOCAL, &[0, 2, 1])]);
-    // Two cores a node: 60 | 30 | 30 | 0 after step 2 (the surplus of node 0 spreads), then 30 on
+    // Two cores per node: 60 | 30 | 30 | 0 after step 2 (the surplus of node 0 spreads), then 30 on
     // each. With a penalty of 1.3 it would be 30 | 39 | 39 | 39: above.
     let four: Vec<Row<'_>> = (1..5).map(|pid| row(pid, 30.0, 1.0, &[9, 0, 0, 0])).collect();
     let expect: [(&Entry, &[u32]); 2] = [(&MAXIMUM_LOCAL, &[0, 0, 1, 2]), (&N_MASS, &[0, 3, 1, 2])];
@@ -138,8 +139,8 @@ fn surplus_and_refinement_go_to_the_nearest_node() {
 
 #[test]
 fn an_llc_of_the_home_node_goes_before_a_remote_one() {
-    // One node's two LLCs of two cores, twice. Step 2 balances within the home: 30 + 10 | 20 + 20
-    // and nothing is remote yet.
+    // Two nodes, each with two LLCs of two cores. Step 2 balances within the home: 30 + 10 | 20 +
+    // 20, and nothing is remote yet.
     let rows = [
         (1, 0, 30.0, Some(1.4), HOME_0),
         (2, 0, 20.0, Some(1.3), HOME_0),
@@ -154,8 +155,8 @@ fn an_llc_of_the_home_node_goes_before_a_remote_one() {
 
 #[test]
 fn siblings_are_used_when_every_core_is_taken() {
-    // Two cores of two threads a node (CPUs 0 2 and 1 3 are siblings on node 0 or 0 1 and 2 3:
-    // whatever the kernel says).
+    // Two cores of two threads per node (the siblings on node 0 are CPUs 0 2 and 1 3, or 0 1 and 2
+    // 3, whatever the kernel says).
     let rows: Vec<Row<'_>> = (0..3).map(|pid| -> Row<'_> { (pid, 0, 0.0, Some(1.2), HOME_0) }).collect();
     let mut seen = observation("node:2 core:2 pu:2", &rows);
     assert_eq!(nodes_after(policy(&MAXIMUM_LOCAL).as_mut(), &mut seen), [0, 0, 1]);
@@ -168,8 +169,8 @@ fn siblings_are_used_when_every_core_is_taken() {
 
 #[test]
 fn threads_of_a_process_stay_together() {
-    // 1 has two threads of 15 MPKI, 2 is single: 70 on node 0. The back is 1, whole: 40 | 2 * 15 *
-    // 1.2 = 36.
+    // 1 has two threads of 15 MPKI, 9 has one of 40: 70 on node 0. The back is 1, which moves as a
+    // whole: 40 | 2 * 15 * 1.2 = 36.
     let mut seen = observation(NEHALEM, &[(1, 0, 15.0, Some(1.2), HOME_0), (9, 2, 40.0, Some(1.3), HOME_0)]);
     seen.processes[0].threads.push(thread(2, 1, 15.0));
     assert_eq!(nodes_after(policy(&N_MASS).as_mut(), &mut seen), [1, 1, 0]);
@@ -199,7 +200,7 @@ fn pinned_threads_take_cores_and_add_pressure() {
     assert_eq!(nodes_after(policy(&N_MASS).as_mut(), &mut seen), [0, 0, 1]);
     seen.processes[2].threads[0].pinned = true;
     assert_eq!(nodes_after(policy(&N_MASS).as_mut(), &mut seen), [0, 0, 1]);
-    // Pinned on node 0's only core: its place at home is taken.
+    // 2 is pinned on node 0's only core, so 1 has no place at home.
     let mut seen = observation("node:2 core:1", &[(1, 1, 5.0, None, HOME_0), (2, 0, 5.0, None, HOME_0)]);
     seen.processes[1].threads[0].pinned = true;
     assert!(policy(&MAXIMUM_LOCAL).decide(&seen).actions.is_empty());

@@ -1,5 +1,5 @@
-//! Step 2 of N-MASS, algorithm 2: every process on a core of its home node, those with a high NUMA
-//! penalty first.
+//! Step 2 of N-MASS, algorithm 2: every process gets a core of its home node, those with a high
+//! NUMA penalty first.
 //!
 //! ```text
 //! merge the lists of all homes by falling NUMA penalty; for each process:
@@ -7,19 +7,19 @@
 //!     or, where there is none, of another
 //! ```
 //!
-//! *Properties*: with no confined thread, as many threads are local as can be: the lesser of cores
-//! and threads of each home; no core has two threads while another that they may use has none;
-//! within a home the higher penalties are local.
+//! *Properties*: if no thread is confined, as many threads are local as possible: for each home,
+//! the lesser of its cores and its threads; no core has two threads while another core that they
+//! may use has none; within a home, the threads with higher penalties are the local ones.
 //!
 //! *Departures from the paper*
 //! 1. Surplus processes are mapped after all others. As printed, the surplus of one home may take a
-//!    core from a process that is at home there. On two processors with no more processes than
-//!    cores both orders give the same mapping.
-//! 2. A home with several LLCs: a process goes to the one with the least pressure among those that
-//!    have cores for all its threads (section 5: "cache contention within a processor is minimized
-//!    as in an SMP context").
-//! 3. Surplus goes to the nearest node with a free core, there to the LLC with the least pressure;
-//!    the paper has one other node.
+//!    core from a process whose home it is. On two processors with no more processes than cores,
+//!    both orders give the same mapping.
+//! 2. If a home has several LLCs, a process goes to the one with the least pressure among those
+//!    that have cores for all its threads (section 5: "cache contention within a processor is
+//!    minimized as in an SMP context").
+//! 3. Surplus goes to the nearest node with a free core, and there to the LLC with the least
+//!    pressure. The paper has only one other node.
 //! 4. Equal penalties are ordered by pid.
 
 use super::mapping::Mapping;

@@ -1,4 +1,4 @@
-//! N-MASS: processes to processors by locality, refined by cache pressure.
+//! N-MASS: maps processes to processors by locality, refined by cache pressure.
 //!
 //! Z. Majo, T. R. Gross: *Memory Management in NUMA Multicore Systems: Trapped between Cache
 //! Contention and Interconnect Overhead*, ISMM 2011. [`maximum_local`] is step 2 of algorithm 1
@@ -20,19 +20,19 @@
 //! Memory does not move: "we also assume that the home processor of a process cannot be changed"
 //! (section 2).
 //!
-//! *Departures from the paper* that concern all three; those of a step are in its file.
+//! *Departures from the paper* that concern all three policies; those of a step are in its file.
 //! 1. A process may have several threads, which the paper excludes (section 5). Its threads stay
-//!    together where there are cores; its pressure is the sum over its threads, each of which has a
+//!    together if there are cores. Its pressure is the sum over its threads, each of which has a
 //!    core, as if each were a process.
-//! 2. SMT siblings are no cores (the paper turns SMT off, section 4.1): a sibling gets a thread
-//!    only when every core has one.
-//! 3. More threads than cores, which algorithm 1 excludes: cores take a second thread when all have
-//!    one, at home first; the refinement wants free cores and so does nothing.
+//! 2. SMT siblings do not count as cores (the paper turns SMT off, section 4.1): a sibling gets a
+//!    thread only if every core has one.
+//! 3. There may be more threads than cores, which algorithm 1 excludes. Cores take a second thread
+//!    when all have one, at home first. The refinement needs free cores and so does nothing.
 //! 4. Threads pinned by their owner stay; they take cores and add pressure. So do threads of
 //!    processes without a home, for which no processor is better than another. Threads that may use
-//!    some CPUs only are mapped before the others, within those CPUs. Threads that were never
+//!    only some CPUs are mapped before the others, within those CPUs. Threads that were never
 //!    measured take no part.
-//! 5. A thread that executed nothing keeps its last miss rate.
+//! 5. A thread that executed no instruction keeps its last miss rate.
 
 pub mod config;
 pub mod decision;

@@ -1,11 +1,10 @@
-//! `n-mass-regression`: N-MASS that knows no measured NUMA penalties: "instead, we estimate the
-//! NUMA penalty based on the MPKI rate" (section 4.5). Penalties in the observation are not looked
-//! at.
+//! `n-mass-regression`: N-MASS without measured NUMA penalties: "instead, we estimate the NUMA
+//! penalty based on the MPKI rate" (section 4.5). Penalties in the observation are ignored.
 //!
-//! *Properties*: as [`super::n_mass`].
+//! *Properties*: those of [`super::n_mass`].
 //!
-//! *Departures from the paper*: as [`super::n_mass`], but for the last; and the two numbers of the
-//! regression ([`super::penalty`]).
+//! *Departures from the paper*: those of [`super::n_mass`] except the last, and the two numbers of
+//! the regression ([`super::penalty`]).
 
 use super::config::Config;
 use super::scheduler::{NEEDS, PAPER, Scheduler};
@@ -14,7 +13,7 @@ use crate::entry::{Entry, Moves, Of};
 /// Canonical name.
 pub const NAME: &str = "n-mass-regression";
 
-/// The policy: no measured penalties.
+/// The policy, without measured penalties.
 pub const ENTRY: Entry = Entry {
     name: NAME,
     paper: PAPER,

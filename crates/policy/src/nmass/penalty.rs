@@ -1,10 +1,10 @@
-//! The NUMA penalty of a program: CPI remote / CPI local, at least 1 (equation 1). From a profile
-//! where there is one, else estimated from the miss rate by the linear model of section 4.5: "if
-//! the NUMA penalty cannot be obtained directly, the MPKI offers a reasonable approximation".
+//! The NUMA penalty of a program: CPI remote / CPI local, at least 1 (equation 1). It is taken from
+//! a profile if there is one, and otherwise estimated from the miss rate by the linear model of
+//! section 4.5: "if the NUMA penalty cannot be obtained directly, the MPKI offers a reasonable
+//! approximation".
 //!
 //! *Departure from the paper*: the text swaps the model's two numbers ("slope intercept and slope
-//! are 0.015 and 1.05"); the other way round the line goes through figure 7
-//! (docs/design/n-mass.md).
+//! are 0.015 and 1.05"). With the two exchanged, the line fits figure 7 (docs/design/n-mass.md).
 
 use crate::kit::pairs::{means, pairs, wrong};
 use isobar_model::text::one_line;
@@ -19,20 +19,20 @@ use std::fmt;
 pub struct Penalty {
     /// CPI remote / CPI local, at least 1.
     pub value: f64,
-    /// Whether it was measured and not estimated.
+    /// Whether it was measured rather than estimated.
     pub measured: bool,
 }
 
 /// `np = intercept + slope * mpki`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Regression {
-    /// At no misses.
+    /// The penalty without misses.
     pub intercept: f64,
-    /// By MPKI.
+    /// Its growth with each MPKI.
     pub slope: f64,
 }
 
-/// Section 4.5 (docs/design/n-mass.md).
+/// The numbers of section 4.5 (docs/design/n-mass.md).
 pub const PAPER: Regression = Regression { intercept: 1.05, slope: 0.015 };
 
 impl Regression {
@@ -43,14 +43,14 @@ impl Regression {
     }
 }
 
-/// Measured penalties by the name or pid of a process. Written as a table, or as text: `"soplex=1.3
-/// mcf=1.46"`.
+/// Measured penalties by the name or pid of a process. They are written as a table, or as text:
+/// `"soplex=1.3 mcf=1.46"`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Penalties(BTreeMap<String, f64>);
 
 impl Penalties {
-    /// The penalty of a process: from the observation, else from this table; `None` where neither
+    /// The penalty of a process: from the observation, or else from this table; `None` if neither
     /// has it.
     #[must_use]
     pub fn of(&self, process: &Process) -> Option<Penalty> {
@@ -59,7 +59,7 @@ impl Penalties {
         Some(Penalty { value: value.max(1.0), measured: true })
     }
 
-    /// These penalties, and for names that they lack those of `others`.
+    /// These penalties, with those of `others` for names that they lack.
     #[must_use]
     pub fn or(mut self, others: &Self) -> Self {
         for (name, penalty) in &others.0 {
@@ -89,8 +89,9 @@ impl Penalties {
     }
 }
 
-/// The setting `profile`: the name of a file of penalties. A policy reads no file: the code that
-/// makes it puts the file's penalties in the place of its name, and a name that is left is refused.
+/// The setting `profile`: the name of a file of penalties. A policy reads no files: the code that
+/// makes the policy replaces the name by the file's penalties, and a name that was not replaced is
+/// refused.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile(pub Penalties);
 
@@ -106,7 +107,7 @@ impl<'de> Deserialize<'de> for Profile {
     }
 }
 
-/// Reads a file's penalties, or no file at all.
+/// Reads the penalties of a file, or an empty name for no file.
 struct Content;
 
 impl<'de> Visitor<'de> for Content {
@@ -132,7 +133,7 @@ impl<'de> Deserialize<'de> for Penalties {
     }
 }
 
-/// Reads the text and the table.
+/// Reads penalties as text or as a table.
 struct Either;
 
 impl<'de> Visitor<'de> for Either {

@@ -1,4 +1,4 @@
-//! Program characterization (section 3.2): of every process its threads, its home, its cache
+//! Program characterization (section 3.2): the threads of every process, its home, its cache
 //! pressure (MPKI) and its NUMA penalty. The notes say which processes and threads are left out,
 //! and why.
 
@@ -12,7 +12,7 @@ use crate::kit::words::listed;
 use isobar_model::{CpuSet, Mpki, NodeId, Observation, Pid, Process, Tid};
 use std::ops::Range;
 
-/// Processes that are named in one note.
+/// Maximum number of processes that are named in one note.
 pub const NAMED: usize = 5;
 
 /// A process that may be mapped.
@@ -26,32 +26,32 @@ pub struct Program<'a> {
     pub penalty: Penalty,
     /// Its threads, as positions in [`Groups::members`].
     pub members: Range<usize>,
-    /// The sum of its threads' MPKI: its pressure where it runs locally.
+    /// The sum of its threads' MPKI: its pressure if it runs locally.
     pub pressure: f64,
-    /// Whether a thread may use some CPUs only.
+    /// Whether one of its threads may use only some CPUs.
     pub confined: bool,
 }
 
-/// Everything that a decision rests on.
+/// Everything on which a decision rests.
 #[derive(Debug)]
 pub struct Programs<'a> {
     /// The threads that may be mapped, and the load of those that may not.
     pub groups: Groups<'a>,
     /// The MPKI of each member.
     pub rates: Vec<f64>,
-    /// Ascending by pid.
+    /// The programs, ascending by pid.
     pub list: Vec<Program<'a>>,
-    /// Pressure of threads pinned by their owner, where they are.
+    /// Pressure of threads pinned by their owner, at the seats where they are.
     pub pinned: Vec<(SeatId, f64)>,
     /// Threads of processes without a home, ascending by pid, then tid.
     pub homeless: Vec<Homeless>,
-    /// Threads on each seat that no plan moves: pinned ones, and homeless ones that ran.
+    /// Number of threads on each seat that no plan moves: pinned ones, and homeless ones that ran.
     pub load: Vec<u32>,
-    /// What was left out.
+    /// Notes on what was left out.
     pub notes: Vec<String>,
 }
 
-/// A thread of a process without a home. Nowhere is local to it, so no penalty is counted.
+/// A thread of a process without a home. No node is local to it, so no penalty is counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Homeless {
     /// Its process.
@@ -60,7 +60,7 @@ pub struct Homeless {
     pub tid: Tid,
     /// Where it ran last.
     pub seat: SeatId,
-    /// Its MPKI, of this interval or else the last known one.
+    /// Its MPKI in this interval, or else the last known one.
     pub pressure: f64,
     /// Whether it ran in this interval.
     pub ran: bool,
@@ -139,7 +139,7 @@ fn form<'a>(
     programs
 }
 
-/// The pressure of threads that their owner pinned, remote ones weighted as others are.
+/// The pressure of threads that their owner pinned. Remote ones are weighted like other threads.
 fn pinned(
     seen: &Observation,
     domains: &Domains,

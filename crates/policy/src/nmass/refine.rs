@@ -1,6 +1,6 @@
 //! Step 3 of N-MASS, algorithm 3: processes leave a crowded LLC as long as less than half of the
-//! difference is transferred (section 3.1), so that the pressures come to be as equal as the
-//! penalty of remote execution lets them be.
+//! difference is transferred (section 3.1), so that the pressures become as equal as the penalty of
+//! remote execution allows.
 //!
 //! ```text
 //! repeat:
@@ -13,44 +13,46 @@
 //! until there is none
 //! ```
 //!
-//! *Properties*: it ends, since no process is moved twice; no move makes its target the fuller one
-//! of the two LLCs; no remote process comes to an LLC at or above the threshold; equal pressures
-//! move nothing.
+//! *Properties*: it ends, because no process is moved twice; no move makes its target the fuller
+//! one of the two LLCs; no remote process is moved to an LLC whose pressure would then reach the
+//! threshold; equal pressures move nothing.
 //!
 //! *Departures from the paper*
-//! 1. The loop (docs/design/n-mass.md): as printed it ends when a move is made and never uses the
-//!    difference of line 6. What a move may transfer is taken from section 3.1.
-//! 2. One side only: as printed the cheaper of the two last processes is tried first. A move to the
-//!    LLC with more pressure would end above the other, so it is never accepted and need not be
-//!    tried.
-//! 3. More than two LLCs: from the one with the most pressure to the one with the least, counted
-//!    after the move, so that an LLC of the home node goes before a remote one with the same
-//!    pressure; ties to the nearer, then the first.
-//! 4. The threshold holds for remote mappings only. It is there to protect the interconnect
+//! 1. The loop (docs/design/n-mass.md): as printed, it ends when a move is made and never uses the
+//!    difference computed in line 6. How much a move may transfer is taken from section 3.1.
+//! 2. Only one side is tried. As printed, the cheaper of the two last processes is tried first. A
+//!    move to the LLC with more pressure would end above the other, so it is never accepted and
+//!    need not be tried.
+//! 3. With more than two LLCs, a process moves from the LLC with the most pressure to the one with
+//!    the least, counted after the move, so that an LLC of the home node is preferred to a remote
+//!    one with the same pressure. Ties go to the nearer LLC, then to the first.
+//! 4. The threshold holds for remote mappings only. Its purpose is to protect the interconnect
 //!    (section 3.1), which a process that comes home does not load.
-//! 5. A process without misses is passed over: it adds no pressure, so moving it evens out nothing.
-//! 6. A process of several threads moves whole; one that is spread over several LLCs already stays.
+//! 5. A process without misses is skipped: it adds no pressure, so moving it evens out nothing.
+//! 6. A process of several threads moves as a whole. One that is already spread over several LLCs
+//!    stays.
 
 use super::mapping::Mapping;
 use super::max_local::by_penalty;
 use super::programs::Program;
 use crate::kit::domains::{DomainId, SeatId};
 
-/// Pressures are sums that were added up in different orders: equal ones differ by less than this.
+/// Pressures are sums that were added up in different orders: equal ones differ by less than this
+/// factor.
 const ROUNDING: f64 = 1.0 + 1e-9;
 
-/// A process that the refinement moved, and the pressures that made it.
+/// A process that the refinement moved, and the pressures that led to the move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Refined {
     /// The LLC that it left.
     pub from: DomainId,
     /// The pressures of the LLC that it left, before and after.
     pub source: (f64, f64),
-    /// The pressures of the LLC that it came to, before and after.
+    /// The pressures of the LLC that it joined, before and after.
     pub target: (f64, f64),
 }
 
-/// Refines a mapping. For each program whether it was moved, and why.
+/// Refines a mapping. Returns for each program how it was moved, if it was.
 pub fn refine_mapping(mapping: &mut Mapping<'_, '_>, programs: &[Program<'_>], threshold: f64) -> Vec<Option<Refined>> {
     let order = by_penalty(programs);
     let mut refined = vec![None; programs.len()];
@@ -75,7 +77,7 @@ fn candidate(
     let movable = order.iter().rev().filter(|at| refined[**at].is_none() && programs[**at].pressure > 0.0);
     for &at in movable {
         let Some(domain) = mapping.domain_of(&programs[at]) else { continue };
-        // From the back of the list: the first that is found on an LLC is its last process.
+        // From the back of the list: the first process that is found on an LLC is its last one.
         if best.is_none_or(|(_, known)| is_more(mapping, domain, known)) {
             best = Some((at, domain));
         }
@@ -83,8 +85,8 @@ fn candidate(
     best
 }
 
-/// Whether a domain's LLC has more pressure than another's; on equal pressure the first one goes
-/// before.
+/// Whether a domain's LLC has more pressure than another's; on equal pressure the first LLC takes
+/// precedence.
 fn is_more(mapping: &Mapping<'_, '_>, one: DomainId, other: DomainId) -> bool {
     let (a, b) = (mapping.pressure(one), mapping.pressure(other));
     a.total_cmp(&b).then(mapping.cache(other).cmp(&mapping.cache(one))).is_gt()
@@ -105,7 +107,7 @@ fn best_step(mapping: &Mapping<'_, '_>, program: &Program<'_>, from: DomainId, t
     })
 }
 
-/// The move of a program to a domain, where it is acceptable.
+/// The move of a program to a domain, if it is acceptable.
 fn step(
     mapping: &Mapping<'_, '_>,
     program: &Program<'_>,

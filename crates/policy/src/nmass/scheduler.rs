@@ -1,4 +1,4 @@
-//! The scheduler that the three policies share: settings in, plans out.
+//! The scheduler that the three policies share. They differ in their settings.
 //!
 //! ```text
 //! every interval:
@@ -44,7 +44,7 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Nothing seen yet.
+    /// Makes a scheduler that has seen nothing yet.
     #[must_use]
     pub fn new(name: &'static str, config: Config) -> Self {
         Self {
@@ -94,7 +94,7 @@ impl Policy for Scheduler {
 }
 
 impl Scheduler {
-    /// Which penalties a profile lacks, where there could be one.
+    /// A note on programs whose penalty no profile has, if the policy uses profiles.
     fn estimated(&self, programs: &Programs<'_>) -> Option<String> {
         self.config.penalties.as_ref()?;
         // Copies of a program are named once.
@@ -107,8 +107,8 @@ impl Scheduler {
     }
 }
 
-/// A move for every thread that is not on its core. A thread that slept since it was bound is where
-/// it last ran, and will wake up on its core.
+/// A move for every thread that is not on its core. A thread that has slept since it was bound is
+/// seen where it last ran, and will wake up on its core.
 fn moves(domains: &Domains, programs: &Programs<'_>, decision: &Decision, fresh: bool) -> Vec<Action> {
     let mut actions = Vec::new();
     for (program, refined) in programs.list.iter().zip(&decision.refined) {
@@ -164,7 +164,7 @@ fn reason(
     text
 }
 
-/// A number that is not negative, with two decimals: NUMA penalties differ in the second.
+/// Formats a number that is not negative with two decimals: NUMA penalties differ in the second.
 struct Hundredths(f64);
 
 impl std::fmt::Display for Hundredths {

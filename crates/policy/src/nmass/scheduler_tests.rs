@@ -39,8 +39,8 @@ fn a_thread_on_its_core_that_nothing_holds_there_is_bound() {
 
 #[test]
 fn a_change_of_more_than_20_percent_makes_a_new_decision() {
-    // 2 brings node 1 to 50 * 1.18 = 59, below node 0 with 80; with 55 it would be 64.9, above the
-    // threshold, but 10 % is no change.
+    // 2 brings node 1 to 50 * 1.18 = 59, below node 0 with 80. With 55 it would be 64.9, above the
+    // threshold, but 10 % does not count as a change.
     let mut policy = policy(&N_MASS);
     let mut seen = observation(NEHALEM, &[(1, 0, 80.0, Some(1.3), HOME_0), (2, 1, 50.0, Some(1.18), HOME_0)]);
     let mut step = |mpki: f64| {
@@ -56,7 +56,7 @@ fn a_change_of_more_than_20_percent_makes_a_new_decision() {
 
 #[test]
 fn a_process_that_ends_leaves_its_core_for_an_interval() {
-    // Two cores a node; 3 is surplus. When 1 ends, 3 comes home, unless 4 follows 1 in time.
+    // Two cores per node; 3 is surplus. When 1 ends, 3 comes home, unless 4 follows 1 in time.
     let row = |pid, cpu, penalty| -> Row<'_> { (pid, cpu, 5.0, Some(penalty), HOME_0) };
     let all = [row(1, 0, 1.3), row(2, 1, 1.3), row(3, 2, 1.1)];
     let mut lasting = policy(&MAXIMUM_LOCAL);
@@ -90,8 +90,9 @@ fn a_new_home_makes_a_new_decision() {
     assert_eq!(nodes_after(policy.as_mut(), &mut seen), [1]);
 }
 
-/// Two cores a node. Process 1 is spread, with a thread on each core of node 0; 2 has its home
-/// there and found no free core. What sleeps for an interval leaves no core to move to.
+/// Two cores per node. Process 1 is spread, with a thread on each core of node 0. Process 2 has its
+/// home there and found no free core. The core of a thread that sleeps for an interval does not
+/// count as free.
 #[test]
 fn a_thread_of_a_spread_process_that_sleeps_makes_no_new_decision() {
     let mut policy = policy(&MAXIMUM_LOCAL);
@@ -112,7 +113,8 @@ fn a_thread_of_a_spread_process_that_sleeps_makes_no_new_decision() {
     assert_eq!(nodes_after(policy.as_mut(), &mut seen), [0, 0], "one has ended: its core is free");
 }
 
-/// What slept when a decision was made is not counted, so that its waking makes a new one.
+/// A thread that slept when a decision was made is not counted, so that its waking leads to a new
+/// one.
 #[test]
 fn a_thread_of_a_spread_process_that_wakes_up_is_counted_from_then_on() {
     let mut policy = policy(&MAXIMUM_LOCAL);
@@ -132,7 +134,7 @@ fn reasons_and_notes_say_why() {
     let mut n_mass = policy(&N_MASS);
     let plan = n_mass.decide(&seen);
     let reasons: Vec<_> = plan.actions.iter().map(Action::reason).collect();
-    // Penalty 1.5 by regression for 2, 3 and 4; 1 has the lowest and goes.
+    // By regression the penalty is 1.5 for 2, 3 and 4; 1 has the lowest and goes.
     assert_eq!(
         reasons,
         [

@@ -1,21 +1,21 @@
-//! Which core of its processor a thread gets. The paper maps to processors and takes any free core;
-//! here a thread keeps the one that it has wherever it can, so that a mapping that has been carried
-//! out moves nothing when it is made again.
+//! Decides which core of its processor a thread gets. The paper maps to processors and takes any
+//! free core. Here a thread keeps its present core if it can, so that making a mapping again after
+//! it was carried out moves nothing.
 //!
-//! *Properties*: every thread stays in the domain that the mapping gave it; cores of a domain
-//! differ by at most one thread where no thread is confined or pinned; a thread leaves its core
-//! only when it has to.
+//! *Properties*: every thread stays in the domain that the mapping gave it; the cores of a domain
+//! differ by at most one thread if no thread is confined or pinned; a thread leaves its core only
+//! if it has to.
 
 use super::programs::Programs;
 use crate::kit::domains::{DomainId, Domains, SeatId};
 use crate::kit::load::Load;
 
-/// The final seats: the domains of `mapped`, with cores that threads have already kept. A thread
-/// that the mapping has no place for stays without.
+/// The final seats: in the domains of `mapped`, on the cores that threads already have if they can
+/// keep them. A thread for which the mapping has no place has no seat.
 #[must_use]
 pub fn seat(domains: &Domains, programs: &Programs<'_>, mapped: &[Option<SeatId>]) -> Vec<Option<SeatId>> {
     let mut assignment = Assignment::new(domains, programs, mapped);
-    // The most confined threads first, as they have the least choice.
+    // The most confined threads come first, because they have the least choice.
     for group in &programs.groups.groups {
         group.members.iter().for_each(|member| assignment.keep(*member));
         group.members.iter().for_each(|member| assignment.fill(*member));
@@ -28,7 +28,7 @@ struct Assignment<'m, 'a> {
     programs: &'m Programs<'a>,
     /// The domain of each member.
     wanted: Vec<Option<DomainId>>,
-    /// Threads that each core of a domain, and each of its seats, must have at least.
+    /// Number of threads that each core of a domain, and each of its seats, must have at least.
     level: Vec<(u32, u32)>,
     load: Load,
     seats: Vec<Option<SeatId>>,
@@ -49,7 +49,7 @@ impl<'m, 'a> Assignment<'m, 'a> {
         Self { domains, programs, wanted, level, load, seats: vec![None; mapped.len()] }
     }
 
-    /// A thread in its domain keeps its core, unless that has its share already.
+    /// A thread that is in its domain keeps its core, unless the core already has its share.
     fn keep(&mut self, member: usize) {
         let (Some(domain), Some(now)) = (self.wanted[member], self.programs.groups.members[member].seat) else {
             return;
@@ -62,7 +62,7 @@ impl<'m, 'a> Assignment<'m, 'a> {
         }
     }
 
-    /// The others take the least loaded cores.
+    /// The other threads take the least loaded cores.
     fn fill(&mut self, member: usize) {
         let (Some(domain), None) = (self.wanted[member], self.seats[member]) else { return };
         let this = &self.programs.groups.members[member];

@@ -1,4 +1,4 @@
-//! Single-threaded processes on a machine, and the nodes where a policy puts them.
+//! Makes single-threaded processes on a machine, and finds the nodes where a policy puts them.
 
 use crate::entry::Entry;
 use crate::test_kit::{self, carry_out, process, thread, with_pages};

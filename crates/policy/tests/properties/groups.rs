@@ -1,4 +1,4 @@
-//! Properties of every registered policy where another decides for a group of processes.
+//! Properties of every registered policy when another policy decides for a group of processes.
 
 use super::cases::{case, observations};
 use super::policies;
@@ -9,7 +9,7 @@ use isobar_policy::registry::build;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A process is in the group of its name's or id's: here, of the remainder of its id.
+/// A process is in a group by its name or id; here, by the remainder of its id.
 fn every(divisor: u32, remainder: u32) -> Fits {
     Box::new(move |process: &Process| process.pid.0 % divisor == remainder)
 }
@@ -17,9 +17,8 @@ fn every(divisor: u32, remainder: u32) -> Fits {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Whatever a policy is, it does nothing to processes of which another one decides, and the
-    /// joined plan holds what plans must. Outcomes come back, so that what was refused is asked
-    /// for again.
+    /// No policy acts on processes that another policy manages, and the joined plan is valid.
+    /// Outcomes are passed back, so that refused actions are asked for again.
     #[test]
     fn no_policy_acts_on_what_is_another_s(case in case(), which in 0usize..64, refuse in any::<bool>()) {
         let seen = observations(&case, |id| id);
@@ -31,7 +30,7 @@ proptest! {
         let mut policy = ByGroup::new(groups, nth(main));
         for seen in &seen {
             let plan = policy.decide(seen);
-            // Two that divide ways are refused when a run starts.
+            // Two policies that divide ways are refused when a run starts.
             let why = policy.failed().filter(|why| !why.contains("divides cache ways"));
             prop_assert_eq!(why, None, "{} and {}", nth(own).name(), nth(main).name());
             prop_assert_eq!(plan.validate(seen), Ok(()));
@@ -51,8 +50,8 @@ proptest! {
         }
     }
 
-    /// A group that no process is in changes nothing but its note, and a group of all processes
-    /// has its policy decide as if it were alone, but for who is named.
+    /// A group without processes adds only its note, and the policy of a group of all processes
+    /// decides as if it were alone, except for the names in the plan.
     #[test]
     fn a_group_of_none_or_of_all_decides_as_the_plain_policy(case in case(), which in 0usize..64) {
         let seen = observations(&case, |id| id);

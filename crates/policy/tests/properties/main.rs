@@ -40,7 +40,7 @@ const WAYS: [&str; 3] = ["lfoc+", "divide-content", "dino+lfoc+"];
 /// Clusters by LLC and name, as a machine keeps them: ways and threads.
 type Clusters = BTreeMap<(LlcId, String), (u64, BTreeSet<Tid>)>;
 
-/// Carries out a plan's clusters: a thread is in one, and an empty cluster is gone.
+/// Carries out a plan's clusters: a thread is in at most one, and an empty cluster is removed.
 fn set_ways(clusters: &mut Clusters, plan: &Plan) {
     for action in &plan.actions {
         if let Action::SetWays { llc, cluster, way_mask, threads, .. } = action {
@@ -79,7 +79,7 @@ fn run(policy: &mut dyn Policy, seen: &[Observation]) -> Vec<Plan> {
     seen.iter().map(|seen| policy.decide(seen)).collect()
 }
 
-/// Threads on every CPU after a plan, of those that were measured or pinned.
+/// Number of threads on every CPU after a plan; only threads that were measured or pinned count.
 fn loads(seen: &Observation, plan: &Plan) -> BTreeMap<CpuId, u32> {
     let mut cpu: BTreeMap<Tid, CpuId> = BTreeMap::new();
     for (_, thread) in seen.threads().filter(|(_, thread)| thread.mpki().is_some()) {
@@ -130,7 +130,7 @@ proptest! {
                 last = prediction.change;
                 begun.insert(last);
             }
-            // Some of it is refused, and held back later.
+            // Some actions are refused, and held back later.
             let answer = |index: usize| match (epoch + index) % 3 {
                 0 => ActionOutcome::Refused { errno: Some(1), why: "no".into() },
                 _ => ActionOutcome::Done,
@@ -142,7 +142,7 @@ proptest! {
     #[test]
     fn cores_are_loaded_evenly(case in case()) {
         let mut case = case;
-        // All threads free to move and measured: the first decision evens the cores out.
+        // All threads are measured and free to move: the first decision evens the cores out.
         for seed in case.processes.iter_mut().flat_map(|(threads, ..)| threads) {
             (seed.pinned, seed.allowed) = (false, None);
             seed.mpki = seed.mpki.or(Some(1));
@@ -229,7 +229,7 @@ proptest! {
 
     #[test]
     fn dino_comes_to_rest(case in case()) {
-        // Carrying out decisions on unchanged miss rates ends in a placement that DINO leaves
+        // Carrying out decisions with unchanged miss rates ends in a placement that DINO leaves
         // alone.
         let mut seen = observations(&case, |id| id).swap_remove(0);
         seen.processes.iter_mut().for_each(|process| process.pages = None);
@@ -254,9 +254,9 @@ proptest! {
             let plan = policy.decide(&seen);
             carry_out(&mut seen, &plan);
             prop_assert_eq!(policy.decide(&seen).actions, vec![], "{}", name);
-            // Without it, too, but for confined threads whose CPUs overlap and where threads share
-            // cores: those may settle in steps, since which of a core's threads is taken for its
-            // holder depends on which came first.
+            // A new policy without this decision moves nothing either. Exceptions are confined
+            // threads whose CPUs overlap, and threads that share cores: these may settle in steps,
+            // because which of a core's threads counts as its holder depends on which came first.
             let rest = (0..10).find(|_| {
                 let plan = build(name, &Settings::default()).unwrap().decide(&seen);
                 carry_out(&mut seen, &plan);
@@ -319,7 +319,7 @@ proptest! {
 
 const NMASS: [&str; 3] = ["maximum-local", "n-mass", "n-mass-regression"];
 
-/// No thread pinned or confined, all measured, every process with a home.
+/// No thread is pinned or confined, all are measured, and every process has a home.
 fn free_all(case: &mut Case) {
     for (threads, pages, ..) in &mut case.processes {
         for seed in threads {
@@ -338,7 +338,7 @@ fn carry_out(seen: &mut Observation, plan: &Plan) {
     }
 }
 
-/// Every process has more than half of its pages on one node.
+/// Gives every process more than half of its pages on one node.
 fn gather(seen: &mut Observation) {
     for process in &mut seen.processes {
         let home = home(process);
@@ -348,7 +348,7 @@ fn gather(seen: &mut Observation) {
     }
 }
 
-/// The node with most pages, the lowest on a tie.
+/// The node with most pages; on a tie the lowest.
 fn home(process: &Process) -> NodeId {
     process.pages.as_ref().unwrap().iter().rev().max_by_key(|(_, pages)| pages.0).unwrap().0
 }
@@ -357,7 +357,8 @@ fn local(seen: &Observation) -> usize {
     seen.threads().filter(|(process, thread)| seen.machine.node_of(thread.cpu.unwrap()) == Some(home(process))).count()
 }
 
-/// With one thread a core: of every home the lesser of its cores and its threads.
+/// The most threads that can be local with one thread per core: for every home, the lesser of its
+/// cores and its threads.
 fn can_be_local(seen: &Observation) -> usize {
     let of_node = |node: &Node| {
         let cpus = seen.machine.cpus().iter().filter(|cpu| cpu.node == Some(node.id));

@@ -2,7 +2,8 @@ use super::{COLUMNS, read};
 use proptest::prelude::*;
 use std::fmt::Write;
 
-/// A table of a program that has `misses` by ways, CPI 0.5 without and 40 cycles a miss, at 2 GHz.
+/// A table of a program with the given `misses` by ways. Its CPI is 0.5 without misses plus 40
+/// cycles per miss, at 2 GHz.
 fn table(name: &str, misses: &[f64]) -> String {
     let mut text = String::new();
     for (index, mpki) in misses.iter().enumerate() {

@@ -1,19 +1,19 @@
-//! A column of numbers, byte by byte: first the lowest byte of every number, then the next. The
-//! upper bytes of differences are nearly all alike and pack to nothing, which bytes of varying
-//! length would not.
+//! A column of numbers, stored byte by byte: first the lowest byte of every number, then the next
+//! byte. The upper bytes of differences are nearly all alike and compress to almost nothing, which
+//! bytes of a variable-length encoding would not.
 
 use serde::{Deserialize, Serialize};
 
-/// Numbers as planes of bytes. One near zero, negative ones included, is a small number
-/// (zigzag coding).
+/// Numbers as planes of bytes. A number near zero, even a negative one, is encoded as a small
+/// number (zigzag coding).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Planes", into = "Planes")]
 pub struct Column(pub Vec<i64>);
 
-/// As it is written.
+/// The form in which a column is written.
 #[derive(Serialize, Deserialize)]
 struct Planes {
-    /// Bytes a number.
+    /// Bytes per number.
     width: u8,
     /// Plane after plane.
     bytes: Vec<u8>,
@@ -33,7 +33,8 @@ impl From<Column> for Planes {
 }
 
 impl From<Planes> for Column {
-    /// Planes of different lengths, which no writer makes, give as many numbers as are whole.
+    /// If the planes have different lengths, which no writer produces, the numbers that are
+    /// complete are returned.
     fn from(Planes { width, bytes }: Planes) -> Self {
         let width = usize::from(width).min(WIDEST);
         let Some(length) = bytes.len().checked_div(width) else { return Self::default() };

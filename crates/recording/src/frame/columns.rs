@@ -1,33 +1,33 @@
-//! The readings of all threads by column, as differences from each thread's last reading. Only
-//! threads that have a reading are in its column, so that a machine without counters pays nothing
-//! for them.
+//! The readings of all threads, by column, as differences from each thread's last reading. A column
+//! contains only threads that have the reading, so a machine without counters pays nothing for
+//! them.
 
 use super::column::Column;
 use super::error::{FrameError, wrong};
 use isobar_model::{Count, Counters, CpuId, Seconds, num};
 use serde::{Deserialize, Serialize};
 
-/// Bits of `present`, and the number of counters behind them.
+/// Bits of `present`, and the number of counters after them.
 const CPU: u8 = 1;
 const CPU_TIME: u8 = 2;
 const FIRST_COUNTER: u8 = 4;
 const COUNTERS: usize = 5;
 
-/// One column a reading; a counter has three.
+/// One column per reading; a counter has three.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Columns {
     cpu: Column,
-    /// Whether all CPU times are whole nanoseconds, and written as such; else as the bits of a
-    /// floating-point number.
+    /// Whether all CPU times are whole nanoseconds and are written as such. Otherwise they are
+    /// written as the bits of a floating-point number.
     whole: bool,
     cpu_time: Column,
     values: [Column; COUNTERS],
     enabled: [Column; COUNTERS],
-    /// What running time grew by less than the time enabled.
+    /// By how much less the running time grew than the time enabled.
     waited: [Column; COUNTERS],
 }
 
-/// The readings of a thread that change all the time.
+/// The readings of a thread that change constantly.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Readings {
     pub cpu: Option<CpuId>,
@@ -36,7 +36,7 @@ pub struct Readings {
 }
 
 impl Readings {
-    /// Which there are, as bits.
+    /// Which readings are present, as bits.
     pub fn present(&self) -> u8 {
         let counters = list(&self.counters).into_iter().enumerate();
         let bits = counters.map(|(at, count)| if count.is_some() { FIRST_COUNTER << at } else { 0 });
@@ -56,7 +56,7 @@ impl Columns {
         Self { whole, ..Self::default() }
     }
 
-    /// Adds a thread's readings and makes them its last.
+    /// Adds a thread's readings, and stores them as its last readings.
     pub fn push(&mut self, before: &mut Readings, now: &Readings) {
         if let Some(cpu) = now.cpu {
             self.cpu.0.push(i64::from(cpu.0) - i64::from(before.cpu.unwrap_or_default().0));
@@ -76,7 +76,7 @@ impl Columns {
         before.clone_from(now);
     }
 
-    /// The same readings again, thread by thread.
+    /// A reader that returns the same readings, thread by thread.
     pub fn reader(&self) -> Reader<'_> {
         let counter = |at: usize| [&self.values[at], &self.enabled[at], &self.waited[at]].map(|column| column.0.iter());
         Reader {
@@ -99,7 +99,7 @@ pub struct Reader<'a> {
 type Iter<'a> = std::slice::Iter<'a, i64>;
 
 impl Reader<'_> {
-    /// The next thread's readings, of which those exist that `present` says, after its `last`.
+    /// The next thread's readings, given its `last` ones; `present` says which readings exist.
     pub fn next(&mut self, present: u8, last: &Readings) -> Result<Readings, FrameError> {
         let cpu = (present & CPU != 0).then(|| cpu(next(&mut self.cpu)?, last.cpu)).transpose()?;
         let time = (present & CPU_TIME != 0).then(|| self.time(last.cpu_time)).transpose()?;
@@ -122,7 +122,7 @@ impl Reader<'_> {
         Ok(Seconds(f64::from_bits(last.0.to_bits().wrapping_add_signed(grown))))
     }
 
-    /// Whether nothing is left.
+    /// Whether everything has been read.
     pub fn is_done(&self) -> bool {
         let counters = self.counters.iter().flatten();
         [&self.cpu, &self.cpu_time].into_iter().chain(counters).all(|column| column.len() == 0)
@@ -164,7 +164,7 @@ const fn counters(list: [Option<Count>; COUNTERS]) -> Counters {
 
 const A_SECOND: f64 = 1e9;
 
-/// A time as whole nanoseconds, where that loses nothing.
+/// A time as whole nanoseconds, if that is exact.
 fn nanoseconds(time: Seconds) -> Option<u64> {
     let rounded = num::round(time.0 * A_SECOND);
     (seconds(rounded).0.to_bits() == time.0.to_bits()).then_some(rounded)

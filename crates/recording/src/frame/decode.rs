@@ -1,4 +1,4 @@
-//! From a frame back to the sample.
+//! Decodes a frame into a sample.
 
 use super::Managed;
 use super::columns::Reader;
@@ -10,10 +10,10 @@ use isobar_model::{Cgroup, Nanoseconds, NodeId, NodeMap, NodeMatrix, Pages, Pid}
 use isobar_model::{PageMove, ProcessSample, Sample, Seconds, ThreadSample, Tid};
 use std::sync::Arc;
 
-/// The sample of a frame, and the threads that were decided on.
+/// The sample of a frame, and the threads that were managed.
 ///
 /// # Errors
-/// Where the bytes are no frame that can follow the state.
+/// Bytes that are not a frame that can follow the state.
 pub fn decode(state: &mut State, bytes: &[u8]) -> Result<(Sample, Managed), FrameError> {
     let frame = Frame::unpack(bytes)?;
     machine(state, &frame)?;
@@ -44,11 +44,12 @@ pub fn decode(state: &mut State, bytes: &[u8]) -> Result<(Sample, Managed), Fram
     Ok((sample, managed))
 }
 
-/// What changed of the machine as a whole.
+/// Applies what changed for the machine as a whole.
 fn machine(state: &mut State, frame: &Frame) -> Result<(), FrameError> {
     if let Change::Now(text) = &frame.topology {
         let machine = json::<MachineDoc>(text)?.to_topology().map_err(|error| wrong(error.to_string()))?;
-        // A key frame repeats it; policies know a machine by its object.
+        // A key frame repeats the topology, but the object must stay the same: policies recognise a
+        // machine by its object.
         if state.topology.as_deref() != Some(&machine) {
             state.topology = Some(Arc::new(machine));
         }
@@ -70,7 +71,7 @@ fn take<T: Clone>(known: &mut T, change: &Change<T>) {
     }
 }
 
-/// Who ended and who began.
+/// Applies which processes and threads ended and which started.
 fn roster(state: &mut State, frame: &Frame) -> Result<(), FrameError> {
     for pid in &frame.ended {
         state.processes.remove(pid).ok_or_else(|| wrong(format!("process {pid} ends twice")))?;

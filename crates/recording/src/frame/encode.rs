@@ -1,4 +1,4 @@
-//! From a sample to a frame.
+//! Encodes a sample as a frame.
 
 use super::Managed;
 use super::columns::{Columns, Readings};
@@ -9,11 +9,11 @@ use isobar_model::wire::machine_to_doc;
 use isobar_model::{NodeMap, NodeMatrix, Pages, Pid, ProcessSample, Sample, ThreadSample, Tid};
 use std::sync::Arc;
 
-/// The frame of a sample, after those that the state has gone through, and of the threads that were
-/// decided on.
+/// The frame of a sample, which follows the frames that the state has gone through, and of the
+/// managed threads.
 ///
 /// # Errors
-/// Where a process or thread occurs twice, which no sample has.
+/// A process or thread that occurs twice, which no sample has.
 pub fn encode(state: &mut State, sample: &Sample, managed: &Managed) -> Result<Vec<u8>, FrameError> {
     let (ended, threads_ended) = forget(state, sample);
     let (begun, threads_begun) = meet(state, sample);
@@ -42,7 +42,7 @@ pub fn encode(state: &mut State, sample: &Sample, managed: &Managed) -> Result<V
     frame.pack()
 }
 
-/// Drops what is not in the sample any more.
+/// Drops processes and threads that are not in the sample any more, and returns them.
 fn forget(state: &mut State, sample: &Sample) -> (Vec<Pid>, Vec<(Pid, Tid)>) {
     let (mut ended, mut threads_ended) = (Vec::new(), Vec::new());
     state.processes.retain(|pid, known| {
@@ -71,7 +71,7 @@ fn is_same(process: &ProcessSample, known: &KnownProcess) -> bool {
     process.start == known.start && process.name == known.name
 }
 
-/// Takes in what is new.
+/// Adds processes and threads that are new, and returns them.
 fn meet(state: &mut State, sample: &Sample) -> (Vec<Begun>, Vec<(Pid, Tid, u64)>) {
     let (mut begun, mut threads_begun) = (Vec::new(), Vec::new());
     for process in &sample.processes {
@@ -179,7 +179,7 @@ fn read_threads(state: &mut State, sample: &Sample, frame: &mut Frame) -> Result
     Ok(())
 }
 
-/// Where a row of flags changes, beginning with "no".
+/// The positions at which a row of flags changes, starting from "no".
 fn flips(flags: impl Iterator<Item = bool>) -> Vec<u32> {
     let mut last = false;
     let changed = (0..).zip(flags).filter(|(_, flag)| std::mem::replace(&mut last, *flag) != *flag);

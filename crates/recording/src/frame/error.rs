@@ -3,13 +3,13 @@
 /// Why a frame cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// not compressed, cut short, or larger than any
+    /// not compressed, cut short, or larger than allowed
     #[error("cannot be unpacked: {0}")]
     Packed(#[from] std::io::Error),
     /// not a frame of this format
     #[error("is not of this format: {0}")]
     Format(#[from] postcard::Error),
-    /// parts of it contradict each other or the frame before
+    /// contradicts itself or the frame before
     #[error("contradicts itself or the one before it: {0}")]
     Wrong(String),
 }

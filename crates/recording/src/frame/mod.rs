@@ -1,9 +1,10 @@
 //! One reading of a machine as bytes: what changed since the reading before, in columns. A frame
-//! that follows nothing (a key frame) holds everything.
+//! that follows no other frame (a key frame) contains everything.
 //!
-//! A thousand threads make a frame every second, so what seldom changes is written when it does,
-//! and counters are written as differences, whose upper bytes pack to nothing.
-//! Nothing is lost: [`decode`] gives back the sample to the bit, and so the same decisions.
+//! A thousand threads produce a frame every second. So values that seldom change are written only
+//! when they change, and counters are written as differences, whose upper bytes compress to almost
+//! nothing. Nothing is lost: [`decode`] returns the sample bit for bit, and therefore leads to the
+//! same decisions.
 
 mod column;
 mod columns;
@@ -23,5 +24,5 @@ pub use state::State;
 use isobar_model::{Pid, Tid};
 use std::collections::BTreeSet;
 
-/// The threads that a policy decided on.
+/// The threads that the policy managed.
 pub type Managed = BTreeSet<(Pid, Tid)>;

@@ -1,4 +1,4 @@
-//! What a frame holds, and how it becomes bytes.
+//! The contents of a frame, and their conversion to bytes.
 
 use super::columns::Columns;
 use super::error::{FrameError, wrong};
@@ -6,14 +6,15 @@ use isobar_model::{Bytes, Indirect, NodeMap, Pages, Pid, Tid};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
-/// What a frame takes at most when it is unpacked: a damaged one must not fill the memory. A
-/// thousand threads that are all new take 40 KB.
+/// Maximum size of an unpacked frame: a damaged frame must not fill the memory. A thousand threads
+/// that are all new take 40 KB.
 const LARGEST: u64 = 64 << 20;
 
-/// How hard frames are packed: at 1 a thousand busy threads take a tenth more, at 6 no less.
+/// The compression level of frames. At 1, a thousand busy threads take a tenth more; at 6 they take
+/// no less.
 const PACKING: u32 = 3;
 
-/// Something that seldom changes.
+/// A value that seldom changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Change<T> {
     Same,
@@ -43,20 +44,20 @@ pub struct Frame {
     pub accessed: Vec<(Pid, Option<NodeMap<Pages>>)>,
     pub attributes: Vec<(u32, Attributes)>,
     pub columns: Columns,
-    /// As JSON; nothing for none.
+    /// As JSON; `None` if there are none.
     pub page_moves: Option<String>,
     pub indirect: Change<Indirect>,
-    /// Positions of threads from which on the opposite holds, beginning with "not managed".
+    /// Positions of threads at which the flag "managed" changes, starting from "not managed".
     pub managed: Vec<u32>,
-    /// Behind the rest: recordings from before there were any end there.
+    /// At the end, because older recordings, which have no cgroups, end before it.
     #[serde(skip)]
     pub cgroups: Vec<InCgroup>,
 }
 
-/// A process that is in another cgroup than before: path and name.
+/// A process that is in another cgroup than before: the path and the name.
 pub type InCgroup = (Pid, Option<(String, Option<String>)>);
 
-/// A process that was not there.
+/// A process that is new.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Begun {
     pub pid: Pid,
@@ -64,7 +65,7 @@ pub struct Begun {
     pub name: String,
 }
 
-/// What seldom changes of a thread.
+/// What seldom changes for a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attributes {
     /// A list of CPUs, as the kernel writes it.
@@ -72,12 +73,12 @@ pub struct Attributes {
     pub pinned: bool,
     pub bound: Option<bool>,
     pub vcpu: bool,
-    /// Which readings there are, as bits: CPU, CPU time, then the counters.
+    /// Which readings are present, as bits: CPU, CPU time, then the counters.
     pub present: u8,
 }
 
 impl Frame {
-    /// As bytes.
+    /// Converts the frame to bytes.
     pub fn pack(&self) -> Result<Vec<u8>, FrameError> {
         let mut plain = postcard::to_stdvec(self)?;
         plain.extend(postcard::to_stdvec(&self.cgroups)?);
@@ -86,7 +87,7 @@ impl Frame {
         Ok(packer.finish()?)
     }
 
-    /// From bytes.
+    /// Reads a frame from bytes.
     pub fn unpack(bytes: &[u8]) -> Result<Self, FrameError> {
         let mut plain = Vec::new();
         let read = flate2::read::ZlibDecoder::new(bytes).take(LARGEST).read_to_end(&mut plain)?;

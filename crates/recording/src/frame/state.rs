@@ -1,5 +1,5 @@
 //! What writer and reader both know after a frame: every process and thread with its last readings.
-//! Both go through the same frames, so both know the same.
+//! Both go through the same frames, so both arrive at the same state.
 
 use super::columns::Readings;
 use super::parts::{Attributes, Cells};
@@ -7,7 +7,7 @@ use isobar_model::{Bytes, Capabilities, Cgroup, Indirect, NodeMap, Pages, Pid, T
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What is known after a frame; nothing before the first.
+/// What is known after a frame; empty before the first.
 #[derive(Clone, Debug, Default)]
 pub struct State {
     pub(super) topology: Option<Arc<Topology>>,
@@ -52,8 +52,8 @@ impl Known {
 }
 
 impl State {
-    /// The same, with the machine and the sensors of another state: where a key frame has them
-    /// unchanged, they stay the same objects.
+    /// The same state, with the topology and the sensors of another state. If a key frame repeats
+    /// them unchanged, they stay the same objects.
     #[must_use]
     pub fn of_the_machine_of(mut self, other: &Self) -> Self {
         self.topology.clone_from(&other.topology);

@@ -124,12 +124,12 @@ fn every_other(sample: &Sample) -> Managed {
     ids.filter(|(_, tid)| tid.0 % 2 == 0).collect()
 }
 
-/// Samples have no equality of their own, since a program needs none.
+/// Samples do not implement equality, because the program does not need it.
 fn text(sample: &Sample) -> String {
     format!("{sample:?}")
 }
 
-/// Recordings from before processes had cgroups.
+/// Recordings made before processes had cgroups.
 #[test]
 fn a_frame_without_cgroups_is_read_and_has_none() {
     let process = ProcessSample { pid: Pid(1), name: "a".into(), ..ProcessSample::default() };
@@ -192,12 +192,12 @@ fn the_machine_of_two_frames_is_one_object_as_long_as_it_does_not_change() {
     assert_eq!(Observation::between(&first, &second).interval, Seconds(1.0));
 }
 
-/// A thousand busy threads with every counter: a frame must be small enough for an hour of them to
-/// stay under 100 MB with its rows.
+/// A thousand busy threads with every counter: a frame must be so small that an hour of them, with
+/// its rows, stays under 100 MB.
 #[test]
 fn a_thousand_busy_threads_take_less_than_25_kilobytes() {
     let machine = Arc::new(synthetic("node:2 llc:1 core:64").unwrap());
-    // Without a pattern that packing could find (splitmix64).
+    // Numbers without a pattern that compression could find (splitmix64).
     let noise = |tid: u64, second: u64, most: u64| {
         let mut mixed = (most ^ (tid << 32) ^ second).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! What was decided in an epoch, and what became of it, as rows.
+//! The rows of an epoch's decision and of its outcome.
 
 use crate::moment::{Decision, TakenBack};
 use isobar_model::wire::plan_to_json;
@@ -6,12 +6,12 @@ use isobar_model::{Action, ActionOutcome, Outcome, Plan, num};
 use rusqlite::{Transaction, params};
 use serde_json::Value;
 
-/// A plan as the text that the contract has.
+/// A plan as text, in the format of the contract.
 pub fn plan(plan: &Plan) -> String {
     plan_to_json(plan).to_string()
 }
 
-/// An outcome as text: a list, one document an action.
+/// An outcome as text: a list with one document per action.
 pub fn outcome(outcome: &Outcome) -> String {
     outcome.actions.iter().map(|one| serde_json::to_value(one).unwrap_or_default()).collect::<Value>().to_string()
 }

@@ -1,11 +1,11 @@
-//! The rows of processes and threads that are there now.
+//! The row ids of the processes and threads that exist now.
 
 use isobar_model::{NodeMap, Pages, Pid, Process, ProcessSample, Sample, Thread, ThreadSample, Tid};
 use rusqlite::{Transaction, params};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rows by what they stand for; what has ended is forgotten, so that this stays as small as the
-/// machine is.
+/// Row ids by process and thread. Those that have ended are forgotten, so the size is bounded by
+/// the size of the machine.
 #[derive(Debug, Default)]
 pub struct Ids {
     processes: BTreeMap<Pid, Row>,
@@ -21,7 +21,7 @@ struct Row {
 }
 
 impl Ids {
-    /// Forgets what is not in a sample any more.
+    /// Forgets processes and threads that are not in the sample any more.
     pub fn keep(&mut self, sample: &Sample) {
         self.processes.retain(|pid, row| process(sample, *pid).is_some_and(|process| process.start == row.start));
         let threads = |(pid, tid): &(Pid, Tid)| Some(thread(process(sample, *pid)?, *tid)?.start);
@@ -29,7 +29,7 @@ impl Ids {
         self.pages.retain(|pid, _| self.processes.contains_key(pid));
     }
 
-    /// Where a process's pages are; `None` where that was written already.
+    /// Where a process's pages are; `None` if that is written already.
     pub fn changed_pages<'a>(&mut self, process: &'a Process) -> Option<&'a NodeMap<Pages>> {
         let pages = process.pages.as_ref().filter(|pages| self.pages.get(&process.pid) != Some(pages))?;
         self.pages.insert(process.pid, pages.clone());
@@ -41,12 +41,12 @@ impl Ids {
         let (processes, threads) = (all_ids(transaction, "process")?, all_ids(transaction, "thread")?);
         self.processes.retain(|_, row| processes.contains(&row.id));
         self.threads.retain(|_, row| threads.contains(&row.id));
-        // Those that are left may have lost where their pages are.
+        // The remaining processes may have lost the rows that say where their pages are.
         self.pages.clear();
         Ok(())
     }
 
-    /// The row of a process, made where there is none.
+    /// The row of a process, which is created if there is none.
     pub fn process(&mut self, transaction: &Transaction<'_>, sample: &Sample, seen: &Process) -> rusqlite::Result<i64> {
         if let Some(row) = self.processes.get(&seen.pid) {
             return Ok(row.id);
@@ -65,7 +65,7 @@ impl Ids {
         Ok(id)
     }
 
-    /// The row of a thread, made where there is none.
+    /// The row of a thread, which is created if there is none.
     pub fn thread(
         &mut self,
         transaction: &Transaction<'_>,

@@ -1,5 +1,5 @@
-//! Writes a recording: one transaction an epoch, so that whatever ends the writer leaves a file
-//! that opens, with the last epoch complete or absent.
+//! Writes a recording, with one transaction per epoch. Whatever ends the writer, the file still
+//! opens, and its last epoch is complete or absent.
 
 mod bounds;
 mod decision;
@@ -20,13 +20,13 @@ use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// The format of the file, as `PRAGMA user_version` says it.
+/// The format of the file, stored as `PRAGMA user_version`.
 pub const FORMAT: i64 = 1;
-/// Marks a file as ours, as `PRAGMA application_id` says it: `isob`.
+/// Marks a file as a recording of isobar, stored as `PRAGMA application_id`: `isob`.
 pub const APPLICATION: i64 = 0x6973_6f62;
 
-/// Epochs from one key frame to the next: what is dropped at once where a recording is bounded, and
-/// what is read at most to come to an epoch.
+/// Number of epochs from one key frame to the next. This is how much is dropped at once if a
+/// recording is bounded, and the most that must be read to reach an epoch.
 const KEY_EVERY: u64 = 60;
 
 const SCHEMA: &str = include_str!("../schema.sql");
@@ -34,9 +34,9 @@ const SCHEMA: &str = include_str!("../schema.sql");
 /// What is known of a recording before its first epoch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
-    /// Facts by name; [`crate::about`] lists ours.
+    /// Facts by name; [`crate::about`] lists isobar's.
     pub facts: BTreeMap<String, String>,
-    /// Files that the settings came from, by path as it was named.
+    /// Settings files, by path as it was given.
     pub inputs: BTreeMap<String, String>,
 }
 
@@ -52,10 +52,10 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Makes the file, readable for its owner only: names of processes are private.
+    /// Creates the file, readable only for its owner, because names of processes are private.
     ///
     /// # Errors
-    /// Where it is there already, or cannot be made.
+    /// An error if the file exists already, or cannot be created.
     pub fn create(path: &Path, about: &About, bounds: Bounds) -> Result<Self, RecordingError> {
         let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         made.map_err(|error| match error.kind() {
@@ -64,7 +64,7 @@ impl Writer {
         })?;
         let prepared = prepared(path, about).map_err(RecordingError::sqlite(path));
         if prepared.is_err() {
-            // A file that is no recording would only be in the way.
+            // A file that is not a recording would only be in the way.
             let _ = std::fs::remove_file(path);
         }
         let connection = prepared?;
@@ -79,11 +79,11 @@ impl Writer {
         })
     }
 
-    /// Writes one epoch. After an error nothing of it is in the file, and nothing more should be
-    /// written.
+    /// Writes one epoch. After an error, nothing of the epoch is in the file, and nothing more
+    /// should be written.
     ///
     /// # Errors
-    /// A full disk, or whatever else keeps SQLite from writing.
+    /// A full disk, or anything else that keeps SQLite from writing.
     pub fn write(&mut self, moment: &Moment) -> Result<(), RecordingError> {
         let is_key = self.since_key == 0;
         if is_key {
@@ -124,7 +124,7 @@ impl Writer {
         transaction.commit()
     }
 
-    /// Adds facts that are known at the end, and makes one file of what was written.
+    /// Adds facts that are known only at the end, and merges what was written into one file.
     ///
     /// # Errors
     /// As [`Writer::write`].
@@ -141,7 +141,7 @@ impl Writer {
 
 #[cfg(test)]
 impl Writer {
-    /// As if the disk were full after this many pages.
+    /// Behaves as if the disk were full after this number of pages.
     pub fn allow_pages(&self, most: i64) {
         let set = self.connection.query_row(&format!("PRAGMA max_page_count = {most}"), [], |row| row.get::<_, i64>(0));
         assert_eq!(set, Ok(most));
@@ -151,7 +151,8 @@ impl Writer {
 fn prepared(path: &Path, about: &About) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open(path)?;
     connection.set_prepared_statement_cache_capacity(32);
-    // Readers may look at the file while it grows, and no write waits for the disk.
+    // With a write-ahead log, readers can read the file while it grows, and no write waits for the
+    // disk.
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "normal")?;
     connection.pragma_update(None, "journal_size_limit", 16 << 20)?;

@@ -1,6 +1,6 @@
-//! The rows of an epoch for who asks by SQL: nodes, latencies, and the busiest processes and
-//! threads. Frames have all of them; rows are few, so that an hour of a thousand threads stays
-//! small.
+//! The rows of an epoch for SQL queries: nodes, latencies, and the busiest processes and threads.
+//! Frames contain all processes and threads. Rows are few, so that an hour of a thousand threads
+//! stays small.
 
 use super::ids::Ids;
 use crate::moment::Moment;
@@ -8,15 +8,15 @@ use isobar_model::{NodeId, Observation, Process, Sample, Thread, num};
 use rusqlite::{Transaction, params};
 use std::collections::BTreeMap;
 
-/// What rows need.
+/// The input of the rows.
 pub struct Rows<'a> {
     pub ids: &'a mut Ids,
-    /// Processes, and threads, that get a row at most.
+    /// Maximum number of processes, and of threads, that get a row.
     pub most: usize,
 }
 
 impl Rows<'_> {
-    /// All rows of an epoch.
+    /// Inserts all rows of an epoch.
     pub fn insert(
         &mut self,
         transaction: &Transaction<'_>,
@@ -66,7 +66,7 @@ impl Rows<'_> {
         self.insert_pages(transaction, moment.number, id, process)
     }
 
-    /// Where its pages are, if that changed since it was last written.
+    /// Inserts where a process's pages are, if that changed since it was last written.
     fn insert_pages(
         &mut self,
         transaction: &Transaction<'_>,
@@ -105,13 +105,14 @@ impl Rows<'_> {
     }
 }
 
-/// CPU time of all threads; `None` where that of none is known.
+/// CPU time of all threads; `None` if it is not known for any thread.
 fn cpu_seconds(process: &Process) -> Option<f64> {
     let times: Vec<f64> = process.threads.iter().filter_map(|thread| Some(thread.cpu_time?.0)).collect();
     (!times.is_empty()).then(|| times.iter().sum())
 }
 
-/// Those with the most CPU time, without those that had none; all that are not measured come last.
+/// The entries with the most CPU time, without those that used none. Entries without a measured
+/// time come last.
 fn busiest<T: Clone>(all: impl Iterator<Item = T>, most: usize, time: impl Fn(&T) -> Option<f64>) -> Vec<T> {
     let timed = all.map(|one| (time(&one), one)).filter(|(time, _)| time.is_none_or(|time| time > 0.0));
     let mut timed: Vec<(Option<f64>, T)> = timed.collect();
@@ -130,7 +131,7 @@ fn insert_nodes(transaction: &Transaction<'_>, moment: &Moment, seen: Option<&Ob
     Ok(())
 }
 
-/// CPUs that were busy, by node.
+/// Number of busy CPUs, by node.
 fn busy_cpus(seen: &Observation) -> BTreeMap<NodeId, f64> {
     let mut busy = BTreeMap::new();
     for (_, thread) in seen.threads() {

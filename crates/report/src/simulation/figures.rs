@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 /// Policies compared.
 #[derive(Clone, Debug, Serialize)]
 pub struct Simulation {
-    /// What it is about.
+    /// What the report is about.
     pub head: Head,
-    /// In words.
+    /// The summary, in words.
     pub summary: Vec<String>,
     /// Workload by workload.
     pub workloads: Vec<Compared>,
-    /// Of several workloads: what each policy gains on each.
+    /// If there are several workloads: what each policy gains on each.
     pub across: Vec<AcrossRow>,
-    /// Over all of them.
+    /// What each policy gains over all workloads.
     pub all: Vec<AcrossCell>,
     /// Which run is shown over time.
     pub timeline: Option<Timeline>,
@@ -31,19 +31,19 @@ pub struct Timeline {
     pub seed: u64,
 }
 
-/// Policies on one workload.
+/// Policies compared on one workload.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Compared {
-    /// Its name; empty where the document has one workload.
+    /// Its name; empty if the document has only one workload.
     #[serde(default)]
     pub name: String,
     /// Seed of the first run.
     pub seed: u64,
-    /// Runs of each policy from each start.
+    /// Number of runs of each policy from each start.
     pub repeat: u32,
-    /// Schedules that threads start on; `None` where the seed draws one.
+    /// Number of schedules that threads start on; `None` if the seed draws one.
     pub schedules: Option<usize>,
-    /// Row by row.
+    /// A row per policy.
     pub policies: Vec<PolicyRow>,
 }
 
@@ -52,25 +52,25 @@ pub struct Compared {
 pub struct PolicyRow {
     /// Its name.
     pub policy: String,
-    /// Greatest over least slowdown.
+    /// Largest slowdown divided by the smallest.
     pub unfairness: f64,
-    /// Sum of speeds against alone.
+    /// Sum of the speeds relative to running alone.
     pub stp: f64,
     /// Mean slowdown.
     pub antt: f64,
-    /// Standard deviation of the slowdowns over their mean.
+    /// Standard deviation of the slowdowns divided by their mean.
     pub unfairness_cov: f64,
-    /// Simulated.
+    /// Simulated seconds.
     pub seconds: f64,
-    /// Threads that were moved.
+    /// Number of thread moves.
     pub thread_migrations: f64,
-    /// Times that memory of a program was moved.
+    /// Number of times that memory of a program was moved.
     pub memory_migrations: f64,
-    /// Pages that were moved.
+    /// Number of pages moved.
     pub pages_moved: f64,
-    /// Gain over `linux`.
+    /// Gain over `linux`, in per cent.
     pub vs_linux_percent: Option<f64>,
-    /// How far these vary, by the name of the figure.
+    /// How far these figures vary, by the name of the figure.
     #[serde(default)]
     pub spread: std::collections::BTreeMap<String, Option<Spread>>,
     /// By program.
@@ -82,13 +82,13 @@ pub struct PolicyRow {
 pub struct AppRow {
     /// Its name.
     pub name: String,
-    /// How long it takes alone.
+    /// How long it takes alone, in seconds.
     pub alone_seconds: f64,
-    /// How long it took.
+    /// How long it took, in seconds.
     pub seconds: f64,
-    /// The one over the other.
+    /// The second divided by the first.
     pub slowdown: f64,
-    /// Gain over `linux`.
+    /// Gain over `linux`, in per cent.
     pub vs_linux_percent: Option<f64>,
     /// How far the slowdown varies.
     pub slowdown_spread: Option<Spread>,
@@ -97,20 +97,20 @@ pub struct AppRow {
 /// How far a figure varies.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Spread {
-    /// The least of all runs.
+    /// The smallest value of all runs.
     pub min: f64,
-    /// The greatest.
+    /// The largest value.
     pub max: f64,
-    /// Half of the interval that holds the mean in 95 of 100 cases.
+    /// Half the width of the interval that contains the mean in 95 of 100 cases.
     pub half_width_95: Option<f64>,
 }
 
-/// A workload of several.
+/// One of several workloads.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct AcrossRow {
     /// Its name.
     pub workload: String,
-    /// By policy.
+    /// The gain of each policy.
     pub cells: Vec<AcrossCell>,
 }
 
@@ -121,10 +121,10 @@ pub struct AcrossCell {
     pub policy: String,
     /// Mean over the programs.
     pub mean_percent: f64,
-    /// That of the one that fares worst.
+    /// The gain of the program that fares worst.
     pub worst_percent: f64,
     /// That program.
     pub worst_app: Option<String>,
-    /// Over all workloads, the one where it fares worst.
+    /// Over all workloads: the workload on which it fares worst.
     pub worst_workload: Option<String>,
 }

@@ -1,5 +1,5 @@
 //! Policies compared on simulated machines, as `isobar sim --json` prints them, with one run over
-//! time where it is there. Fields of the document that a page does not show are not read.
+//! time if there is one. Fields of the document that a page does not show are not read.
 
 mod figures;
 mod words;
@@ -28,10 +28,10 @@ impl Simulation {
             || document.get("comparisons").is_some_and(Value::is_array)
     }
 
-    /// From such a document.
+    /// Reads such a document.
     ///
     /// # Errors
-    /// What does not suit it.
+    /// Why the document is not suitable.
     pub fn read(document: Value, head: Head) -> Result<Self, serde_json::Error> {
         let notes = strings(document.get("notes"));
         let (across, all, mut workloads) = if document.get("comparisons").is_some() {
@@ -51,14 +51,14 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// The same with a run over time.
+    /// The same report with a run over time.
     #[must_use]
     pub fn over_time(mut self, timeline: Timeline, run: Report) -> Self {
         (self.timeline, self.run) = (Some(timeline), Some(run));
         self
     }
 
-    /// Names that reorder or hide what is read are escaped.
+    /// Escapes characters in names that would reorder or hide what is read.
     fn harmless(&mut self) {
         let apps = self.workloads.iter_mut().flat_map(|one| &mut one.policies).flat_map(|row| &mut row.apps);
         apps.for_each(|app| app.name = plain(&app.name).into_owned());

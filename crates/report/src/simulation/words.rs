@@ -2,12 +2,12 @@
 
 use super::figures::{AcrossCell, Compared, PolicyRow, Simulation};
 
-/// The policy that others are measured against.
+/// The policy that the others are compared with.
 const BASE: &str = "linux";
-/// A mean gain below this, in per cent, is none.
+/// A mean gain below this, in per cent, counts as none.
 const WORTH: f64 = 0.5;
 
-/// How it was made.
+/// How the comparison was made.
 pub fn facts(of: &Simulation) -> Vec<(String, String)> {
     let Some(one) = of.workloads.first() else { return Vec::new() };
     let runs = match (one.repeat, one.schedules) {
@@ -28,7 +28,7 @@ fn programs(of: &Simulation) -> String {
     }
 }
 
-/// What a reader should take away.
+/// The main results for a reader.
 pub fn of(of: &Simulation) -> Vec<String> {
     match &of.workloads[..] {
         [one] => single(one),
@@ -63,7 +63,7 @@ fn shorter(gain: f64) -> String {
     format!("{:.1} % {word}", gain.abs())
 }
 
-/// Whether chance alone could have made it.
+/// Says whether chance alone could explain the figure.
 fn sure(row: &PolicyRow) -> &'static str {
     let spread = row.spread.get("vs_linux_percent").copied().flatten();
     let (Some(gain), Some(half)) = (row.vs_linux_percent, spread.and_then(|spread| spread.half_width_95)) else {
@@ -72,7 +72,7 @@ fn sure(row: &PolicyRow) -> &'static str {
     if half > 0.0 && gain.abs() < half { ", which chance alone may have made: more runs would tell" } else { "" }
 }
 
-/// Under the best policy, the program that pays for the others.
+/// The program that pays for the others under the best policy.
 fn loser(row: &PolicyRow) -> Option<String> {
     let gains = row.apps.iter().filter_map(|app| Some((app.vs_linux_percent?, app)));
     let (gain, app) = gains.min_by(|a, b| a.0.total_cmp(&b.0))?;

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 /// A study.
 #[derive(Clone, Debug, Serialize)]
 pub struct Study {
-    /// What it is about.
+    /// What the report is about.
     pub head: Head,
-    /// In words.
+    /// The summary, in words.
     pub summary: Vec<String>,
-    /// One for each workload and algorithm.
+    /// One row per workload and algorithm.
     pub rows: Vec<Row>,
 }
 
@@ -21,31 +21,31 @@ pub struct Row {
     pub workload: usize,
     /// The algorithm.
     pub algorithm: String,
-    /// How programs slow each other down.
+    /// The model of how programs slow each other down.
     pub model: String,
-    /// LLCs.
+    /// Number of LLCs.
     pub groups: usize,
-    /// Ways of each.
+    /// Number of ways of each LLC.
     pub ways: usize,
     /// What a search optimises.
     pub objective: Option<String>,
     /// The programs.
     pub apps: Vec<App>,
-    /// Greatest over least slowdown.
+    /// Largest slowdown divided by the smallest.
     pub unfairness: Option<f64>,
-    /// Sum of speeds against alone.
+    /// Sum of the speeds relative to running alone.
     pub stp: Option<f64>,
     /// Mean slowdown.
     pub antt: Option<f64>,
-    /// Standard deviation of the slowdowns over their mean.
+    /// Standard deviation of the slowdowns divided by their mean.
     pub unfairness_cov: Option<f64>,
-    /// How long it took.
+    /// How long the search took, in seconds.
     pub seconds: f64,
-    /// Partial solutions that were looked at.
+    /// Number of partial solutions that were examined.
     pub nodes_explored: u64,
-    /// Whether nothing is better.
+    /// Whether it is proved that nothing is better.
     pub proved_optimal: bool,
-    /// How far it may be from the best.
+    /// How far the answer may be from the best, in per cent.
     pub gap_percent: Option<f64>,
     /// Why there is no answer.
     pub problem: Option<String>,
@@ -63,14 +63,14 @@ pub struct App {
     pub llc: Option<usize>,
     /// Its cluster.
     pub cluster: Option<usize>,
-    /// Ways of the cluster.
+    /// Number of ways of the cluster.
     pub ways: Option<usize>,
-    /// The same as a mask.
+    /// The cluster's ways as a mask.
     #[serde(default, skip_serializing)]
     pub way_mask: Option<String>,
     /// The first of these ways.
     #[serde(default)]
     pub first_way: Option<u32>,
-    /// Completion time against alone.
+    /// Completion time relative to running alone.
     pub slowdown: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! A static study, as `isobar study --json` prints it: an answer a line.
+//! A static study, as `isobar study --json` prints it, with one answer per line.
 
 mod figures;
 mod words;
@@ -17,7 +17,7 @@ impl Study {
         ["algorithm", "apps", "proved_optimal"].iter().all(|key| document.get(key).is_some())
     }
 
-    /// From answers.
+    /// A report on these answers.
     #[must_use]
     pub fn of(mut rows: Vec<Row>, head: Head) -> Self {
         rows.iter_mut().for_each(Row::complete);
@@ -36,7 +36,8 @@ impl Study {
 }
 
 impl Row {
-    /// Names that reorder or hide what is read are escaped, and masks become positions.
+    /// Escapes characters in names that would reorder or hide what is read, and converts masks to
+    /// positions.
     fn complete(&mut self) {
         self.algorithm = plain(&self.algorithm).into_owned();
         self.problem = self.problem.as_deref().map(|why| plain(why).into_owned());

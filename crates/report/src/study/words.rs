@@ -5,7 +5,7 @@ use isobar_model::num;
 use isobar_model::text::plain;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How it was made.
+/// How the study was made.
 pub fn facts(of: &Study) -> Vec<(String, String)> {
     let Some(row) = of.rows.first() else { return Vec::new() };
     let caches = if row.groups == 1 { "1 cache".to_owned() } else { format!("{} caches", row.groups) };
@@ -19,7 +19,7 @@ pub fn facts(of: &Study) -> Vec<(String, String)> {
     facts
 }
 
-/// What is odd about the tables, each once.
+/// What is odd about the tables, each remark once.
 pub fn remarks(of: &Study) -> Vec<String> {
     let all: BTreeSet<String> =
         of.rows.iter().flat_map(|row| &row.remarks).map(|text| plain(text).into_owned()).collect();
@@ -30,7 +30,7 @@ fn workloads(of: &Study) -> BTreeSet<usize> {
     of.rows.iter().map(|row| row.workload).collect()
 }
 
-/// What a reader should take away.
+/// The main results for a reader.
 pub fn of(of: &Study) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(fairest(of));
@@ -43,7 +43,7 @@ pub fn of(of: &Study) -> Vec<String> {
     lines
 }
 
-/// Rows by algorithm, in the order in which they are first met.
+/// Rows by algorithm, in the order in which the algorithms first appear.
 fn by_algorithm(of: &Study) -> Vec<(&str, Vec<&Row>)> {
     let mut all: Vec<(&str, Vec<&Row>)> = Vec::new();
     for row in &of.rows {
@@ -87,7 +87,7 @@ fn proofs(of: &Study) -> Option<String> {
     }
 }
 
-/// How far other algorithms are behind what is proved, where both minimise unfairness.
+/// How far the other algorithms are behind the proved optimum, if both minimise unfairness.
 fn behind(of: &Study) -> Option<String> {
     let proved = of.rows.iter().filter(|row| row.proved_optimal && row.objective.as_deref() == Some("unfairness"));
     let mut best: BTreeMap<usize, f64> = BTreeMap::new();

@@ -1,6 +1,6 @@
-//! What can be allocated, as the list of schemata: `schemata_list_create`, and the masks that a
-//! group starts with: `rdtgroup_init_alloc`, `__init_one_rdt_domain` and `cbm_ensure_valid` of
-//! fs/resctrl/rdtgroup.c.
+//! The resources that can be allocated, as the list of schemata: `schemata_list_create`, and the
+//! masks that a group starts with: `rdtgroup_init_alloc`, `__init_one_rdt_domain` and
+//! `cbm_ensure_valid` of fs/resctrl/rdtgroup.c.
 
 use rustix::io::Errno;
 
@@ -13,17 +13,17 @@ use crate::refusal::Refusal;
 #[derive(Debug, Clone)]
 pub(super) struct Schema {
     pub name: &'static str,
-    /// What a CLOSID starts with (`resctrl_get_default_ctrl`).
+    /// The value that a CLOSID starts with (`resctrl_get_default_ctrl`).
     pub full: u32,
 }
 
 impl Schema {
-    /// Whether its values are masks of ways, and not per cent of the bandwidth.
+    /// Whether its values are masks of ways, rather than per cent of the bandwidth.
     pub fn is_cache(&self) -> bool {
         self.name != "MB"
     }
 
-    /// The schema of the same cache that CDP split off: their masks share the hardware.
+    /// The other schema of the same cache under CDP: both masks share the hardware.
     pub fn peer(&self) -> Option<&'static str> {
         match self.name {
             "L3CODE" => Some("L3DATA"),
@@ -46,7 +46,7 @@ impl Resctrl {
         self.controls.get(&(schema, domain, closid)).copied().unwrap_or(0)
     }
 
-    /// Everything for this CLOSID, as the hardware has it at the start.
+    /// Gives this CLOSID everything, as the hardware does at the start.
     pub(super) fn open_all(&mut self, closid: u32) {
         for (index, schema) in self.schemas.iter().enumerate() {
             let domains = self.machine.domains.iter();
@@ -54,8 +54,8 @@ impl Resctrl {
         }
     }
 
-    /// What a new group starts with: bandwidth without limit, and of every cache what is shareable
-    /// or unused.
+    /// The values that a new group starts with: unlimited bandwidth, and in every cache the ways
+    /// that are shareable or unused.
     pub(super) fn open_usable(&mut self, closid: u32) -> Result<(), Refusal> {
         let mut fresh = Vec::new();
         for (index, schema) in self.schemas.iter().enumerate() {
@@ -69,7 +69,7 @@ impl Resctrl {
         Ok(())
     }
 
-    /// What is in force now, for the hardware.
+    /// The allocation in force now, for the hardware.
     pub(super) fn allocation(&self) -> Allocation {
         let Some(index) = self.schemas.iter().position(Schema::is_cache) else { return Allocation::default() };
         let domains = |rmid: u32, closid: u32| {

@@ -1,13 +1,13 @@
 //! Which CPU is in which group: `cpus` and `cpus_list` (`rdtgroup_cpus_write`, `cpus_ctrl_write`,
 //! `cpus_mon_write` and `rdtgroup_cpus_show` of fs/resctrl/rdtgroup.c). Every CPU is in one control
-//! group, and in one of its monitor groups or in none.
+//! group, and in at most one of its monitor groups.
 
 use std::collections::BTreeSet;
 
 use super::{GroupId, Resctrl};
 use crate::refusal::{Refusal, invalid};
 
-/// Where a CPU is.
+/// The groups of a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seat {
     pub control: GroupId,
@@ -23,7 +23,8 @@ impl Seat {
 }
 
 impl Resctrl {
-    /// As a mask: groups of 32 bits, as many digits as there are possible CPUs (`%*pb`).
+    /// The CPUs as a mask: words of 32 bits, with as many digits as the possible CPUs need
+    /// (`%*pb`).
     pub(super) fn show_cpus(&self, id: GroupId) -> String {
         let cpus = self.cpus_of(id);
         let bits = self.seats.keys().next_back().map_or(1, |last| last + 1);
@@ -36,7 +37,7 @@ impl Resctrl {
         format!("{}\n", words.join(","))
     }
 
-    /// As ranges (`%*pbl`).
+    /// The CPUs as ranges (`%*pbl`).
     pub(super) fn show_cpus_list(&self, id: GroupId) -> String {
         let mut ranges: Vec<(u32, u32)> = Vec::new();
         for cpu in self.cpus_of(id) {
@@ -54,7 +55,7 @@ impl Resctrl {
         self.seats.iter().filter(|(_, seat)| seat.is_in(id)).map(|(cpu, _)| *cpu).collect()
     }
 
-    /// `rdtgroup_cpus_write`; `read` is how the text is meant.
+    /// `rdtgroup_cpus_write`; `read` parses the text.
     pub(super) fn write_cpus(
         &mut self,
         id: GroupId,
@@ -76,7 +77,7 @@ impl Resctrl {
         }
     }
 
-    /// `cpus_ctrl_write`: what is dropped falls to the default group, and the group's monitor
+    /// `cpus_ctrl_write`: CPUs that are dropped go to the default group, and the group's monitor
     /// groups lose theirs.
     fn give_control(&mut self, id: GroupId, wanted: &BTreeSet<u32>) -> Result<(), Refusal> {
         if id == GroupId::DEFAULT && !self.cpus_of(id).is_subset(wanted) {
@@ -107,7 +108,7 @@ impl Resctrl {
         Ok(())
     }
 
-    /// A group goes: its CPUs are the default group's, or its parent's alone.
+    /// Removes a group from all CPUs: they go to the default group, or stay with the parent alone.
     pub(super) fn leave_cpus(&mut self, id: GroupId) {
         for seat in self.seats.values_mut() {
             if seat.control == id {
@@ -125,8 +126,8 @@ impl Resctrl {
     }
 }
 
-/// `cpumask_parse`: hexadecimal words of 32 bits at most, the highest first, parted and followed by
-/// any number of commas and blanks (`bitmap_find_region_reverse` of lib/bitmap-str.c).
+/// `cpumask_parse`: hexadecimal words of 32 bits at most, the highest first, separated and followed
+/// by any number of commas and blanks (`bitmap_find_region_reverse` of lib/bitmap-str.c).
 pub(super) fn mask(text: &str) -> Option<BTreeSet<u32>> {
     let words: Vec<&str> = text.split([',', ' ', '\n']).filter(|word| !word.is_empty()).collect();
     let mut cpus = BTreeSet::new();
@@ -138,7 +139,7 @@ pub(super) fn mask(text: &str) -> Option<BTreeSet<u32>> {
     (!words.is_empty()).then_some(cpus)
 }
 
-/// `cpulist_parse`: numbers and ranges; none is allowed, too.
+/// `cpulist_parse`: numbers and ranges; an empty list is allowed, too.
 pub(super) fn list(text: &str) -> Option<BTreeSet<u32>> {
     let mut cpus = BTreeSet::new();
     for part in text.split(',').filter(|part| !part.is_empty()) {

@@ -1,4 +1,4 @@
-//! Which groups may overlap: the `mode` file and the checks of masks against other groups
+//! Decides which groups may overlap: the `mode` file and the checks of masks against other groups
 //! (`rdtgroup_mode_write`, `rdtgroup_mode_test_exclusive` and `rdtgroup_cbm_overlaps` of
 //! fs/resctrl/rdtgroup.c).
 
@@ -48,7 +48,7 @@ impl Resctrl {
         Ok(())
     }
 
-    /// The checks of `parse_cbm` against others.
+    /// The checks of `parse_cbm` against other groups.
     pub(super) fn check_overlaps(
         &self,
         index: usize,
@@ -66,8 +66,8 @@ impl Resctrl {
         Ok(())
     }
 
-    /// `rdtgroup_cbm_overlaps`: with the ways of exclusive groups only, or with those of every
-    /// group.
+    /// `rdtgroup_cbm_overlaps`: whether a mask overlaps the ways of exclusive groups only, or of
+    /// any other group.
     fn overlaps(&self, index: usize, domain: u32, mask: u32, closid: u32, exclusive_only: bool) -> bool {
         let others = self.control_groups().filter(|group| group.closid != closid);
         let mut others = others.filter(|group| group.exclusive || !exclusive_only);

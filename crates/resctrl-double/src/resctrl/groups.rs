@@ -1,4 +1,4 @@
-//! Making and removing groups: `rdtgroup_mkdir` and `rdtgroup_rmdir` of fs/resctrl/rdtgroup.c, and
+//! Makes and removes groups: `rdtgroup_mkdir` and `rdtgroup_rmdir` of fs/resctrl/rdtgroup.c, and
 //! the allocation of CLOSIDs (`closid_alloc`).
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use super::{Group, GroupId, Node, Resctrl};
 use crate::refusal::Refusal;
 
 impl Resctrl {
-    /// `rdtgroup_mkdir`: a control group in the root, else an attempt at a monitor group.
+    /// `rdtgroup_mkdir`: a control group in the root, otherwise an attempt at a monitor group.
     pub(super) fn make(&mut self, folder: Node, name: &str) -> Result<Node, Refusal> {
         self.alive(folder)?;
         if self.lookup(folder, name).is_some() {
@@ -46,7 +46,7 @@ impl Resctrl {
         Ok(self.add_group(name, Some(id), closid, rmid))
     }
 
-    /// The lowest free one (`closid_alloc`).
+    /// The lowest free CLOSID (`closid_alloc`).
     fn free_closid(&self) -> Option<u32> {
         let used: BTreeSet<u32> = self.groups.values().map(|group| group.closid).collect();
         (0..self.machine.usable_closids()).find(|closid| !used.contains(closid))
@@ -82,7 +82,7 @@ impl Resctrl {
         Ok(())
     }
 
-    /// Another tool makes groups until no CLOSID is left.
+    /// Makes groups as another tool would, until no CLOSID is left.
     pub(super) fn take_closids(&mut self) {
         for number in 0..self.machine.usable_closids() {
             let name = format!("other-tool-{number}");

@@ -1,6 +1,6 @@
 //! The `info` folder ("Info directory" of Documentation/filesystems/resctrl.rst; the `*_show`
-//! functions of fs/resctrl/rdtgroup.c). Hardware does not change, so apart from `last_cmd_status`
-//! it is a table.
+//! functions of fs/resctrl/rdtgroup.c). Hardware does not change, so everything except
+//! `last_cmd_status` is a table.
 
 use crate::machine::{BANDWIDTH_CLOSIDS, BANDWIDTH_STEP, Event, Machine};
 
@@ -18,7 +18,7 @@ pub(super) fn folders(machine: &Machine) -> Vec<Folder> {
     caches.iter().map(cache).chain(bandwidth).chain([monitoring]).collect()
 }
 
-/// RMIDs are clean at once, so no bytes of a removed group are waited for.
+/// RMIDs are clean at once, so no removed group's bytes have to drain first and the limit is 0.
 fn of_monitoring(machine: &Machine) -> Vec<(&'static str, String)> {
     let features = machine.events.iter().map(|event| format!("{}\n", event.name())).collect();
     let limit = machine.events.contains(&Event::Occupancy).then(|| ("max_threshold_occupancy", line(0)));

@@ -1,7 +1,7 @@
-//! The kernel's logic without its I/O: groups, CLOSIDs, RMIDs, masks and tasks, and what every
-//! operation on a file gives or refuses. This file holds the state and the operations as the file
-//! system sees them, with the planned faults and the journal around them; each kind of file has its
-//! own file here, which names the kernel functions whose behaviour it repeats (Linux 6.12,
+//! The kernel's logic without its I/O: groups, CLOSIDs, RMIDs, masks and tasks, and the result or
+//! refusal of every operation on a file. This file holds the state and the operations as the file
+//! system sees them, with the planned faults and the journal around them. Each kind of file has its
+//! own module here, which names the kernel functions whose behaviour it repeats (Linux 6.12,
 //! fs/resctrl, which was arch/x86/kernel/cpu/resctrl then). It mounts nothing, reads no clock, and
 //! knows tasks only through [`Threads`].
 
@@ -32,7 +32,7 @@ use monitor::Rmids;
 pub use nodes::{GroupFile, Node};
 use tasks::Member;
 
-/// A group of this mount; never used again after its group was removed.
+/// The id of a group of this mount. It is never reused after its group was removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GroupId(u32);
 
@@ -44,11 +44,11 @@ impl GroupId {
 #[derive(Debug, Clone)]
 struct Group {
     name: String,
-    /// The control group of a monitor group; none for a control group.
+    /// The control group of a monitor group; `None` for a control group.
     parent: Option<GroupId>,
     closid: u32,
     rmid: u32,
-    /// `mode` of a control group: `exclusive`, or `shareable`.
+    /// `mode` of a control group: true for `exclusive`, false for `shareable`.
     exclusive: bool,
 }
 
@@ -59,7 +59,7 @@ pub struct Resctrl {
     schemas: Vec<Schema>,
     groups: BTreeMap<GroupId, Group>,
     next_group: u32,
-    /// What each CLOSID may use: by schema, domain and CLOSID.
+    /// The value of each CLOSID, by schema, domain and CLOSID.
     controls: BTreeMap<(usize, u32, u32), u32>,
     rmids: Rmids,
     seats: BTreeMap<u32, Seat>,
@@ -76,14 +76,14 @@ pub struct Resctrl {
     looked: bool,
 }
 
-/// The longest write that is handed over whole (`atomic_write_len` is a page, fs/kernfs/file.c).
+/// The longest write that is passed on whole (`atomic_write_len` is a page, fs/kernfs/file.c).
 const LONGEST_WRITE: usize = 4096;
 
-/// Bytes of `last_cmd_status_buf`.
+/// Size of `last_cmd_status_buf` in bytes.
 const STATUS_BYTES: usize = 512;
 
 impl Resctrl {
-    /// A freshly mounted one: the default group owns all tasks and may use everything ("Resource
+    /// A freshly mounted resctrl: the default group has all tasks and may use everything ("Resource
     /// alloc and monitor groups").
     #[must_use]
     pub fn new(machine: Machine, threads: Threads) -> Self {
@@ -134,8 +134,8 @@ impl Resctrl {
     /// One `write` of these bytes by a task; the offset does not matter to resctrl.
     ///
     /// # Errors
-    /// What the file's own rules refuse; `E2BIG` past a page, `ENODEV` for a file of a removed
-    /// group, `EINVAL` for one that is only read.
+    /// What the file's own rules refuse; `E2BIG` beyond a page, `ENODEV` for a file of a removed
+    /// group, `EINVAL` for a read-only file.
     pub fn write(&mut self, node: Node, bytes: &[u8], caller: u32) -> Answer<()> {
         let text = String::from_utf8_lossy(bytes).into_owned();
         self.attempt(Operation::Write, self.path(node), &text, |this| {
@@ -172,7 +172,7 @@ impl Resctrl {
         self.attempt(Operation::Rmdir, self.path_below(folder, name), "", |this| this.remove(folder, name))
     }
 
-    /// What was done so far, refused or not; reads are left out.
+    /// The operations so far, refused or not; reads are left out.
     #[must_use]
     pub fn journal(&self) -> &[Entry] {
         &self.journal
@@ -183,21 +183,21 @@ impl Resctrl {
         self.faults.plan(fault);
     }
 
-    /// Whether a fault wants the mount gone now; asking resets it.
+    /// Whether a fault requires an unmount now. The call resets it.
     pub fn take_unmount(&mut self) -> bool {
         std::mem::take(&mut self.unmount_due)
     }
 
-    /// From now on this carries out what is allocated, and counts. Whoever attaches it calls
-    /// [`Self::follow`] again and again: in between, tasks are looked at once, and again only for
-    /// one that is not known. A machine with hardware has work to do beside, and a look at all
-    /// tasks takes long.
+    /// Attaches hardware, which from now on carries out the allocation, and counts. The caller must
+    /// call [`Self::follow`] regularly: in between, tasks are read once, and again only for a task
+    /// that is not known. A machine with hardware has other work to do, and reading all tasks takes
+    /// long.
     pub fn attach(&mut self, hardware: Box<dyn Hardware>) {
         self.hardware = Some(hardware);
         self.enforce();
     }
 
-    /// Has the hardware follow the tasks that there are now, where any is in a group.
+    /// Makes the hardware follow the present tasks, if any is in a group.
     pub fn follow(&mut self) {
         self.looked = false;
         if self.members.values().any(|member| member.group != GroupId::DEFAULT) {
@@ -213,7 +213,7 @@ impl Resctrl {
         }
     }
 
-    /// Text of `info/last_cmd_status` (`rdt_last_cmd_status_show`).
+    /// The text of `info/last_cmd_status` (`rdt_last_cmd_status_show`).
     fn last_cmd_status(&self) -> String {
         if self.status.is_empty() { "ok\n".to_owned() } else { self.status.clone() }
     }
@@ -223,8 +223,8 @@ impl Resctrl {
         if self.exists(node) { Ok(()) } else { Err(Refusal::silent(Errno::NODEV)) }
     }
 
-    /// An operation with what is planned for it, its words put where they can be read, and its line
-    /// in the journal.
+    /// Runs an operation with the fault that is planned for it, puts its text where it can be read,
+    /// and adds its line to the journal.
     fn attempt<T>(
         &mut self,
         operation: Operation,
@@ -244,7 +244,8 @@ impl Resctrl {
             }
         };
         let outcome = outcome.map_err(|refusal| self.say(&refusal));
-        // Also after a refusal: of several tasks those before a refused one were moved.
+        // Also after a refusal: if several tasks were written, those before a refused one were
+        // moved.
         self.enforce();
         self.unmount_due |= mishap == Some(Mishap::Unmount);
         let result = outcome.as_ref().map(|_| ()).map_err(|errno| *errno);
@@ -253,7 +254,7 @@ impl Resctrl {
         outcome
     }
 
-    /// What a fault does before the operation.
+    /// The effect of a fault before the operation.
     fn befall(&mut self, mishap: Option<Mishap>, text: &str) {
         match mishap {
             Some(Mishap::TakeClosids) => self.take_closids(),

@@ -1,6 +1,6 @@
-//! RMIDs and what they count: `alloc_rmid`, `free_rmid` and `mon_event_count` of
-//! fs/resctrl/monitor.c, `rdtgroup_mondata_show` of ctrlmondata.c. Bytes stay with the RMID under
-//! which they were moved, as in hardware.
+//! RMIDs and their counts: `alloc_rmid`, `free_rmid` and `mon_event_count` of fs/resctrl/monitor.c,
+//! `rdtgroup_mondata_show` of ctrlmondata.c. Bytes stay with the RMID under which they were moved,
+//! as in hardware.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,17 +14,17 @@ use crate::refusal::Refusal;
 /// RMIDs and their counts.
 #[derive(Debug)]
 pub(super) struct Rmids {
-    /// The next one to be allocated is at the front (`rmid_free_lru`).
+    /// The next RMID to be allocated is at the front (`rmid_free_lru`).
     free: VecDeque<u32>,
-    /// What tests moved, by RMID and domain.
+    /// Bytes that tests moved, by RMID and domain.
     bytes: BTreeMap<(u32, u32), u64>,
-    /// What the hardware had counted when an RMID was taken.
+    /// The hardware's counts when an RMID was taken.
     base: BTreeMap<(u32, u32, Event), u64>,
     planned: Vec<(String, String)>,
 }
 
 impl Rmids {
-    /// RMID 0 is the default group's.
+    /// All RMIDs but 0, which is the default group's.
     pub fn of(machine: &Machine) -> Self {
         Self { free: (1..machine.rmids).collect(), bytes: BTreeMap::new(), base: BTreeMap::new(), planned: Vec::new() }
     }
@@ -36,13 +36,13 @@ impl Rmids {
 }
 
 impl Resctrl {
-    /// Makes every counter whose path matches this one (`*` stands for any characters) read so from
-    /// now on, such as `Unavailable` (`rdtgroup_mondata_show`).
+    /// Makes every counter whose path matches this pattern (`*` stands for any characters) show
+    /// this reading from now on, such as `Unavailable` (`rdtgroup_mondata_show`).
     pub fn plan_reading(&mut self, path: &str, reading: &str) {
         self.rmids.planned.push((path.to_owned(), reading.to_owned()));
     }
 
-    /// A task has moved these bytes in a domain: they count for the RMID of its group.
+    /// Records that a task has moved these bytes in a domain: they count for the RMID of its group.
     pub fn move_bytes(&mut self, tid: u32, domain: u32, bytes: u64) {
         self.settle();
         let group = self.members.get(&tid).and_then(|member| self.groups.get(&member.group));
@@ -52,7 +52,7 @@ impl Resctrl {
     }
 
     /// `mkdir_rdt_prepare_rmid_alloc`; a new group's bytes start at 0 (`mon_add_all_files` reads
-    /// each once, `first`).
+    /// each counter once, `first`).
     pub(super) fn take_rmid(&mut self) -> Result<u32, Refusal> {
         let rmid = self.rmids.free.pop_front().ok_or_else(|| Refusal::new(Errno::NOSPC, "Out of RMIDs"))?;
         self.rmids.bytes.retain(|(other, _), _| *other != rmid);
@@ -65,7 +65,8 @@ impl Resctrl {
         Ok(rmid)
     }
 
-    /// What an RMID has, since it was taken where that is a sum; `None` where it cannot be had.
+    /// The count of an RMID, since it was taken if the count is a sum; `None` if it is not
+    /// available.
     fn count(&self, event: Event, rmid: u32, domain: u32) -> Option<u64> {
         match &self.hardware {
             Some(hardware) => {
@@ -77,7 +78,7 @@ impl Resctrl {
         }
     }
 
-    /// `rdtgroup_mondata_show`: a control group's own count and those of its monitor groups.
+    /// `rdtgroup_mondata_show`: a control group's own count plus those of its monitor groups.
     pub(super) fn show_count(&self, id: GroupId, domain: u32, event: Event) -> String {
         let path = self.path(Node::Count(id, domain, event));
         if let Some((_, reading)) = self.rmids.planned.iter().find(|(pattern, _)| matches(pattern, &path)) {

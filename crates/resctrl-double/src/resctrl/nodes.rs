@@ -1,12 +1,12 @@
-//! The tree: which files and folders there are, with which modes (`res_common_files`,
-//! `rdtgroup_add_files`, `rdt_get_tree` and `mkdir_rdt_prepare` in fs/resctrl/rdtgroup.c). Says
-//! what exists, never what it holds.
+//! The tree: which files and folders exist, and their modes (`res_common_files`,
+//! `rdtgroup_add_files`, `rdt_get_tree` and `mkdir_rdt_prepare` in fs/resctrl/rdtgroup.c). This
+//! file says what exists, never what it contains.
 
 use super::{Group, GroupId, Resctrl};
 use crate::machine::Event;
 
-/// A file or folder. Ids of groups are never used again, so a node of a removed group stays
-/// recognisable as such.
+/// A file or folder. Ids of groups are never reused, so a node of a removed group can still be
+/// recognised as such.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Node {
     /// A group's folder; the default group's is the root.
@@ -25,9 +25,9 @@ pub enum Node {
     Info,
     /// `info/last_cmd_status`.
     LastCmdStatus,
-    /// `info/L3`, `info/MB`, ...: the place in the list of these folders.
+    /// `info/L3`, `info/MB`, ...: the index in the list of these folders.
     InfoFolder(usize),
-    /// A file in there.
+    /// A file in such a folder: the indices of the folder and of the file.
     InfoFile(usize, usize),
 }
 
@@ -66,8 +66,8 @@ impl Node {
         }
     }
 
-    /// The group whose folder or file it is (`kernfs_to_rdtgroup`): none for `info` and what is
-    /// below.
+    /// The group whose folder or file it is (`kernfs_to_rdtgroup`): `None` for `info` and
+    /// everything below it.
     #[must_use]
     pub const fn group(self) -> Option<GroupId> {
         match self {
@@ -83,7 +83,7 @@ impl Node {
 }
 
 impl Resctrl {
-    /// What a folder holds; nothing for a file or a group that is gone.
+    /// The entries of a folder; empty for a file or a group that is gone.
     #[must_use]
     pub fn children(&self, folder: Node) -> Vec<(String, Node)> {
         let named = |(name, node): (&str, Node)| (name.to_owned(), node);
@@ -127,7 +127,7 @@ impl Resctrl {
         found.chain(is_root.then(|| self.groups_below(None)).into_iter().flatten()).collect()
     }
 
-    /// The monitor groups of a control group; without one, the control groups in the root.
+    /// The monitor groups of a control group; without a parent, the control groups in the root.
     fn groups_below(&self, parent: Option<GroupId>) -> impl Iterator<Item = (String, Node)> {
         let own = self.groups.iter().filter(move |(id, group)| **id != GroupId::DEFAULT && group.parent == parent);
         own.map(|(id, group)| (group.name.clone(), Node::Group(*id)))
@@ -146,7 +146,7 @@ impl Resctrl {
         steps.into_iter().try_fold(Node::ROOT, |folder, name| self.lookup(folder, name))
     }
 
-    /// Whether it still exists: what belongs to a removed group does not.
+    /// Whether it still exists: nodes of a removed group do not.
     #[must_use]
     pub fn exists(&self, node: Node) -> bool {
         node.group().is_none_or(|id| self.groups.contains_key(&id))
@@ -165,7 +165,7 @@ impl Resctrl {
         if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
     }
 
-    /// The folder that holds it; none for the root.
+    /// The folder that contains it; `None` for the root.
     fn folder_of(&self, node: Node) -> Option<Node> {
         match node {
             Node::ROOT => None,

@@ -66,7 +66,7 @@ impl Resctrl {
         else {
             return invalid("Missing '=' or non-numeric domain");
         };
-        // An unknown domain is refused without a word: the status then reads "ok".
+        // An unknown domain is refused without a text: the status then reads "ok".
         let known = u32::try_from(domain).ok().filter(|domain| self.machine.domains.contains(domain));
         let domain = known.ok_or_else(|| Refusal::silent(Errno::INVAL))?;
         if staged.contains_key(&(index, domain)) {
@@ -83,8 +83,9 @@ impl Resctrl {
         Ok(())
     }
 
-    /// `rdtgroup_schemata_show`: `    L3:0=7ff;1=7ff`. The names are as wide as the widest would be
-    /// with CDP, the values (until 6.14) as the widest: 4 bits a digit for masks, 3 for per cent.
+    /// `rdtgroup_schemata_show`: `    L3:0=7ff;1=7ff`. Names are as wide as the widest name would
+    /// be with CDP, values (until 6.14) as wide as the widest value: 4 bits per digit for masks, 3
+    /// digits for per cent.
     pub(super) fn show_schemata(&self, id: GroupId) -> String {
         let Ok(group) = self.group(id) else { return String::new() };
         let mut lines = String::new();
@@ -102,7 +103,7 @@ impl Resctrl {
     }
 }
 
-/// `cbm_validate`, for masks of one bit at least and without gaps.
+/// `cbm_validate`, for masks that have at least one bit and no gaps.
 fn parse_mask(text: &str, all: u32) -> Result<u32, Refusal> {
     let Some(value) = unsigned(text, 16) else {
         return invalid(format!("Non-hex character in the mask {text}"));

@@ -1,8 +1,8 @@
 //! Which task is in which group: the `tasks` file (`rdtgroup_tasks_write`, `rdtgroup_move_task`,
 //! `__rdtgroup_move_task`, `show_rdt_tasks` of fs/resctrl/rdtgroup.c). The kernel handles every
-//! fork and copies CLOSID and RMID to the child (`dup_task_struct`); the double sees tasks only
+//! fork and copies CLOSID and RMID to the child (`dup_task_struct`). The double sees tasks only
 //! when it looks, so a task that it does not know yet joins the group of its nearest known
-//! relative: its thread-group leader, its parent, the parent's parent. That is wrong in three
+//! relative: its thread-group leader, its parent, or the parent's parent. That is wrong in three
 //! cases, which tests must avoid: the forking thread was in another group than its leader; the
 //! parent was moved between the fork and the next operation on the mount; the parent had died by
 //! then (init adopted the child).
@@ -16,7 +16,7 @@ use crate::numbers::signed;
 use crate::refusal::{Refusal, invalid};
 use crate::threads::Task;
 
-/// Where a task is.
+/// The group of a task.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Member {
     pub group: GroupId,
@@ -25,7 +25,7 @@ pub(super) struct Member {
 }
 
 impl Resctrl {
-    /// Looks which tasks there are: the dead leave, the new join their relatives.
+    /// Reads which tasks exist: dead ones are removed, new ones join their relatives.
     pub(super) fn settle(&mut self) {
         if self.looked {
             return;
@@ -63,8 +63,8 @@ impl Resctrl {
         GroupId::DEFAULT
     }
 
-    /// `rdtgroup_tasks_write`: ids separated by commas, one after the other; those before a refused
-    /// one stay moved.
+    /// `rdtgroup_tasks_write`: ids separated by commas, handled one after the other. Tasks before a
+    /// refused one stay moved.
     pub(super) fn write_tasks(&mut self, id: GroupId, text: &str, caller: u32) -> Result<(), Refusal> {
         self.status.clear();
         self.settle();
@@ -87,7 +87,7 @@ impl Resctrl {
         Ok(())
     }
 
-    /// `rdtgroup_move_task` and `__rdtgroup_move_task`; 0 is the caller.
+    /// `rdtgroup_move_task` and `__rdtgroup_move_task`; an id of 0 is the caller.
     fn move_task(&mut self, id: GroupId, tid: u32, caller: u32) -> Result<(), Refusal> {
         let tid = if tid == 0 { caller } else { tid };
         if !self.members.contains_key(&tid) && std::mem::take(&mut self.looked) {
@@ -123,12 +123,12 @@ impl Resctrl {
         tasks.iter().map(|(_, tid)| format!("{tid}\n")).collect()
     }
 
-    /// All tasks of one group to another (`rdt_move_group_tasks`).
+    /// Moves all tasks of one group to another (`rdt_move_group_tasks`).
     pub(super) fn move_members(&mut self, from: GroupId, to: GroupId) {
         self.members.values_mut().filter(|member| member.group == from).for_each(|member| member.group = to);
     }
 
-    /// The tasks named in a write are dead from now on.
+    /// Marks the tasks named in a write as dead from now on.
     pub(super) fn let_die(&mut self, text: &str) {
         self.settle();
         let named = text.split(',').filter_map(|one| signed(one.trim(), 0)).filter_map(|pid| u32::try_from(pid).ok());

@@ -1,4 +1,4 @@
-//! What hardware is told, and what of its counts is shown (fs/resctrl: __resctrl_sched_in,
+//! What the hardware receives, and which of its counts are shown (fs/resctrl: __resctrl_sched_in,
 //! mon_event_count).
 
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -7,7 +7,7 @@ use isobar_resctrl_double::{Allocation, Event, Hardware, Machine};
 
 use crate::Double;
 
-/// The last allocation, and what every RMID has counted.
+/// The last allocation, and the count of every RMID.
 #[derive(Clone, Default)]
 struct Seen(Arc<Mutex<(Allocation, u64)>>);
 

@@ -1,4 +1,4 @@
-//! Which files there are, what `info` says, and with which modes (fs/resctrl/rdtgroup.c:
+//! Which files exist, with which modes, and what `info` shows (fs/resctrl/rdtgroup.c:
 //! res_common_files, rdtgroup_create_info_dir).
 
 use isobar_resctrl_double::{Entry, Errno, Node, Operation};

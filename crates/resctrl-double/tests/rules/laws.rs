@@ -1,4 +1,4 @@
-//! What holds after any sequence of operations, however wrong they are.
+//! Invariants that hold after any sequence of operations, however wrong these are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,9 +57,9 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Does a step where its folder exists; whether it did, and how it ended.
+/// Takes a step if its folder exists, and returns how it ended; `None` if it was not taken.
 fn take(double: &mut Double, step: &Step) -> Option<Result<(), Errno>> {
-    // VFS hands no empty name over.
+    // VFS never passes an empty name on.
     let folder = |double: &Double, path: &str| {
         !path.is_empty() && double.state.at(path.rsplit_once('/').map_or("", |(folder, _)| folder)).is_some()
     };
@@ -102,7 +102,7 @@ fn numbers(text: &str) -> BTreeSet<u32> {
     text.lines().map(|line| line.parse().unwrap()).collect()
 }
 
-/// Ways of each domain as `schemata` shows them.
+/// The ways of each domain as `schemata` shows them.
 fn ways(schemata: &str) -> BTreeMap<u32, u32> {
     let line = schemata.lines().find_map(|line| line.trim().strip_prefix("L3:")).unwrap();
     let pair = |text: &str| {

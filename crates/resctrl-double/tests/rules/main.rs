@@ -1,6 +1,6 @@
-//! Every rule of the kernel that the double repeats, a row each: what is written, what it answers,
-//! what `last_cmd_status` says then. The rows were made from Documentation/filesystems/resctrl.rst
-//! and fs/resctrl, and they name the function; no real task is needed for them.
+//! Every rule of the kernel that the double repeats, one row each: what is written, the answer, and
+//! what `last_cmd_status` shows then. The rows come from Documentation/filesystems/resctrl.rst and
+//! fs/resctrl, and they name the function. No real task is needed for them.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -48,7 +48,7 @@ impl Invented {
 /// The task that writes.
 const CALLER: u32 = 12;
 
-/// A double with its tasks: init (1), and 10, 11, 12 that are its children.
+/// A double with its tasks: init (1), and its children 10, 11 and 12.
 struct Double {
     state: Resctrl,
     tasks: Invented,
@@ -63,12 +63,12 @@ impl Double {
         Self { state: Resctrl::new(machine, Box::new(move || seen.all())), tasks }
     }
 
-    /// Two domains, 0 and 3, and bandwidth.
+    /// A double with two domains, 0 and 3, and bandwidth.
     fn usual() -> Self {
         Self::of(Machine { bandwidth: true, ..Machine::with_domains([0, 3]) })
     }
 
-    /// The same with groups `a` and `b`, and a monitor group `m` in `a`.
+    /// The same, with groups `a` and `b`, and a monitor group `m` in `a`.
     fn with_groups() -> Self {
         let mut double = Self::usual();
         ["a", "b", "a/mon_groups/m"].into_iter().for_each(|path| assert_eq!(double.mkdir(path), Ok(())));

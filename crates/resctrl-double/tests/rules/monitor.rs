@@ -1,4 +1,4 @@
-//! Counters and what they read where there is none (fs/resctrl/monitor.c: mon_event_count;
+//! Counters, and what they show if there is no count (fs/resctrl/monitor.c: mon_event_count;
 //! ctrlmondata.c: rdtgroup_mondata_show).
 
 use crate::Double;

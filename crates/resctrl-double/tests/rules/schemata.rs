@@ -21,7 +21,7 @@ fn what_is_refused_and_in_which_words() {
         ("L3:x=3\n", BAD, "Missing '=' or non-numeric domain"),
         ("L3: 0=3\n", BAD, "Missing '=' or non-numeric domain"),
         ("L3:0=3;;3=3\n", BAD, "Missing '=' or non-numeric domain"),
-        // An unknown domain is refused without a word.
+        // An unknown domain is refused without a text.
         ("L3:1=3\n", BAD, "ok"),
         ("MB:7=10\n", BAD, "ok"),
         ("L3:0=3;0=3\n", BAD, "Duplicate domain 0"),
@@ -49,7 +49,7 @@ fn what_is_refused_and_in_which_words() {
     ];
     for (text, answer, status) in rows {
         let mut double = Double::with_groups();
-        // What is refused before the status is touched leaves the words of the command before.
+        // A refusal before the status is touched leaves the text of the previous command.
         double.write("a/schemata", "L3:0=0\n").unwrap_err();
         let given = double.write("a/schemata", text);
         double.expect(&format!("{text:?}"), given, answer, status);

@@ -21,7 +21,7 @@ fn what_is_refused_and_in_which_words() {
         ("x\n", Err(Errno::INVAL), "Task list parsing error pid x", ""),
         ("-5\n", Err(Errno::INVAL), "Invalid pid -5", ""),
         ("99\n", Err(Errno::SRCH), "No task 99\nError while processing task 99", ""),
-        // Those before the refused one stay moved.
+        // Tasks before the refused one stay moved.
         ("10,99,11\n", Err(Errno::SRCH), "No task 99\nError while processing task 99", "10\n"),
     ];
     for (text, answer, status, shown) in rows {
@@ -76,7 +76,7 @@ fn the_new_are_born_where_their_relatives_are_and_the_dead_leave() {
     assert_eq!(double.read("a/tasks"), "10\n21\n22\n", "one task is moved, not its threads and children");
     double.tasks.exit(21);
     assert_eq!(double.read("a/tasks"), "10\n22\n");
-    // The same id again is another task.
+    // The same id again is a different task.
     double.tasks.thread(21, 20, 10);
     assert_eq!(double.read("b/tasks"), "11\n13\n20\n21\n");
 }

@@ -1,5 +1,6 @@
-//! Whether a policy may divide cache ways, by its entry and settings: those that cannot decide
-//! without ways do, and those with a setting `ways` where it is neither off nor empty.
+//! Whether a policy may divide cache ways, judged by its registry entry and its settings. A policy
+//! divides ways if it cannot decide without them, or if it has a setting `ways` that is neither off
+//! nor empty.
 
 use isobar_model::Sensor;
 use isobar_policy::registry;
@@ -9,17 +10,17 @@ use toml::Value;
 /// The setting.
 const KEY: &str = "ways";
 
-/// How a policy comes to divide ways.
+/// Why a policy divides ways.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ways {
-    /// That is what it is for.
+    /// It is made for that.
     Always,
-    /// By its setting `ways`, which would have to have this value.
+    /// Its setting `ways` asks for it; with this value it would not.
     Set(Value),
 }
 
 impl Ways {
-    /// What would be right instead; `section` is where its settings are.
+    /// How to change that; `section` is where the policy's settings are.
     pub fn remedy(&self, section: &str, dot: &str) -> String {
         match self {
             Self::Always => "another policy there".to_owned(),
@@ -28,7 +29,7 @@ impl Ways {
     }
 }
 
-/// Whether a policy of a name divides ways with these settings.
+/// Whether a policy with this name and these settings divides ways.
 pub fn ways(policy: &str, settings: &Settings) -> Option<Ways> {
     let entry = registry::find(policy).ok()?;
     if entry.needs.contains(&Sensor::CacheWays) {

@@ -1,8 +1,9 @@
-//! Policies of groups: from the entries `[[manage.group]]` to a policy that hands each process to
-//! the policy of its group (`isobar_policy::by_group`). Without an entry there is none of this.
+//! Policies of groups: turns the entries `[[manage.group]]` into a policy that hands each process
+//! to the policy of its group (`isobar_policy::by_group`). Without entries, the main policy runs by
+//! itself.
 //!
-//! Patterns are held against what an observation says of a process, its name, pid and control
-//! group, and nothing else is looked up: a recording then decides as the run did.
+//! Patterns are matched against what an observation says about a process: its name, pid and control
+//! group. Nothing else is read, so a replay of a recording decides as the run did.
 
 use super::settled::{settings, wrong};
 use super::{gives, profile};
@@ -25,17 +26,17 @@ struct Group {
     name: String,
     patterns: Arc<Vec<Pattern>>,
     policy: String,
-    /// `None` for a program of the user.
+    /// `None` if a program of the user decides.
     settings: Option<Settings>,
 }
 
 impl Groups {
-    /// The entries of a configuration, beside the main policy of a name. `is_program` says of
-    /// which names programs decide, whose settings are not known here.
+    /// The entries of a configuration, in addition to the main policy of this name. `is_program`
+    /// says which names are programs that decide; their settings are not known here.
     ///
     /// # Errors
-    /// An unknown policy, a misspelt key, an impossible value, two policies that would divide cache
-    /// ways; with the entry that has it.
+    /// An unknown policy, a misspelt key, an impossible value, or two policies that would divide
+    /// cache ways, with the entry concerned.
     pub fn of(
         main: &str,
         config: &Config,
@@ -64,7 +65,7 @@ impl Groups {
         Ok(groups)
     }
 
-    /// Whether there is no entry.
+    /// Whether there are no entries.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -75,8 +76,8 @@ impl Groups {
         self.0.iter().filter(|group| group.settings.is_none()).map(|group| group.policy.as_str())
     }
 
-    /// Fresh policies of all entries, and the main one for the rest; `program` makes those that are
-    /// programs.
+    /// Fresh policies of all entries, with the main policy for the remaining processes. `program`
+    /// creates the policies that are programs.
     #[must_use]
     pub fn around(&self, main: Box<dyn Policy>, program: &dyn Fn(&str) -> Box<dyn Policy>) -> Box<dyn Policy> {
         let group = |Group { name, patterns, policy, settings }: &Group| {
@@ -90,7 +91,7 @@ impl Groups {
     }
 
     /// # Errors
-    /// Where two policies would divide cache ways: which, and what to set.
+    /// Two policies that would divide cache ways: which ones, and what to set.
     fn divide_ways_once(&self, place: &str, main: &str, of_main: &Settings) -> Result<(), SettingsError> {
         let of_main = gives::ways(main, of_main).map(|how| (format!("policy {main}"), how.remedy(main, ".")));
         let entries = self.0.iter().zip(1..).filter_map(|(group, number)| {
@@ -107,11 +108,11 @@ impl Groups {
     }
 }
 
-/// Why programs take no settings of a group.
+/// Why a group cannot have settings for a program.
 const OF_PROGRAMS: &str = "programs that decide have their settings in [exec]: expected none here";
 
-/// The settings of an entry's policy: what is set for that policy anywhere, and over it what is set
-/// for the group.
+/// The settings of an entry's policy: what is set for that policy in general, overridden by what is
+/// set for the group.
 fn of_entry(entry: &GroupConfig, place: &str, config: &Config, read: Read<'_>) -> Result<Settings, SettingsError> {
     let policy = registry::find(&entry.policy).map_err(|fault| wrong(place, fault))?;
     let mut own = Table::from_iter([(policy.name.to_owned(), entry.set.clone().into())]);

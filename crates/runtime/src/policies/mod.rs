@@ -1,4 +1,5 @@
-//! Policies by name: built from what the user set, and asked which of them would run on a machine.
+//! Policies by name: builds them from the user's settings, and says which of them would run on a
+//! machine.
 
 mod gives;
 mod groups;
@@ -13,19 +14,19 @@ use isobar_model::{Capabilities, GroupPolicy, Policy, Sensor};
 use isobar_policy::entry::{Entry, Moves};
 use isobar_policy::{documentation, registry};
 
-/// The policy of a name with its settings from the file and the command line.
+/// The policy of this name, with its settings from the file and the command line.
 ///
 /// # Errors
-/// An unknown policy, a misspelt key, an impossible value; with the file or the `--set` that has
-/// it.
+/// An unknown policy, a misspelt key, or an impossible value, with the file or the `--set` that
+/// contains it.
 pub fn build(name: &str, config: &Config, read: Read<'_>) -> Result<Box<dyn Policy>, SettingsError> {
     Ok(maker(name, config, read)?())
 }
 
-/// Makes as many fresh policies of a name as are wanted.
+/// A function that makes any number of fresh policies of this name.
 ///
 /// # Errors
-/// As [`build`], once and for all.
+/// As for [`build`]; checked once, here.
 pub fn maker(
     name: &str,
     config: &Config,
@@ -37,7 +38,7 @@ pub fn maker(
     Ok(make)
 }
 
-/// The policies whose needs a machine meets.
+/// The policies that would run on a machine with these capabilities.
 #[must_use]
 pub fn would_run(capabilities: &Capabilities) -> Vec<&'static str> {
     let runs = |entry: &&Entry| capabilities.lacking(entry.needs).is_empty();
@@ -50,13 +51,13 @@ pub fn names() -> Vec<&'static str> {
     registry::names()
 }
 
-/// Every policy with what it decides: a line each, and with its settings.
+/// All policies and what they decide: once with a line each, once with their settings.
 #[must_use]
 pub fn described() -> (String, String) {
     (documentation::names() + "\n" + EXEC, documentation::help() + "\n" + EXEC + EXEC_SETTINGS)
 }
 
-/// A policy of the user, whatever it is written in.
+/// A policy of the user, in any language.
 const EXEC: &str = "  exec:CMD: what your program CMD decides, as JSON lines (docs/writing-a-policy.md)\n";
 
 /// The settings of such programs (`settings::ExecConfig`).
@@ -78,16 +79,16 @@ const EXEC_SETTINGS: &str = "    exec.timeout_seconds=S
 )]
 pub struct Refusal {
     policy: String,
-    /// The policy with its group, where it is that of one.
+    /// The policy, with its group if it is the policy of a group.
     who: String,
     missing: String,
     others: String,
 }
 
-/// Whether a policy can run on a machine, and those of groups beside it.
+/// Whether a policy, and the policies of groups inside it, can run on a machine.
 ///
 /// # Errors
-/// It cannot, where any is lacking: the message says why, and what would run.
+/// One of them lacks something: the message says what, and which policies would run.
 pub fn could_decide(policy: &dyn Policy, capabilities: &Capabilities) -> Result<(), Refusal> {
     for GroupPolicy { group, policy, needs } in policy.groups() {
         let who = format!("{policy} for {group}");
@@ -106,8 +107,8 @@ fn refusal(policy: &str, who: String, lacking: &[(Sensor, &str)], capabilities: 
     Err(Refusal { policy: policy.to_owned(), who, missing: missing.join("; "), others })
 }
 
-/// What the kernel's NUMA balancing, on or off, means for a policy; `None` where it is not known
-/// whether it is on.
+/// What the state of the kernel's NUMA balancing (on or off) means for a policy; `None` if that
+/// state is not known.
 #[must_use]
 pub fn beside_balancing(policy: &str, capabilities: &Capabilities) -> Option<String> {
     const OFF: &str = "turn it off while isobar manages (sysctl kernel.numa_balancing=0)";
@@ -146,12 +147,12 @@ mod tests {
     use std::io;
     use std::path::Path;
 
-    /// A policy with its settings, or why it cannot be had.
+    /// A policy with its settings, or why it cannot be built.
     fn built(name: &str, config: &Config) -> Result<Box<dyn Policy>, String> {
         build(name, config, &|_| Err(io::ErrorKind::NotFound.into())).map_err(|error| error.to_string())
     }
 
-    /// The example file, perhaps changed, with `--set`.
+    /// The example file, possibly changed, with `--set`.
     fn example(text: &str, sets: &[&str]) -> Result<Config, SettingsError> {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
         Config::load(Some(Path::new("isobar.toml")), &sets, &|_| Ok(text.to_owned()))
@@ -198,7 +199,7 @@ mod tests {
         let config = example(EXAMPLE, &[]).unwrap();
         assert_eq!((&config.manage, &config.metrics), (&ManageConfig::default(), &MetricsConfig::default()));
         assert_eq!((&config.exec, &config.daemon), (&ExecConfig::default(), &DaemonConfig::default()));
-        // That the sections of policies have every key, a test of the policies says.
+        // A test of the policies checks that their sections have every key.
         assert!(names().iter().all(|name| built(name, &config).is_ok()));
     }
 
@@ -226,7 +227,7 @@ mod tests {
             ..GroupConfig::default()
         };
         assert_eq!(config.manage.group, [group]);
-        // serde lists the keys that there are when it is given one that there is not.
+        // serde lists the existing keys when it is given an unknown one.
         let known = example("", &["manage.nonsense=1"]).unwrap_err().to_string();
         let keys: Vec<&str> = known.split('`').skip(3).step_by(2).collect();
         assert!(keys.len() > 8, "{known}");
@@ -249,7 +250,8 @@ mod tests {
         };
         assert_eq!(told("isobar", ""), Ok(false));
         assert_eq!(told("isobar", &entry("policy = \"static-60\"\nset = { nodes = 2 }")), Ok(true));
-        // The group's settings lie over those of the policy's section, and are checked together.
+        // The group's settings override those of the policy's section, and both are checked
+        // together.
         assert_eq!(told("isobar", &entry("policy = \"dino\"\nset = { class_window = 6 }")), Ok(true));
         for (main, rest, expected) in [
             (

@@ -1,6 +1,6 @@
-//! Files of measured NUMA penalties. Policies read no file: here the file's content takes the place
-//! of its name in the setting `profile`. It knows that key and how such a file looks; the defaults
-//! of a policy say whether it has one.
+//! Files of measured NUMA penalties. Policies read no files, so here the content of a file replaces
+//! its name in the setting `profile`. This module knows that key and the format of such files; the
+//! defaults of a policy say whether it has the key.
 //!
 //! ```toml
 //! [numa_penalty]   # CPI remote / CPI local, by process name
@@ -24,11 +24,11 @@ struct File {
     numa_penalty: Penalties,
 }
 
-/// Puts the content of every profile that a configuration file names in the place of its name;
-/// names are relative to `folder`.
+/// Replaces the name of every profile in a configuration file with the profile's content. Names are
+/// relative to `folder`.
 ///
 /// # Errors
-/// [`SettingsError::Profile`]: a file that cannot be read or is no profile, with its line.
+/// [`SettingsError::Profile`]: a file that cannot be read or is not a profile, with the line.
 pub fn put_in_place(sections: &mut Table, folder: &Path, read: Read<'_>) -> Result<(), SettingsError> {
     for (name, section) in sections.iter_mut().filter(|(name, _)| has_profile(name)) {
         let Some(value) = section.as_table_mut().and_then(|table| table.get_mut(KEY)) else { continue };
@@ -39,11 +39,11 @@ pub fn put_in_place(sections: &mut Table, folder: &Path, read: Read<'_>) -> Resu
     Ok(())
 }
 
-/// The value of `--set KEY=VALUE`: the content of the file that it names, where the key is that of
-/// a profile.
+/// The value of `--set KEY=VALUE`: if the key is that of a profile, the content of the file that
+/// the value names.
 ///
 /// # Errors
-/// As [`put_in_place`].
+/// As for [`put_in_place`].
 pub fn content(key: &str, value: &str, read: Read<'_>) -> Result<Option<String>, SettingsError> {
     let is_profile = key.split_once('.').is_some_and(|(name, key)| key == KEY && has_profile(name));
     let file = value.trim_matches('"');

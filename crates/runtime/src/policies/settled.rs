@@ -1,4 +1,4 @@
-//! The settings of policies as they hold: those of the file, and over them every `--set`.
+//! The effective settings of policies: those of the file, overridden by every `--set`.
 
 use super::profile;
 use crate::settings::{Config, Read, Setting, SettingsError};
@@ -6,12 +6,12 @@ use isobar_policy::registry::{self, RegistryError};
 use isobar_policy::settings::Settings;
 use std::path::Path;
 
-/// The settings of all policies: first the file, checked by itself so that its faults carry its
-/// name, then every `--set`.
+/// The settings of all policies: first the file, checked by itself so that its errors name the
+/// file, then every `--set`.
 ///
 /// # Errors
-/// An unknown policy, a misspelt key, an impossible value; with the file or the `--set` that has
-/// it.
+/// An unknown policy, a misspelt key, or an impossible value, with the file or the `--set` that
+/// contains it.
 pub fn settings(name: &str, config: &Config, read: Read<'_>) -> Result<Settings, SettingsError> {
     registry::find(name).map_err(|fault| wrong("", fault))?;
     let mut settings = of_file(name, config, read)?;
@@ -20,13 +20,13 @@ pub fn settings(name: &str, config: &Config, read: Read<'_>) -> Result<Settings,
         let value = profile.as_ref().unwrap_or(value);
         registry::set(&mut settings, key, value).map_err(|fault| wrong(format!("--set {key}={value}: "), fault))?;
     }
-    // Only here, since two keys may be possible together and not one by one. The message begins
-    // with the key.
+    // Checked only here, because two keys may be valid together and not one by one. The message
+    // begins with the key.
     registry::build(name, &settings).map_err(|fault| wrong("--set ", fault))?;
     Ok(settings)
 }
 
-/// What the policies refuse, behind where it was set.
+/// An error of the policies, prefixed with where the value was set.
 pub fn wrong(place: impl Into<String>, fault: RegistryError) -> SettingsError {
     SettingsError::Policy(place.into(), fault)
 }

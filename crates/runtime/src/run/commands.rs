@@ -1,6 +1,6 @@
-//! What may be asked of a loop that runs: to take an action back, to decide nothing for a while, to
-//! go on by other settings. Each is a method; who wants to ask from elsewhere is a [`Commander`],
-//! which the loop lets have its say after every wait.
+//! Requests to a running loop: to take an action back, to make no decisions for a while, to
+//! continue with other settings. Each request is a method. Code outside the loop makes requests
+//! through a [`Commander`], which the loop calls after every wait.
 
 use super::journal::{self, Applied, NotUndone, Undone};
 use super::{Loop, Tally, partners};
@@ -8,22 +8,22 @@ use crate::policies::{self, Refusal};
 use crate::selection::{Memory, Rules};
 use isobar_model::{ActionId, ActionOutcome, CpuId, Machine, Outcome, Pid, Plan, Policy, Seconds, Tid};
 
-/// Commands a loop, between its epochs and from within them: it is called after every wait, also
-/// after one that [`Machine::caller`] ended. It should not wait itself.
+/// Commands a loop from within: it is called after every wait, including a wait that
+/// [`Machine::caller`] ended. It should not wait itself.
 pub trait Commander<M: Machine> {
-    /// Does what is to be done.
+    /// Carries out the pending requests.
     fn command(&mut self, run: &mut Loop<'_, M>);
 }
 
 impl<'a, M: Machine> Loop<'a, M> {
-    /// The same loop with someone who commands it.
+    /// The same loop with a commander.
     #[must_use]
     pub fn commanded_by(mut self, commander: Box<dyn Commander<M> + 'a>) -> Self {
         self.commander = Some(commander);
         self
     }
 
-    /// Takes back an action, holds off what would do it again, and has the policy know.
+    /// Takes back an action, holds off actions that would do it again, and informs the policy.
     ///
     /// # Errors
     /// Why nothing was taken back.
@@ -44,12 +44,13 @@ impl<'a, M: Machine> Loop<'a, M> {
         Ok(undone)
     }
 
-    /// Goes on observing, and decides nothing until it is told to go on; what is changed stays so.
+    /// With `paused`, continues observing but makes no decisions until called again; changes stay
+    /// in place.
     pub const fn pause(&mut self, paused: bool) {
         self.paused = paused;
     }
 
-    /// Whether it decides nothing now.
+    /// Whether it makes no decisions now.
     pub const fn is_paused(&self) -> bool {
         self.paused
     }
@@ -69,39 +70,39 @@ impl<'a, M: Machine> Loop<'a, M> {
         self.readings.as_ref().map_or(Seconds(0.0), |readings| readings.latest.time)
     }
 
-    /// The time from decision to decision.
+    /// The time between decisions.
     pub const fn interval(&self) -> Seconds {
         self.limits.interval
     }
 
-    /// The machine, to be given other bounds.
+    /// The machine, so that its bounds can be changed.
     pub const fn machine_mut(&mut self) -> &mut M {
         &mut self.machine
     }
 
-    /// Goes on with another interval and other rules for which threads are managed.
+    /// Continues with another interval and other rules for which threads are managed.
     pub fn go_on_with(&mut self, interval: Seconds, rules: Rules) {
         self.limits.interval = interval;
         if self.rules != rules {
             self.rules = rules;
-            // Whoever fits the new ones is to be looked at as at the beginning.
+            // Threads that fit the new rules are treated as at the beginning of a run.
             self.memory = Memory::default();
         }
     }
 
-    /// Whether a policy could go on here.
+    /// Whether a policy could continue on this machine.
     ///
     /// # Errors
-    /// What the machine lacks of what it needs.
+    /// What the policy needs and the machine lacks.
     pub fn could_decide(&self, policy: &dyn Policy) -> Result<(), Refusal> {
         let Some(readings) = self.readings.as_ref().filter(|_| !self.limits.despite_missing) else { return Ok(()) };
         policies::could_decide(policy, &readings.latest.capabilities)
     }
 
-    /// Goes on with another policy, which knows nothing of what was before.
+    /// Continues with another policy, which knows nothing of earlier epochs.
     ///
     /// # Errors
-    /// As [`Loop::could_decide`]: then the one before goes on.
+    /// As for [`Loop::could_decide`]; the earlier policy stays then.
     pub fn decide_by(&mut self, policy: Box<dyn Policy + 'a>) -> Result<(), Refusal> {
         self.could_decide(policy.as_ref())?;
         if let Some(readings) = &self.readings {
@@ -112,7 +113,7 @@ impl<'a, M: Machine> Loop<'a, M> {
         Ok(())
     }
 
-    /// Lets who commands have their say.
+    /// Calls the commander.
     pub(super) fn be_commanded(&mut self) {
         if let Some(mut commander) = self.commander.take() {
             commander.command(self);
@@ -120,7 +121,8 @@ impl<'a, M: Machine> Loop<'a, M> {
         }
     }
 
-    /// What a recorded run had taken back before this epoch is taken back for its policy, too.
+    /// Tells the policy which actions had been taken back before this epoch in the run that is
+    /// repeated.
     pub(super) fn repeat_undone(&mut self) {
         let repeated = self.surroundings.repeated.map(super::Repeated::undone).unwrap_or_default();
         repeated.iter().for_each(|action| self.policy.undone(action));
@@ -133,8 +135,8 @@ impl<'a, M: Machine> Loop<'a, M> {
         process.threads.iter().find(|thread| thread.tid == tid)?.cpu
     }
 
-    /// What becomes of a plan on the machine, without what is held off, and what was planned
-    /// together with that.
+    /// The outcome of a plan on the machine, without actions that are held off and those planned
+    /// together with them.
     pub(super) fn applied_to_machine(&mut self, plan: &Plan) -> Result<Outcome, M::Error> {
         let now = self.now();
         let mut held: Vec<Option<String>> = plan.actions.iter().map(|action| self.holds.why_not(action, now)).collect();

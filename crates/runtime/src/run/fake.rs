@@ -1,5 +1,5 @@
-//! A machine in memory for tests: readings by script, actions on record. Time moves by what is
-//! waited.
+//! A machine in memory for tests: scripted readings, recorded actions. Time advances by the length
+//! of each wait.
 
 use isobar_model::plan::Plan;
 use isobar_model::topology::synthetic::synthetic;
@@ -9,48 +9,48 @@ use isobar_model::{
 };
 use std::sync::Arc;
 
-/// How a fake machine fails.
+/// The error of a fake machine.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct FakeError(pub String);
 
-/// A machine of two nodes with two cores each, and one process of two busy threads named with an
-/// escape sequence. The loop borrows it.
+/// A machine of two nodes with two cores each, and one process of two busy threads whose name
+/// contains an escape sequence. The loop borrows it.
 #[derive(Default)]
 pub struct Fake {
     /// Seconds since it was opened.
     pub time: f64,
     /// What is missing.
     pub capabilities: Capabilities,
-    /// From the sample number N (from 1) on, this is.
+    /// From sample number N (from 1) on, these are the capabilities.
     pub later: Option<(u64, Capabilities)>,
-    /// What the wait number N (from 1) returns when it is not "elapsed".
+    /// What wait number N (from 1) returns if it is not "elapsed".
     pub wakes: Vec<(u64, Wake)>,
-    /// The sample number N (from 1) that fails.
+    /// The number of the sample (from 1) that fails.
     pub fails_at: Option<u64>,
-    /// Putting back fails.
+    /// Whether putting back fails.
     pub cannot_restore: bool,
-    /// What samples say of pages under way, from the sample number N (from 1) on until the next.
+    /// The page moves that samples report, from sample number N (from 1) until the next entry.
     pub flights: Vec<(u64, Vec<PageMove>)>,
-    /// What becomes of the pages that are under way when it is put back.
+    /// The outcome of pages under way when the machine is put back.
     pub left_over: Vec<ActionOutcome>,
-    /// What becomes of every action.
+    /// The outcome of every action.
     pub outcome: ActionOutcome,
-    /// Plans applied.
+    /// Plans that were applied.
     pub applied: Vec<Plan>,
-    /// What becomes of actions that are taken back; the actions are kept.
+    /// The outcome of actions that are taken back. The actions are recorded in `undone`.
     pub undo: Option<ActionOutcome>,
-    /// Actions taken back.
+    /// Actions that were taken back.
     pub undone: Vec<Action>,
-    /// How often it was put back.
+    /// Number of times that it was put back.
     pub restored: u64,
-    /// Readings so far.
+    /// Number of readings so far.
     pub samples: u64,
-    /// Waits so far.
+    /// Number of waits so far.
     pub waits: u64,
 }
 
-/// A name that clears the screen and forges a line, where it is printed as it is.
+/// A name that clears the screen and forges a line if it is printed unescaped.
 pub const EVIL_NAME: &str = "evil\u{1b}[2J\nfake: line\u{202e}";
 
 impl Fake {

@@ -1,15 +1,16 @@
-//! What a person had taken back is not done again at once, whatever the policy asks: it is held off
-//! for a time that doubles with each time, as after a trial that failed. Pure.
+//! Holds off what a person had taken back: it is not done again at once, whatever the policy asks.
+//! The time doubles with each repetition, as after a failed trial. Pure.
 
 use isobar_model::{Action, LlcId, Observation, Pid, Seconds, Subject, Tid};
 use std::collections::BTreeMap;
 
-/// How long the first time.
+/// Duration in seconds after the first time.
 const FIRST: f64 = 60.0;
-/// How long at most: a day.
+/// Maximum duration in seconds: a day.
 const LONGEST: f64 = 86_400.0;
 
-/// What is held off. Ways are held off for the whole cache: policies name clusters anew.
+/// What is held off. Ways are held off for the whole cache, because policies give clusters new
+/// names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Held {
     Thread(Pid, Tid),
@@ -47,7 +48,7 @@ struct Hold {
 }
 
 impl Holds {
-    /// An action was taken back now.
+    /// Records that an action was taken back now.
     pub fn hold(&mut self, action: &Action, now: Seconds) {
         let Some(held) = Held::by(action) else { return };
         let hold = self.0.entry(held).or_default();
@@ -55,9 +56,9 @@ impl Holds {
         hold.times += 1;
     }
 
-    /// Why an action is not carried out now; `None` where it may be.
+    /// Why an action is not carried out now; `None` if it may be.
     pub fn why_not(&self, action: &Action, now: Seconds) -> Option<String> {
-        // What takes away a cluster undoes, too.
+        // Removing a cluster is also a form of taking back.
         if matches!(action, Action::SetWays { threads, .. } if threads.is_empty()) {
             return None;
         }

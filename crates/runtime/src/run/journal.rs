@@ -1,10 +1,10 @@
-//! The actions of a run by number, for who wants one taken back. Pure: it knows what was asked for
-//! and what became of it, not how a machine takes it back.
+//! The actions of a run by number, so that they can be taken back. Pure: it knows what was asked
+//! for and the outcome, not how a machine takes an action back.
 
 use isobar_model::{Action, ActionId, ActionOutcome, Outcome, Plan, Seconds, Subject};
 use std::collections::VecDeque;
 
-/// Actions that are remembered.
+/// Maximum number of actions that are remembered.
 const MOST: usize = 4096;
 
 /// An action that was applied.
@@ -12,17 +12,17 @@ const MOST: usize = 4096;
 pub struct Applied {
     /// Its number.
     pub id: ActionId,
-    /// The epoch that it was decided in.
+    /// The epoch in which it was decided.
     pub epoch: u64,
     /// The end of that epoch, by the machine's clock.
     pub time: Seconds,
     /// The policy that decided it.
     pub policy: String,
-    /// What was asked for.
+    /// The action.
     pub action: Action,
-    /// What became of it at once.
+    /// Its immediate outcome.
     pub outcome: ActionOutcome,
-    /// What taking it back did, where that was done.
+    /// The outcome of taking it back, if that was done.
     pub undone: Option<ActionOutcome>,
 }
 
@@ -34,14 +34,14 @@ impl Applied {
     }
 }
 
-/// What taking an action back did.
+/// The result of taking an action back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Undone {
     /// The action's number.
     pub id: ActionId,
     /// The action.
     pub action: Action,
-    /// What became of it: done, or pages that go back.
+    /// The outcome: done, or pages on their way back.
     pub outcome: ActionOutcome,
 }
 
@@ -51,22 +51,22 @@ pub enum NotUndone {
     /// No action has this number.
     #[error("there is no action {0}; {1}")]
     Unknown(ActionId, String),
-    /// It is too long ago.
+    /// The action was too long ago and is not remembered.
     #[error("action {0} is too long ago: the last {MOST} are remembered")]
     Forgotten(ActionId),
-    /// It changed nothing.
+    /// The action changed nothing.
     #[error("action {0} changed nothing: {1}")]
     CameToNothing(ActionId, String),
     /// A later action on the same thread or cluster holds now.
     #[error("action {0} was followed by action {1} on the same: take that one back")]
     Followed(ActionId, ActionId),
-    /// It was taken back before.
+    /// The action was already taken back.
     #[error("action {0} was taken back already")]
     Already(ActionId),
-    /// The machine leaves it as it is.
+    /// The machine leaves the action as it is.
     #[error("action {0} is not taken back: {1}")]
     Left(ActionId, String),
-    /// Nothing is ever changed.
+    /// It is a dry run, which changes nothing.
     #[error("nothing is changed in a dry run: there is nothing to take back")]
     DryRun,
 }
@@ -79,7 +79,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Takes the actions of an epoch with what became of them; the number of the first.
+    /// Adds the actions of an epoch with their outcomes; returns the number of the first.
     pub fn take(&mut self, (epoch, time): (u64, Seconds), plan: &Plan, outcome: &Outcome) -> ActionId {
         let first = ActionId(self.last + 1);
         for (index, (action, outcome)) in plan.actions.iter().zip(&outcome.actions).enumerate() {
@@ -100,7 +100,7 @@ impl Journal {
         first
     }
 
-    /// All that are remembered, ascending.
+    /// All remembered actions, ascending.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Applied> {
         self.list.iter()
     }
@@ -123,7 +123,7 @@ impl Journal {
         }
     }
 
-    /// Notes that an action was taken back.
+    /// Records that an action was taken back.
     pub fn undone(&mut self, id: ActionId, outcome: &ActionOutcome) {
         if let Some(at) = self.position(id) {
             self.list[at].undone = Some(outcome.clone());
@@ -145,7 +145,7 @@ impl Journal {
         self.list.binary_search_by_key(&id, |applied| applied.id).ok()
     }
 
-    /// The last later action that holds instead of one.
+    /// The latest later action that holds in place of this one.
     fn follower(&self, one: &Applied) -> Option<ActionId> {
         let subject = Subject::of(&one.action).filter(Subject::is_replaced)?;
         let later = self.list.iter().rev().take_while(|other| other.id > one.id);
@@ -154,7 +154,7 @@ impl Journal {
     }
 }
 
-/// What became of an action that came to nothing.
+/// Why an action had no effect, in words.
 pub fn in_words(outcome: &ActionOutcome) -> String {
     match outcome {
         ActionOutcome::Vanished => "its thread or process has ended".to_owned(),

@@ -1,9 +1,9 @@
 //! The loop: sample, derive, select, decide, check, apply, report the outcome to the policy, show,
 //! wait; and at the end, on every path, restore.
 //!
-//! It knows the two seams and nothing of what is behind them: the same loop drives the Linux
-//! machine and the simulated one. It owns no clock (the machine does) and prints nothing (the
-//! observer may).
+//! The loop knows the two interfaces (machine and policy) and nothing behind them: the same loop
+//! drives the Linux machine and the simulated one. It owns no clock (the machine does) and prints
+//! nothing (the observer may).
 
 mod commands;
 #[cfg(any(test, feature = "fake"))]
@@ -37,11 +37,12 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::panic::{self, AssertUnwindSafe};
 
-/// A machine under a policy.
+/// A machine under the control of a policy.
 ///
-/// [`Loop::run`] does all: it begins, steps until the limits, an interruption or the end of the
-/// workload, and puts everything back. A caller with a rhythm of its own calls [`Loop::step`] and,
-/// at the end, [`Loop::finish`]; a loop that is dropped before that puts back what it can.
+/// [`Loop::run`] does everything: it begins, steps until the limits, an interruption or the end of
+/// the workload, and puts everything back. A caller that controls the timing itself calls
+/// [`Loop::step`] and, at the end, [`Loop::finish`]. A loop that is dropped before that puts back
+/// what it can.
 pub struct Loop<'a, M: Machine> {
     machine: M,
     policy: Box<dyn Policy + 'a>,
@@ -52,19 +53,20 @@ pub struct Loop<'a, M: Machine> {
     memory: Memory,
     /// The tool's own CPU time at the end of the last epoch.
     own_cpu: Option<Seconds>,
-    /// What the policy needs and has never been given: it remembers nothing of it.
+    /// Sensors that the policy needs but has never had, so that it remembers nothing measured by
+    /// them.
     without: BTreeSet<Sensor>,
     epoch: Option<Decided>,
     tally: Tally,
     journal: Journal,
     holds: Holds,
-    /// What was taken back since the last epoch.
+    /// Actions that were taken back since the last epoch.
     undone: Vec<Undone>,
     paused: bool,
     commander: Option<Box<dyn Commander<M> + 'a>>,
-    /// No epoch may follow.
+    /// Whether no further epoch may follow.
     over: bool,
-    /// Nothing is left to put back, or it has been tried.
+    /// Whether nothing is left to put back, or putting back has been tried.
     finished: bool,
 }
 
@@ -77,7 +79,7 @@ struct Readings {
 /// The latest epoch, as the loop keeps it.
 struct Decided {
     seen: Observation,
-    /// The part that the policy decided on; `None` where it is all that was seen.
+    /// The part that the policy decided on; `None` if that is everything that was seen.
     part: Option<Observation>,
     plan: Plan,
     outcome: Option<Outcome>,
@@ -137,10 +139,10 @@ impl<'a, M: Machine> Loop<'a, M> {
     }
 
     /// Runs until the limits, an interruption or the end of the workload; then puts everything
-    /// back. A failure and a panic of the policy or the observer end it the same way.
+    /// back. A failure, or a panic of the policy or the observer, ends the run in the same way.
     ///
     /// # Errors
-    /// The first thing that went wrong; what could not be put back, where nothing else did.
+    /// The first error; if there was none before, what could not be put back.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Tally, RunError> {
         let ended = caught(self.policy.name(), || {
             observer.begin(&self.begin()?).map_err(RunError::Observer)?;
@@ -156,10 +158,10 @@ impl<'a, M: Machine> Loop<'a, M> {
         }
     }
 
-    /// Takes the first reading, where there is none yet.
+    /// Takes the first reading, if there is none yet.
     ///
     /// # Errors
-    /// [`RunError::Refused`] where the machine lacks what the policy needs; where the machine
+    /// [`RunError::Refused`] if the machine lacks what the policy needs; an error if the machine
     /// cannot be read.
     pub fn begin(&mut self) -> Result<Start<'_>, RunError> {
         let first = match self.readings.take() {
@@ -184,23 +186,23 @@ impl<'a, M: Machine> Loop<'a, M> {
         Ok(Readings { first: latest.time, latest })
     }
 
-    /// Waits for the end of the next epoch, decides and acts; begins where that was not done.
-    /// `None` when it is time to stop, and ever after.
+    /// Waits for the end of the next epoch, decides and acts. Calls [`Loop::begin`] first if that
+    /// was not done. `None` when it is time to stop, and from then on.
     ///
     /// # Errors
-    /// As [`Loop::begin`]; where the machine fails, or the policy panicked or made a plan that
-    /// cannot be carried out. The loop is over then, and [`Loop::finish`] is still to be called.
+    /// As for [`Loop::begin`]; also if the machine fails, or if the policy panicked or made a plan
+    /// that cannot be carried out. The loop is over then, and [`Loop::finish`] must still be
+    /// called.
     pub fn step(&mut self) -> Result<Option<Epoch<'_>>, RunError> {
         let stepped = caught(self.policy.name(), || self.advance());
         self.over = !matches!(stepped, Ok(true));
         stepped.map(|more| if more { self.latest_epoch() } else { None })
     }
 
-    /// Puts everything back that was changed. What was counted comes back; doing so twice is
-    /// harmless.
+    /// Puts back everything that was changed, and returns the counts. A second call is harmless.
     ///
     /// # Errors
-    /// [`RunError::Restore`] where something is still changed.
+    /// [`RunError::Restore`] if a change could not be put back.
     pub fn finish(&mut self) -> Result<Tally, RunError> {
         self.over = true;
         if !std::mem::replace(&mut self.finished, true) && !self.limits.dry_run {
@@ -210,7 +212,7 @@ impl<'a, M: Machine> Loop<'a, M> {
         Ok(self.tally.clone())
     }
 
-    /// The next epoch; false when it is time to stop.
+    /// Runs the next epoch; false when it is time to stop.
     fn advance(&mut self) -> Result<bool, RunError> {
         self.begin()?;
         while let Some(left) = self.time_left() {
@@ -274,7 +276,7 @@ impl<'a, M: Machine> Loop<'a, M> {
         part
     }
 
-    /// What becomes of a plan; `None` in a dry run.
+    /// The outcome of a plan; `None` in a dry run.
     fn outcome(&mut self, plan: &Plan) -> Result<Option<Outcome>, RunError> {
         match self.surroundings.repeated {
             Some(repeated) => Ok(repeated.outcome(plan)),
@@ -283,7 +285,7 @@ impl<'a, M: Machine> Loop<'a, M> {
         }
     }
 
-    /// The latest epoch, where there was one.
+    /// The latest epoch, if there was one.
     pub fn latest(&self) -> Option<Epoch<'_>> {
         self.latest_epoch()
     }
@@ -310,8 +312,8 @@ impl<'a, M: Machine> Loop<'a, M> {
         })
     }
 
-    /// Why the policy is not asked, where a reading that it needs is not there any more: it would
-    /// go on from what it remembers of rates that are no longer measured.
+    /// If a reading that the policy needs is not available any more, says why the policy is not
+    /// asked: it would continue from remembered rates that are no longer measured.
     fn lost(&mut self) -> Option<String> {
         let capabilities = &self.readings.as_ref()?.latest.capabilities;
         let lacking = capabilities.lacking(self.policy.needs());
@@ -322,14 +324,14 @@ impl<'a, M: Machine> Loop<'a, M> {
             .then(|| format!("nothing is planned: policy {} cannot go on: {}", self.policy.name(), clauses.join("; ")))
     }
 
-    /// The tool's own CPU time since this was last asked.
+    /// The tool's own CPU time since the last call.
     fn own_cpu_since(&mut self) -> Option<Seconds> {
         let now = self.surroundings.own_cpu.map(|read| read())?;
         let before = self.own_cpu.replace(now)?;
         Some(Seconds(now.0 - before.0))
     }
 
-    /// The length of the next wait: an interval, or what is left of the duration; `None` when it is
+    /// The length of the next wait: an interval, or the rest of the duration; `None` when it is
     /// time to stop.
     fn time_left(&self) -> Option<Seconds> {
         let Limits { interval, duration, epochs, .. } = self.limits;
@@ -339,7 +341,7 @@ impl<'a, M: Machine> Loop<'a, M> {
         let Some(duration) = duration else { return Some(interval) };
         let Readings { first, latest } = self.readings.as_ref()?;
         let left = duration.0 - (latest.time.0 - first.0);
-        // A last epoch of a few milliseconds would measure nothing but noise.
+        // A last epoch of a few milliseconds would measure only noise.
         (left > interval.0 * SHORTEST_EPOCH).then(|| Seconds(left.min(interval.0)))
     }
 }
@@ -347,17 +349,18 @@ impl<'a, M: Machine> Loop<'a, M> {
 impl<M: Machine> Drop for Loop<'_, M> {
     fn drop(&mut self) {
         if self.readings.is_some() {
-            // There is no one left to tell: who wants to know calls `finish`.
+            // The result is dropped, because no caller is left. A caller that needs it calls
+            // `finish`.
             let _ = self.finish();
         }
     }
 }
 
-/// What is left of the duration makes an epoch from this part of an interval on.
+/// The rest of the duration makes an epoch if it is at least this fraction of an interval.
 const SHORTEST_EPOCH: f64 = 0.25;
 
-/// Decides, and holds the decision to the rules of plans: a policy that breaks them is a bug, and
-/// nothing is done.
+/// Asks the policy, and checks the plan against the rules for plans. A policy that breaks them has
+/// a bug, and nothing is done.
 ///
 /// # Errors
 /// [`RunError::Plan`]; [`RunError::Failed`].
@@ -374,7 +377,7 @@ fn of_machine(error: impl Into<BoxError>) -> RunError {
     RunError::Machine(error.into())
 }
 
-/// A panic as an error.
+/// Turns a panic into an error.
 fn caught<R>(policy: &'static str, work: impl FnOnce() -> Result<R, RunError>) -> Result<R, RunError> {
     panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(RunError::Panic { policy }))
 }

@@ -1,4 +1,4 @@
-//! What a run shows while it goes on: its beginning and every epoch.
+//! What a run shows while it continues: its beginning and every epoch.
 
 use super::journal::Undone;
 use super::{Limits, Tally};
@@ -13,68 +13,68 @@ pub struct Start<'a> {
     pub sample: &'a Sample,
     /// The policy's name.
     pub policy: &'a str,
-    /// The policies of groups beside it.
+    /// The policies of groups in addition to it.
     pub groups: Vec<GroupPolicy>,
-    /// What it needs and the machine lacks, with the reason.
+    /// What the policy needs and the machine lacks, with the reason.
     pub lacking: Vec<(Sensor, &'a str)>,
     /// How it will run.
     pub limits: Limits,
-    /// What an earlier run had left changed and was put back before this one, in words.
+    /// Changes that an earlier run had left and that were put back before this run, in words.
     pub recovered: Option<&'a str>,
 }
 
-/// One epoch, after it.
+/// One epoch, after its end.
 pub struct Epoch<'a> {
     /// 1, 2, ...
     pub number: u64,
-    /// The policy that decides: a reload may put another in its place.
+    /// The policy that decides. A reload may replace it.
     pub policy: &'a str,
-    /// How often epochs are to come, which a reload may change, too.
+    /// The intended time between epochs, which a reload may also change.
     pub interval: Seconds,
     /// The reading at its end.
     pub sample: &'a Sample,
-    /// All that was seen.
+    /// Everything that was seen.
     pub seen: &'a Observation,
     /// The part that the policy decides on.
     pub managed: &'a Observation,
     /// The decision.
     pub plan: &'a Plan,
-    /// What became of it; `None` in a dry run.
+    /// The outcome of the plan; `None` in a dry run.
     pub outcome: Option<&'a Outcome>,
-    /// The number of the plan's first action, the others follow; `None` in a dry run.
+    /// The number of the plan's first action; the others follow. `None` in a dry run.
     pub first_id: Option<ActionId>,
-    /// What was taken back by hand since the epoch before.
+    /// Actions that were taken back by hand since the epoch before.
     pub undone: &'a [Undone],
     /// What the policy needs and the machine lacks.
     pub lacking: Vec<(Sensor, &'a str)>,
-    /// CPU time that the tool itself took since the epoch before.
+    /// CPU time that the tool itself used since the epoch before.
     pub own_cpu: Option<Seconds>,
-    /// Patterns of `--only` that fit no process; looked for in the first epoch only.
+    /// Patterns of `--only` that match no process; determined in the first epoch only.
     pub unmatched: Option<Vec<&'a Pattern>>,
     /// Counts so far, this epoch included.
     pub tally: &'a Tally,
 }
 
-/// Is shown what happens; the run ends in order where it fails. By default it looks at nothing.
+/// Is shown what happens. If it fails, the run ends in order. By default it ignores everything.
 pub trait Observer {
-    /// Before the first epoch.
+    /// Called before the first epoch.
     ///
     /// # Errors
-    /// Where it cannot go on, say since its output cannot be written.
+    /// An error if it cannot continue, for example because its output cannot be written.
     fn begin(&mut self, start: &Start<'_>) -> Result<(), BoxError> {
         let _ = start;
         Ok(())
     }
 
-    /// After each epoch.
+    /// Called after each epoch.
     ///
     /// # Errors
-    /// As [`Observer::begin`].
+    /// As for [`Observer::begin`].
     fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), BoxError> {
         let _ = epoch;
         Ok(())
     }
 }
 
-/// Looks at nothing.
+/// Ignores everything.
 impl Observer for () {}

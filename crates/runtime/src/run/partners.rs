@@ -1,12 +1,13 @@
-//! Moves that were planned together: where one thread of a swap is held off, the other one would
-//! join it on its CPU. So whoever would take the place of a thread that stays is held off too, and
-//! whoever would take theirs, until no one is left; and so are the pages that would follow a thread
-//! that stays. A swap, or a longer exchange, is whole or not at all. Pure.
+//! Moves that were planned together. If one thread of a swap is held off, the other one would join
+//! it on its CPU. So a thread that would take the place of a thread that stays is held off too, and
+//! then the thread that would take that thread's place, and so on. The same holds for pages that
+//! would follow a thread that stays. A swap, or a longer exchange, is carried out as a whole or not
+//! at all. Pure.
 
 use isobar_model::{Action, CpuId, Pid, Plan, Tid};
 
-/// Holds off the partners of what is `held`; an entry an action of the plan, with the reason where
-/// it is held off. `on` says where a thread is now.
+/// Holds off the partners of the actions in `held`, which has an entry for each action of the plan:
+/// the reason, if the action is held off. `on` returns the present CPU of a thread.
 pub fn hold_off(plan: &Plan, on: impl Fn(Pid, Tid) -> Option<CpuId>, held: &mut [Option<String>]) {
     let mut settled: Vec<bool> = held.iter().map(Option::is_none).collect();
     while let Some(index) = settled.iter().position(|settled| !settled) {
@@ -54,7 +55,7 @@ mod tests {
         Action::MigratePages { pid: PID, from, to, pages: Pages(1), select, for_thread, reason: "because".into() }
     }
 
-    /// Which of these actions are held off when the first is; each thread is on the CPU of its
+    /// Which of these actions are held off if the first is. Each thread is on the CPU with its own
     /// number.
     fn held(actions: &[Action]) -> Vec<bool> {
         let plan = Plan { actions: actions.to_vec(), ..Plan::nothing("test") };

@@ -1,15 +1,15 @@
-//! A run that repeats another one from its recording.
+//! The decisions of a recorded run, for a run that repeats it.
 
 use isobar_model::{Action, Outcome, Pid, Plan, Tid};
 use std::collections::BTreeSet;
 
-/// What was chosen and done in the epoch that is decided now, when it was recorded.
+/// What was chosen and done in the epoch that is being decided, at the time of the recording.
 pub trait Repeated {
     /// The threads that were managed.
     fn managed(&self) -> BTreeSet<(Pid, Tid)>;
 
-    /// What became of this plan, where it is the one that was carried out; `None` where it is
-    /// another one, or nothing was carried out: then it is as in a dry run.
+    /// The outcome of this plan, if it is the plan that was carried out. `None` if it is another
+    /// plan, or if nothing was carried out; the epoch is then as in a dry run.
     fn outcome(&self, plan: &Plan) -> Option<Outcome>;
 
     /// The actions that a person had taken back since the epoch before.

@@ -1,4 +1,4 @@
-//! How long a loop runs, whether it acts, and what it asks of its surroundings.
+//! How long a loop runs, whether it acts, and what it needs from its surroundings.
 
 use super::Repeated;
 use crate::selection::CgroupsOf;
@@ -7,38 +7,39 @@ use isobar_model::Seconds;
 /// How long to run, and whether to act.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// From decision to decision.
+    /// The time between decisions.
     pub interval: Seconds,
-    /// Stop after this time of the machine.
+    /// Stop after this time on the machine's clock.
     pub duration: Option<Seconds>,
     /// Stop after this number of epochs.
     pub epochs: Option<u64>,
     /// Decide, but change nothing.
     pub dry_run: bool,
-    /// Run also where the machine lacks what the policy needs; else [`crate::RunError::Refused`].
+    /// Run even if the machine lacks what the policy needs; otherwise the run ends with
+    /// [`crate::RunError::Refused`].
     pub despite_missing: bool,
 }
 
 impl Limits {
-    /// A decision every `interval`, carried out, without end.
+    /// A decision every `interval`, carried out, without a limit.
     #[must_use]
     pub const fn every(interval: Seconds) -> Self {
         Self { interval, duration: None, epochs: None, dry_run: false, despite_missing: false }
     }
 }
 
-/// What the loop asks of its surroundings. By default it asks nothing.
+/// What the loop needs from its surroundings. By default it needs nothing.
 pub struct Surroundings<'a> {
-    /// From a pid to its cgroups.
+    /// Returns the cgroups of a pid.
     pub cgroups: &'a CgroupsOf<'a>,
     /// Whether the user or the system asked to stop.
     pub stop: &'a dyn Fn() -> bool,
-    /// CPU time that the tool itself has taken so far; `None` where it is not the cost of watching
-    /// (a simulated machine).
+    /// CPU time that the tool itself has used so far; `None` if that is not the cost of watching (a
+    /// simulated machine).
     pub own_cpu: Option<&'a dyn Fn() -> Seconds>,
-    /// What an earlier run had left changed and was put back before this one, in words.
+    /// Changes that an earlier run had left and that were put back before this run, in words.
     pub recovered: Option<String>,
-    /// What was chosen and done in the run that this one repeats, where it repeats one.
+    /// The choices and outcomes of the run that this one repeats, if it repeats one.
     pub repeated: Option<&'a dyn Repeated>,
 }
 

@@ -1,4 +1,4 @@
-//! Counts over a whole run. It knows plans and outcomes; it prints nothing.
+//! Counts over a whole run. This module knows plans and outcomes, and prints nothing.
 
 use isobar_model::plan::{Action, Plan};
 use isobar_model::{ActionOutcome, Outcome, PageMove, Pages, Seconds};
@@ -15,26 +15,26 @@ pub struct Tally {
     pub epochs: u64,
     /// Time of the machine over all epochs.
     pub time: Seconds,
-    /// CPU time that the tool itself took meanwhile; `None` where it does not count (a simulated
+    /// CPU time that the tool itself used meanwhile; `None` if it does not count (a simulated
     /// machine).
     pub own_cpu: Option<Seconds>,
     /// Actions decided.
     pub planned: u64,
     /// Threads moved.
     pub moves: u64,
-    /// Pages moved; those of a migration under way are counted at its end.
+    /// Pages moved. Pages of a migration under way are counted when it ends.
     pub pages: Pages,
     /// Other actions done.
     pub others: u64,
     /// Actions whose thread, process or page was gone.
     pub vanished: u64,
-    /// Actions left alone on purpose, by reason.
+    /// Actions that were deliberately not carried out, by reason.
     pub left_alone: BTreeMap<String, u64>,
-    /// Pages asked for that stayed, by reason.
+    /// Pages that were to move but stayed, by reason.
     pub stayed: BTreeMap<String, u64>,
     /// Refusals.
     pub refused: Refusals,
-    /// What putting everything back did; `None` where nothing was to be changed.
+    /// The outcome of putting everything back; `None` if nothing was to be changed.
     pub restored: Option<Outcome>,
     /// Whether a signal ended the run.
     pub interrupted: bool,
@@ -57,19 +57,19 @@ impl Tally {
         }
     }
 
-    /// Counts the page migrations that a sample tells the end of.
+    /// Counts the page migrations whose end a sample reports.
     pub fn add_ended(&mut self, page_moves: &[PageMove]) {
         page_moves.iter().filter(|flight| flight.ended).for_each(|flight| self.count(&flight.outcome));
     }
 
-    /// Keeps what putting back did, and counts what became of the pages that were under way.
+    /// Keeps the outcome of putting back, and counts the pages that were under way.
     pub fn add_restored(&mut self, mut restored: Outcome) {
         let is_pages = |outcome: &mut ActionOutcome| matches!(outcome, ActionOutcome::Pages { .. });
         restored.actions.extract_if(.., is_pages).for_each(|outcome| self.count(&outcome));
         self.restored = Some(restored);
     }
 
-    /// Counts the time of one epoch and what the tool itself took of it.
+    /// Counts the time of one epoch, and the CPU time that the tool itself used in it.
     pub fn add_time(&mut self, interval: Seconds, own_cpu: Option<Seconds>) {
         self.time.0 += interval.0;
         if let Some(used) = own_cpu {
@@ -103,7 +103,8 @@ pub fn percent_of_one_cpu(used: Option<Seconds>, interval: Seconds) -> Option<f6
     used.filter(|_| interval.0 > 0.0).map(|used| 100.0 * used.0 / interval.0)
 }
 
-/// Reasons kept apart; a run may last for months, and a reason may name a thread.
+/// Maximum number of reasons that are kept apart: a run may last for months, and a reason may name
+/// a thread.
 const MOST_REASONS: usize = 32;
 
 fn add(counts: &mut BTreeMap<String, u64>, why: &str, more: u64) {

@@ -1,4 +1,4 @@
-//! The loop against a machine in memory: what it does in which order, and that it always puts back.
+//! The loop with a machine in memory: what it does in which order, and that it always puts back.
 
 use super::fake::{Fake, FakeError};
 use super::*;
@@ -9,13 +9,13 @@ use std::cell::Cell;
 #[path = "tests_commands.rs"]
 mod commands;
 
-/// Moves thread 10 to CPU 1 in every epoch; asks for what the test says.
+/// Moves thread 10 to CPU 1 in every epoch, and needs the sensors that the test gives.
 struct Mover {
     needs: &'static [Sensor],
     cpu: u32,
     panics_at: Option<u64>,
     decided: u64,
-    /// What became of its actions.
+    /// The outcomes of its actions.
     heard: Vec<ActionOutcome>,
 }
 
@@ -85,7 +85,7 @@ fn dry() -> Limits {
 
 fn drive(fake: &mut Fake, policy: &mut Mover, limits: Limits, log: &mut Log) -> Result<(), RunError> {
     let used = Cell::new(10.0);
-    // A quarter of a second every time it is read, from 10 s on.
+    // A quarter of a second more at each reading, from 10 s on.
     let own_cpu = || Seconds(used.replace(used.get() + 0.25));
     let around = Surroundings { own_cpu: Some(&own_cpu), ..Surroundings::default() };
     let tally = Loop::new(fake, Box::new(policy), limits).within(around).run(log)?;
@@ -94,7 +94,7 @@ fn drive(fake: &mut Fake, policy: &mut Mover, limits: Limits, log: &mut Log) -> 
     Ok(())
 }
 
-/// A run that goes well.
+/// A run without an error.
 fn driven(mut fake: Fake, limits: Limits) -> (Fake, Log) {
     let mut log = Log::default();
     drive(&mut fake, &mut Mover::default(), limits, &mut log).unwrap();
@@ -178,7 +178,7 @@ fn a_missing_sensor_refuses_and_a_dry_run_goes_on() {
     assert_eq!(driven(fake, dry()).1.lines[0], "begin lacking 1");
 }
 
-/// A counter that opens and never counts is found out while the run goes on.
+/// A counter that opens but never counts is noticed while the run continues.
 #[test]
 fn a_reading_that_is_lost_stops_the_policy_until_it_is_back() {
     let missing =
@@ -216,8 +216,8 @@ fn refusals_are_counted_by_errno_and_explained_once() {
     assert_eq!((tally.epochs, tally.planned, tally.moves), (3, 3, 0));
 }
 
-/// Pages move beside the loop: samples say what became of them, and what is under way at the end is
-/// counted when it is stopped.
+/// Pages move in parallel to the loop: samples report the outcome, and pages still under way at the
+/// end are counted when their move is stopped.
 #[test]
 fn pages_are_counted_once_when_their_migration_has_ended() {
     let became = |moved, busy| ActionOutcome::Pages { moved: Pages(moved), stayed: vec![("busy".into(), Pages(busy))] };

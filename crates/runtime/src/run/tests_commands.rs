@@ -1,8 +1,8 @@
-//! What is asked of the loop while it runs: taking back, pausing, other settings.
+//! Requests to the loop while it runs: taking back, pausing, other settings.
 
 use super::*;
 
-/// Undoes an action, pauses and goes on, as a person would between epochs.
+/// Undoes an action, pauses and resumes, as a person would between epochs.
 struct Hand(Vec<(u64, &'static str)>, Vec<String>);
 
 impl Commander<&mut Fake> for &mut Hand {
@@ -23,7 +23,7 @@ impl Commander<&mut Fake> for &mut Hand {
     }
 }
 
-/// Notes what was undone.
+/// Records what was undone.
 #[derive(Default)]
 struct Undoing {
     mover: Mover,
@@ -52,7 +52,8 @@ impl Policy for Undoing {
     }
 }
 
-/// Epochs with their first number, what became of their actions, and what was undone before.
+/// For each epoch: its first number, the outcomes of its actions, what was undone before, and
+/// whether it was paused.
 #[derive(Default)]
 struct Seen(Vec<(Option<u64>, Vec<ActionOutcome>, usize, bool)>);
 
@@ -64,8 +65,8 @@ impl Observer for Seen {
     }
 }
 
-/// After the second epoch its action is taken back: the machine and the policy hear of it, and in
-/// the epochs that follow the same is held off, whatever the policy asks.
+/// After the second epoch its action is taken back. The machine and the policy are told, and in the
+/// following epochs the same action is held off, whatever the policy asks.
 #[test]
 fn what_is_taken_back_by_hand_is_held_off_and_the_policy_knows() {
     let (mut fake, mut policy, mut seen) = (Fake::default(), Undoing::default(), Seen::default());
@@ -88,7 +89,7 @@ fn what_is_taken_back_by_hand_is_held_off_and_the_policy_knows() {
     assert!(fake.applied[1].actions.is_empty(), "the machine was not asked again");
 }
 
-/// Has thread 11 take the CPU that thread 10 leaves, in every epoch.
+/// Moves thread 11 to the CPU that thread 10 leaves, in every epoch.
 struct Swapper;
 
 impl Policy for Swapper {
@@ -107,7 +108,7 @@ impl Policy for Swapper {
     }
 }
 
-/// One thread of a swap is held off: the other does not join it on its CPU.
+/// One thread of a swap is held off, so the other one does not join it on its CPU.
 #[test]
 fn half_of_a_swap_is_never_made() {
     let (mut fake, mut seen) = (Fake::default(), Seen::default());
@@ -139,7 +140,7 @@ fn a_machine_that_takes_nothing_back_says_why_and_nothing_is_held_off() {
 }
 
 /// Paused after the first of four epochs and resumed after the third: the policy is asked twice,
-/// and everything is seen.
+/// and every epoch is observed.
 #[test]
 fn a_pause_decides_nothing_and_goes_on_watching() {
     let (mut fake, mut policy, mut seen) = (Fake::default(), Undoing::default(), Seen::default());
@@ -150,7 +151,7 @@ fn a_pause_decides_nothing_and_goes_on_watching() {
     assert_eq!((policy.mover.decided, policy.mover.heard.len(), fake.samples), (2, 2, 5));
 }
 
-/// A call ends a wait, and no epoch: the next wait goes on.
+/// A call ends a wait but not an epoch: the next wait continues.
 #[test]
 fn a_call_makes_no_epoch() {
     let mut fake = Fake { wakes: vec![(1, Wake::Called), (3, Wake::Called)], ..Fake::default() };
@@ -169,7 +170,7 @@ fn a_dry_run_numbers_nothing_and_takes_nothing_back() {
     assert!(seen.0.iter().all(|epoch| epoch.0.is_none()));
 }
 
-/// Another policy decides from its first epoch on; one that cannot run here leaves the old one.
+/// Another policy decides from its first epoch on. If a policy cannot run here, the old one stays.
 #[test]
 fn a_loop_goes_on_by_another_policy_and_interval() {
     let mut fake = Fake::default();

@@ -1,10 +1,10 @@
-//! The cgroups of a process, one in each hierarchy: `/proc/PID/cgroup` as text (cgroups(7)). On
-//! version 2 there is one hierarchy, on version 1 one for each controller or group of them, and
+//! The cgroups of a process, one in each hierarchy: `/proc/PID/cgroup` as text (cgroups(7)).
+//! Version 2 has one hierarchy, version 1 has one for each controller or group of controllers, and
 //! many machines have both.
 
 use isobar_model::Pid;
 
-/// From a pid to its cgroups.
+/// Returns the cgroups of a pid.
 pub type CgroupsOf<'a> = dyn Fn(Pid) -> Option<Cgroups> + 'a;
 
 /// The cgroups of a process.
@@ -20,8 +20,8 @@ struct Cgroup {
 }
 
 impl Cgroups {
-    /// Reads `/proc/PID/cgroup`: lines such as `4:memory:/a` or `0::/a`. A line of another form is
-    /// passed over.
+    /// Reads `/proc/PID/cgroup`, with lines such as `4:memory:/a` or `0::/a`. Lines of another form
+    /// are skipped.
     pub fn parse(text: &str) -> Self {
         let cgroup = |line: &str| {
             let mut fields = line.splitn(3, ':').skip(1);
@@ -31,7 +31,7 @@ impl Cgroups {
         Self(text.lines().filter_map(cgroup).collect())
     }
 
-    /// Those of a process of which one path is known.
+    /// The cgroups of a process of which one path is known.
     pub fn unified(path: &str) -> Self {
         Self(vec![Cgroup { controllers: String::new(), path: path.trim_matches('/').to_owned() }])
     }
@@ -41,9 +41,9 @@ impl Cgroups {
         self.0.iter().map(|cgroup| cgroup.path.clone()).collect()
     }
 
-    /// The paths below `/sys/fs/cgroup`. A hierarchy of version 1 is mounted on its controllers'
-    /// names, beside links from each of them; one of version 2 on the folder itself, or on
-    /// `unified` beside others.
+    /// The paths below `/sys/fs/cgroup`. A hierarchy of version 1 is mounted under the names of its
+    /// controllers, with a link for each of them. A hierarchy of version 2 is mounted on the folder
+    /// itself, or on `unified` if there are others.
     pub fn mounted(&self) -> Vec<String> {
         self.0.iter().flat_map(Cgroup::mounted).collect()
     }

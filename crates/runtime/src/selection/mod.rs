@@ -1,16 +1,16 @@
-//! Which threads are managed. From an observation of everything, the observation of what a policy
-//! may act on: chosen by name, pid or cgroup, busy enough, and not more than a limit.
+//! Which threads are managed. Reduces an observation of everything to what a policy may act on:
+//! threads chosen by name, pid or cgroup that are busy enough, up to a maximum number.
 //!
-//! It knows observations and its own memory of the last epochs; it reads no file (cgroups come
-//! through a look-up function) and knows no policy.
+//! This module knows observations and its own memory of the last epochs. It reads no file (cgroups
+//! come through a look-up function) and knows no policy.
 //!
-//! Properties: what comes out is a part of what went in, in the same order and otherwise unchanged
-//! (pinned threads too: a policy sees them and leaves them); choosing again from what was chosen
-//! changes nothing; at most `max_threads` threads.
+//! Properties: the result is a part of the input, in the same order and otherwise unchanged
+//! (including pinned threads: a policy sees them and leaves them). Choosing again from the result
+//! changes nothing. The result has at most `max_threads` threads.
 //!
-//! Hysteresis: a thread is taken on at `min_share` of a CPU and dropped after [`PATIENCE`] epochs
-//! in a row below half of it, so that a thread at the edge does not come and go. A thread without a
-//! measured share (new in this epoch) waits; where the machine measures no CPU time at all, every
+//! Hysteresis: a thread is added at `min_share` of a CPU and dropped after [`PATIENCE`] consecutive
+//! epochs below half of it, so that a thread near the limit does not come and go. A thread without
+//! a measured share (new in this epoch) waits. If the machine measures no CPU time at all, every
 //! thread is managed.
 
 mod cgroups;
@@ -27,32 +27,32 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Epochs below half the share after which a managed thread is dropped.
+/// Number of epochs below half the share after which a managed thread is dropped.
 pub const PATIENCE: u32 = 3;
 
-/// What is chosen, without memory.
+/// The rules of the choice, without memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
     /// Only these; empty = all.
     pub only: Vec<Pattern>,
     /// Never these.
     pub ignore: Vec<Pattern>,
-    /// Never these, whatever the user says: the tool itself.
+    /// Never these, whatever the user sets: the tool itself.
     pub never: BTreeSet<Pid>,
     /// Least share of a CPU, 1 = one whole CPU.
     pub min_share: f64,
-    /// Most threads, the busiest first.
+    /// Maximum number of threads; the busiest come first.
     pub max_threads: usize,
 }
 
-/// Every thread that takes a tenth of a CPU, as `manage` does where nothing else is set.
+/// Every thread that takes a tenth of a CPU, as in `manage` if nothing else is set.
 impl Default for Rules {
     fn default() -> Self {
         Self { only: Vec::new(), ignore: Vec::new(), never: BTreeSet::new(), min_share: 0.1, max_threads: 2048 }
     }
 }
 
-/// Which threads are managed now, and for how many epochs each was too quiet.
+/// Which threads are managed now, and for how many epochs each has been too quiet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     /// Ascending by thread.
@@ -62,7 +62,7 @@ pub struct Memory {
 /// A managed thread and its quiet epochs.
 type Managed = ((Pid, Tid), u32);
 
-/// Chooses what a policy may act on, and what to remember for the next epoch. Where that is
+/// Chooses what a policy may act on, and what to remember for the next epoch. If that is
 /// everything, nothing is copied.
 pub fn select<'a>(
     seen: &'a Observation,
@@ -75,28 +75,29 @@ pub fn select<'a>(
     (part_of(seen, &kept), Memory { quiet: kept })
 }
 
-/// The part of an observation that is about given threads, as [`select`] gives it.
+/// The part of an observation that concerns the given threads, in the form that [`select`] returns.
 pub fn part<'a>(seen: &'a Observation, threads: &BTreeSet<(Pid, Tid)>) -> Cow<'a, Observation> {
     let kept: Vec<Managed> = threads.iter().map(|id| (*id, 0)).collect();
     part_of(seen, &kept)
 }
 
-/// The patterns that fit no process: worth a line, since a misspelt name would manage nothing in
-/// silence.
+/// The patterns that match no process. They deserve a message, because a misspelt name would
+/// silently manage nothing.
 pub fn without_match<'a>(patterns: &'a [Pattern], seen: &Observation, cgroup: &CgroupsOf<'_>) -> Vec<&'a Pattern> {
     let fits_none = |pattern: &&Pattern| !seen.processes.iter().any(|process| pattern.fits(process, cgroup));
     patterns.iter().filter(fits_none).collect()
 }
 
 fn is_wanted(process: &Process, rules: &Rules, cgroup: &CgroupsOf<'_>) -> bool {
-    // A look-up reads a file: at most one a process, however many patterns there are.
+    // A look-up reads a file, so it happens at most once per process, however many patterns there
+    // are.
     let found = OnceCell::new();
     let once = |pid| found.get_or_init(|| cgroup(pid)).clone();
     let listed = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.fits(process, &once));
     !rules.never.contains(&process.pid) && (rules.only.is_empty() || listed(&rules.only)) && !listed(&rules.ignore)
 }
 
-/// A thread that may be managed: its ids, its share, its quiet epochs.
+/// A thread that may be managed: its ids, its share, and its number of quiet epochs.
 struct Candidate {
     id: (Pid, Tid),
     share: f64,
@@ -115,7 +116,8 @@ fn busy_threads(seen: &Observation, rules: &Rules, memory: &Memory, cgroup: &Cgr
     wanted.flat_map(|process| process.threads.iter().filter_map(move |thread| candidate(process, thread))).collect()
 }
 
-/// Epochs in a row in which a thread was too quiet; `None` when it is not managed (any longer).
+/// Number of consecutive epochs in which a thread was too quiet; `None` if it is not managed (any
+/// longer).
 fn quiet_epochs(share: Option<f64>, so_far: Option<u32>, min_share: f64) -> Option<u32> {
     match (share, so_far) {
         (Some(share), _) if share >= min_share => Some(0),

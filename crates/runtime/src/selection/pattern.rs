@@ -1,12 +1,12 @@
-//! What a user names processes by: an id, a name, a cgroup path, or a group such as
-//! `unit:redis.service`, all but ids also as globs. It knows how they are written and what they
-//! fit; it reads no file.
+//! The ways in which a user names processes: an id, a name, a cgroup path, or a group such as
+//! `unit:redis.service`. All but ids can be globs. This module knows their syntax and what they
+//! match; it reads no file.
 //!
 //! `*` stands for any characters, `?` for one, `[abc]`, `[a-z]` and `[!a]` for one of a set. In a
 //! path none of them stands for `/`, but `**` alone between two slashes stands for any number of
-//! folders. A character in brackets is itself: `[*]`, `[?]`, `[[]`. A backslash is itself, too,
-//! since systemd writes it into the names of cgroups. A text always fits what is spelt exactly like
-//! it.
+//! folders. A special character in brackets stands for itself: `[*]`, `[?]`, `[[]`. A backslash
+//! also stands for itself, because systemd writes it into the names of cgroups. A text always
+//! matches a name that is spelt exactly like it.
 
 use super::{Cgroups, CgroupsOf};
 use glob::{MatchOptions, Pattern as Glob};
@@ -23,7 +23,7 @@ const MOUNTED: &str = "/sys/fs/cgroup";
 /// The characters that make a text a glob.
 const META: [char; 3] = ['*', '?', '['];
 
-/// What a user names a process by.
+/// The way in which a user names a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// its id
@@ -45,7 +45,7 @@ pub enum From {
     Mount,
 }
 
-/// A text, and what it means where it is a glob.
+/// A text, and its meaning as a glob if it is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spelt {
     text: String,
@@ -53,9 +53,9 @@ pub struct Spelt {
 }
 
 impl Pattern {
-    /// A number is a pid, a kind of group with a colon a group, something with a slash a cgroup
-    /// path, anything else a name. A text that
-    /// [`Pattern::check`] refuses fits only what is spelt like it.
+    /// A number is a pid; a kind of group with a colon is a group; a text with a slash is a cgroup
+    /// path; anything else is a name. A text that [`Pattern::check`] refuses matches only what is
+    /// spelt exactly like it.
     pub fn parse(text: &str) -> Self {
         if let Ok(pid) = text.parse() {
             return Self::Pid(Pid(pid));
@@ -73,10 +73,10 @@ impl Pattern {
         }
     }
 
-    /// Whether a text makes sense.
+    /// Whether a text is a valid pattern.
     ///
     /// # Errors
-    /// What is wrong with it, and what would be right.
+    /// What is wrong with it, and what is expected.
     pub fn check(text: &str) -> Result<(), String> {
         if text.trim().is_empty() {
             return Err("an empty name: expected process names, pids, groups or cgroup paths".to_owned());
@@ -92,7 +92,8 @@ impl Pattern {
         })
     }
 
-    /// Whether it fits a process; where `cgroups` knows none, what was observed of it counts.
+    /// Whether the pattern matches a process. If `cgroups` knows no cgroup of the process, the
+    /// observed one counts.
     pub(crate) fn fits(&self, process: &Process, cgroups: &CgroupsOf<'_>) -> bool {
         match self {
             Self::Pid(pid) => *pid == process.pid,
@@ -130,12 +131,13 @@ impl Spelt {
         self.glob.as_ref().is_some_and(|glob| glob.matches_with(text, options))
     }
 
-    /// The name of a group, where `*` stands for a slash, too: pods are `NAMESPACE/NAME`.
+    /// Matches the name of a group, in which `*` also stands for a slash, because pods are
+    /// `NAMESPACE/NAME`.
     fn globs_name(&self, text: &str) -> bool {
         self.glob.as_ref().is_some_and(|glob| glob.matches(text))
     }
 
-    /// A name as the kernel keeps it, cut to 15 bytes; what comes before the first `*` may be
+    /// Matches a name as the kernel keeps it, cut to 15 bytes. The text before the first `*` may be
     /// longer than that.
     fn fits_name(&self, name: &str) -> bool {
         let head = if self.glob.is_some() { self.text.split(META).next().unwrap_or_default() } else { &self.text };
@@ -143,7 +145,7 @@ impl Spelt {
         self.text == name || cut || self.globs(name)
     }
 
-    /// A cgroup of any hierarchy, or one above it.
+    /// Matches a cgroup of any hierarchy, or one above it.
     fn fits_cgroup(&self, all: &Cgroups, from: From) -> bool {
         let paths = match from {
             From::Root => all.paths(),
@@ -188,7 +190,7 @@ mod tests {
     fn a_character_in_brackets_is_itself() {
         assert!(name("a[*]", "a*") && !name("a[*]", "ab") && name("[[]x]", "[x]") && name("a[?]", "a?"));
         assert!(name(r"a\x2db", r"a\x2db"));
-        // Spelt exactly, without brackets.
+        // Spelt exactly, although brackets are special.
         assert!(name("a*", "a*") && name("[ab]", "[ab]"));
     }
 
@@ -200,7 +202,7 @@ mod tests {
             assert!(told.contains("write [*], [?] or [[]"), "{told}");
         }
         assert!(Pattern::check(" ").unwrap_err().starts_with("an empty name"));
-        // Nothing else may come of it when it is parsed all the same.
+        // A text that is parsed although it was refused must match nothing else.
         assert!(Spelt::new("a[b").fits_name("a[b") && !Spelt::new("a[b").fits_name("ab"));
     }
 

@@ -15,8 +15,8 @@ fn thread(tid: u32, share: Option<f64>) -> Thread {
     }
 }
 
-/// Processes `p1`, `p2`, ...; thread ids count up; the interval is 2 s, so a share of 0.5 is one
-/// second.
+/// Processes `p1`, `p2`, ...; thread ids are consecutive; the interval is 2 s, so a share of 0.5 is
+/// one second.
 fn seen(processes: &[Vec<Option<f64>>]) -> Observation {
     let mut tids = 1..;
     let processes = processes.iter().zip(1..).map(|(shares, pid)| Process {
@@ -61,7 +61,7 @@ fn a_name_a_pid_or_a_cgroup_chooses() {
     assert_eq!(without_match(&patterns, &seen, &cgroup), [&patterns[0], &patterns[2]]);
 }
 
-/// Groups are what the machine saw, without a look at any file.
+/// Groups are those that the machine observed; no file is read.
 #[test]
 fn a_service_a_pod_or_a_slice_chooses() {
     let mut seen = seen(&[vec![Some(0.5)], vec![Some(0.5)], vec![Some(0.5)]]);

@@ -1,4 +1,4 @@
-//! The section `[daemon]`: what `isobar daemon` needs beyond what it manages.
+//! The section `[daemon]`: what `isobar daemon` needs in addition to the rules of what it manages.
 
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -7,17 +7,18 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DaemonConfig {
-    /// The group whose members may ask for the status; empty: root and the daemon's own user only.
+    /// The group whose members may ask for the status; if empty, only root and the daemon's own
+    /// user.
     pub group: String,
-    /// Where the control socket is, where it is not the usual place.
+    /// Where the control socket is, if not in the usual place.
     pub socket: Option<PathBuf>,
-    /// Whether what is seen and done is recorded.
+    /// Whether observations and actions are recorded.
     pub record: bool,
-    /// The folder of recordings, where it is not the usual place.
+    /// The folder of recordings, if not in the usual place.
     pub record_folder: Option<PathBuf>,
-    /// How large a recording may grow, in bytes; its oldest epochs go.
+    /// Maximum size of a recording in bytes; its oldest epochs are dropped.
     pub record_bytes: u64,
-    /// How many recordings are kept, this one included; the oldest go.
+    /// Maximum number of recordings, including the current one; the oldest are deleted.
     pub record_files: u64,
 }
 
@@ -34,14 +35,14 @@ impl Default for DaemonConfig {
     }
 }
 
-/// The least that is worth keeping of a recording.
+/// Minimum size of a useful recording.
 const LEAST_BYTES: u64 = 1 << 20;
 
 impl DaemonConfig {
-    /// Whether the values are possible ones.
+    /// Checks the values.
     ///
     /// # Errors
-    /// The first that is not, in one line.
+    /// The first impossible value, in one line.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.record_bytes < LEAST_BYTES {
             return Err(format!("record_bytes = {}: expected at least {LEAST_BYTES}", self.record_bytes));

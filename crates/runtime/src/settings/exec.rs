@@ -1,5 +1,5 @@
-//! The section `[exec]`: how programs that decide (`--policy exec:CMD`) are asked. It knows keys,
-//! limits and defaults; it starts nothing.
+//! The section `[exec]`: how isobar asks programs that decide (`--policy exec:CMD`). This module
+//! knows keys, limits and defaults; it starts nothing.
 
 use isobar_model::Sensor;
 use serde::Deserialize;
@@ -8,14 +8,15 @@ use serde::Deserialize;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ExecConfig {
-    /// Longest time for a decision, in seconds; unset = half of the interval on a machine at work,
-    /// a minute elsewhere.
+    /// Maximum time for a decision, in seconds; unset = half of the interval when isobar acts on a
+    /// machine, a minute elsewhere.
     pub timeout_seconds: Option<f64>,
-    /// Restarts of a program that died, without ten good plans between; in `manage` only.
+    /// Maximum number of restarts of a program that died, unless it made ten good plans in between;
+    /// in `manage` only.
     pub restarts: u32,
     /// The sensors without which the program cannot decide.
     pub needs: Vec<Sensor>,
-    /// Sensors that are switched on for it where they work.
+    /// Sensors that are switched on for the program if they work.
     pub uses: Vec<Sensor>,
 }
 
@@ -25,12 +26,12 @@ impl Default for ExecConfig {
     }
 }
 
-/// The longest time-out that makes sense, in seconds: an hour.
+/// The longest time-out that is accepted, in seconds: an hour.
 const LONGEST: f64 = 3600.0;
 
 impl ExecConfig {
     /// # Errors
-    /// Which key has an impossible value, and what would be right.
+    /// Which key has an impossible value, and what is expected.
     pub(super) fn check(&self) -> Result<(), String> {
         let wrong = self.timeout_seconds.filter(|seconds| !(0.001..=LONGEST).contains(seconds));
         wrong.map_or(Ok(()), |seconds| {

@@ -1,5 +1,5 @@
-//! The entries `[[manage.group]]`: which processes have a policy of their own, and by which
-//! settings. Whether there is such a policy is for `policies` to say.
+//! The entries `[[manage.group]]`: which processes have a policy of their own, and with which
+//! settings. `policies` checks whether the policy exists.
 
 use super::names::named;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use toml::Table;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GroupConfig {
-    /// The names, pids, groups and cgroup paths that it is about, as in `manage.only`.
+    /// The names, pids, groups and cgroup paths that it applies to, as in `manage.only`.
     pub only: Vec<String>,
     /// Its policy.
     pub policy: String,
@@ -19,7 +19,7 @@ pub struct GroupConfig {
 
 impl GroupConfig {
     /// # Errors
-    /// Which key is missing or impossible, and what would be right.
+    /// Which key is missing or impossible, and what is expected.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.only.is_empty() {
             return Err("no `only`: expected what it is about, such as only = [\"unit:redis.service\"]".to_owned());

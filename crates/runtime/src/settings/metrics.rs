@@ -1,9 +1,9 @@
-//! The section `[metrics]`: whether and where metrics are served. It opens no socket.
+//! The section `[metrics]`: whether and where metrics are served. This module opens no socket.
 
 use serde::Deserialize;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// Groups that may have series of their own: each costs a dozen series, and more by node.
+/// Number of groups that may have their own series: each costs a dozen series, plus more per node.
 const GROUPS: std::ops::RangeInclusive<u64> = 1..=1000;
 
 /// The section `[metrics]`.
@@ -12,7 +12,7 @@ const GROUPS: std::ops::RangeInclusive<u64> = 1..=1000;
 pub struct MetricsConfig {
     /// Where metrics are served, `ADDRESS:PORT` or a port of the loopback; unset = nowhere.
     pub listen: Option<String>,
-    /// Groups of programs that have series of their own, the busiest; the rest is one.
+    /// Maximum number of groups of programs with their own series: the busiest. The rest share one.
     pub groups: u64,
 }
 
@@ -23,10 +23,10 @@ impl Default for MetricsConfig {
 }
 
 impl MetricsConfig {
-    /// Whether it makes sense.
+    /// Checks the values.
     ///
     /// # Errors
-    /// What does not, and what would.
+    /// The value that is impossible, and what is expected.
     pub(super) fn check(&self) -> Result<(), String> {
         self.address()?;
         let (low, high) = (GROUPS.start(), GROUPS.end());
@@ -37,17 +37,17 @@ impl MetricsConfig {
     /// Where metrics are served, if anywhere.
     ///
     /// # Errors
-    /// What is no address, and what would be one.
+    /// An invalid address, and what is expected.
     pub fn address(&self) -> Result<Option<SocketAddr>, String> {
         let Some(text) = &self.listen else { return Ok(None) };
         address(text).map(Some).map_err(|why| format!("listen = {text:?}: {why}"))
     }
 }
 
-/// An address of an endpoint: `ADDRESS:PORT`, or a port of the loopback.
+/// Parses the address of an endpoint: `ADDRESS:PORT`, or a port of the loopback.
 ///
 /// # Errors
-/// What would be right.
+/// What is expected.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     let port = || Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), text.trim_start_matches(':').parse().ok()?));
     text.parse().ok().or_else(port).ok_or_else(|| {

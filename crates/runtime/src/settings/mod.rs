@@ -1,10 +1,10 @@
-//! What the user wants, from the configuration file and `--set`: the sections `[manage]` and
-//! `[metrics]` are checked here, the sections of policies are handed on as they are, for the
-//! policies to check. It knows keys, limits and defaults; it opens no machine, and files come
-//! through its caller.
+//! The user's settings, from the configuration file and `--set`. isobar's own sections, such as
+//! `[manage]` and `[metrics]`, are checked here. The sections of policies are passed on unchanged,
+//! for the policies to check. This module knows keys, limits and defaults. It opens no machine, and
+//! files come through its caller.
 //!
-//! The command line wins over the file. A misspelt key or an impossible value is refused in one
-//! line that names the file and line (or the `--set`), the key, and what would be right.
+//! The command line overrides the file. A misspelt key or an impossible value is refused in one
+//! line that names the file and line (or the `--set`), the key, and what is expected.
 
 mod daemon;
 mod error;
@@ -49,7 +49,7 @@ pub struct Config {
     pub policies: Table,
     /// `--set` for policies, in order.
     pub sets: Vec<Setting>,
-    /// Where the file sections come from.
+    /// The file that the sections come from.
     pub file: Option<PathBuf>,
 }
 
@@ -66,47 +66,47 @@ pub struct Setting {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ManageConfig {
-    /// The policy, where `--policy` names none.
+    /// The policy, if `--policy` names none.
     pub policy: Option<String>,
-    /// Seconds from decision to decision; unset = [`DEFAULT_INTERVAL_SECONDS`], or what a simulated
+    /// Seconds between decisions; unset = [`DEFAULT_INTERVAL_SECONDS`], or what a simulated
     /// workload asks for.
     pub interval_seconds: Option<f64>,
-    /// Threads below this share of a CPU are seen and not managed (per cent).
+    /// Threads below this share of a CPU are observed but not managed (per cent).
     pub min_cpu_percent: f64,
     /// Manage only these names, pids, groups ("unit:redis.service") and cgroup paths, which may be
     /// globs; empty = all.
     pub only: Vec<String>,
     /// Never manage these names, pids, groups and cgroup paths, which may be globs.
     pub ignore: Vec<String>,
-    /// Move threads that their owner pinned, too.
+    /// Also move threads that their owner pinned.
     pub move_pinned: bool,
-    /// Whether threads get cache ways that another tool has put into a resctrl group of its own.
+    /// Whether threads that another tool has put into its own resctrl group get cache ways.
     pub move_grouped: bool,
-    /// Whether isobar watches changes of affinities, so that an owner's binding to the CPU that
-    /// isobar gave is recognised.
+    /// Whether isobar watches changes of affinities. This detects an owner who binds a thread to
+    /// the CPU that isobar chose.
     pub watch_affinities: bool,
-    /// What becomes of the kernel's NUMA balancing while isobar manages.
+    /// What happens to the kernel's NUMA balancing while isobar manages.
     pub numa_balancing: BalancingChoice,
     /// Where resctrl is mounted, if not on /sys/fs/resctrl.
     pub resctrl_root: Option<PathBuf>,
-    /// Most base pages that are migrated in a second.
+    /// Maximum number of base pages that are migrated per second.
     pub max_pages_per_second: u64,
-    /// Most threads that are moved in an epoch.
+    /// Maximum number of threads that are moved per epoch.
     pub max_moves_per_epoch: u64,
-    /// Most threads that are managed, the busiest first.
+    /// Maximum number of threads that are managed: the busiest.
     pub max_threads: u64,
-    /// Once asked to stop, what was changed must be put back within this time (seconds); else
-    /// isobar says what is left and ends.
+    /// Time within which changes must be put back once isobar is asked to stop (seconds). After
+    /// that, isobar reports what is left and ends.
     pub stop_seconds: f64,
-    /// Where what was changed is written down, where it is not the usual place.
+    /// Where isobar records what it changed, if not in the usual place.
     pub state_file: Option<PathBuf>,
     /// Which event counters to read.
     pub counters: CounterChoice,
-    /// How accessed pages are seen.
+    /// How accessed pages are detected.
     pub accessed_pages: AccessedChoice,
-    /// Through what cache ways are given.
+    /// The interface through which cache ways are assigned.
     pub ways: WaysChoice,
-    /// Processes with a policy of their own; the first entry that fits one holds.
+    /// Processes with a policy of their own; the first entry that matches a process holds.
     pub group: Vec<GroupConfig>,
 }
 
@@ -114,21 +114,21 @@ pub struct ManageConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CounterChoice {
-    /// Hardware events, where there are any.
+    /// Hardware events, if there are any.
     #[default]
     Auto,
-    /// The kernel's software events, which every machine has: for trying out the path, not for
-    /// deciding.
+    /// The kernel's software events, which every machine has: for trying out the code path, not for
+    /// decisions.
     Software,
     /// The page of a numasim guest: a test backend.
     Numasim,
 }
 
-/// How accessed pages are seen, for policies that move such pages alone.
+/// How accessed pages are detected, for policies that move only such pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccessedChoice {
-    /// By DAMON where it is free, else by mapping.
+    /// By DAMON if it is free, otherwise by mapping.
     #[default]
     Auto,
     /// By DAMON or not at all.
@@ -137,18 +137,18 @@ pub enum AccessedChoice {
     Mappings,
 }
 
-/// What becomes of the kernel's NUMA balancing, the whole machine's.
+/// What happens to the kernel's NUMA balancing, which applies to the whole machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BalancingChoice {
     /// It stays as it is.
     #[default]
     Leave,
-    /// It is off until isobar ends, and then as it was before.
+    /// It is off until isobar ends, and then restored to its earlier state.
     Off,
 }
 
-/// Through what cache ways are given.
+/// The interface through which cache ways are assigned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaysChoice {
@@ -185,18 +185,18 @@ impl Default for ManageConfig {
     }
 }
 
-/// The epoch, unless set: DINO's and Divide&Content's, one second.
+/// The default length of an epoch: that of DINO and Divide&Content, one second.
 pub const DEFAULT_INTERVAL_SECONDS: f64 = 1.0;
 
-/// The epochs that make sense, in seconds: below, watching itself would load the machine; beyond,
-/// the tool would sleep through anything worth seeing.
+/// The accepted lengths of an epoch, in seconds. If it were shorter, watching itself would load the
+/// machine; if it were longer, isobar would miss everything worth seeing.
 pub const INTERVAL_SECONDS: RangeInclusive<f64> = 0.01..=86_400.0;
 
 impl Config {
-    /// Reads the file, where there is one, and applies `--set`.
+    /// Reads the file, if there is one, and applies `--set`.
     ///
     /// # Errors
-    /// The first thing that is wrong, in one line.
+    /// The first error, in one line.
     pub fn load(file: Option<&Path>, sets: &[String], read: Read<'_>) -> Result<Self, SettingsError> {
         let (mut config, mut own) = file.map_or_else(|| Ok(Default::default()), |file| Self::read(file, read))?;
         for text in sets {
@@ -215,16 +215,16 @@ impl Config {
         Ok(config)
     }
 
-    /// `--set` of a verb that manages nothing: settings of policies only.
+    /// `--set` for a verb that manages nothing: only settings of policies are allowed.
     ///
     /// # Errors
-    /// [`SettingsError::Set`], also for `manage.KEY`, which would be taken and do nothing.
+    /// [`SettingsError::Set`], also for `manage.KEY`, which would be accepted without an effect.
     pub fn of_policies(sets: &[String]) -> Result<Self, SettingsError> {
-        // Without a file there is nothing to read.
+        // Without a file, nothing is read.
         let config = Self::load(None, sets, &|_| Err(io::ErrorKind::Unsupported.into()))?;
         let is_ours =
             |text: &&String| ["manage.", "metrics.", "daemon."].iter().any(|ours| text.trim_start().starts_with(ours));
-        // Groups with policies of their own are about policies.
+        // Groups with their own policies concern policies.
         let is_ours = |text: &&String| is_ours(text) && !text.trim_start().starts_with("manage.group=");
         match sets.iter().find(is_ours) {
             Some(text) => Err(refused(text, "only `manage` and `explain` take it: expected POLICY.KEY=VALUE")),
@@ -232,8 +232,8 @@ impl Config {
         }
     }
 
-    /// The file, and its sections that are no policy's as they are written, for `--set` to be laid
-    /// over. It is read once: it may be a pipe.
+    /// The file, and those of its sections that are isobar's own as they are written, so that
+    /// `--set` can be laid over them. The file is read only once, because it may be a pipe.
     fn read(file: &Path, read: Read<'_>) -> Result<(Self, Table), SettingsError> {
         let text = read(file).map_err(|problem| SettingsError::Unreadable(file.to_owned(), problem))?;
         let (sections, policies) =
@@ -249,7 +249,7 @@ impl Config {
         (self.manage, self.exec, self.metrics, self.daemon) = (manage, exec, metrics, daemon);
     }
 
-    /// What is set for isobar itself, checked, and all sections as they are.
+    /// isobar's own settings, checked, and all sections as they are.
     fn parse(text: &str) -> Result<(Sections, Table), (usize, String)> {
         let at = |error: toml::de::Error| (line_of(text, &error), one_line(error.message()));
         let sections: Sections = toml::from_str(text).map_err(at)?;
@@ -262,8 +262,8 @@ impl Config {
     }
 }
 
-/// A file of which only the sections that are no policy's matter: reading them straight from the
-/// text keeps line numbers.
+/// A file of which only isobar's own sections matter. They are parsed directly from the text, which
+/// keeps line numbers.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Sections {
@@ -276,7 +276,7 @@ struct Sections {
 impl Sections {
     const NAMES: [&str; 4] = ["manage", "exec", "metrics", "daemon"];
 
-    /// The first impossible value: its section, and what would be right.
+    /// The first impossible value: its section, and what is expected.
     fn check(&self) -> Result<(), (&'static str, String)> {
         let [manage, exec, metrics, daemon] = Self::NAMES;
         self.manage.check().map_err(|why| (manage, why))?;
@@ -285,7 +285,7 @@ impl Sections {
         self.daemon.check().map_err(|why| (daemon, why))
     }
 
-    /// From these tables, checked.
+    /// Reads these tables and checks them.
     fn of(own: &Table) -> Result<Self, String> {
         let sections = Self::deserialize(own.clone()).map_err(|error| one_line(error.message()))?;
         sections.check().map_err(|(_, why)| why)?;
@@ -298,7 +298,7 @@ impl Setting {
     /// Reads `section.key=value`.
     ///
     /// # Errors
-    /// [`SettingsError::Set`]: no `=`, no section, an empty key.
+    /// [`SettingsError::Set`]: no `=`, no section, or an empty key.
     pub fn parse(text: &str) -> Result<Self, SettingsError> {
         let wrong = || refused(text, "expected SECTION.KEY=VALUE, such as dino.class_window=3");
         let (key, value) = text.split_once('=').ok_or_else(wrong)?;
@@ -315,7 +315,7 @@ fn refused(set: &str, why: impl Into<String>) -> SettingsError {
 }
 
 impl ManageConfig {
-    /// Which threads are managed; never those of `never`.
+    /// The rules for which threads are managed; those of `never` never are.
     #[must_use]
     pub fn rules(&self, never: BTreeSet<Pid>) -> Rules {
         let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::parse(text)).collect();
@@ -329,7 +329,7 @@ impl ManageConfig {
     }
 
     /// # Errors
-    /// The number of the first entry that is wrong, and what would be right.
+    /// The number of the first invalid entry, and what is expected.
     fn check_groups(&self) -> Result<(), (usize, String)> {
         let mut numbered = self.group.iter().zip(1..);
         numbered.try_for_each(|(group, number)| {
@@ -358,8 +358,8 @@ impl ManageConfig {
     }
 }
 
-/// A value as TOML reads it; what is no TOML is a string, so that `--set manage.policy=dino` needs
-/// no quotes.
+/// A value in TOML syntax. Text that is not TOML is taken as a string, so that
+/// `--set manage.policy=dino` needs no quotes.
 fn toml_value(text: &str) -> Value {
     let document = toml::from_str::<Table>(&format!("value = {text}"));
     let value = document.ok().filter(|table| table.len() == 1).and_then(|mut table| table.remove("value"));
@@ -371,7 +371,7 @@ pub(crate) fn one_line(message: &str) -> String {
     message.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
-/// The line where a text is wrong.
+/// The line of an error in a text.
 pub(crate) fn line_of(text: &str, error: &toml::de::Error) -> usize {
     let start = error.span().map_or(0, |span| span.start);
     text.bytes().take(start).filter(|byte| *byte == b'\n').count() + 1
@@ -381,8 +381,8 @@ fn line_of_section(text: &str, head: &str) -> usize {
     text.lines().position(|line| line.trim_start().starts_with(head)).map_or(1, |index| index + 1)
 }
 
-/// The line of the entry `[[manage.group]]` of a number, counted from 1; entries may stand in
-/// `[manage]`, too.
+/// The line of the entry `[[manage.group]]` with this number, counted from 1. Entries may also be
+/// written inside `[manage]`.
 fn line_of_group(text: &str, number: usize) -> usize {
     let heads = text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("[[manage.group]]"));
     let nth = heads.map(|(index, _)| index + 1).nth(number - 1);

@@ -2,10 +2,10 @@
 
 use crate::selection::Pattern;
 
-/// Names that can fit something.
+/// Checks that names can match something.
 ///
 /// # Errors
-/// Which list has one that cannot, and what would be right.
+/// Which list has a name that cannot, and what is expected.
 pub fn named(list: &str, names: &[String]) -> Result<(), String> {
     names.iter().try_for_each(|name| Pattern::check(name)).map_err(|why| format!("{list}: {why}"))
 }

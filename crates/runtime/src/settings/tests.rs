@@ -1,4 +1,4 @@
-//! Tests of the configuration: files and `--set`, what is refused and in which words.
+//! Tests of the configuration: files and `--set`, what is refused and with which words.
 
 use super::*;
 use isobar_model::Sensor;
@@ -26,7 +26,7 @@ fn an_impossible_value_says_what_is_possible() {
         ("interval_seconds = nan", "expected a number from"),
         ("only = [\"a*\", \"b[\"]", "manage: only: `b[` is no pattern: "),
         ("ignore = [\"a**\"]", "ignore: `a**` is no pattern"),
-        // It would manage nothing.
+        // It would match nothing.
         ("only = [\"a\", \" \"]", "only: an empty name"),
         ("ignore = [\"\"]", "ignore: an empty name"),
     ] {

@@ -11,7 +11,7 @@ fn alone(workload: &Workload) -> Vec<f64> {
     workload.apps.iter().map(|app| SimMachine::alone_seconds(workload, app).unwrap().unwrap()).collect()
 }
 
-/// All on one cache with all ways, two by two.
+/// Applications dealt in turn to the caches, each on one cache with all ways open.
 fn dealt(arranging: &Arranging<'_>, apps: usize) -> Arrangement {
     let rooms = arranging.rooms().len();
     let stand = |index: usize| Stand { llcs: vec![index % rooms], pages: Pages::WithThreads };
@@ -20,8 +20,9 @@ fn dealt(arranging: &Arranging<'_>, apps: usize) -> Arrangement {
 
 const FOUR: &str = "[[app]]\nprogram = \"milc\"\ncount = 2\n[[app]]\nprogram = \"mcf\"\ncount = 2\n";
 
-/// Programs that restart until all have ended run side by side all the time, which is what is
-/// computed: with pages at home, on another node, and split.
+/// The simulated machine restarts programs until all have ended, so they run side by side all the
+/// time, which is the case that arrangements compute. Tested with pages at home, on another node,
+/// and split.
 #[test]
 fn slowdowns_are_those_of_the_simulated_machine() {
     let workload = workload("nehalem-2x4", FOUR);
@@ -47,7 +48,8 @@ fn slowdowns_are_those_of_the_simulated_machine() {
     }
 }
 
-/// The bound holds whatever is decided, and is not idle: it sees that four programs have to share.
+/// The bound holds for every arrangement, and is not trivial: it accounts for four programs having
+/// to share.
 #[test]
 fn no_arrangement_is_below_the_bound() {
     let workload = workload("nehalem-2x4", FOUR);
@@ -82,7 +84,7 @@ fn ways_side_by_side_and_memory_that_does_not_fit() {
     let mut all = dealt(&arranging, 4);
     assert_eq!(arranging.overflow(&all), 0.0);
     all.apps.iter_mut().for_each(|stand| stand.pages = Pages::On(vec![1.0, 0.0]));
-    // 4 times 1600 MiB on one node of 6 GiB of two.
+    // 4 programs of 1600 MiB on one of two nodes, each of 6 GiB.
     let lack = (4.0 * 1600.0 - 6144.0) / 12_288.0;
     assert!((arranging.overflow(&all) - lack).abs() < 1e-4, "{}", arranging.overflow(&all));
 }

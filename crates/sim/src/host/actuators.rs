@@ -1,9 +1,9 @@
-//! What the actuators of the simulated machine do: bind threads, move pages, give clusters of
-//! threads ways of an LLC, say where new pages go. Refusals are those of a real machine.
+//! The actuators of the simulated machine: they bind threads, move pages, give clusters of threads
+//! ways of an LLC, and set where new pages go. They refuse the same actions as a real machine.
 //!
-//! **Moving pages takes time.** An action takes pages on and comes back at once; they are copied
-//! beside the loop (`copies.rs`), compete for controllers and links, and their process pays for
-//! shootdowns. Samples say how far they are.
+//! **Moving pages takes time.** An action accepts pages and returns at once. The pages are copied
+//! in parallel with the loop (`copies.rs`), the copies compete for controllers and links, and the
+//! process pays for shootdowns. Samples report the progress.
 
 use super::SimMachine;
 use super::copies::{Copy, NO_MEMORY, NOT_THERE, reasons};
@@ -58,7 +58,7 @@ impl SimMachine {
         let given_before = thread.hold == hold && matches!(hold, Hold::Among { .. });
         thread.hold = hold;
         if thread.cpu != cpu && !given_before {
-            // Another core of the same LLC finds its lines; another LLC does not.
+            // A thread on another core of the same LLC finds its lines; on another LLC it does not.
             let llc = |cpu: CpuId| self.workload.machine.places[&cpu].llc;
             let leaves = llc(thread.cpu) != llc(cpu);
             thread.cpu = cpu;
@@ -72,7 +72,8 @@ impl SimMachine {
         ActionOutcome::Done
     }
 
-    /// A hold among some CPUs of a thread that is on one of them; none where these are all.
+    /// The hold for a thread that may run among `cpus` and is on one of them; no hold if these are
+    /// all CPUs.
     fn among(&self, cpu: CpuId, cpus: &CpuSet) -> Hold {
         if self.workload.machine.topology.online().is_subset(cpus) {
             return Hold::Free;
@@ -82,7 +83,7 @@ impl SimMachine {
         Hold::Among { cpus: cpus.clone(), whole_cache: cache.all(|(cpu, _)| cpus.contains(*cpu)) }
     }
 
-    /// Puts threads into a cluster and gives it ways and a share of the memory bandwidth.
+    /// Puts threads into a cluster and gives the cluster ways and a share of the memory bandwidth.
     fn set_ways(
         &mut self,
         llc: LlcId,
@@ -166,7 +167,7 @@ impl SimMachine {
         ActionOutcome::Pages { moved: Pages(self.copy_at_once(index, &copy)), stayed: reasons(&stayed) }
     }
 
-    /// Moves pages in no time: a workload that leaves out the cost of copies.
+    /// Moves pages in no time, for a workload that leaves out the cost of copies.
     fn copy_at_once(&mut self, index: usize, copy: &Copy) -> u64 {
         let process = &mut self.processes[index];
         let moved = process.memory.migrate(copy.thread, copy.select, copy.from, copy.to, num::round(copy.left));

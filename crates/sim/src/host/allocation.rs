@@ -5,16 +5,16 @@ use crate::machine::MachineSpec;
 use crate::workload::App;
 use std::collections::BTreeMap;
 
-/// What was set for the threads of a process.
+/// The rules that were set for the threads of a process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Allocation {
-    /// For threads on a node without a rule of its own.
+    /// For threads on a node that has no rule of its own.
     everywhere: Option<Rule>,
     /// By the position of the node that the threads run on.
     by_node: BTreeMap<usize, Rule>,
 }
 
-/// Nodes by position with their weights, and the pages that each was given.
+/// Nodes by position with their weights, and the number of pages given to each.
 #[derive(Clone, Debug, PartialEq)]
 struct Rule {
     weights: Vec<(usize, u64)>,
@@ -22,7 +22,7 @@ struct Rule {
 }
 
 impl Allocation {
-    /// What an application starts under.
+    /// The rules that an application starts with.
     pub fn of(app: &App, machine: &MachineSpec) -> Self {
         let weights = app.spread.iter();
         let weights = weights.filter_map(|to| Some((machine.node_position(to.node)?, u64::from(to.weight))));
@@ -33,7 +33,8 @@ impl Allocation {
         allocation
     }
 
-    /// Sets the rule for the threads on a node, or for all threads: then no other rule is left.
+    /// Sets the rule for the threads on a node. If it is for all threads, all other rules are
+    /// removed.
     pub fn set(&mut self, for_node: Option<usize>, weights: Vec<(usize, u64)>) {
         let before = match for_node {
             None => {
@@ -42,7 +43,7 @@ impl Allocation {
             }
             Some(node) => self.by_node.remove(&node),
         };
-        // The same rule again goes on where it was.
+        // Setting the same rule again continues where it was.
         let rule = before.filter(|rule| rule.weights == weights).unwrap_or_else(|| Rule::new(weights));
         match for_node {
             None => self.everywhere = Some(rule),
@@ -50,7 +51,7 @@ impl Allocation {
         }
     }
 
-    /// Forgets a rule; whether there was one.
+    /// Removes a rule; returns whether there was one.
     pub fn unset(&mut self, for_node: Option<usize>) -> bool {
         match for_node {
             None => self.everywhere.take().is_some(),
@@ -58,7 +59,8 @@ impl Allocation {
         }
     }
 
-    /// The nodes that take the next pages of a thread that runs on a node, by position.
+    /// Distributes the next pages of a thread that runs on a node: nodes by position, with their
+    /// pages.
     pub fn deal(&mut self, node: usize, pages: u64) -> Vec<(usize, u64)> {
         let rule = self.by_node.get_mut(&node).or(self.everywhere.as_mut());
         rule.map_or_else(|| vec![(node, pages)], |rule| rule.deal(pages))
@@ -70,8 +72,8 @@ impl Rule {
         Self { dealt: vec![0; weights.len()], weights }
     }
 
-    /// Every node is given what it lacks of its share of all pages dealt so far; what rounding
-    /// leaves goes to those that lack most, the first among equals.
+    /// Gives every node the pages that it still lacks of its share of all pages dealt so far. Pages
+    /// left by rounding go to the nodes that lack most, the first among equals.
     fn deal(&mut self, pages: u64) -> Vec<(usize, u64)> {
         let all: u64 = self.weights.iter().map(|(_, weight)| weight).sum::<u64>().max(1);
         let total = pages + self.dealt.iter().sum::<u64>();
@@ -100,7 +102,7 @@ impl Rule {
 mod tests {
     use super::*;
 
-    /// 60 to 40: of every five pages three and two, also where they come one by one.
+    /// Weights 60 and 40: of every five pages three and two, even if pages come one by one.
     #[test]
     fn weights_hold_for_many_pages_and_for_single_ones() {
         let mut many = Allocation::default();
@@ -154,8 +156,8 @@ mod tests {
         [memory.on_node(0), memory.on_node(1)]
     }
 
-    /// A program that touches memory as long as it runs: what comes after the action goes where it
-    /// says, what was there stays.
+    /// A program that touches memory as long as it runs: pages touched after the action go where
+    /// the action says, earlier pages stay.
     #[test]
     fn new_pages_follow_the_action_and_old_ones_stay() {
         let mut machine = machine("");
@@ -189,7 +191,8 @@ mod tests {
         assert!(matches!(refused, ActionOutcome::Refused { .. }), "{refused:?}");
     }
 
-    /// One that has ended and is not started again is gone with its memory, and the other goes on.
+    /// A process that has ended and is not started again is gone with its memory, and the other
+    /// goes on.
     #[test]
     fn what_is_not_started_again_is_gone() {
         let mut machine = machine("");

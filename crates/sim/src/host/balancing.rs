@@ -1,27 +1,28 @@
 //! Automatic NUMA balancing, as the kernel does it (`kernel/sched/fair.c` of Linux 6.x;
-//! `Documentation/admin-guide/sysctl/kernel.rst`, `numa_balancing_*`): memory is made inaccessible
+//! `Documentation/admin-guide/sysctl/kernel.rst`, `numa_balancing_*`). Memory is made inaccessible
 //! window by window, the fault on the next access shows which thread uses a page, and pages move to
-//! the node of the thread that faults. On or off by `numa_balancing` of a workload.
+//! the node of the thread that faults. A workload switches it with `numa_balancing`.
 //!
-//! - **Scan.** One second after its start (`scan_delay_ms`) a process loses access to 256 MiB
-//!   (`scan_size_mb`) at a time. The period between two windows is such that a pass over all takes
-//!   one second (`scan_period_min_ms`), no window sooner than 100 ms after the last
-//!   (`MAX_SCAN_WINDOW`). After each pass it adapts (`update_task_scan_period`): longer where
-//!   accesses are private or local, shorter where they are remote and shared, twice as long where
-//!   nothing faulted, up to 60 s a pass (`scan_period_max_ms`). It falls back to the start when a
-//!   thread leaves its preferred node (`update_scan_period`).
-//! - **Faults.** A page faults when it is next accessed; accesses are counted by LLC misses, so
+//! - **Scan.** Starting one second after its start (`scan_delay_ms`), a process loses access to 256
+//!   MiB (`scan_size_mb`) at a time. The period between two windows is such that a pass over all
+//!   memory takes one second (`scan_period_min_ms`), but windows are at least 100 ms apart
+//!   (`MAX_SCAN_WINDOW`). After each pass the period adapts (`update_task_scan_period`): it grows
+//!   if accesses are private or local, shrinks if they are remote and shared, and doubles if
+//!   nothing faulted, up to 60 s a pass (`scan_period_max_ms`). It returns to its initial value
+//!   when a thread leaves its preferred node (`update_scan_period`).
+//! - **Faults.** A page faults when it is next accessed. Accesses are counted by LLC misses, so
 //!   that a working set in the cache does not fault. A page moves when it faults on the same node
-//!   twice in a row (`should_numa_migrate_memory`), in the first four passes at once; shared pages
-//!   only where that brings the memory nearer to the distribution of accesses, with the kernel's
-//!   hysteresis of 3 to 4.
-//! - **Cost.** The thread that faults pays for the fault, and for the copy, which it makes itself.
+//!   twice in a row (`should_numa_migrate_memory`); as long as no more than four passes are
+//!   complete, a private page moves at the first fault. Shared pages move only if that brings the
+//!   memory nearer to the distribution of accesses, with the kernel's hysteresis of 3 to 4.
+//! - **Cost.** In the kernel, the thread that faults spends the time of the fault, and of the copy,
+//!   which it makes itself. Here the time is charged evenly to the threads of the process.
 //!
-//! No constant here was fitted: that a memory-intensive program's pages follow it in about 6 s (6.2
-//! s in Divide&Content, section on `min_migration_period`) comes from the periods above.
-//! Departures: one scan period a process, not a thread; threads do not follow their memory
+//! No constant here was fitted. That a memory-intensive program's pages follow it in about 6 s (6.2
+//! s in Divide&Content, section on `min_migration_period`) follows from the periods above.
+//! Departures: one scan period per process, not per thread; threads do not follow their memory
 //! (`task_numa_migrate`); the traffic of these copies is not added to controllers and links; pages
-//! of 4 KiB only; no rate limit, which left the kernel in 4.20. Huge pages of a pool
+//! of 4 KiB only; no rate limit, which was removed from the kernel in 4.20. Huge pages of a pool
 //! (`memory_node`) and memory under a policy of its own (`spread`) are not scanned, as in the
 //! kernel (`vma_policy_mof`).
 
@@ -36,12 +37,12 @@ use isobar_model::num;
 const SCAN_DELAY: f64 = 1.0;
 /// `scan_size_mb`, in base pages.
 const WINDOW: f64 = 65_536.0;
-/// `scan_period_min_ms` and `scan_period_max_ms` of a whole pass, and the least between two
-/// windows, in seconds.
+/// `scan_period_min_ms` and `scan_period_max_ms` of a whole pass, and the least time between two
+/// windows, all in seconds.
 const PASS: (f64, f64, f64) = (1.0, 60.0, 0.1);
 /// `NUMA_PERIOD_SLOTS`, `NUMA_PERIOD_THRESHOLD`.
 const SLOTS: (f64, f64) = (10.0, 7.0);
-/// Passes in which the first fault moves a page.
+/// As long as no more passes than this are complete, the first fault moves a page.
 const EARLY: u32 = 4;
 /// `ACTIVE_NODE_FRACTION`, and the hysteresis of shared faults.
 const SHARED: (f64, f64) = (3.0, 4.0 / 3.0);
@@ -50,27 +51,27 @@ const FAULT: f64 = 1e-6;
 /// Seconds to make a page inaccessible (estimate: one page-table entry; the flush is shared by a
 /// window).
 const PROTECT: f64 = 2e-8;
-/// Seconds of a page move without its copy, and lines of the copy in flight: as for asked-for
-/// moves, see `isobar_contention`.
+/// Seconds of a page move without its copy, and lines of the copy in flight. Both are as for moves
+/// that a plan requests, see `isobar_contention`.
 const MOVE: (f64, f64) = (4e-6, 4.0);
 const PAGE_LINES: f64 = 64.0;
 
-/// What the kernel knows of a process.
+/// What the kernel knows about a process.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Balancing {
     /// Seconds from the start of the process to its next window, and between windows.
     next: f64,
     period: f64,
-    /// Passes completed, and pages of this one.
+    /// Passes completed, and pages scanned in the current pass.
     passes: u32,
     scanned: f64,
     /// Faults of this pass: local, remote, private, shared.
     faults: [f64; 4],
     /// Faults whose time is still to be charged.
     unpaid: f64,
-    /// By region, class and node.
+    /// Pages by region, class and node.
     bins: Vec<[Vec<Bin>; 2]>,
-    /// Misses and node of each thread at the last look.
+    /// Misses and node of each thread when last read.
     seen: Vec<(f64, usize)>,
 }
 
@@ -79,11 +80,11 @@ pub(super) struct Balancing {
 struct Bin {
     /// Inaccessible since the last scan.
     armed: f64,
-    /// By the node of the last fault; the others never faulted.
+    /// Pages by the node of their last fault; the remaining pages have never faulted.
     last: Vec<f64>,
 }
 
-/// Who accesses a region: accesses a second by node.
+/// The users of a region: accesses per second by node.
 struct Users {
     rates: Vec<f64>,
     shared: bool,
@@ -93,7 +94,7 @@ struct Users {
 type Moves = Vec<(usize, usize, usize, usize, u64)>;
 
 impl SimMachine {
-    /// Lets the kernel scan and pages fault for what has passed.
+    /// Runs the kernel's scans and the page faults for the time that has passed.
     pub(super) fn balance_memory(&mut self, seconds: f64) {
         if !self.workload.run.numa_balancing || self.workload.machine.pages.len() < 2 || seconds <= 0.0 {
             return;
@@ -138,7 +139,7 @@ impl Balancing {
         process.threads.iter().map(|thread| (thread.misses, machine.places[&thread.cpu].node)).collect()
     }
 
-    /// Moves, scans, faults; returns how many pages moved.
+    /// Handles faults, moves and scans for some seconds; returns how many pages moved.
     fn pass(&mut self, process: &mut Process, program: &Program, machine: &MachineSpec, seconds: f64, now: f64) -> u64 {
         let users = self.users(process, machine, seconds);
         self.notice_moves(process, program, machine);
@@ -159,7 +160,7 @@ impl Balancing {
         moved
     }
 
-    /// Accesses a second to each region by node, counted in LLC misses.
+    /// Accesses per second to each region by node, counted in LLC misses.
     fn users(&mut self, process: &Process, machine: &MachineSpec, seconds: f64) -> Vec<Users> {
         let now = self.look(process, machine);
         let mut users: Vec<Users> = Vec::new();
@@ -175,7 +176,8 @@ impl Balancing {
         users
     }
 
-    /// A thread that leaves the node of most of its memory is scanned for as when it was new.
+    /// When a thread leaves the node with most of its memory, the scan period returns to its
+    /// initial value.
     fn notice_moves(&mut self, process: &Process, program: &Program, machine: &MachineSpec) {
         for (t, (seen, (_, node))) in self.seen.clone().iter().zip(self.look(process, machine)).enumerate() {
             if seen.1 == node {
@@ -190,15 +192,16 @@ impl Balancing {
         }
     }
 
-    /// The faults on one class of pages of a region, given its accesses for each a
-    /// second of its users.
+    /// The faults on one class of pages of a region. `accesses` is the number of accesses to the
+    /// class per access per second of the region's users.
     fn fault(&mut self, at: (usize, usize), users: &Users, accesses: f64, memory: &Memory, moves: &mut Moves) {
         let pages: Vec<f64> = memory.pages(at.0, at.1).iter().map(|count| num::float(*count)).collect();
         let (total, rate): (f64, f64) = (pages.iter().sum(), users.rates.iter().sum());
         if total <= 0.0 || rate <= 0.0 {
             return;
         }
-        // Chance that a page is accessed: 1 - exp(-x) in a form that every platform computes alike.
+        // The chance that a page is accessed is 1 - exp(-x). It is computed in a form that gives
+        // the same result on every platform.
         let mean = accesses * rate / total;
         let chance = mean / (1.0 + mean);
         for (node, here) in pages.iter().enumerate() {
@@ -217,7 +220,7 @@ impl Balancing {
                 let wanted = user != node && (!users.shared || nearer(users, &pages, node, user));
                 let moving = if wanted { count * passing } else { 0.0 };
                 bin.record(user, count, *here);
-                // Whole pages move; less than a thousandth is rounding.
+                // Whole pages move; less than a thousandth of a page is rounding.
                 if moving > 1e-3 {
                     moves.push((at.0, at.1, node, user, num::round(moving.ceil())));
                 }
@@ -225,7 +228,7 @@ impl Balancing {
         }
     }
 
-    /// Moves pages and makes the threads that fault pay.
+    /// Moves pages and charges the threads that fault.
     fn carry_out(&mut self, process: &mut Process, machine: &MachineSpec, moves: &Moves) -> u64 {
         let mut moved = 0;
         let mut spent = 0.0;
@@ -244,7 +247,7 @@ impl Balancing {
         moved
     }
 
-    /// Makes the next window inaccessible; at the end of a pass the period adapts.
+    /// Makes the next window inaccessible. At the end of a pass the period adapts.
     fn scan(&mut self, process: &mut Process, program: &Program) {
         let resident = process.memory.resident();
         let window = WINDOW.min(resident - self.scanned).max(0.0);
@@ -288,7 +291,7 @@ impl Balancing {
 }
 
 impl Bin {
-    /// Pages may have left by other hands.
+    /// Limits the counts to the pages that are still there: other code may have moved pages away.
     fn fit(&mut self, pages: f64) {
         self.armed = self.armed.min(pages);
         let marked: f64 = self.last.iter().sum();
@@ -297,13 +300,13 @@ impl Bin {
         }
     }
 
-    /// The part of the pages that last faulted on a node, or never.
+    /// The fraction of the pages that last faulted on a node, or never faulted.
     fn passing(&self, node: usize, pages: f64) -> f64 {
         let others: f64 = self.last.iter().sum::<f64>() - self.last[node];
         (1.0 - others / pages.max(1.0)).clamp(0.0, 1.0)
     }
 
-    /// Records that `count` pages, any of them, faulted on a node.
+    /// Records that `count` pages, chosen at random, faulted on a node.
     fn record(&mut self, node: usize, count: f64, pages: f64) {
         let kept = (1.0 - count / pages.max(1.0)).max(0.0);
         self.last.iter_mut().for_each(|last| *last *= kept);
@@ -311,13 +314,13 @@ impl Bin {
     }
 }
 
-/// Whether a shared page's move brings memory nearer to the accesses.
+/// Whether moving a shared page brings memory nearer to the accesses.
 fn nearer(users: &Users, pages: &[f64], from: usize, to: usize) -> bool {
     let (there, here) = (users.rates[to], users.rates[from]);
     there > SHARED.0 * here || there * pages[from] > SHARED.1 * here * pages[to]
 }
 
-/// Least and greatest period between two windows (`task_scan_min`, `task_scan_max`), slowed by
+/// Least and greatest period between two windows (`task_scan_min`, `task_scan_max`), lengthened by
 /// shared faults of many threads.
 fn range(process: &Process, program: &Program) -> (f64, f64) {
     let windows = (process.memory.resident() / WINDOW).ceil().max(1.0);
@@ -326,7 +329,7 @@ fn range(process: &Process, program: &Program) -> (f64, f64) {
     (least, (PASS.1 / windows).max(least))
 }
 
-/// The kernel's time is the process's, evenly among its threads.
+/// Charges the kernel's time to the process, evenly among its threads.
 fn owe(process: &mut Process, seconds: f64) {
     let threads = num::float_len(process.threads.len());
     process.threads.iter_mut().for_each(|thread| thread.owed += seconds / threads);

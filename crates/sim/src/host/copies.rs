@@ -1,29 +1,29 @@
-//! Pages on their way: a kernel thread copies them beside the loop, one migration after the other,
-//! while programs run and policies decide.
+//! Pages that are being moved. A kernel thread copies them in parallel with the loop, one migration
+//! after the other, while programs run and policies decide.
 //!
-//! Which pages go is decided when they are copied, by what the process has on the node then. What
-//! a copy costs is the contention model's: its bandwidth on both nodes and the links between them
-//! (`step.rs` poses it), and shootdowns for the process.
+//! Which pages move is decided when they are copied, by what the process has on the node then. The
+//! contention model computes the cost of a copy: its bandwidth on both nodes and the links between
+//! them (`step.rs` poses the question), and shootdowns for the process.
 //!
 //! Departure from Linux: there the processes take turns, batch by batch; here a migration is
-//! finished before the next begins. It takes the same time for all together.
+//! finished before the next begins. The total time for all migrations is the same.
 
 use super::SimMachine;
 use isobar_model::flight::{MOST_UNDER_WAY, QUEUE_FULL, WITHDRAWN, taken_on};
 use isobar_model::{ActionOutcome, NodeId, PageMove, PageSelection, Pages, Pid, Seconds, num};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The process has fewer pages on the node than were asked for.
+/// Reason: the process has fewer pages on the node than were requested.
 pub(super) const NOT_THERE: &str = "no longer there";
-/// The target is full.
+/// Reason: the target is full.
 pub(super) const NO_MEMORY: &str = "no memory on the target";
-/// The process ended before its pages had moved.
+/// Reason: the process ended before its pages had moved.
 const ENDED: &str = "the process ended";
 
-/// Copies of which it is remembered how many pages they moved.
+/// Number of ended copies for which the number of moved pages is remembered.
 const REMEMBERED: usize = 4096;
 
-/// Pages that go from a node to another, by position.
+/// Pages that move from one node to another, by position.
 #[derive(Clone, Debug)]
 pub(super) struct Copy {
     number: u64,
@@ -32,21 +32,21 @@ pub(super) struct Copy {
     pub select: PageSelection,
     pub from: usize,
     pub to: usize,
-    /// Pages taken on.
+    /// Pages accepted.
     pages: u64,
-    /// Pages left to copy; a fraction is a page under way.
+    /// Pages left to copy; a fraction is a page that is partly copied.
     pub left: f64,
     moved: u64,
     stayed: BTreeMap<&'static str, u64>,
-    /// When it was asked for, and by which plan.
+    /// When the copy was requested, and by which plan.
     asked: (f64, u64),
-    /// Seconds that it was copied for.
+    /// Seconds for which it has been copied.
     copying: f64,
     ended: bool,
 }
 
 impl Copy {
-    /// A copy of some pages, not yet taken on; around the samples of a thread, where one is named.
+    /// A copy of pages that is not yet accepted; around the samples of a thread, if one is named.
     pub fn new(
         pid: Pid,
         (from, to): (usize, usize),
@@ -70,7 +70,7 @@ impl Copy {
         }
     }
 
-    /// Pages that are not copied yet, one under way included.
+    /// Pages that are not copied yet, including a partly copied page.
     fn pages_left(&self) -> u64 {
         num::round(self.left.ceil())
     }
@@ -81,14 +81,14 @@ impl Copy {
         }
     }
 
-    /// Drops what is left.
+    /// Drops the pages that are left.
     fn stop(mut self, why: &'static str) -> Self {
         self.stay(why, self.pages_left());
         (self.left, self.ended) = (0.0, true);
         self
     }
 
-    /// What a sample says of it.
+    /// The report of this copy in a sample.
     fn report(&self, nodes: &[NodeId], now: f64) -> PageMove {
         PageMove {
             number: self.number,
@@ -104,7 +104,7 @@ impl Copy {
     }
 }
 
-/// Pages by reason, as outcomes have them.
+/// Pages by reason, in the form that outcomes have.
 pub(super) fn reasons(stayed: &BTreeMap<&'static str, u64>) -> Vec<(String, Pages)> {
     stayed.iter().filter(|(_, pages)| **pages > 0).map(|(why, pages)| ((*why).to_owned(), Pages(*pages))).collect()
 }
@@ -112,20 +112,20 @@ pub(super) fn reasons(stayed: &BTreeMap<&'static str, u64>) -> Vec<(String, Page
 /// All copies of a machine.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Copies {
-    /// The first is being copied.
+    /// The copies in order; the first is being copied.
     queue: VecDeque<Copy>,
-    /// Not yet in a sample.
+    /// Ended copies that are not yet in a sample.
     ended: Vec<Copy>,
-    /// Pages that each of the last copies moved, for who wants one taken back.
+    /// Pages that each of the last copies moved, by number, in case one is undone.
     moved: BTreeMap<u64, u64>,
-    /// Taken on so far.
+    /// Number of copies accepted so far.
     numbers: u64,
-    /// Plans so far: a withdrawal leaves what its own plan asked for.
+    /// Number of plans so far: a withdrawal does not affect copies that its own plan requested.
     pub plans: u64,
 }
 
 impl Copies {
-    /// The copy that goes on now.
+    /// The copy that is being made now.
     pub fn active(&self) -> Option<&Copy> {
         self.queue.front()
     }
@@ -144,8 +144,8 @@ impl Copies {
         self.sum(|copy| copy.to == node)
     }
 
-    /// Takes on as many pages of a copy as may be under way; `stayed` has those that cannot move
-    /// anyway.
+    /// Accepts as many pages of a copy as may be under way; `stayed` contains the pages that cannot
+    /// move anyway.
     pub fn take_on(&mut self, mut copy: Copy, mut stayed: BTreeMap<&'static str, u64>, now: f64) -> ActionOutcome {
         let wanted = copy.pages;
         let route = self.sum(|other| (other.pid, other.from, other.to) == (copy.pid, copy.from, copy.to));
@@ -179,18 +179,18 @@ impl Copies {
         self.ended.push(copy);
     }
 
-    /// Drops what is left of one copy; the pages that it has moved, where that is known.
+    /// Drops what is left of one copy; returns the pages that it has moved, if that is known.
     pub fn take_back(&mut self, number: u64) -> Option<u64> {
         self.stop(WITHDRAWN, |copy| copy.number == number);
         self.moved.remove(&number)
     }
 
-    /// A process has ended.
+    /// Ends the copies of a process that has ended.
     pub fn forget(&mut self, pid: Pid) {
         self.stop(ENDED, |copy| copy.pid == pid);
     }
 
-    /// What is under way, and what ended since this was last asked; ascending by number.
+    /// The copies under way, and those that ended since the last call; ascending by number.
     pub fn report(&mut self, nodes: &[NodeId], now: f64) -> Vec<PageMove> {
         let ended = std::mem::take(&mut self.ended);
         let mut all: Vec<_> = ended.iter().chain(&self.queue).map(|copy| copy.report(nodes, now)).collect();
@@ -198,7 +198,7 @@ impl Copies {
         all
     }
 
-    /// Ends everything; what became of the pages that no sample has reported.
+    /// Ends all copies; returns the outcomes that no sample has reported.
     pub fn clear(&mut self) -> Vec<ActionOutcome> {
         self.stop(WITHDRAWN, |_| true);
         let outcome = |copy: Copy| ActionOutcome::Pages { moved: Pages(copy.moved), stayed: reasons(&copy.stayed) };
@@ -211,8 +211,8 @@ impl Copies {
 const SAME_MIGRATION: f64 = 1.5;
 
 impl SimMachine {
-    /// Drops what is under way of a process, between some nodes or all, but for what this plan
-    /// asked for; returns of how many migrations.
+    /// Drops the pages of a process that are under way, between the named nodes or all nodes,
+    /// except for those that this plan requested. Returns the number of migrations affected.
     pub(super) fn withdraw(&mut self, pid: Pid, from: Option<NodeId>, to: Option<NodeId>) -> usize {
         let nodes = self.workload.machine.nodes();
         let meant = |node: usize, named: Option<NodeId>| named.is_none_or(|named| nodes.get(node) == Some(&named));
@@ -255,8 +255,8 @@ impl SimMachine {
         self.keep_migrations_open();
     }
 
-    /// One memory migration is a stretch of epochs in which pages of a process go to one node
-    /// (DINO, table 1, counts those).
+    /// Counts memory migrations. One migration is a stretch of epochs in which pages of a process
+    /// move to one node (DINO, table 1, counts these).
     pub(super) fn count_migration(&mut self, index: usize, to: usize) {
         let horizon = self.migration_horizon();
         let process = &mut self.processes[index];
@@ -267,7 +267,7 @@ impl SimMachine {
         process.migrating = Some((to, self.now));
     }
 
-    /// Waiting for other copies does not end such a stretch.
+    /// Waiting for other copies does not end a stretch.
     fn keep_migrations_open(&mut self) {
         let (now, horizon) = (self.now, self.migration_horizon());
         for copy in &self.copies.queue {

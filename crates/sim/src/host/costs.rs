@@ -1,17 +1,17 @@
-//! What acting costs, so that not acting is better where nothing is gained: page copies that take
-//! time and bandwidth (`step.rs`), shootdowns (`step.rs`), and here the cold cache of a thread that
-//! moved. Each can be left out, to see its share.
+//! The costs of acting, so that not acting is better if nothing is gained. Page copies take time
+//! and bandwidth (`step.rs`), and so do shootdowns (`step.rs`). This file has the cold cache of a
+//! thread that moved. Each cost can be switched off, to measure its share.
 
 use super::SimMachine;
 use isobar_contention::{LINE, MissCurve};
 use isobar_model::num;
 
-/// Pieces of the sum over the space that is filled.
+/// Number of pieces that the filled space is divided into for the sum.
 const PIECES: u32 = 16;
 
 impl SimMachine {
-    /// Makes a thread pay for the lines that it held in the caches it left. Called when it is at
-    /// its new place.
+    /// Makes a thread pay for the lines that it held in the caches that it left. Called after it
+    /// has moved.
     pub(super) fn chill(&mut self, p: usize, t: usize) {
         let machine = &self.workload.machine;
         let process = &self.processes[p];
@@ -31,10 +31,11 @@ impl SimMachine {
     }
 }
 
-/// Misses that a thread has more than with a full cache, until it holds `held` bytes again. While
-/// it holds `s` it inserts a line for each miss, so that filling `ds` takes `ds / 64` misses; in
-/// those instructions it would have had `m(held) / m(s)` times as many with all. The difference is
-/// the integral of `1 - m(held) / m(s)` over the lines: nothing for a stream, at most one a line.
+/// The misses that a thread has in excess of those with a full cache, until it holds `held` bytes
+/// again. While it holds `s` it inserts a line for each miss, so that filling `ds` takes `ds / 64`
+/// misses. With a full cache, the same instructions would have had `m(held) / m(s)` times as many
+/// misses. The difference is the integral of `1 - m(held) / m(s)` over the lines: nothing for a
+/// stream, at most one per line.
 fn extra_misses(curve: &MissCurve, held: f64) -> f64 {
     let full = curve.misses(held);
     let piece = held / f64::from(PIECES);

@@ -1,21 +1,21 @@
-//! Idle CPUs even out: where one node, or one last-level cache of a node, runs at least two threads
-//! fewer than another and has an idle CPU, the kernel's load balancer carries threads over until it
-//! no longer does (`calculate_imbalance` and `sibling_imbalance` in `kernel/sched/fair.c` of Linux
-//! 6.12: "evenly spread running tasks on groups"). A thread that runs is carried over by active
+//! Evens out idle CPUs. If one node, or one last-level cache of a node, runs at least two threads
+//! fewer than another and has an idle CPU, the kernel's load balancer moves threads over until the
+//! difference is smaller (`calculate_imbalance` and `sibling_imbalance` in `kernel/sched/fair.c` of
+//! Linux 6.12: "evenly spread running tasks on groups"). A running thread is moved by active
 //! balancing after some failed attempts, within a tenth of a second; here it takes no time.
 //!
-//! Between nodes, a difference of two is left alone while the emptier node would run no more than
-//! an eighth of its CPUs, or one thread for each of its caches where it has several
+//! Between nodes, a difference of two is tolerated while the emptier node would run threads on at
+//! most an eighth of its CPUs, or one thread per cache if it has several caches
 //! (`adjust_numa_imbalance`; `imb_numa_nr` in `kernel/sched/topology.c`).
 //!
-//! Threads that a plan has bound, or an owner pinned, go only where they may. Those that a workload
-//! starts on a CPU of its own choice (`cpu`) or keeps on given caches stay.
+//! Threads that a plan has bound, or an owner pinned, go only where they may. Threads that a
+//! workload starts on a CPU of its own choice (`cpu`) or keeps on given caches stay.
 //!
-//! Departures: all nodes are one domain, where machines of several hops have one for each; with
-//! NUMA balancing on, the kernel takes threads away from their memory only after some failed
-//! attempts (`migrate_degrades_locality`), and here any may go; and between groups of unequal size
-//! a thread goes only where that makes them more alike, since without load averages two of them
-//! could exchange it for ever.
+//! Departures: all nodes are one domain, while machines with several hops have one domain for each.
+//! With NUMA balancing on, the kernel takes threads away from their memory only after some failed
+//! attempts (`migrate_degrades_locality`); here any thread may go. Between groups of unequal size a
+//! thread moves only if that makes the groups more alike, because without load averages two groups
+//! could otherwise exchange it for ever.
 
 use super::SimMachine;
 use super::linux::pick;
@@ -31,23 +31,23 @@ enum Level {
     Nodes,
 }
 
-/// A node, or a cache of one.
+/// A node, or one of its caches.
 #[derive(Clone, Debug, Default)]
 struct Group {
-    /// The node, or the cache, by position; and what it is balanced within.
+    /// The position of the node or cache, and of the group that contains it.
     number: usize,
     within: usize,
     cpus: u32,
     cores: BTreeSet<CoreId>,
     caches: BTreeSet<usize>,
     running: u32,
-    /// CPUs with nothing to run, and those of them whose core has nothing to run.
+    /// CPUs with nothing to run, and the CPUs among them whose whole core has nothing to run.
     idle: Vec<CpuId>,
     idle_cores: Vec<CpuId>,
 }
 
 impl Level {
-    /// The group of a place, and what it is balanced within.
+    /// The group of a place, and the group that contains it.
     const fn group(self, place: Place) -> (usize, usize) {
         match self {
             Self::Caches => (place.llc, place.node),
@@ -57,8 +57,8 @@ impl Level {
 }
 
 impl Group {
-    /// By how many threads it runs less than another, where both have as many cores; else in
-    /// proportion.
+    /// How many threads fewer it runs than another group. If the groups have different numbers of
+    /// cores, the difference is scaled in proportion.
     fn lacks(&self, other: &Self) -> u32 {
         let (here, there) = (num::narrow(self.cores.len()), num::narrow(other.cores.len()));
         if here == there {
@@ -69,20 +69,20 @@ impl Group {
         if rounded <= 1 && self.running == 0 && other.running > 1 { 2 } else { rounded }
     }
 
-    /// The threads that it may run before a difference of two counts between nodes.
+    /// The number of threads below which a difference of two between nodes is tolerated.
     fn few(&self) -> u32 {
         if self.caches.len() > 1 { num::narrow(self.caches.len()) } else { (self.cpus / 8).max(1) }
     }
 
-    /// Whether a thread of another group is carried to this one.
+    /// Whether a thread of another group moves to this one.
     fn pulls_from(&self, other: &Self, level: Level) -> bool {
         let lacks = self.lacks(other);
         let allowed = level == Level::Nodes && lacks == 2 && self.running < self.few();
         !self.idle.is_empty() && lacks >= 2 && !allowed && self.is_evened_by_one_of(other)
     }
 
-    /// Whether both are more alike once a thread of another group is in this one: the sum of the
-    /// squares of their threads, each for its cores, falls.
+    /// Whether the groups are more alike after a thread of the other group has moved to this one:
+    /// the sum of the squares of their thread counts, each divided by its cores, falls.
     fn is_evened_by_one_of(&self, other: &Self) -> bool {
         let (here, there) = (num::narrow(self.cores.len()), num::narrow(other.cores.len()));
         (2 * other.running).saturating_sub(1) * here > (2 * self.running + 1) * there
@@ -90,8 +90,8 @@ impl Group {
 }
 
 impl SimMachine {
-    /// Carries threads to emptier nodes, then to emptier caches of their node; whether it carried
-    /// any.
+    /// Moves threads to emptier nodes, then to emptier caches of their node; returns whether it
+    /// moved any.
     pub(super) fn even_out(&mut self) -> bool {
         if self.load().values().all(|threads| *threads > 0) {
             return false;
@@ -105,8 +105,8 @@ impl SimMachine {
         carried
     }
 
-    /// Carries a thread from the group that has most to give to one that lacks it; whether there
-    /// was one.
+    /// Moves one thread between the two groups with the largest difference; returns whether there
+    /// was such a thread.
     fn pull(&mut self, level: Level) -> bool {
         let load = self.load();
         let groups = self.groups(level, &load);
@@ -129,8 +129,8 @@ impl SimMachine {
         false
     }
 
-    /// One of the threads of a group that may go to some of these CPUs, by process and thread:
-    /// where such threads share a CPU, one of those that share it with most.
+    /// Picks one of the threads of a group that may go to some of these CPUs, as (process, thread),
+    /// at random among the threads whose CPU has the most threads.
     fn any_of(
         &mut self,
         (group, level): (usize, Level),
@@ -152,13 +152,13 @@ impl SimMachine {
         pick(&mut self.rng, &busiest)
     }
 
-    /// Whether the workload says where a process runs.
+    /// Whether the workload determines where a process runs.
     fn is_kept(&self, process: &Process) -> bool {
         let app = &self.workload.apps[process.app];
         app.cpu.is_some() || app.seats.as_ref().is_some_and(|seats| seats.keep)
     }
 
-    /// All groups of a level, by how many threads each CPU has.
+    /// All groups of a level, given how many threads each CPU has.
     fn groups(&self, level: Level, load: &BTreeMap<CpuId, u32>) -> Vec<Group> {
         let runs = |cpu: &CpuId| load.get(cpu).is_some_and(|threads| *threads > 0);
         let cpus = self.workload.machine.topology.cpus();

@@ -1,17 +1,18 @@
-//! Jobs whose processes wait for each other: every thread of every process of a job executes its
-//! instructions up to the next barrier, and waits there, on its CPU, until the last has come. MPI
-//! and OpenMP wait so unless set otherwise: they spin. A job ends at its last barrier, with all of
-//! its processes; none passes a barrier before all are there.
+//! Jobs whose processes wait for each other. Every thread of every process of a job executes its
+//! instructions up to the next barrier, and waits there, on its CPU, until the last thread has
+//! arrived. MPI and OpenMP wait in this way unless configured otherwise: they spin. A job ends at
+//! its last barrier, with all of its processes. No thread passes a barrier before all have arrived.
 //!
-//! **What waiting costs.** Who waits burns its CPU and executes the instructions of a spin loop,
-//! which counters count, and misses no cache.
+//! **What waiting costs.** A waiting thread burns its CPU and executes the instructions of a spin
+//! loop, which counters count, and misses no cache.
 //!
-//! **What waiting spares the others.** Who waits asks nothing of caches and memory. Barriers are
-//! near each other, mostly nearer than a step, so the competition is not set up again at each
-//! arrival: a thread competes with the part of its time in which it worked between the last two
-//! barriers. That part is halfway between the last one and the one before, so that it settles, and
-//! where it changes by less than a hundredth it stays. While a thread works it is as fast as the
-//! competition so found lets it be. Arrivals themselves are exact.
+//! **What waiting spares the others.** A waiting thread requests nothing from caches and memory.
+//! Barriers are close together, mostly closer than a step, so the contention problem is not set up
+//! again at each arrival. Instead a thread competes with the fraction of its time in which it
+//! works. The fraction is measured between the last two barriers. It is averaged with the fraction
+//! used before, so that it settles, and it stays unchanged if it would differ by at most a
+//! hundredth. While a thread works, it is as fast as the solution with these fractions allows.
+//! Arrivals themselves are exact.
 
 use super::SimMachine;
 use super::gate::Gate;
@@ -20,15 +21,15 @@ use crate::workload::Workload;
 use isobar_model::num;
 use std::collections::BTreeMap;
 
-/// Changes of the part in which a thread works that are not worth a new fixed point.
+/// A change of the working fraction up to this is not worth a new fixed point.
 const SETTLED: f64 = 0.01;
-/// The least part of its time in which a thread competes.
+/// The least fraction of its time with which a thread competes.
 const LEAST: f64 = 0.01;
-/// Instructions a cycle of a loop that waits: load, compare, branch and a pause (estimate).
+/// Instructions per cycle of a spin loop: load, compare, branch and a pause (estimate).
 const SPIN_IPC: f64 = 1.0;
-/// More barriers of one run than this make no difference.
+/// The most barriers of one run; more make no difference.
 const MOST_BARRIERS: f64 = 1e6;
-/// A barrier is reached when this part of the way to it is left: rounding.
+/// A barrier counts as reached when this fraction of the distance is left, because of rounding.
 const REACHED: f64 = 1e-9;
 
 /// A job.
@@ -36,17 +37,17 @@ const REACHED: f64 = 1e-9;
 pub(super) struct Job {
     /// Its processes, by position.
     members: Vec<usize>,
-    /// Barriers of each process, the end included.
+    /// Number of barriers of each process, including the end.
     barriers: u32,
-    /// When all last went on.
+    /// When all threads last passed a barrier.
     since: f64,
 }
 
-/// What a thread did in some seconds.
+/// What a thread executed in some seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Progress {
     pub instructions: f64,
-    /// Those of waiting.
+    /// Instructions executed while waiting.
     pub spun: f64,
 }
 
@@ -65,24 +66,24 @@ pub(super) fn jobs(workload: &Workload) -> Vec<Job> {
 }
 
 impl Thread {
-    /// Instructions to the next barrier; `None` where it waits for no other.
+    /// Instructions to the next barrier; `None` if it waits for no other thread.
     pub fn to_barrier(&self) -> Option<f64> {
         self.gate.map(|gate| (gate.at(self.goal) - self.done).max(0.0))
     }
 
-    /// Whether it has come to a barrier, and others have not.
+    /// Whether it has reached a barrier at which others have not arrived.
     pub fn waits(&self) -> bool {
         let way = |gate: Gate| self.goal * REACHED / f64::from(gate.last);
         self.gate.zip(self.to_barrier()).is_some_and(|(gate, left)| left <= way(gate))
     }
 
-    /// The part of its time in which it competes with others.
+    /// The fraction of its time in which it competes with others.
     pub fn busy(&self) -> f64 {
         self.gate.map_or(1.0, |gate| gate.busy)
     }
 
-    /// Works for some seconds at a number of instructions a second, as far as the next barrier, and
-    /// spins for the rest, at a number of cycles a second.
+    /// Works for some seconds at `rate` instructions per second, as far as the next barrier, and
+    /// spins for the rest of the time at `hertz` cycles per second.
     pub fn work(&mut self, seconds: f64, rate: f64, hertz: f64) -> Progress {
         let waits = self.waits();
         let Some((left, gate)) = self.to_barrier().zip(self.gate.as_mut()) else {
@@ -110,8 +111,8 @@ impl SimMachine {
         self.jobs.iter().position(|job| job.members.contains(&process))
     }
 
-    /// Seconds until every thread of some job has come to its barrier, at the given instructions a
-    /// second of each runner; a thread that has another event first is left out.
+    /// Seconds until every thread of some job has reached its barrier, given the instructions per
+    /// second of each runner. A thread that has another event first is left out.
     pub(super) fn next_barrier(&self, rate: impl Fn(usize) -> f64) -> f64 {
         let mut last = vec![0.0_f64; self.jobs.len()];
         for (i, runner) in self.running.iter().enumerate() {
@@ -124,8 +125,8 @@ impl SimMachine {
         last.into_iter().filter(|seconds| *seconds > 0.0).fold(f64::INFINITY, f64::min)
     }
 
-    /// Lets every job go on whose threads have all come to their barrier; at the last one its
-    /// threads have ended.
+    /// Lets every job continue whose threads have all reached their barrier. At the last barrier
+    /// its threads have ended.
     pub(super) fn open_barriers(&mut self) {
         let mut jobs = std::mem::take(&mut self.jobs);
         for job in &mut jobs {
@@ -146,8 +147,8 @@ impl SimMachine {
     }
 }
 
-/// Lets a thread pass its barrier, `seconds` after the one before; whether it competes otherwise
-/// than until now.
+/// Lets a thread pass its barrier, `seconds` after the one before. Returns whether the thread
+/// competes differently from now on.
 fn go_on(thread: &mut Thread, seconds: f64) -> bool {
     let Some(gate) = &mut thread.gate else { return false };
     if gate.number >= gate.last {

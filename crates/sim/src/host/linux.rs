@@ -1,10 +1,10 @@
-//! The stock scheduler: threads are spread over nodes, caches and CPUs by load, at random among
-//! equals, without regard to memory intensity, and stay where they are (sticky) until a CPU idles
-//! while others are shared, or one node or cache runs two more than another. Memory goes to the
-//! node of first touch, or where an allocation policy says (`allocation.rs`), and where that is
-//! full to the nearest with free memory. A plan's binding is respected.
+//! The stock scheduler. Threads are spread over nodes, caches and CPUs by load, at random among
+//! equals, without regard to memory intensity. They stay where they are (sticky) until a CPU idles
+//! while others are shared, or one node or cache runs two threads more than another. Memory goes to
+//! the node of first touch, or where an allocation policy says (`allocation.rs`); if that node is
+//! full, memory goes to the nearest node with free memory. A plan's binding is respected.
 //!
-//! Departures: no wake-ups and no load averages, since simulated threads never sleep.
+//! Departures: no wake-ups and no load averages, because simulated threads never sleep.
 
 use super::SimMachine;
 use super::process::{Process, Thread};
@@ -16,8 +16,8 @@ use rand_chacha::rand_core::Rng;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// One of the candidates, evenly; `None` where there is none. Written out, so that it is the same
-/// on every platform.
+/// Picks one of the candidates with equal probability; `None` if there is none. Written out, so
+/// that the result is the same on every platform.
 pub(super) fn pick<T: Copy>(rng: &mut ChaCha8Rng, candidates: &[T]) -> Option<T> {
     let count = u64::try_from(candidates.len()).ok().filter(|count| *count > 0)?;
     let index = (u64::from(rng.next_u32()) * count) >> 32;
@@ -35,9 +35,9 @@ impl SimMachine {
         load
     }
 
-    /// Starts every application, in any order: which come first is chance on a real machine too
-    /// (N-MASS, section 4.3). Where they find themselves is where their next runs start, other
-    /// things being equal.
+    /// Starts every application, in random order: which come first is chance on a real machine too
+    /// (N-MASS, section 4.3). Their next runs start where these runs start, other things being
+    /// equal.
     pub(super) fn start_all(&mut self) {
         let mut waiting: Vec<_> = (0..self.workload.apps.len()).map(|app| self.fresh(app)).collect();
         while !waiting.is_empty() {
@@ -56,7 +56,7 @@ impl SimMachine {
         }
     }
 
-    /// Places the threads of the process at `index`, and no other.
+    /// Places the threads of the process at `index`, and no others.
     pub(super) fn place(&mut self, index: usize) {
         let app = self.workload.apps[self.processes[index].app].clone();
         let mut load = self.load();
@@ -80,7 +80,7 @@ impl SimMachine {
         }
     }
 
-    /// The CPU `number` places after a given one, wrapping around.
+    /// The CPU that is `number` positions after a given one, wrapping around.
     fn following(&self, first: CpuId, number: usize) -> CpuId {
         let cpus = self.workload.machine.topology.cpus();
         let start = cpus.iter().position(|cpu| cpu.id == first).unwrap_or_default();
@@ -88,8 +88,9 @@ impl SimMachine {
     }
 
     /// The idlest of the allowed CPUs as the kernel finds it, from the top of the scheduling
-    /// domains to the bottom: the node with the least load a CPU, there the cache, the core, the
-    /// CPU (`find_idlest_group` in `kernel/sched/fair.c`); among equals the wanted cache, else any.
+    /// domains to the bottom: the node with the least load per CPU, then the cache, the core and
+    /// the CPU (`find_idlest_group` in `kernel/sched/fair.c`). Among equals the wanted cache is
+    /// preferred.
     fn idlest(&mut self, load: &BTreeMap<CpuId, u32>, wanted: Option<LlcId>, allowed: impl Fn(&Cpu) -> bool) -> CpuId {
         let topology = Arc::clone(&self.workload.machine.topology);
         let mut left: Vec<&Cpu> = topology.cpus().iter().filter(|cpu| allowed(cpu)).collect();
@@ -130,8 +131,8 @@ impl SimMachine {
         self.part_siblings();
     }
 
-    /// Idle CPUs pull from shared ones, the nearest first: the same cache, else the same node, else
-    /// any.
+    /// Idle CPUs pull from shared ones, the nearest first: within the same cache, then within the
+    /// same node, then from anywhere.
     fn fill_idle(&mut self) {
         loop {
             let load = self.load();
@@ -166,7 +167,7 @@ impl SimMachine {
         }
     }
 
-    /// Touches what the process at `index` should have touched by now.
+    /// Touches the memory that the process at `index` should have touched by now.
     pub(super) fn touch(&mut self, index: usize) {
         let process = &self.processes[index];
         let app = &self.workload.apps[process.app];
@@ -186,8 +187,8 @@ impl SimMachine {
         });
     }
 
-    /// Free pages by position of node; a process never starts for want of memory, so it may fall to
-    /// 0 and stay there.
+    /// Free pages by position of node. A process always starts, even without memory, so the number
+    /// may fall to 0 and stay there.
     pub(super) fn free_pages(&self) -> Vec<u64> {
         let used = |node: usize| self.processes.iter().map(|process| process.memory.on_node(node)).sum::<u64>();
         let machine = &self.workload.machine;
@@ -195,8 +196,8 @@ impl SimMachine {
     }
 }
 
-/// Pages go to the first-touch node, then to the nearest with free memory; what fits nowhere stays
-/// on the first (swap is not simulated).
+/// Puts pages on the first-touch node, then on the nearest nodes with free memory. Pages that fit
+/// nowhere stay on the first node (swap is not simulated).
 fn spill(latency: &[f64], first: usize, pages: u64, free: &mut [u64]) -> Vec<(usize, u64)> {
     let mut nearest: Vec<_> = (0..free.len()).collect();
     nearest.sort_by(|a, b| latency[*a].total_cmp(&latency[*b]).then(a.cmp(b)));
@@ -232,8 +233,8 @@ mod tests {
     const FOUR: &str = "[[app]]\nprogram = \"mcf\"\n[[app]]\nprogram = \"milc\"\n[[app]]\nprogram = \"namd\"\n\
                         [[app]]\nprogram = \"povray\"\n";
 
-    /// Two on each node whatever the seed, and in time all six ways to do that (N-MASS, section
-    /// 4.3).
+    /// Two threads on each node whatever the seed, and in the course of many seeds all six ways to
+    /// do that (N-MASS, section 4.3).
     #[test]
     fn load_is_balanced_over_nodes_and_every_balanced_schedule_is_drawn() {
         let drawn: BTreeSet<_> = (0..60).map(|seed| nodes(&SimMachine::new(&workload(FOUR), seed))).collect();

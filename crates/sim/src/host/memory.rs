@@ -1,10 +1,11 @@
-//! The pages of one process: where they are, which are hot, and which a migration takes.
+//! The pages of one process: where they are, which are hot, and which pages a migration takes.
 //!
-//! Pages are counted in bins: a private region for each thread and one that all share; in each, hot
-//! and cold pages by node. A sampled address lies on a hot page as often as accesses do, and its
-//! neighbours are as hot as it is (DINO, section 4: sequential-forward-backward works because hot
-//! pages lie together). So a migration around samples takes hot and cold pages in the ratio of the
-//! accesses to them, a whole resident set in the ratio of pages.
+//! Pages are counted in bins. There is a private region for each thread and one region that all
+//! threads share; each has hot and cold pages by node. A sampled address lies on a hot page as
+//! often as accesses do, and its neighbours are as hot as the page itself (DINO, section 4:
+//! sequential-forward-backward works because hot pages are adjacent). A migration around samples
+//! therefore takes hot and cold pages in the ratio of the accesses to them, and a migration of the
+//! whole resident set takes them in the ratio of pages.
 
 use crate::program::Program;
 use isobar_model::{PageSelection, num};
@@ -14,21 +15,21 @@ use isobar_model::{PageSelection, num};
 struct Region {
     /// `[hot, cold][node]`
     pages: [Vec<u64>; 2],
-    /// Pages when all is touched, `[hot, cold]`.
+    /// Pages when everything is touched, `[hot, cold]`.
     full: [u64; 2],
 }
 
 /// The pages of a process.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Memory {
-    /// One for each thread, then the shared one.
+    /// One region for each thread, then the shared one.
     regions: Vec<Region>,
     hot_accesses: f64,
     shared: f64,
 }
 
 impl Memory {
-    /// Nothing is touched yet.
+    /// A process that has touched nothing yet.
     pub fn new(program: &Program, threads: u32, nodes: usize) -> Self {
         let all = num::float(program.pages());
         let shared = if threads == 1 { 0.0 } else { program.shared };
@@ -43,8 +44,9 @@ impl Memory {
         Self { regions, hot_accesses: program.hot_accesses, shared }
     }
 
-    /// Touches pages until `part` of all are resident: each thread its own and its part of the
-    /// shared ones. `place` says how many of a thread's next pages go to each node.
+    /// Touches pages until the fraction `part` of all pages is resident: each thread touches its
+    /// own pages and its part of the shared ones. `place` says how many of a thread's next pages go
+    /// to each node.
     pub fn touch(&mut self, part: f64, mut place: impl FnMut(usize, u64) -> Vec<(usize, u64)>) {
         let threads = self.regions.len() - 1;
         for (index, region) in self.regions.iter_mut().enumerate() {
@@ -70,8 +72,9 @@ impl Memory {
         num::float(self.regions.iter().flat_map(|region| &region.pages).flatten().sum())
     }
 
-    /// Pages of a node that `misses` of each thread access, as expected: of pages that are accessed
-    /// `x` times each on average `x / (1 + x)` are (see `balancing.rs`).
+    /// Expected number of pages of a node that are accessed, given the misses of each thread. Of
+    /// pages that are accessed `x` times each on average, the fraction `x / (1 + x)` is accessed
+    /// (see `balancing.rs`).
     pub fn accessed(&self, node: usize, misses: &[f64]) -> f64 {
         let all: f64 = misses.iter().sum();
         let by_region = misses.iter().map(|own| own * (1.0 - self.shared)).chain([all * self.shared]);
@@ -87,7 +90,7 @@ impl Memory {
         self.regions.iter().zip(by_region).map(one).sum()
     }
 
-    /// All pages go back to the machine.
+    /// Returns all pages to the machine.
     pub fn free(&mut self) {
         self.regions.iter_mut().flat_map(|region| &mut region.pages).for_each(|pages| pages.fill(0));
     }
@@ -97,7 +100,8 @@ impl Memory {
         self.regions.iter().flat_map(|region| &region.pages).map(|pages| pages[node]).sum()
     }
 
-    /// The part of a thread's accesses that goes to each node; `home` where nothing is touched.
+    /// The fraction of a thread's accesses that goes to each node; all to `home` if nothing is
+    /// touched.
     pub fn weights(&self, thread: usize, home: usize, nodes: usize) -> Vec<f64> {
         let mut weights = vec![0.0; nodes];
         let parts = [(thread, 1.0 - self.shared), (self.regions.len() - 1, self.shared)];
@@ -123,12 +127,12 @@ impl Memory {
         let mut bins = self.bins(thread, from, select);
         let mut left = count;
         if select == PageSelection::Accessed {
-            // Those accessed most first (our order; CAPM's paper names none); among equals in the
-            // order of the bins.
+            // The most accessed pages first (our order; CAPM's paper names none); among equals in
+            // the order of the bins.
             bins.sort_by(|a, b| b.2.total_cmp(&a.2));
             bins.iter_mut().for_each(|bin| bin.2 = 0.0);
         }
-        // First by weight, then whatever is left in the order of the bins.
+        // First by weight, then the rest in the order of the bins.
         let total: f64 = bins.iter().map(|(_, _, weight)| weight).sum();
         for (region, class, weight) in &bins {
             let wanted = if total > 0.0 { num::round(num::float(count) * weight / total) } else { 0 };
@@ -140,7 +144,7 @@ impl Memory {
         count - left
     }
 
-    /// Bins with pages on a node and their weight for a selection.
+    /// Bins with pages on a node, and the weight of each for a selection.
     fn bins(&self, thread: Option<usize>, from: usize, select: PageSelection) -> Vec<(usize, usize, f64)> {
         let last = self.regions.len() - 1;
         let chosen = (0..=last).filter(|index| thread.is_none_or(|thread| *index == thread || *index == last));
@@ -181,7 +185,7 @@ impl Region {
     }
 }
 
-/// Splits a count evenly; the first ones take the rest.
+/// Splits a count evenly; the remainder goes to the first parts.
 fn split(count: u64, parts: usize) -> Vec<(usize, u64)> {
     let n = u64::from(num::narrow(parts)).max(1);
     (0..parts).map(|i| (i, count / n + u64::from(u64::from(num::narrow(i)) < count % n))).collect()
@@ -201,9 +205,9 @@ mod tests {
 
     #[test]
     fn samples_find_the_hot_pages() {
-        // 680 MiB = 174,080 pages, a fifth of them hot with 80 % of the accesses. 10,000 pages
-        // around samples: 8,000 hot ones of 34,816 carry 18.4 %, 2,000 cold ones of 139,264 carry
-        // 0.3 %.
+        // 680 MiB = 174,080 pages, a fifth of them hot with 80 % of the accesses. Of 10,000 pages
+        // around samples, 8,000 are hot ones of 34,816 and carry 18.4 %; 2,000 are cold ones of
+        // 139,264 and carry 0.3 %.
         let mut around = memory();
         assert_eq!(around.migrate(None, PageSelection::AroundSamples, 0, 1, 10_000), 10_000);
         let expected = 0.8 * 8_000.0 / 34_816.0 + 0.2 * 2_000.0 / 139_264.0;
@@ -213,8 +217,8 @@ mod tests {
         assert!((any.weights(0, 0, 2)[1] - 10_000.0 / 174_080.0).abs() < 1e-6);
     }
 
-    /// 34,816 hot pages, then cold ones: 40,000 pages take all hot ones and 5,184 of 139,264
-    /// others.
+    /// There are 34,816 hot pages, then cold ones: a migration of 40,000 pages takes all hot ones
+    /// and 5,184 of 139,264 others.
     #[test]
     fn accessed_pages_go_in_the_order_of_their_accesses() {
         let mut memory = memory();
@@ -222,8 +226,8 @@ mod tests {
         assert!((memory.weights(0, 0, 2)[1] - (0.8 + 0.2 * 5_184.0 / 139_264.0)).abs() < 1e-12);
     }
 
-    /// 34,816 misses: 0.8 on each hot page, of which 4/9 are accessed, 15,473.8; 0.05 on each cold
-    /// one, of which 1/21, 6,631.6.
+    /// 34,816 misses: 0.8 on each hot page, so that 4/9 of them are accessed, 15,473.8; 0.05 on
+    /// each cold page, so that 1/21 of them are accessed, 6,631.6.
     #[test]
     fn few_misses_access_few_pages_and_many_all() {
         let mut memory = memory();

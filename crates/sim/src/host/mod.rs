@@ -1,5 +1,5 @@
-//! The simulated host: it runs a workload on the stock scheduler, is observed and changed through
-//! the [`Machine`] seam, and keeps the truth (completion times) for the report.
+//! The simulated host. It runs a workload on the stock scheduler, is observed and changed through
+//! the [`Machine`] seam, and keeps the ground truth (completion times) for the report.
 
 mod actuators;
 mod allocation;
@@ -42,7 +42,7 @@ use std::sync::Arc;
 /// First process id; the next process starts after the last thread of the one before.
 const FIRST_PID: u32 = 1000;
 
-/// A machine that exists only here.
+/// A simulated machine.
 #[derive(Clone, Debug)]
 pub struct SimMachine {
     workload: Workload,
@@ -50,20 +50,21 @@ pub struct SimMachine {
     /// Simulated seconds.
     now: f64,
     processes: Vec<Process>,
-    /// What NUMA balancing knows of each process, by position; none before it looks.
+    /// What NUMA balancing knows about each process, by position; no entry before it first reads
+    /// one.
     balancing: BTreeMap<usize, balancing::Balancing>,
     next_pid: u32,
-    /// Pages on their way.
+    /// Pages that are being moved.
     copies: copies::Copies,
     totals: Vec<Totals>,
     capabilities: Arc<Capabilities>,
     clusters: ways::Clusters,
-    /// Whose each rate of the solver's answer is.
+    /// The thread to which each rate of the solver's answer belongs.
     running: Vec<step::Runner>,
     solver: Solver,
-    /// Whether anything but a phase changed since the solver's answer.
+    /// Whether anything except a phase changed since the solver's answer.
     changed: bool,
-    /// Whether a phase did.
+    /// Whether a phase changed since then.
     stirred: bool,
     probes: probes::Probes,
     strays: strays::Strays,
@@ -72,7 +73,7 @@ pub struct SimMachine {
 
 impl SimMachine {
     /// A machine at time 0 with every application started. The same workload and seed give the same
-    /// run, to the bit, on any machine.
+    /// run, to the last bit, on any machine.
     #[must_use]
     pub fn new(workload: &Workload, seed: u64) -> Self {
         let mut machine = Self {
@@ -99,8 +100,8 @@ impl SimMachine {
         machine
     }
 
-    /// The seconds that an application of a workload takes alone on the machine, its memory where
-    /// it runs; `None` where it does not complete in `run.max_seconds`.
+    /// The seconds that an application of a workload takes alone on the machine, with its memory
+    /// where it runs; `None` if it does not complete in `run.max_seconds`.
     ///
     /// # Errors
     /// [`SimError::NoAnswer`].
@@ -110,14 +111,14 @@ impl SimMachine {
         Ok(machine.totals[0].completions.first().copied())
     }
 
-    /// How often the workload wants a policy to decide.
+    /// The interval at which the workload wants a policy to decide.
     #[must_use]
     pub fn epoch(&self) -> Seconds {
         Seconds(self.workload.run.epoch_seconds)
     }
 
-    /// The CPUs that a thread may run on, as the scheduler has it: a sample reports only what
-    /// owners want. A second witness for tests; `None` where there is no such thread.
+    /// The CPUs that a thread may run on, as the scheduler knows them: a sample reports only what
+    /// owners want. A second witness for tests; `None` if there is no such thread.
     #[must_use]
     pub fn affinity(&self, pid: Pid, tid: Tid) -> Option<CpuSet> {
         let process = self.processes.iter().find(|process| process.pid == pid)?;
@@ -130,8 +131,8 @@ impl SimMachine {
         })
     }
 
-    /// The ways of an LLC that a thread may fill there, as bits. A second witness for tests, as
-    /// [`Self::affinity`]; `None` where there is no such LLC or thread.
+    /// The ways of an LLC that a thread may fill there, as bits. A second witness for tests, like
+    /// [`Self::affinity`]; `None` if there is no such LLC or thread.
     #[must_use]
     pub fn ways(&self, llc: LlcId, tid: Tid) -> Option<u64> {
         let machine = &self.workload.machine;
@@ -140,7 +141,7 @@ impl SimMachine {
         is_there.then(|| self.clusters.part(machine.memory.llcs()[position], position, tid).mask)
     }
 
-    /// What became of each application so far.
+    /// The results of each application so far.
     #[must_use]
     pub fn report(&self) -> RunReport {
         let apps = self.workload.apps.iter().zip(&self.totals);
@@ -157,7 +158,7 @@ impl SimMachine {
         self.totals.iter().all(enough) || self.now >= run.max_seconds
     }
 
-    /// A new process in the place of one that ended.
+    /// Starts a new process in the place of one that ended.
     fn restart(&mut self, index: usize, app: usize) {
         self.processes[index] = self.fresh(app);
         self.balancing.remove(&index);
@@ -183,7 +184,7 @@ impl SimMachine {
         process
     }
 
-    /// The running process of an id, by position.
+    /// The position of the running process with an id.
     fn position(&self, pid: Pid) -> Option<usize> {
         self.processes.iter().position(|process| process.pid == pid && !process.gone)
     }
@@ -208,7 +209,7 @@ fn capabilities(workload: &Workload) -> Capabilities {
 }
 
 impl Machine for SimMachine {
-    /// The contention model has no answer: the run ends there.
+    /// The contention model has no answer, so the run ends.
     type Error = SimError;
 
     fn sample(&mut self) -> Result<Sample, SimError> {

@@ -1,14 +1,14 @@
 //! The latency probe (CAMM, section IV): one CPU of every node times loads from every node.
 //!
-//! A probe of 160 loads takes some 50 us and an epoch seconds, so that it sees one state: that of
-//! the last step before it, solved when that step began. It shows the latency of one load more at
-//! the contention model's fixed point, and the error of a sample. What actions changed since shows
-//! after the next step. Errors come from a random stream of their own, so that looking changes
-//! nothing else.
+//! A probe of 160 loads takes some 50 us and an epoch takes seconds, so a probe sees one state: the
+//! state of the last step before it, which was solved when that step began. It shows the latency of
+//! one additional load at the contention model's fixed point, with the error of a sample. Changes
+//! by actions show after the next step. Errors come from a separate random stream, so that probing
+//! changes nothing else.
 //!
-//! **What it costs** is charged where a policy asked for latencies: the thread that runs on the
-//! probing CPU waits for every load and for two switches. The traffic of the probes (10 kB a pair
-//! and epoch, a millionth of what a controller carries) is left out.
+//! **What it costs** is charged if a policy requests latencies: the thread that runs on the probing
+//! CPU waits for every load and for two switches. The traffic of the probes (10 kB per pair and
+//! epoch, a millionth of what a controller carries) is left out.
 
 use super::SimMachine;
 use isobar_contention::Machine;
@@ -18,20 +18,21 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// Loads from a node: 8 on each of 20 pages (section VII, dynamic probing overhead).
 const LOADS: f64 = 160.0;
-/// Standard deviation of one load on an idle machine, as a part of its latency (estimate: a row of
-/// DRAM is open, closed or another one is open, two steps of some 13 ns).
+/// Standard deviation of one load on an idle machine, as a fraction of its latency (estimate: a row
+/// of DRAM is open, closed or another row is open, which are two steps of some 13 ns).
 const IDLE_SPREAD: f64 = 0.1;
-/// Standard error of the median of many normal samples over that of their mean, sqrt(pi / 2).
+/// Standard error of the median of many normal samples, divided by that of their mean: sqrt(pi /
+/// 2).
 const MEDIAN: f64 = 1.253_314;
-/// Seconds that the probing thread takes from the one it preempts beside its loads: two switches
-/// (see `step.rs`).
+/// Seconds that the probing thread takes from the thread that it preempts, in addition to its
+/// loads: two switches (see `step.rs`).
 const PREEMPTION: f64 = 2.0 * 3.8e-6;
 
 /// The state of the prober.
 #[derive(Clone, Debug)]
 pub(super) struct Probes {
     rng: ChaCha8Rng,
-    /// Whether threads wait for the probes.
+    /// Whether threads are charged for the probes.
     pub charged: bool,
 }
 
@@ -49,21 +50,22 @@ impl Probes {
         Self { rng, charged: false }
     }
 
-    /// The median of the loads of a probe whose latency is `mean` and spreads by `spread`.
+    /// The median of the loads of a probe whose latency has mean `mean` and standard deviation
+    /// `spread`.
     fn median(&mut self, mean: f64, spread: f64) -> f64 {
         (mean + self.normal() * MEDIAN * spread / LOADS.sqrt()).max(mean / 2.0)
     }
 
-    /// A standard normal number: the sum of twelve even ones less their mean, the same on every
-    /// platform.
+    /// A standard normal number: the sum of twelve uniform numbers less their mean, which is the
+    /// same on every platform.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| f64::from(self.rng.next_u32()) / 4_294_967_296.0).sum::<f64>() - 6.0
     }
 }
 
 impl SimMachine {
-    /// The same machine under a policy that needs these sensors: where latencies are among them,
-    /// the threads that run on probing CPUs wait for the probes.
+    /// The same machine under a policy that needs these sensors. If latencies are among them, the
+    /// threads that run on probing CPUs wait for the probes.
     #[must_use]
     pub fn probing_for(mut self, needs: &[Sensor]) -> Self {
         self.probes.charged = needs.contains(&Sensor::Latency);
@@ -109,9 +111,9 @@ impl SimMachine {
         self.workload.machine.places.iter().find(|(_, place)| place.node == node).map(|(cpu, _)| *cpu)
     }
 
-    /// Pages of a process that were accessed since the last look, by position of node: each page of
-    /// a class (hot, cold) as often as the others, by the misses of the threads; `None` at the
-    /// first look.
+    /// Pages of a process that were accessed since the last call, by position of node. Each page of
+    /// a class (hot, cold) is accessed equally often, given the misses of the threads. `None` at
+    /// the first call.
     pub(super) fn accessed(&mut self, index: usize) -> Option<Vec<u64>> {
         let process = &mut self.processes[index];
         let counted: Vec<_> = process.threads.iter().map(|thread| thread.misses).collect();
@@ -122,10 +124,11 @@ impl SimMachine {
     }
 }
 
-/// Standard deviation of one load, in seconds: that of the idle machine, and of the wait at every
-/// resource that it passes. A resource where transfers wait `W` on average, in services of `q` each
-/// (queue.rs of the contention model), has `W / q` of them before the load; the sum of that many
-/// independent services spreads by `W / sqrt(W / q)`, and a wait of less than one by itself.
+/// Standard deviation of one load, in seconds: it combines the deviation of the idle machine with
+/// that of the wait at every resource that the load passes. A resource where transfers wait `W` on
+/// average, in services of `q` each (queue.rs of the contention model), has `W / q` of them before
+/// the load. The deviation of the sum of that many independent services is `W / sqrt(W / q)`, and a
+/// wait of less than one service deviates by itself; `W / sqrt(1 + W / q)` joins the two.
 fn spread(memory: &Machine, waits: &[f64], from: usize, to: usize) -> f64 {
     let still = IDLE_SPREAD * memory.latency()[from][to];
     let passed = std::iter::once(&to).chain(memory.route(to, from));
@@ -158,7 +161,7 @@ mod tests {
         *sample.latency_cycles.as_ref().unwrap().get(NodeId(from), NodeId(to)).unwrap()
     }
 
-    /// CAMM, table IV: 229 and 319 cycles on the idle machine; the error of a median of 160 loads
+    /// CAMM, table IV: 229 and 319 cycles on the idle machine. The error of a median of 160 loads
     /// is a hundredth of that.
     #[test]
     fn an_idle_machine_shows_the_printed_latencies() {
@@ -171,7 +174,7 @@ mod tests {
         assert!((idle.get(NodeId(0), NodeId(1)).unwrap().0 - 138.7).abs() < 1e-9);
     }
 
-    /// Haswell: 18.5 ns a service at a controller, 99.6 ns idle. A wait of 74 ns is four
+    /// Haswell: 18.5 ns per service at a controller, 99.6 ns idle. A wait of 74 ns is four
     /// services: 74 / sqrt(5) = 33.1 ns; with 9.96 ns of the idle machine 34.6 ns.
     #[test]
     fn long_queues_spread_less_than_they_take() {
@@ -180,8 +183,8 @@ mod tests {
         assert!((seen * 1e9 - 34.56).abs() < 0.01, "{seen}");
     }
 
-    /// Eighteen streams on node 0 fill its controller: its memory is then farther away from its own
-    /// CPUs than that of node 1, as in figure 3 of the CAMM paper.
+    /// Eighteen streams on node 0 fill its controller. For the CPUs of node 0, its memory then has
+    /// a higher latency than that of node 1, as in figure 3 of the CAMM paper.
     #[test]
     fn a_full_controller_shows_and_its_neighbour_does_not() {
         let mut machine = machine(1, &streams(18));
@@ -199,8 +202,8 @@ mod tests {
         machine.report().apps.iter().map(|app| app.mean_seconds.unwrap()).sum()
     }
 
-    /// Looking changes nothing; a policy that has the machine probed pays for it: on the first CPU
-    /// of the node 320 loads of up to some 600 ns and two switches every 0.2 s, about 0.1 % of its
+    /// Sampling changes nothing. A policy that requests probes pays for them: on the first CPU of
+    /// the node 320 loads of up to some 600 ns and two switches every 0.2 s, about 0.1 % of its
     /// time.
     #[test]
     fn looking_is_free_and_probing_costs_a_thousandth() {
@@ -213,8 +216,8 @@ mod tests {
         assert!((1e-4..1e-3).contains(&more), "{more}");
     }
 
-    /// In an interval of none nothing is accessed, in two seconds every page of a stream of 1000
-    /// MiB; nothing is known at the first look.
+    /// In an interval of length zero nothing is accessed. In two seconds every page of a stream of
+    /// 1000 MiB is. Nothing is known at the first sample.
     #[test]
     fn accessed_pages_are_those_since_the_last_look() {
         let mut machine = machine(1, &streams(1));

@@ -1,21 +1,22 @@
-//! Turns on crowded CPUs. Threads of one CPU share it evenly; where a cache has more threads than
+//! Rotation on crowded CPUs. Threads of one CPU share it evenly. If a cache has more threads than
 //! CPUs, some CPUs have one thread more than others, and the kernel's load balancer moves threads
-//! from the fuller to the emptier ones: a busy CPU looks every 64 ms (`SD_MC_INIT` and
+//! from the fuller to the emptier ones. A busy CPU looks every 64 ms (`SD_MC_INIT` and
 //! `SD_CPU_INIT` of Linux 2.6.29: `min_interval` 1 ms, `busy_factor` 64), and `fix_small_imbalance`
 //! moves one thread although the difference is less than one. After each move the roles are
-//! exchanged, so that the threads rotate, and each gets the same part of the CPUs.
+//! exchanged, so the threads rotate, and each gets the same fraction of the CPUs.
 //!
-//! 64 ms are less than any interval that a policy decides in, so the turns are not simulated one by
-//! one: each thread has the part that it gets in the mean. A thread that a plan has bound to its
-//! CPU, or to fewer CPUs than its cache has, stays and does not rotate; CPUs that such threads fill
-//! are left to them.
+//! 64 ms are less than any interval at which a policy decides, so the turns are not simulated one
+//! by one: each thread gets its mean fraction. A thread that a plan has bound to its CPU, or to
+//! fewer CPUs than its cache has, stays and does not rotate. CPUs that such threads fill are left
+//! to them.
 //!
-//! **Not where it hardly matters to the kernel**: up to a difference of 25 % (`imbalance_pct`)
-//! loads count as balanced, so that with five threads on one CPU and four on the next none moves.
+//! **Small differences do not rotate**: up to a difference of 25 % (`imbalance_pct`) the kernel
+//! considers loads balanced, so that with five threads on one CPU and four on the next none moves.
 //! Across caches and nodes, the same 25 % of the mean over all CPUs of each keeps threads where
 //! they are.
 //!
-//! Departure: what a thread leaves in its core's private caches at each turn is not charged.
+//! Departure: the lines that a thread leaves in its core's private caches at each turn are not
+//! charged.
 
 use super::SimMachine;
 use super::process::Thread;
@@ -25,30 +26,30 @@ use std::collections::BTreeMap;
 /// `imbalance_pct`.
 const IMBALANCE: f64 = 1.25;
 
-/// Threads of a CPU.
+/// The threads of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Queue {
     cpu: CpuId,
     threads: u32,
-    /// Those of them that stay there.
+    /// The number of threads that stay there.
     bound: u32,
 }
 
-/// The part of a CPU that threads of one get.
+/// The fractions of a CPU that its free and its bound threads get.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Part {
     free: f64,
     bound: f64,
 }
 
-/// The parts of CPUs that threads get, where they rotate.
+/// The fractions of CPUs that threads get, if they rotate.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rotation {
     by_cpu: BTreeMap<CpuId, Part>,
 }
 
 impl Rotation {
-    /// The part of a CPU that a thread gets which is on one with `mates` threads, itself included.
+    /// The fraction of a CPU that a thread gets, on a CPU with `mates` threads including itself.
     pub fn share(&self, thread: &Thread, mates: u32) -> f64 {
         match self.by_cpu.get(&thread.cpu) {
             Some(part) if thread.stays() => part.bound,
@@ -59,7 +60,7 @@ impl Rotation {
 }
 
 impl SimMachine {
-    /// What threads get on each CPU whose threads rotate.
+    /// The fractions that threads get on each CPU whose threads rotate.
     pub(super) fn rotation(&self, load: &BTreeMap<CpuId, u32>) -> Rotation {
         let mut rotation = Rotation::default();
         if !self.workload.machine.linux.rotates || load.values().all(|count| *count <= 1) {
@@ -75,7 +76,7 @@ impl SimMachine {
         rotation
     }
 
-    /// Running threads that stay on their CPU, by CPU.
+    /// Number of running threads that stay on their CPU, by CPU.
     fn bound(&self) -> BTreeMap<CpuId, u32> {
         let mut bound = BTreeMap::new();
         let running = self.processes.iter().flat_map(|process| &process.threads);
@@ -86,9 +87,9 @@ impl SimMachine {
     }
 }
 
-/// What threads get on the CPUs of a cache; nothing where none rotates.
+/// The fractions that threads get on the CPUs of a cache; empty if none rotates.
 fn turns(queues: &[Queue]) -> Vec<(CpuId, Part)> {
-    // A CPU whose threads are all bound gives none away, however full it is.
+    // A CPU whose threads are all bound gives no thread away, however full it is.
     let giving = queues.iter().filter(|queue| queue.threads > queue.bound).map(|queue| queue.threads).max();
     let least = queues.iter().map(|queue| queue.threads).min();
     let moves = |(most, least): (u32, u32)| most > 1 && f64::from(most) > IMBALANCE * f64::from(least);
@@ -104,8 +105,8 @@ fn turns(queues: &[Queue]) -> Vec<(CpuId, Part)> {
     queues.iter().map(part).collect()
 }
 
-/// Threads a CPU where those that are free make all CPUs as even as they can: CPUs on which more
-/// are bound get none of them.
+/// Threads per CPU when the free threads make all CPUs as even as possible. CPUs with more bound
+/// threads than that get no free threads.
 fn level(queues: &[Queue]) -> f64 {
     let free: u32 = queues.iter().map(|queue| queue.threads - queue.bound).sum();
     let mut bound: Vec<u32> = queues.iter().map(|queue| queue.bound).collect();

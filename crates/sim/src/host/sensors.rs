@@ -1,5 +1,5 @@
-//! What the sensors of the simulated machine read: raw cumulative counters, pages, places. No
-//! slowdown, no occupancy, no queue: only what real hardware counts.
+//! The readings of the simulated machine's sensors: raw cumulative counters, pages, places. They
+//! contain no slowdown, no occupancy and no queue, but only what real hardware counts.
 
 use super::SimMachine;
 use super::process::{Process, Thread};
@@ -54,8 +54,8 @@ impl SimMachine {
         }
     }
 
-    /// What the hardware's counters add for each miss, and for each look: prefetched lines too,
-    /// where they count them.
+    /// The factor by which hardware counters exceed misses and lookups: they include prefetched
+    /// lines if the machine counts these.
     fn counted(&self, process: &Process) -> f64 {
         let prefetched = self.workload.apps[process.app].program.prefetch;
         if self.workload.machine.counts_prefetches { 1.0 + prefetched } else { 1.0 }

@@ -1,16 +1,17 @@
-//! Threads that share a core while another core of their cache is idle: the kernel parts them.
-//! Cores are the groups of a cache's scheduling domain, and a core of two busy threads is busier
+//! Threads that share a core while another core of their cache is idle: the kernel separates them.
+//! Cores are the groups of a cache's scheduling domain, and a core with two busy threads is busier
 //! than an idle one, which pulls one of them (`SD_PREFER_SIBLING` in `kernel/sched/fair.c`; before
-//! 2.6.35 by the power of a group of siblings, `smt_gain`). It takes some ticks; here it takes no
-//! time. Only threads that no plan has bound to their CPU, of programs that a workload did not
-//! start on a CPU of its own choice (`cpu`): such a machine numbers hardware threads as it likes.
+//! 2.6.35 by the power of a group of siblings, `smt_gain`). The kernel needs some ticks; here it
+//! takes no time. This affects only threads that no plan has bound to their CPU, of programs that a
+//! workload did not start on a CPU of its own choice (`cpu`): those stay, however the machine
+//! numbers hardware threads.
 
 use super::SimMachine;
 use isobar_model::{CoreId, CpuId};
 use std::collections::BTreeMap;
 
 impl SimMachine {
-    /// Moves threads that share a core to idle cores of their cache, while there are such.
+    /// Moves threads that share a core to idle cores of their cache, as long as there are any.
     pub(super) fn part_siblings(&mut self) {
         if self.workload.machine.smt.threads < 2 {
             return;
@@ -38,8 +39,8 @@ impl SimMachine {
         }
     }
 
-    /// The core of a CPU where several of its CPUs are busy, and the first idle core of its cache
-    /// with its first CPU.
+    /// The core of a CPU, if several of its CPUs are busy, and the first idle core of its cache
+    /// with the first CPU of that core.
     fn idle_core(&self, cpu: CpuId, busy: &BTreeMap<CoreId, u32>) -> Option<(CoreId, CoreId, CpuId)> {
         let topology = &self.workload.machine.topology;
         let here = topology.cpu(cpu).filter(|here| busy.get(&here.core).is_some_and(|count| *count > 1))?;

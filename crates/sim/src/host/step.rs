@@ -1,6 +1,6 @@
-//! Time passes: from event to event (the end of a step, a phase, a run, a page copy) with constant
-//! rates in between. Rates are computed again only after something changed: a phase only changes a
-//! factor, anything else sets up the competition again.
+//! Advances time from event to event (the end of a step, a phase, a run, a page copy), with
+//! constant rates in between. Rates are computed again only after something changed: a phase only
+//! changes a factor; anything else sets up the contention problem again.
 
 use super::SimMachine;
 use super::jobs::Progress;
@@ -11,40 +11,40 @@ use isobar_contention::{Budget, Demand, LINE, NoAnswer, PageCopy, Question};
 use isobar_model::{CpuId, num};
 use std::collections::BTreeMap;
 
-/// Cycles that each thread of a process loses for each of its pages that moves, for each thread
-/// that has to flush its TLB: 11,000 cycles at 16 threads (CAMM, section 4, after Villavieja et
-/// al., PACT 2011), taken as linear.
+/// Cycles that each thread of a process loses per moved page and per thread that has to flush its
+/// TLB: 11,000 cycles at 16 threads (CAMM, section 4, after Villavieja et al., PACT 2011), taken as
+/// linear.
 const SHOOTDOWN_CYCLES: f64 = 11_000.0 / 16.0;
-/// A thread keeps at least this part of its time, however many pages move.
+/// The least fraction of its time that a thread keeps, however many pages move.
 const LEAST_TIME: f64 = 0.1;
-/// Events nearer than this are taken together.
+/// Events closer than this, in seconds, are taken together.
 const INSTANT: f64 = 1e-9;
 /// Round robin: threads of one CPU take turns of this many seconds (`sched_min_granularity` of CFS,
 /// 0.75 ms, times 1 + log2 of 8 CPUs or more: `kernel/sched/fair.c`, `tunable scaling`).
 const SLICE: f64 = 3e-3;
 /// Seconds that a switch between them costs without its cold cache (Li, Ding, Shen: Quantifying the
-/// cost of context switch, ExpCS 2007: 3.8 us). The cold cache after it is in the model already:
-/// who waits inserts nothing, and its lines age.
+/// cost of context switch, ExpCS 2007: 3.8 us). The model already includes the cold cache
+/// afterwards: a waiting thread inserts nothing, and its lines age.
 const SWITCH: f64 = 3.8e-6;
-/// The part of its turns that a thread of a shared CPU loses to switches.
+/// The fraction of its turns that a thread of a shared CPU loses to switches.
 pub(crate) const SWITCHED: f64 = SWITCH / (SLICE + SWITCH);
 
-/// A thread that runs, and what it is on the way to.
+/// A running thread, and the distance to its next event.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Runner {
     /// Process and thread by position.
     pub process: usize,
     pub thread: usize,
-    /// The part of its CPU that it gets.
+    /// The fraction of its CPU that it gets.
     pub share: f64,
     /// Instructions to the end of its phase.
     pub phase_left: f64,
-    /// Lines that it looks for in its LLC an instruction in this phase.
+    /// LLC lookups per instruction in this phase.
     looks: f64,
 }
 
 impl SimMachine {
-    /// Passes time until `until`, or until every application has had its runs.
+    /// Advances time to `until`, or until every application has had its runs.
     pub(super) fn advance(&mut self, until: f64) -> Result<(), SimError> {
         while !self.ended() && until - self.now > INSTANT {
             self.step_by(self.workload.run.step_seconds.min(until - self.now))?;
@@ -52,7 +52,7 @@ impl SimMachine {
         Ok(())
     }
 
-    /// Passes time up to the next event, at most `seconds`.
+    /// Advances time to the next event, by at most `seconds`.
     pub(super) fn step_by(&mut self, seconds: f64) -> Result<(), SimError> {
         self.solve().map_err(|source| SimError::NoAnswer { when: format!("at {:.3} s", self.now), source })?;
         let length = self.next_event().clamp(INSTANT, seconds.max(INSTANT));
@@ -61,7 +61,7 @@ impl SimMachine {
         Ok(())
     }
 
-    /// Computes the rates again where something changed.
+    /// Computes the rates again if something changed.
     fn solve(&mut self) -> Result<(), NoAnswer> {
         if self.changed {
             self.compete()?;
@@ -76,7 +76,7 @@ impl SimMachine {
         Ok(())
     }
 
-    /// Sets up who competes.
+    /// Sets up the contention problem.
     fn compete(&mut self) -> Result<(), NoAnswer> {
         let load = self.load();
         let busy = self.busy(&load);
@@ -100,7 +100,7 @@ impl SimMachine {
         self.solver.pose(&Question { machine: &self.workload.machine.memory, threads: &demands, copy })
     }
 
-    /// How many CPUs of each core have something to run, by CPU.
+    /// How many CPUs of a CPU's core have something to run, by CPU.
     fn busy(&self, load: &BTreeMap<CpuId, u32>) -> BTreeMap<CpuId, u32> {
         let cpus = self.workload.machine.topology.cpus();
         let mut by_core = BTreeMap::new();
@@ -136,7 +136,7 @@ impl SimMachine {
         }
     }
 
-    /// The part of its time that a thread of a process keeps while pages of it move.
+    /// The fraction of its time that a thread of a process keeps while pages of the process move.
     fn kept(&self, process: &Process) -> f64 {
         let moving = self.copies.active().is_some_and(|copy| copy.pid == process.pid);
         if !moving || !self.workload.run.costs.shootdowns {
@@ -146,7 +146,7 @@ impl SimMachine {
         (1.0 - cycles / self.workload.machine.hertz).max(LEAST_TIME)
     }
 
-    /// Instructions a second of a runner while it works.
+    /// Instructions per second of a runner while it works.
     fn pace(&self, i: usize) -> f64 {
         let process = &self.processes[self.running[i].process];
         self.solver.answer().rates[i] * self.kept(process) / process.threads[self.running[i].thread].busy()
@@ -183,7 +183,7 @@ impl SimMachine {
             count(thread, program, instructions, each, (seconds * runner.share, self.workload.machine.hertz));
             self.changed |= thread.ended();
             runner.phase_left -= instructions;
-            // As near as rounding lets it come.
+            // As near to the end of the phase as rounding allows.
             let at = thread.offset + thread.done;
             if runner.phase_left <= 1e-12 * at {
                 let (factor, left) = program.phase_at(at);
@@ -198,7 +198,7 @@ impl SimMachine {
         self.balance_memory(seconds);
     }
 
-    /// Ends what has ended, restarts it unless all is over, and touches memory.
+    /// Ends runs that are complete, restarts them unless all is over, and touches memory.
     fn turn_over(&mut self) {
         self.open_barriers();
         self.stray();
@@ -238,13 +238,13 @@ impl SimMachine {
     }
 }
 
-/// The most that one thread can hold in a cache: what it accesses.
+/// The most bytes that one thread can hold in a cache: the memory that it accesses.
 pub(crate) fn private_bytes(program: &Program, threads: f64) -> f64 {
     program.footprint_mib * 1_048_576.0 * (program.shared + (1.0 - program.shared) / threads)
 }
 
-/// Counts instructions that executed on a CPU for some seconds, with misses and looks in the LLC
-/// for each.
+/// Counts instructions that executed on a CPU for some seconds, with the LLC misses and lookups of
+/// each.
 fn count(
     thread: &mut Thread,
     program: &Program,
@@ -253,8 +253,8 @@ fn count(
     (cpu_seconds, hertz): (f64, f64),
 ) {
     let left = thread.goal - thread.done;
-    // A run ends at its last instruction: what is left after rounding, less than one in 10^9, is
-    // done too.
+    // A run ends at its last instruction: what is left after rounding, less than one in 10^9,
+    // counts as done.
     thread.done = if left - instructions <= 1e-9 * thread.goal { thread.goal } else { thread.done + instructions };
     thread.misses += instructions * misses;
     thread.looks += instructions * looks.max(misses);

@@ -1,17 +1,18 @@
-//! The stock scheduler led astray: its load balancer, which knows nothing of memory, now and then
-//! carries a thread to another node although every CPU has one. Something short (a kernel thread)
-//! loads a node for a moment, a CPU of another node pulls a thread from it, and when the moment has
-//! passed the first node takes one back: either the same, or another, so that two have changed
-//! places. Only threads that no plan has bound and no owner pinned; nothing brings them home.
+//! Threads that the stock scheduler leads astray. Its load balancer, which knows nothing of memory,
+//! occasionally moves a thread to another node although every CPU has one. Something short (a
+//! kernel thread) loads a node for a moment, and a CPU of another node pulls a thread from it.
+//! Afterwards the first node takes a thread back: either the same thread, or another, so that two
+//! have changed places. Only threads that no plan has bound and no owner pinned stray; nothing
+//! brings them home.
 //!
-//! How often is an estimate of the machine (`[linux] strays_per_s`), derived from the rules of its
+//! The rate is an estimate of the machine (`[linux] strays_per_s`), derived from the rules of its
 //! kernel in `docs/design/simulator.md`, for a machine whose CPUs all have a thread that can be
-//! carried away. Where only a part of the threads can be, it happens as much less often: the kernel
-//! thread comes to any CPU, and pulls nothing where the thread is bound or where the node has an
-//! idle CPU, which is the nearer one. Chance comes from a random stream of its own, so that a rate
-//! of 0 leaves every run as it was.
+//! moved away. If only some of the threads can be moved, the rate falls in proportion: the kernel
+//! thread comes to any CPU, and has no effect if the thread there is bound or if the node has an
+//! idle CPU, which is closer. Chance comes from a separate random stream, so that a rate of 0
+//! leaves every run as it was.
 //!
-//! Departure: the same rate where other nodes have idle CPUs, which look more often.
+//! Departure: the rate is the same if other nodes have idle CPUs, which look more often.
 
 use super::SimMachine;
 use super::linux::pick;
@@ -21,13 +22,13 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// When the load balancer looks next, and what chance it has.
+/// The load balancer's looks: how many there were, and their random numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Strays {
     rng: ChaCha8Rng,
-    /// Looks so far.
+    /// Number of looks so far.
     looks: u64,
-    /// Whether there is a thread that a look can carry away, since rates were last found.
+    /// Whether there was a thread that a look can move away when rates were last computed.
     pub possible: bool,
 }
 
@@ -38,7 +39,7 @@ struct Running {
     thread: usize,
     cpu: CpuId,
     node: usize,
-    /// Whether a plan has bound it, or its owner.
+    /// Whether a plan or its owner has bound the thread.
     bound: bool,
 }
 
@@ -55,12 +56,12 @@ impl Strays {
 }
 
 impl SimMachine {
-    /// Seconds until the load balancer looks again; infinite where it has nothing to carry away.
+    /// Seconds until the load balancer looks again; infinite if there is nothing to move away.
     pub(super) fn next_look(&self) -> f64 {
         if self.strays.possible { self.strays.next() - self.now } else { f64::INFINITY }
     }
 
-    /// Whether there is a thread that the load balancer can carry away.
+    /// Whether there is a thread that the load balancer can move away.
     pub(super) fn may_stray(&self, load: &BTreeMap<CpuId, u32>) -> bool {
         let leads = || {
             let (loose, _) = self.loose(load, &self.running_threads());
@@ -69,21 +70,21 @@ impl SimMachine {
         self.workload.machine.linux.chance() > 0.0 && leads()
     }
 
-    /// Lets the load balancer look as often as it should have by now.
+    /// Makes the load balancer look as often as it should have by now.
     pub(super) fn stray(&mut self) {
         if !self.strays.possible {
             self.strays.looks = num::floor(self.now / CHECK);
             return;
         }
-        // A look is an event, which time reaches but for rounding.
+        // A look is an event, which the simulated time reaches up to rounding.
         while self.strays.next() - self.now <= 1e-9 {
             self.strays.looks += 1;
             self.look();
         }
     }
 
-    /// One look: what it finds is a thread that can be carried away with the chance that the one
-    /// beside the kernel thread is such a thread.
+    /// One look. Its chance is scaled by the probability that the thread beside the kernel thread
+    /// can be moved away.
     fn look(&mut self) {
         let load = self.load();
         let running = self.running_threads();
@@ -95,8 +96,9 @@ impl SimMachine {
         }
     }
 
-    /// Carries a thread of a full node to another node: to an idle CPU, else to that of a thread
-    /// which takes its place. One that is bound cannot, so that the stray itself is taken back.
+    /// Moves a thread of a full node to another node: to an idle CPU there, or to the CPU of a
+    /// thread that takes its place. If that thread is bound, nothing changes, because the stray
+    /// thread itself returns.
     fn lead_astray(&mut self, load: &BTreeMap<CpuId, u32>, running: &[Running], loose: &[Running], idle: &[CpuId]) {
         let Some(stray) = pick(&mut self.strays.rng, loose) else { return };
         let places = &self.workload.machine.places;
@@ -112,8 +114,8 @@ impl SimMachine {
         }
     }
 
-    /// The threads that can be carried away: not bound, on nodes without an idle CPU; and all idle
-    /// CPUs.
+    /// The threads that can be moved away, which are not bound and on nodes without an idle CPU;
+    /// and all idle CPUs.
     fn loose(&self, load: &BTreeMap<CpuId, u32>, running: &[Running]) -> (Vec<Running>, Vec<CpuId>) {
         let idle: Vec<_> = load.iter().filter(|(_, count)| **count == 0).map(|(cpu, _)| *cpu).collect();
         let roomy: BTreeSet<_> = idle.iter().map(|cpu| self.workload.machine.places[cpu].node).collect();

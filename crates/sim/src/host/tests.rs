@@ -17,7 +17,7 @@ fn on_barcelona(apps: &[(&str, &str)]) -> Workload {
     workload(&format!("machine = \"barcelona-4x4\"\n{SHORT}{}", apps.concat()))
 }
 
-/// Runs to the end.
+/// Runs the machine to the end.
 fn ended(mut machine: SimMachine) -> SimMachine {
     while machine.wait(Seconds(1.0)).unwrap() != Wake::Ended {}
     machine
@@ -92,7 +92,7 @@ fn two_threads_on_one_core_take_twice_as_long() {
     let both = |cpu| plan([1000, 1001].map(|id| to(id, cpu)).to_vec());
     machine.apply(&both(3)).unwrap();
     let shared = ended(machine).report().apps[0].mean_seconds.unwrap();
-    // Half a core each, a few microseconds for every switch, and half of the cache.
+    // Half a core each, a few microseconds for every switch, and half of the cache each.
     assert!(shared > 2.0 * alone && shared < 2.03 * alone, "{shared} {alone}");
 }
 
@@ -142,9 +142,9 @@ fn a_share_of_the_bandwidth_is_refused_and_not_taken_in_silence() {
     assert!(why.contains("`bandwidth_shares`"), "{why}");
 }
 
-/// A stream alone on its node, with a share of 41 %, has what the next step, 50 %, gives it: a
-/// twelfth of the latency more for each line, less what its own queue becomes shorter by. What is
-/// put back is whole again.
+/// A stream alone on its node requests a share of 41 % and gets the next step, 50 %: a twelfth of
+/// the latency more for each line, less the reduction of its own queue. After `restore` it has
+/// everything again.
 #[test]
 fn a_share_of_the_bandwidth_delays_each_line() {
     let machine_text = include_str!("../../../../machines/barcelona-4x4.toml");
@@ -210,8 +210,8 @@ fn what_resctrl_would_refuse_is_refused_in_words() {
     assert_eq!(outcomes[3], ActionOutcome::Vanished);
 }
 
-/// On two nodes of four cores, of two hardware threads each that together do 1.3 times what one
-/// does.
+/// A workload on two nodes of four cores, of two hardware threads each that together do 1.3 times
+/// what one does.
 fn on_shared_cores(apps: &[(&str, &str)]) -> Workload {
     let machine = include_str!("../../../../machines/nehalem-2x4.toml");
     let machine = format!("smt = {{ threads = 2, throughput = 1.3 }}\n{machine}");
@@ -233,8 +233,8 @@ fn siblings_share_a_core() {
     assert!((turns / apart / 2.0 - 1.0).abs() < 0.01 && turns > 2.0 * apart, "{turns} {apart}");
 }
 
-/// Four threads on two cores of a node whose other cores are idle: two of them are parted, unless
-/// they are bound.
+/// Four threads on two cores of a node whose other cores are idle: two of them are moved apart,
+/// unless they are bound.
 #[test]
 fn threads_that_share_a_core_are_parted_while_a_core_is_idle() {
     let all = on_shared_cores(&[("povray", "count = 4")]);
@@ -261,7 +261,8 @@ fn what_is_not_there_vanished_or_is_refused() {
 
 #[test]
 fn a_full_node_takes_no_more_pages() {
-    // A node of the synthetic machine has 4 GiB; two programs of 1.6 GiB fit, of the third 0.8 GiB.
+    // A node of the synthetic machine has 4 GiB. Two programs of 1.6 GiB fit, and 0.8 GiB of the
+    // third.
     let apps = "[[app]]\nprogram = \"mcf\"\nmemory_node = 1\ncount = 2\n[[app]]\nprogram = \"mcf\"\nmemory_node = 0\n";
     let mut machine = SimMachine::new(&workload(&format!("machine = \"node:2 core:4\"\n{SHORT}{apps}")), 1);
     let one = |pid| {
@@ -288,9 +289,9 @@ fn sensors_see_the_solo_miss_rate() {
     let seen = Observation::between(&before, &machine.sample().unwrap());
     let thread = &seen.processes[0].threads[0];
     // milc holds all 2 MiB and 0.5 of its core: 16 + 3.55 * 4.5 / (4.5 + 2.5) = 18.282 misses per
-    // 1000 instructions, and Barcelona counts what is prefetched too, 0.87 a miss: 34.188.
+    // 1000 instructions. Barcelona also counts prefetched lines, 0.87 per miss: 34.188.
     assert!((thread.mpki().unwrap().0 - 34.188).abs() < 0.01, "{:?}", thread.mpki());
-    // With no space it would miss each time that it looks: 16 + 3.55, of which it finds 1.268.
+    // With no space it would miss at each lookup: 16 + 3.55, of which it finds 1.268.
     let found = 1.0 - num::float(thread.llc_misses.unwrap()) / num::float(thread.llc_references.unwrap());
     assert!((found - 1.268 / 19.55).abs() < 1e-4, "{found}");
     assert!((thread.cpu_time.unwrap().0 - 1.0).abs() < 1e-6);
@@ -303,13 +304,13 @@ fn who_is_early_restarts_as_a_new_process() {
     let all = on_barcelona(&[("mpi-phases", ""), ("mcf", "")]);
     let machine = ended(SimMachine::new(&all, 1));
     let report = machine.report();
-    // 3.8 s against 6.1 s: the first has begun its second run when the other ends.
+    // 3.8 s and 6.1 s: the first has begun its second run when the other ends.
     assert_eq!((report.apps[0].completed, report.apps[1].completed), (1, 1), "{report:?}");
     assert!(machine.processes[0].start > 3.0 && machine.processes[0].progress() > 0.1);
     assert!(machine.processes[0].pid > Pid(1001));
 }
 
-/// What is done to the machine after the workload has ended is of no account.
+/// Actions after the end of the workload have no effect.
 #[test]
 fn a_workload_that_has_ended_is_left_alone() {
     let mut machine = ended(SimMachine::new(&on_barcelona(&[("milc", "cpu = 0")]), 1));
@@ -319,8 +320,8 @@ fn a_workload_that_has_ended_is_left_alone() {
     assert_eq!(machine.report(), report);
 }
 
-/// The model has no answer for a program of no speed: the run ends with one line, nothing is
-/// reported for it.
+/// The model has no answer for a program of no speed: the run ends with one line, and nothing is
+/// reported for the program.
 #[test]
 fn a_run_that_cannot_be_solved_ends_with_an_error() {
     let mut all = on_barcelona(&[("milc", "cpu = 0")]);

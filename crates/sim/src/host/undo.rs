@@ -1,4 +1,4 @@
-//! One action taken back, while the others stand.
+//! Undoes one action, while the others stay in effect.
 
 use super::SimMachine;
 use super::actuators::left_alone;
@@ -33,7 +33,7 @@ impl SimMachine {
         ActionOutcome::Done
     }
 
-    /// Ends a migration, and says how many pages it has moved.
+    /// Ends a migration, and returns how many pages it has moved.
     fn moved_by(&mut self, outcome: &ActionOutcome) -> Option<u64> {
         match outcome {
             ActionOutcome::Queued { number, .. } => self.copies.take_back(*number),
@@ -58,7 +58,7 @@ fn back(pid: Pid, (from, to): (NodeId, NodeId), moved: u64) -> Action {
     Action::MigratePages { pid, from, to, pages: Pages(moved), select, for_thread: None, reason }
 }
 
-/// The same cluster without threads, which is none.
+/// The same cluster without threads, which removes the cluster.
 fn without_threads(action: &Action) -> Action {
     let mut gone = action.clone();
     if let Action::SetWays { threads, memory_bandwidth_percent, .. } = &mut gone {

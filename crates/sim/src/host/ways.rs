@@ -1,6 +1,7 @@
 //! Clusters of threads, the ways that they may fill and the memory bandwidth that each thread may
-//! take, as resctrl keeps them: a thread is in one cluster or in none. A thread in none, or on
-//! another LLC than its cluster's, may fill every way and take all (resctrl's root group).
+//! take, as resctrl keeps them. A thread is in one cluster or in none. A thread that is in none, or
+//! runs on another LLC than its cluster's, may fill every way and take all bandwidth (resctrl's
+//! root group).
 
 use crate::machine::Classes;
 use isobar_contention::Cache;
@@ -19,7 +20,7 @@ struct Cluster {
     threads: BTreeSet<Tid>,
 }
 
-/// What a thread may take.
+/// The resources that a thread may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     /// Ways of the LLC, as bits.
@@ -33,8 +34,8 @@ pub(super) struct Part {
 pub(super) struct ClusterError(pub String);
 
 impl Clusters {
-    /// Gives a cluster of an LLC (by position) its part and its threads, all others stay out of it.
-    /// A cluster without threads is removed, and its class of service is free again.
+    /// Gives a cluster of an LLC (by position) its part and exactly these threads. A cluster
+    /// without threads is removed, and its class of service is free again.
     pub fn set(
         &mut self,
         (cache, classes): (Cache, Classes),
@@ -51,7 +52,7 @@ impl Clusters {
             next.push(Cluster { llc, name: name.to_owned(), part, threads: threads.iter().copied().collect() });
         }
         let here = next.iter().filter(|cluster| cluster.llc == llc).count();
-        // One class is the root group's (resctrl: num_closids includes the default group).
+        // One class belongs to the root group (resctrl: num_closids includes the default group).
         let most = isobar_model::num::index(classes.clos) - 1;
         if here > most {
             return Err(ClusterError(format!("no class of service is left; {most} clusters are the most here")));
@@ -60,13 +61,13 @@ impl Clusters {
         Ok(())
     }
 
-    /// What a thread on an LLC (by position) may take.
+    /// The resources that a thread on an LLC (by position) may use.
     pub fn part(&self, cache: Cache, llc: usize, tid: Tid) -> Part {
         let own = self.0.iter().find(|cluster| cluster.llc == llc && cluster.threads.contains(&tid));
         own.map_or_else(|| Part { mask: cache.all_ways(), percent: 100 }, |cluster| cluster.part)
     }
 
-    /// Forgets threads that have ended.
+    /// Removes threads that have ended.
     pub fn forget(&mut self, ended: impl Fn(Tid) -> bool) {
         self.0.iter_mut().for_each(|cluster| cluster.threads.retain(|tid| !ended(*tid)));
         self.0.retain(|cluster| !cluster.threads.is_empty());
@@ -78,7 +79,8 @@ impl Clusters {
     }
 }
 
-/// What resctrl asks of a mask (`Documentation/filesystems/resctrl.rst`, "Cache Bit Masks").
+/// Checks what resctrl requires of a mask (`Documentation/filesystems/resctrl.rst`, "Cache Bit
+/// Masks").
 fn check_mask(cache: Cache, classes: Classes, mask: u64) -> Result<(), ClusterError> {
     let (ways, all) = (cache.ways, cache.all_ways());
     if mask == 0 {
@@ -123,7 +125,7 @@ mod tests {
         set(0, "c", 0x1c, &[3]).unwrap();
         set(1, "a", 0x1, &[4]).unwrap();
         assert!(set(0, "d", 0x7ff, &[5]).unwrap_err().contains("3 clusters"));
-        // The last thread of b leaves it, so its class is free for d.
+        // The last thread of b leaves b, so its class is free for d.
         set(0, "d", 0x10, &[2]).unwrap();
         let part = |llc, id| clusters.part(CACHE, llc, Tid(id));
         let mask = |llc, id| part(llc, id).mask;

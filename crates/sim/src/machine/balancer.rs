@@ -1,19 +1,19 @@
-//! What a machine says of its kernel's load balancer, and the same machine with another one: for
-//! reports, baselines, and to see what an estimate decides.
+//! What a machine says about its kernel's load balancer, and the same machine with a different one:
+//! for reports, for baselines, and to see how much depends on an estimate.
 
 use super::MachineSpec;
 use super::linux::{CHECK, Estimated};
 
 impl MachineSpec {
-    /// How often the load balancer exchanges two threads of different nodes, a second: an estimate.
-    /// `None` where it is not simulated.
+    /// How often per second the load balancer exchanges two threads of different nodes: an
+    /// estimate. `None` if it is not simulated.
     #[must_use]
     pub const fn strays(&self) -> Option<Estimated> {
         self.linux.strays_per_s
     }
 
-    /// The same machine with another rate of strays, from 0 (none) to one a look
-    /// (3.9 a second); what lies beyond is taken as the nearer end.
+    /// The same machine with another rate of strays, from 0 (none) to one per look (3.9 a second).
+    /// Values outside are clamped to the nearer end.
     #[must_use]
     pub fn with_strays(mut self, per_second: f64) -> Self {
         let value = if per_second > 0.0 { per_second.min(1.0 / CHECK) } else { 0.0 };
@@ -22,7 +22,7 @@ impl MachineSpec {
         self
     }
 
-    /// Whether threads that are more than the CPUs of a last-level cache take turns on all of them.
+    /// Whether threads take turns on all CPUs of a last-level cache when they outnumber these CPUs.
     #[must_use]
     pub const fn rotates(&self) -> bool {
         self.linux.rotates

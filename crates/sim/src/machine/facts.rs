@@ -1,4 +1,4 @@
-//! Facts about a machine for reports: its links, its idle latencies.
+//! Facts about a machine for reports: its links and its idle latencies.
 
 use super::MachineSpec;
 use isobar_model::{Bandwidth, Nanoseconds, NodeId};
@@ -6,11 +6,11 @@ use isobar_model::{Bandwidth, Nanoseconds, NodeId};
 /// One direction of a link between neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
-    /// Where data comes from.
+    /// The node that data comes from.
     pub from: NodeId,
-    /// Where data goes.
+    /// The node that data goes to.
     pub to: NodeId,
-    /// What it sustains in this direction.
+    /// The bandwidth sustained in this direction.
     pub bandwidth: Bandwidth,
 }
 
@@ -29,7 +29,7 @@ impl MachineSpec {
         pairs.filter_map(link).collect()
     }
 
-    /// Idle latencies, row = the CPU's node, column = the memory's, in order of node ids.
+    /// Idle latencies: row = node of the CPU, column = node of the memory, in order of node ids.
     #[must_use]
     pub fn idle_latency(&self) -> Vec<Vec<Nanoseconds>> {
         self.memory.latency().iter().map(|row| row.iter().map(|seconds| Nanoseconds(seconds * 1e9)).collect()).collect()

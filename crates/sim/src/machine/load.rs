@@ -1,16 +1,17 @@
-//! The latency of a memory access under load: the curve that a bandwidth-latency benchmark draws.
+//! The latency of a memory access under load: the curve that a bandwidth-latency benchmark
+//! measures.
 
 use super::MachineSpec;
 use isobar_model::{Nanoseconds, NodeId};
 
 impl MachineSpec {
-    /// The latency of a read from CPUs of node `from` of memory of node `to`, while such reads and
-    /// nothing else use the part `utilisation` of what the memory controllers of `to` can carry;
-    /// the links of the route carry the same bytes. `None` for a node that is not there and for a
-    /// load that cannot be: a controller or a link of the route would be full.
+    /// The latency of a read from CPUs of node `from` of memory of node `to`, if only such reads
+    /// load the machine and use the fraction `utilisation` of what the memory controllers of `to`
+    /// can carry. The links of the route carry the same bytes. `None` for a node that does not
+    /// exist, and for a load that would fill a controller or a link of the route.
     ///
-    /// Flat to about half of what a node carries, two to three times the idle latency at nine
-    /// tenths, which is about what STREAM reaches.
+    /// The curve is flat to about half of what a node carries, and reaches two to three times the
+    /// idle latency at nine tenths, which is about what STREAM reaches.
     #[must_use]
     pub fn latency_under_load(&self, from: NodeId, to: NodeId, utilisation: f64) -> Option<Nanoseconds> {
         let (from, to) = (self.node_position(from)?, self.node_position(to)?);
@@ -46,9 +47,9 @@ mod tests {
 
     #[test]
     fn a_link_narrower_than_the_controller_fills_first() {
-        // Nehalem: 20.48 GB/s a node over a link of 9.376 GB/s; at 0.4 the link carries 8.192 GB/s,
-        // u = 0.8737, and waits 12 * 0.7634 / 0.1263 = 72.5 ns, the controller 10 * 0.16 / 0.6 =
-        // 2.7 ns; 90 ns idle.
+        // Nehalem: 20.48 GB/s per node over a link of 9.376 GB/s. At 0.4 the link carries 8.192
+        // GB/s, u = 0.8737, and waits 12 * 0.7634 / 0.1263 = 72.5 ns; the controller waits 10 *
+        // 0.16 / 0.6 = 2.7 ns; 90 ns idle.
         let machine = find("nehalem-2x4").unwrap();
         let remote = |load| machine.latency_under_load(NodeId(1), NodeId(0), load);
         assert!((remote(0.4).unwrap().0 - 165.2).abs() < 0.2, "{:?}", remote(0.4));

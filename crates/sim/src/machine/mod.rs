@@ -1,6 +1,6 @@
 //! A machine to simulate: memory nodes with bandwidth, last-level caches, cores, links and the
-//! route between any two nodes. Read from TOML or made from a synthetic topology; checked when
-//! made. It knows nothing of programs.
+//! route between any two nodes. It is read from TOML or made from a synthetic topology, and checked
+//! when it is made. It knows nothing of programs.
 
 mod balancer;
 mod facts;
@@ -27,19 +27,19 @@ use std::sync::Arc;
 
 const GIGA: f64 = 1e9;
 const NANO: f64 = 1e-9;
-/// The most nodes of a described machine: the routes between all pairs of a long chain of nodes
-/// grow with the cube of them.
+/// The largest number of nodes of a described machine: the total length of the routes between all
+/// pairs of nodes in a long chain grows with the cube of their number.
 const MOST_NODES: usize = 256;
 const ONE_THREAD: Smt = Smt { threads: 1, throughput: 1.0 };
 
 /// A machine, ready to be simulated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MachineSpec {
-    /// What it looks like to a sensor.
+    /// The topology that a sensor reports.
     pub topology: Arc<Topology>,
-    /// Cycles a second of every core.
+    /// Clock rate of every core in Hz.
     pub hertz: f64,
-    /// What the contention model needs of it, nodes and LLCs by position.
+    /// What the contention model needs, with nodes and LLCs by position.
     pub(crate) memory: Machine,
     /// Installed base pages by position of node.
     pub(crate) pages: Vec<u64>,
@@ -50,17 +50,17 @@ pub struct MachineSpec {
     pub(crate) smt: Smt,
     /// Whether hardware counters count a prefetched line as a miss.
     pub(crate) counts_prefetches: bool,
-    /// What it was made from.
+    /// The description that it was made from.
     spec: Arc<spec::Spec>,
     pub(crate) linux: Linux,
 }
 
-/// What an LLC can allocate.
+/// How the ways of an LLC can be allocated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Classes {
-    /// Classes of service, that of threads in no cluster included.
+    /// Classes of service, including the class of threads in no cluster.
     pub clos: u32,
-    /// Whether the bits of a mask may lie apart.
+    /// Whether a mask may have gaps between its bits.
     pub sparse: bool,
 }
 
@@ -69,12 +69,13 @@ pub(crate) struct Classes {
 pub(crate) struct Smt {
     /// Hardware threads of a core.
     pub threads: u32,
-    /// What all of them together execute, relative to one alone, while none misses the LLC.
+    /// Throughput of all hardware threads of a core together, relative to one alone, while none
+    /// misses the LLC.
     pub throughput: f64,
 }
 
 impl Smt {
-    /// The factor on a thread's computing time while `busy` threads of its core, itself included,
+    /// The factor on a thread's computing time while `busy` threads of its core, including itself,
     /// run. Throughput is taken as linear between one thread and all.
     pub fn crowding(self, busy: u32) -> f64 {
         if busy <= 1 || self.threads <= 1 {
@@ -86,11 +87,11 @@ impl Smt {
 }
 
 impl MachineSpec {
-    /// Reads a machine from TOML; `file` is only named in errors.
+    /// Reads a machine from TOML; `file` only appears in errors.
     ///
     /// # Errors
-    /// [`SimError`] where the text is no machine: unknown key, value out of range, nodes that no
-    /// route joins.
+    /// [`SimError`] if the text does not describe a machine: an unknown key, a value out of range,
+    /// nodes that no route joins.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, SimError> {
         let spec: spec::Spec = crate::error::parse(file, text)?;
         if spec.node.len() > MOST_NODES {
@@ -101,11 +102,11 @@ impl MachineSpec {
     }
 
     /// A machine from a short string such as `node:2 llc:1 core:4` (see
-    /// `isobar_model::topology::synthetic`): 2.5 GHz, 80 ns local and 130 ns remote, 20 GB/s a
-    /// node, a link of 10 GB/s each way between any two nodes.
+    /// `isobar_model::topology::synthetic`), with 2.5 GHz, 80 ns local and 130 ns remote, 20 GB/s
+    /// per node, and a link of 10 GB/s each way between any two nodes.
     ///
     /// # Errors
-    /// [`SimError::Value`] where the string is none.
+    /// [`SimError::Value`] if the string is malformed.
     pub fn synthetic(text: &str) -> Result<Self, SimError> {
         let shape = topology::synthetic::synthetic(text)
             .map_err(|error| SimError::value("synthetic machine", "machine", error.to_string()))?;
@@ -142,18 +143,18 @@ impl MachineSpec {
         })
     }
 
-    /// Memory controllers of a node. Lines alternate between them, so that all are equally busy and
-    /// one queue stands for them.
+    /// Number of memory controllers of a node. Lines alternate between them, so that all are
+    /// equally busy and one queue represents them.
     #[must_use]
     pub fn controllers(&self, node: NodeId) -> Option<u32> {
         Some(self.spec.node.get(self.node_position(node)?)?.controllers)
     }
 
-    /// The same machine with a kind of estimate at an end of its range; the same where it has no
+    /// The same machine with a kind of estimate set to an end of its range; unchanged if it has no
     /// range.
     ///
     /// # Errors
-    /// As [`Self::from_toml`]; never for one that was read from a file.
+    /// As [`Self::from_toml`]; never for a machine that was read from a file.
     pub fn assuming(&self, estimate: Estimate, end: End) -> Result<Self, SimError> {
         let mut spec = spec::Spec::clone(&self.spec);
         match estimate {
@@ -165,7 +166,7 @@ impl MachineSpec {
             }
             Estimate::Prefetch => return Ok(self.clone()),
         }
-        // A rate of strays may have been set since the file was read.
+        // The rate of strays may have been changed since the file was read.
         Ok(Self { linux: self.linux, ..Self::from_spec("machine under an assumption", &spec)? })
     }
 
@@ -221,8 +222,8 @@ impl spec::Spec {
         llcs
     }
 
-    /// What resctrl would say. Where LLCs differ, the bits are those of the largest: each LLC names
-    /// its own ways. Classes are one number for all.
+    /// What resctrl would report. If LLCs differ, the bits are those of the largest: each LLC names
+    /// its own ways. The number of classes is the same for all.
     fn allocation(&self) -> Option<topology::CacheAllocation> {
         let ways = self.llc.iter().map(|llc| llc.ways).max()?;
         Some(topology::CacheAllocation {

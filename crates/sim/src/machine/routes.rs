@@ -1,6 +1,6 @@
-//! Routes: the shortest path over the links between any two nodes, ties to the path whose nodes
-//! come first in the list, so that a machine file says the same everywhere; or the nodes that the
-//! file names.
+//! Routes between any two nodes: the path that the file names, or else the shortest path over the
+//! links. Ties go to the path whose nodes come first in the list, so that a machine file means the
+//! same everywhere.
 
 use super::spec::{LinkSpec, RouteSpec};
 use crate::error::SimError;
@@ -9,9 +9,9 @@ use isobar_model::NodeId;
 /// (from, to, resource) of each link direction.
 type Edge = (usize, usize, usize);
 
-/// `[from][to]` = the link directions that data passes, as positions among the machine's resources:
-/// after the `ids.len()` controllers come, for each link, the direction from `a` to `b` and the one
-/// from `b` to `a`.
+/// `[from][to]` = the link directions that data passes, as positions among the machine's resources.
+/// After the `ids.len()` controllers come two positions for each link: the direction from `a` to
+/// `b`, then the one from `b` to `a`.
 pub(super) fn routes(
     file: &str,
     ids: &[NodeId],
@@ -39,8 +39,8 @@ fn shortest(file: &str, ids: &[NodeId], edges: &[Edge]) -> Result<Vec<Vec<Vec<us
     all.collect()
 }
 
-/// The link directions of a route that the file names; of two links between the same nodes the
-/// first.
+/// The link directions of a route that the file names. If there are two links between the same
+/// nodes, the first is used.
 fn along(file: &str, ids: &[NodeId], edges: &[Edge], route: &RouteSpec) -> Result<Vec<usize>, SimError> {
     let stops: Vec<_> = [&[route.from], route.via.as_slice(), &[route.to]].concat();
     let hop = |pair: &[NodeId]| {
@@ -68,7 +68,7 @@ fn edges(file: &str, ids: &[NodeId], links: &[LinkSpec]) -> Result<Vec<Edge>, Si
     Ok(edges)
 }
 
-/// Breadth first, neighbours ascending.
+/// Breadth-first search, neighbours ascending.
 fn search(from: usize, nodes: usize, edges: &[Edge]) -> Vec<Option<Vec<usize>>> {
     let mut routes: Vec<Option<Vec<usize>>> = vec![None; nodes];
     routes[from] = Some(Vec::new());
@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn a_named_route_replaces_the_shortest_one_way() {
-        // Links by position: 0-1, 0-2, 1-3, 2-3; after the four controllers, two directions each.
+        // Links by position: 0-1, 0-2, 1-3, 2-3. They follow the four controllers, two directions
+        // each.
         let machine = square("[[route]]\nfrom = 0\nto = 3\nvia = [2]").unwrap();
         assert_eq!(machine.memory.route(0, 3), [6, 10]);
         assert_eq!(machine.memory.route(3, 0), [9, 5]);

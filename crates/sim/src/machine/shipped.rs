@@ -1,5 +1,5 @@
-//! The machines of the papers, as data files with the source of every number. It knows their names
-//! and texts; what they mean stands in the files.
+//! The machines of the papers, as data files with the source of every number. This file knows their
+//! names and texts; the files say what the numbers mean.
 
 use super::MachineSpec;
 use crate::error::SimError;
@@ -21,7 +21,7 @@ pub fn text(name: &str) -> Option<&'static str> {
 /// A machine by name.
 ///
 /// # Errors
-/// [`SimError::Unknown`] where none of that name ships.
+/// [`SimError::Unknown`] if no machine of that name ships.
 pub fn find(name: &str) -> Result<MachineSpec, SimError> {
     let unknown = || SimError::unknown("machines that ship", "machine", "machine", name, &shipped());
     MachineSpec::from_toml(name, text(name).ok_or_else(unknown)?)
@@ -32,8 +32,8 @@ mod tests {
     use super::*;
     use isobar_model::NodeId;
 
-    /// nodes, CPUs of each LLC, LLCs, MiB and ways of each; local and farthest latency in ns, GB/s
-    /// of a node.
+    /// Nodes; CPUs of each LLC; LLCs; MiB and ways of each LLC; local and farthest latency in ns;
+    /// GB/s of a node.
     type Facts = (usize, usize, usize, f64, u32, f64, f64, f64);
 
     fn facts(name: &str) -> Facts {
@@ -55,8 +55,8 @@ mod tests {
         )
     }
 
-    /// What the papers print (docs/design/simulator.md), pinned: these constants are not for
-    /// tuning.
+    /// The values that the papers print (docs/design/simulator.md) are pinned: these constants are
+    /// not for tuning.
     #[test]
     fn what_the_papers_print_is_what_ships() {
         let check = |name: &str, nodes, cpus, llcs, mib: f64, ways| {
@@ -90,8 +90,8 @@ mod tests {
         }
     }
 
-    /// N-MASS and Divide&Content ran with SMT off or without a word about it, CAMM and the
-    /// page-usage paper with it on.
+    /// N-MASS and Divide&Content ran with SMT off or do not mention it; CAMM and the page-usage
+    /// paper ran with SMT on.
     #[test]
     fn hardware_threads_are_as_in_the_papers() {
         for name in shipped() {

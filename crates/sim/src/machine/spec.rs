@@ -1,4 +1,4 @@
-//! A machine as written in TOML, units in the key names, and what its values may be.
+//! A machine as written in TOML, with units in the key names, and the checks of its values.
 
 use super::linux::Linux;
 use crate::error::{SimError, within};
@@ -22,8 +22,8 @@ pub(crate) struct Spec {
     #[serde(default)]
     pub route: Vec<RouteSpec>,
     pub smt: Option<SmtSpec>,
-    /// Shares of memory bandwidth for clusters of threads (`info/MB` of resctrl); none: it has
-    /// none.
+    /// Shares of memory bandwidth for clusters of threads (`info/MB` of resctrl); `None` if the
+    /// machine has none.
     pub bandwidth_shares: Option<BandwidthShares>,
     pub latency: LatencySpec,
     #[serde(default)]
@@ -42,13 +42,13 @@ pub(crate) struct QueueSpec {
 pub(crate) struct NodeSpec {
     pub id: NodeId,
     pub memory_gib: u32,
-    /// All controllers together.
+    /// All controllers of the node together.
     pub gb_per_s: f64,
-    /// The part of `gb_per_s` that can be delivered: below 1 where that is the peak of the
+    /// The fraction of `gb_per_s` that can be delivered: below 1 if `gb_per_s` is the peak of the
     /// channels, as vendors state it.
     #[serde(default = "all")]
     pub sustained: f64,
-    /// Low and high end of `sustained`, where that is an estimate.
+    /// Low and high end of `sustained`, if it is an estimate.
     pub sustained_range: Option<[f64; 2]>,
     #[serde(default = "one")]
     pub controllers: u32,
@@ -72,11 +72,11 @@ pub(crate) struct LlcSpec {
     /// Classes of service (`info/L3/num_closids` of resctrl).
     #[serde(default = "sixteen")]
     pub clos: u32,
-    /// Whether the bits of a mask may lie apart (`info/L3/sparse_masks` of resctrl).
+    /// Whether a mask may have gaps between its bits (`info/L3/sparse_masks` of resctrl).
     #[serde(default)]
     pub sparse_masks: bool,
-    /// The private cache of each core, where this one takes only what leaves it (a victim cache);
-    /// 0: what is there is here too.
+    /// Size of each core's private cache, if the LLC takes only the lines that the private cache
+    /// evicts (a victim cache); 0 if the LLC also holds the lines of the private caches.
     #[serde(default)]
     pub private_kib: f64,
     #[serde(deserialize_with = "cpu_list")]
@@ -87,14 +87,14 @@ const fn sixteen() -> u32 {
     16
 }
 
-/// The way that data takes from a node to a node, where it is not the shortest; it says nothing of
-/// the way back.
+/// The path that data takes from one node to another, if it is not the shortest. It does not
+/// determine the way back.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RouteSpec {
     pub from: NodeId,
     pub to: NodeId,
-    /// The nodes between, in order.
+    /// The nodes in between, in order.
     pub via: Vec<NodeId>,
 }
 
@@ -112,22 +112,22 @@ pub(crate) struct LinkSpec {
     pub b: NodeId,
     /// The signalling rate.
     pub gb_per_s_each_way: f64,
-    /// The part of it that can carry lines: headers, checks and flow control take the rest.
+    /// The fraction that can carry lines: headers, checks and flow control take the rest.
     #[serde(default = "all")]
     pub sustained: f64,
-    /// Low and high end of `sustained`, where that is an estimate.
+    /// Low and high end of `sustained`, if it is an estimate.
     pub sustained_range: Option<[f64; 2]>,
 }
 
-/// What passes links for each line read, beside the line.
+/// Bytes that cross links for each line read, in addition to the line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct CoherenceSpec {
     /// From the reader to the memory's node.
     pub request_bytes: f64,
-    /// From the memory's node to every other; 0 where a directory makes probes rare.
+    /// From the memory's node to every other node; 0 if a directory makes probes rare.
     pub probe_bytes: f64,
-    /// From every node but the memory's to the reader.
+    /// From every node except the memory's to the reader.
     pub response_bytes: f64,
 }
 
@@ -174,7 +174,7 @@ impl Spec {
         self.latencies(file)
     }
 
-    /// CPU numbers that the first threads of all cores take up.
+    /// Number of CPU numbers that the first hardware threads of all cores take up.
     pub(crate) fn cores(&self) -> u32 {
         self.llc.iter().filter_map(|llc| llc.cpus.iter().last()).map(|cpu| cpu.0.saturating_add(1)).max().unwrap_or(1)
     }
@@ -189,7 +189,7 @@ impl Spec {
         rows.iter().flatten().try_for_each(|ns| positive(file, "latency.ns", *ns))
     }
 
-    /// A machine of a given shape with ordinary speeds.
+    /// A machine of a given shape with typical speeds.
     pub(crate) fn of_shape(shape: &Topology) -> Self {
         let ids: Vec<_> = shape.nodes().iter().map(|node| node.id).collect();
         let node = |id: &NodeId| NodeSpec {
@@ -254,8 +254,8 @@ fn counted(file: &str, key: &str, value: u32, most: u32) -> Result<(), SimError>
     within(file, key, f64::from(value), 1.0..=f64::from(most))
 }
 
-/// A part of something, above 0, at most all of it; its range has it inside and is of the same
-/// kind.
+/// Checks a fraction: above 0, at most 1. Its range must contain the value and obey the same
+/// limits.
 fn part(file: &str, key: &str, value: f64, range: Option<[f64; 2]>) -> Result<(), SimError> {
     let right = |value: f64| value >= *RANGE.start() && value <= 1.0;
     let problem = || SimError::value(file, key, format!("is {value}; it must be above 0, at most 1"));
@@ -267,7 +267,7 @@ fn part(file: &str, key: &str, value: f64, range: Option<[f64; 2]>) -> Result<()
     outside.map_or(Ok(()), |end| Err(problem(end)))
 }
 
-/// The low and high end of an estimate have it between them.
+/// Checks that the low and high end of an estimate enclose its value.
 pub(crate) fn surrounds(file: &str, key: &str, value: f64, range: Option<[f64; 2]>) -> Result<(), SimError> {
     let right = range.is_none_or(|[low, high]| low <= value && value <= high);
     let problem =
@@ -275,17 +275,17 @@ pub(crate) fn surrounds(file: &str, key: &str, value: f64, range: Option<[f64; 2
     right.then_some(()).ok_or_else(problem)
 }
 
-/// CPUs as the kernel writes them: `0-3,8`.
+/// Reads CPUs as the kernel writes them: `0-3,8`.
 fn cpu_list<'de, D: serde::Deserializer<'de>>(from: D) -> Result<CpuSet, D::Error> {
     let text = String::deserialize(from)?;
     text.parse().map_err(serde::de::Error::custom)
 }
 
-/// The range of every number in a file: beyond it are mistakes, and
-/// sums that overflow.
+/// The range of every number in a file. A number outside is a mistake, and would make sums
+/// overflow.
 const RANGE: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
-/// A number that must be above 0 and of a sensible size.
+/// Checks a number that must be above 0 and of a plausible size.
 pub(crate) fn positive(file: &str, key: &str, value: f64) -> Result<(), SimError> {
     if RANGE.contains(&value) {
         Ok(())

@@ -1,12 +1,12 @@
-//! A miss curve as written in TOML: `{ streaming, reuse, half_mib }` or `{ way_mib, by_ways }`, and
-//! what its values may be.
+//! A miss curve as written in TOML, `{ streaming, reuse, half_mib }` or `{ way_mib, by_ways }`, and
+//! the checks of its values.
 
 use crate::error::{SimError, within};
 use crate::machine::positive;
 use isobar_contention::MissCurve;
 use serde::{Deserialize, Deserializer};
 
-/// More ways than any cache has, to bound what a file can ask for.
+/// Above the number of ways of any cache; bounds what a file can request.
 const MOST_WAYS: usize = 1024;
 
 #[derive(Deserialize)]

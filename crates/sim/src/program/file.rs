@@ -1,22 +1,21 @@
 //! A file of a user's own programs: TOML with `[[program]]` sections, as in a workload, or a
-//! measured table as CSV. It picks one program and takes text; who reads the file is the caller's
-//! business.
+//! measured table as CSV. This module takes text and picks one program; the caller reads the file.
 
 use super::{Library, Program};
 use crate::error::SimError;
 use isobar_profiles::table;
 use serde::Deserialize;
 
-/// Where tables are taken to be measured, unless said otherwise: the Gold 6138 of the published
-/// ones.
+/// The machine on which tables are assumed to be measured, unless stated otherwise: the Gold 6138
+/// of the published tables.
 const MEASURED_ON: &str = "skylake-2x20";
 
 /// A file of programs, not read yet.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramFile<'a> {
-    /// Its name; one that ends in `.csv` holds a measured table.
+    /// Its name. A name that ends in `.csv` means a measured table.
     pub path: &'a str,
-    /// What it says.
+    /// Its content.
     pub text: &'a str,
 }
 
@@ -28,11 +27,11 @@ struct Sections {
 }
 
 impl ProgramFile<'_> {
-    /// The program of a name, or the only one where none is named; `measured_on` is the shipped
-    /// machine on which a table was measured.
+    /// The program with a name, or the only program if no name is given; `measured_on` is the
+    /// shipped machine on which a table was measured.
     ///
     /// # Errors
-    /// [`SimError`], one line, for anything that is not right.
+    /// [`SimError`], one line, for anything that is wrong.
     pub fn program(&self, name: Option<&str>, measured_on: Option<&str>) -> Result<Program, SimError> {
         if self.path.to_ascii_lowercase().ends_with(".csv") {
             self.measured(name, measured_on.unwrap_or(MEASURED_ON))
@@ -44,7 +43,7 @@ impl ProgramFile<'_> {
     /// The names of all programs of the file, ascending.
     ///
     /// # Errors
-    /// [`SimError`], one line, for anything that is not right.
+    /// [`SimError`], one line, for anything that is wrong.
     pub fn names(&self) -> Result<Vec<String>, SimError> {
         if self.path.to_ascii_lowercase().ends_with(".csv") {
             return Ok(table::read(self.path, self.text)?.into_keys().collect());
@@ -81,7 +80,7 @@ impl ProgramFile<'_> {
         Ok(library)
     }
 
-    /// The name asked for, or the only one there is.
+    /// The requested name, or the only one in the file.
     fn one<'a>(&self, name: Option<&'a str>, names: &[&'a str]) -> Result<&'a str, SimError> {
         match (name, names) {
             (Some(name), _) => Ok(name),

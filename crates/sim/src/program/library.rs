@@ -1,5 +1,5 @@
-//! The programs that ship, each with its suite and the machine of its paper, and those that a
-//! workload adds.
+//! The programs that ship, each with its suite and the machine of its paper, and the programs that
+//! a workload adds.
 
 use super::Program;
 use crate::error::SimError;
@@ -36,7 +36,7 @@ pub struct Library(BTreeMap<String, Arc<Program>>);
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
-    /// The benchmark suite, or what else joins them.
+    /// The benchmark suite, or what else the programs have in common.
     pub suite: String,
     /// The shipped machine on which the papers ran them.
     pub machine: String,
@@ -45,10 +45,10 @@ pub struct Suite {
 }
 
 impl Library {
-    /// Adds programs; one of a known name replaces it.
+    /// Adds programs; a program with a known name replaces the old one.
     ///
     /// # Errors
-    /// [`SimError::Value`] for a value that cannot be.
+    /// [`SimError::Value`] for an impossible value.
     pub fn add(&mut self, file: &str, programs: Vec<Program>) -> Result<(), SimError> {
         programs.into_iter().try_for_each(|program| {
             program.validate(file)?;
@@ -57,10 +57,10 @@ impl Library {
         })
     }
 
-    /// A program by name; `file` and `key` say where it was asked for.
+    /// A program by name; `file` and `key` say where the name stands, for errors.
     ///
     /// # Errors
-    /// [`SimError::Unknown`] with names that come near.
+    /// [`SimError::Unknown`] with similar names.
     pub fn find(&self, file: &str, key: &str, name: &str) -> Result<Arc<Program>, SimError> {
         let known = || self.names().collect::<Vec<_>>();
         self.0.get(name).cloned().ok_or_else(|| SimError::unknown(file, key, "program", name, &known()))
@@ -75,7 +75,7 @@ impl Library {
 /// The programs that ship, by name.
 ///
 /// # Errors
-/// Never for the files as they ship; a test reads them.
+/// Never for the shipped files; a test reads them.
 pub fn shipped() -> Result<Library, SimError> {
     let mut library = Library::default();
     for (file, text) in FILES {
@@ -87,13 +87,13 @@ pub fn shipped() -> Result<Library, SimError> {
 /// The programs that ship, file by file.
 ///
 /// # Errors
-/// Never for the files as they ship; a test reads them.
+/// Never for the shipped files; a test reads them.
 pub fn suites() -> Result<Vec<Suite>, SimError> {
     FILES.iter().map(|(file, text)| crate::error::parse(file, text)).collect()
 }
 
-/// The text of a program that ships, with the source of every number: from the remarks above its
-/// section to the end of it.
+/// The text of a program that ships, with the source of every number: from the comment above its
+/// section to the end of the section.
 #[must_use]
 pub fn text(name: &str) -> Option<String> {
     let head = format!("name = \"{name}\"");

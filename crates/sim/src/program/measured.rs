@@ -1,13 +1,13 @@
-//! From a measured table ([`Profile`]) to a program of the model.
+//! Turns a measured table ([`Profile`]) into a program of the model.
 //!
 //! ```text
 //! CPI without misses + misses per instruction * stall per miss = CPI   at each way count
 //! ```
 //!
-//! The stall per miss is the slope of the line through these points where space changes misses by a
-//! fifth or more; else what the stall counter shows with all ways. The line is then laid through
-//! the point of all ways, so that the program alone runs as measured. Misses by space are the table
-//! itself ([`MissCurve::Measured`]).
+//! The stall per miss is the slope of the line through these points, if the number of ways changes
+//! the misses by a fifth or more. Otherwise it is what the stall counter shows with all ways. The
+//! line is then shifted through the point of all ways, so that the program alone runs as measured.
+//! Misses by cache space are the table itself ([`MissCurve::Measured`]).
 
 use super::{LEAST_CPI, MissCurve, Program};
 use crate::error::SimError;
@@ -16,32 +16,33 @@ use isobar_model::num;
 use isobar_model::profile::{Profile, Row};
 
 const MIB: f64 = 1_048_576.0;
-/// A program whose misses vary less than this over the ways does not show what a miss costs.
+/// The least relative variation of the misses over the ways at which the table shows what a miss
+/// costs.
 const LEAST_SPREAD: f64 = 0.2;
 /// More misses in flight than any core sustains.
 const MOST_MLP: f64 = 64.0;
-/// Lines written or prefetched for each line that a program waits for: more is a fault of the
-/// monitor.
+/// The most lines written or prefetched for each line that a program waits for: a higher value is
+/// an error of the monitor.
 const MOST_WRITE_BACK: f64 = 4.0;
-/// A program that fills less than this part of the cache needs no more than it fills.
+/// A program that fills less than this fraction of the cache needs no more than it fills.
 const FULL: f64 = 0.9;
-/// Fewer misses per 1000 instructions than this are none.
+/// Fewer misses per 1000 instructions than this count as none.
 const NOTHING: f64 = 0.01;
-/// A base page.
+/// A base page, in MiB.
 const PAGE_MIB: f64 = 1.0 / 256.0;
-/// Memory of a program that fills the cache, in MiB, which the table does not say ("in hundreds of
-/// megabytes", DINO 5.2).
+/// Memory of a program that fills the cache, in MiB; the table does not say how much it is ("in
+/// hundreds of megabytes", DINO 5.2).
 const LARGE_MIB: f64 = 256.0;
-/// What the tables cover: the first 150 billion instructions (Divide&Content, IV-A).
+/// Instructions that the tables cover: the first 150 billion (Divide&Content, IV-A).
 const INSTRUCTIONS_BILLION: f64 = 150.0;
 
 impl Program {
-    /// A measured program, for the model; `machine` is the one it was measured on: its LLC gives
-    /// the size of a way, its clock and its local latency show how many misses overlap. `file` is
-    /// only named in errors.
+    /// A measured program, for the model. `machine` is the machine that it was measured on: the
+    /// size of a way comes from its LLC, and its clock and local latency show how many misses
+    /// overlap. `file` only appears in errors.
     ///
     /// # Errors
-    /// [`SimError::Value`] where the machine has fewer ways than the table.
+    /// [`SimError::Value`] if the machine has fewer ways than the table.
     pub fn measured(file: &str, profile: &Profile, machine: &MachineSpec) -> Result<Self, SimError> {
         let rows = profile.rows();
         let (way_mib, llc_mib) = sizes(file, rows.len(), machine)?;
@@ -72,7 +73,7 @@ impl Program {
     }
 }
 
-/// MiB of a way and of the whole cache of a machine on which `most` ways were measured.
+/// MiB of a way and of the whole cache of a machine, on which up to `most` ways were measured.
 fn sizes(file: &str, most: usize, machine: &MachineSpec) -> Result<(f64, f64), SimError> {
     let llc = machine.topology.llcs().first().and_then(|llc| Some((llc.size?.0, llc.ways?.0)));
     let (bytes, ways) = llc.unwrap_or_default();
@@ -84,8 +85,8 @@ fn sizes(file: &str, most: usize, machine: &MachineSpec) -> Result<(f64, f64), S
     Ok((mib / f64::from(ways), mib))
 }
 
-/// Cycles that a miss stalls the program, overlap included; `latency` where the table does not show
-/// it.
+/// Cycles that a miss stalls the program, overlap included; `latency` if the table does not show
+/// the stall.
 fn stall(rows: &[Row], latency: f64) -> f64 {
     let all = rows[rows.len() - 1];
     let counted = all.stalls_l3_miss / all.ipc * 1000.0 / all.llcmpki;
@@ -93,7 +94,8 @@ fn stall(rows: &[Row], latency: f64) -> f64 {
     candidates.into_iter().flatten().find(|stall| stall.is_finite() && *stall > 0.0).unwrap_or(latency)
 }
 
-/// Least squares through (misses per instruction, CPI); `None` where misses hardly vary.
+/// The least-squares slope through the points (misses per instruction, CPI); `None` if misses
+/// hardly vary.
 fn slope(rows: &[Row]) -> Option<f64> {
     let points: Vec<_> = rows.iter().map(|row| (row.llcmpki / 1000.0, 1.0 / row.ipc)).collect();
     let misses = || points.iter().map(|point| point.0);
@@ -107,15 +109,16 @@ fn slope(rows: &[Row]) -> Option<f64> {
     Some(covariance / points.iter().map(|point| (point.0 - x) * (point.0 - x)).sum::<f64>())
 }
 
-/// Traffic beyond the misses, over all ways: whatever it is, the counted misses have it not.
+/// Traffic beyond the counted misses, per miss, over all way counts. The counted misses do not
+/// include it, whatever causes it.
 fn write_back(rows: &[Row]) -> f64 {
     let (seen, missed) =
         rows.iter().fold((0.0, 0.0), |sum, row| (sum.0 + row.bandwidth_mbps, sum.1 + row.llcm_bandwidth));
     if missed > 0.0 { (seen / missed - 1.0).clamp(0.0, MOST_WRITE_BACK) } else { 0.0 }
 }
 
-/// What the program fills of a cache that it does not fill, provided that more space saves nothing;
-/// else the table does not show it.
+/// The space that the program fills in a cache that it does not fill up, provided that more space
+/// saves nothing. Otherwise the table does not show the footprint, and an assumed one is returned.
 fn footprint_mib(all: Row, llc_mib: f64, curve: &MissCurve) -> f64 {
     let used = all.llc_usage_kb / 1024.0;
     let saved = 1000.0 * (curve.misses(used * MIB) - curve.misses(llc_mib * MIB));
@@ -128,7 +131,7 @@ mod tests {
     use crate::machine::find;
     use proptest::prelude::*;
 
-    /// A program that has `misses` by ways, CPI 0.5 without and 40 cycles a miss, at 2 GHz.
+    /// A program with `misses` by ways, CPI 0.5 without misses and 40 cycles per miss, at 2 GHz.
     fn profile(misses: &[f64]) -> Profile {
         let row = |llcmpki: &f64| {
             let stalled = llcmpki / 1000.0 * 40.0;
@@ -153,8 +156,8 @@ mod tests {
         let machine = find("skylake-2x20").unwrap();
         let misses = [20.0, 15.0, 12.0, 10.0, 9.0, 8.0, 7.0, 6.5, 6.0, 5.8, 5.5];
         for misses in [misses, [10.0; 11]] {
-            // From the slope for the first, from the stall counter for the second: 85 ns at 2 GHz
-            // are 170 cycles, 40 of which a miss shows: 4.25 overlap.
+            // The first program uses the slope, the second the stall counter. 85 ns at 2 GHz are
+            // 170 cycles, and a miss shows 40 of them: 4.25 misses overlap.
             let program = Program::measured("m.csv", &profile(&misses), &machine).unwrap();
             assert!((program.mlp - 4.25).abs() < 0.01 && (program.base_cpi - 0.5).abs() < 1e-3, "{program:?}");
             assert!((program.write_back - 0.5).abs() < 1e-6, "{program:?}");

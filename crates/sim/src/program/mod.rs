@@ -1,5 +1,5 @@
-//! What a program does to a memory system, as a few parameters (docs/design/simulator.md). Solo
-//! behaviour only: what it suffers from others is an outcome of the model.
+//! A program's behaviour towards the memory system, as a few parameters (docs/design/simulator.md).
+//! They describe solo behaviour only: how other programs slow it down is a result of the model.
 
 mod curve;
 mod file;
@@ -27,36 +27,36 @@ pub struct Program {
     pub instructions_billion: f64,
     /// Cycles per instruction without LLC misses.
     pub base_cpi: f64,
-    /// LLC misses per 1000 instructions over LLC space: what the program waits for, with the
-    /// prefetchers at work.
+    /// LLC misses per 1000 instructions by LLC space: the misses that the program waits for, with
+    /// the prefetchers active.
     #[serde(deserialize_with = "curve::read")]
     pub mpki: MissCurve,
-    /// Misses in flight together.
+    /// Misses in flight at the same time.
     pub mlp: f64,
-    /// Lines that prefetchers bring for each miss, beside the line of the miss; the program does
-    /// not wait for them.
+    /// Lines that prefetchers fetch for each miss, in addition to the line of the miss. The program
+    /// does not wait for them.
     #[serde(default)]
     pub prefetch: f64,
-    /// Low and high end of `prefetch`, where it is an estimate.
+    /// Low and high end of `prefetch`, if it is an estimate.
     #[serde(default)]
     pub prefetch_range: Option<[f64; 2]>,
-    /// Lines written back for each line read, prefetched ones included.
+    /// Lines written back for each line read, including prefetched lines.
     pub write_back: f64,
     /// Resident memory, all threads together.
     pub footprint_mib: f64,
-    /// The part of a run during which the footprint is first touched; 0 = at once.
+    /// The fraction of a run during which the footprint is first touched; 0 = at once.
     #[serde(default)]
     pub touch_share: f64,
-    /// The part of the pages that is hot.
+    /// The fraction of the pages that is hot.
     #[serde(default = "hot_pages")]
     pub hot_pages: f64,
-    /// The part of the accesses that goes to the hot pages.
+    /// The fraction of the accesses that goes to the hot pages.
     #[serde(default = "hot_accesses")]
     pub hot_accesses: f64,
-    /// Threads, unless the workload says otherwise.
+    /// Number of threads, unless the workload says otherwise.
     #[serde(default = "one")]
     pub threads: u32,
-    /// The part of pages and accesses that all threads share.
+    /// The fraction of pages and accesses that all threads share.
     #[serde(default)]
     pub shared: f64,
     /// Phases, repeated in order; none = steady.
@@ -87,19 +87,20 @@ pub struct Phase {
 }
 
 impl Program {
-    /// Resident base pages when all is touched; at least one.
+    /// Resident base pages when all memory is touched; at least one.
     #[must_use]
     pub fn pages(&self) -> u64 {
         num::round(self.footprint_mib * 256.0).max(1)
     }
 
-    /// Lines that pass a controller for each miss: read and written, prefetched ones included.
+    /// Lines that pass a controller for each miss: read and written, including prefetched lines.
     #[must_use]
     pub fn lines_per_miss(&self) -> f64 {
         (1.0 + self.prefetch) * (1.0 + self.write_back)
     }
 
-    /// The same program with a kind of estimate at an end of its range; the same where it has none.
+    /// The same program with a kind of estimate set to an end of its range; unchanged if it has no
+    /// range.
     #[must_use]
     pub fn assuming(&self, estimate: Estimate, end: End) -> Self {
         let mut assumed = self.clone();
@@ -109,7 +110,8 @@ impl Program {
         assumed
     }
 
-    /// What a user should know about its numbers, in words; they are used all the same.
+    /// What a user should know about the program's numbers, in words. The numbers are used all the
+    /// same.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let rises = self.mpki.rises();
@@ -126,14 +128,14 @@ impl Program {
         (!self.phase.is_empty()).then(|| self.phase.iter().map(|phase| phase.instructions_billion * 1e9).sum())
     }
 
-    /// At an instruction of a thread: the factor on MPKI, and the instructions left in this phase.
+    /// The factor on MPKI at an instruction of a thread, and the instructions left in that phase.
     pub(crate) fn phase_at(&self, instruction: f64) -> (f64, f64) {
         let Some(cycle) = self.cycle() else { return (1.0, f64::INFINITY) };
         let mut left = instruction % cycle;
         for phase in &self.phase {
             let length = phase.instructions_billion * 1e9;
-            // A billionth before the end counts as the end: else rounding would make a phase of no
-            // length.
+            // A billionth before the end counts as the end: otherwise rounding would make a phase
+            // of zero length.
             if left < length * (1.0 - 1e-9) {
                 return (phase.mpki_factor, length - left);
             }
@@ -143,8 +145,8 @@ impl Program {
         (first.mpki_factor, first.instructions_billion * 1e9)
     }
 
-    /// Lines that it looks for in its LLC an instruction, by the factor on MPKI: with no space
-    /// there it would miss each.
+    /// LLC lookups per instruction, given the factor on MPKI: with no space in the LLC, every
+    /// lookup would miss.
     pub(crate) fn looks(&self, factor: f64) -> f64 {
         factor * self.mpki.misses(0.0)
     }
@@ -173,8 +175,8 @@ impl Program {
     }
 }
 
-/// A million instructions, in billions: shorter phases are noise, which belongs in the mean.
+/// A million instructions, in billions: shorter phases are noise, and belong in the mean.
 pub(crate) const SHORTEST_PHASE: f64 = 1e-3;
-/// Twenty instructions in a cycle, more than any CPU: with fewer cycles, runs would end faster than
-/// they can be simulated.
+/// Twenty instructions per cycle, more than any CPU executes: with a lower CPI, runs would end
+/// faster than they can be simulated.
 pub(crate) const LEAST_CPI: f64 = 0.05;

@@ -1,16 +1,16 @@
-//! Which threads run on which last-level cache: every assignment of a workload's threads, those
-//! that are the same by symmetry listed once. It runs nothing.
+//! Lists which threads can run on which last-level cache: every assignment of a workload's threads,
+//! with assignments that are equal by symmetry listed once. It runs nothing.
 //!
-//! **Balanced schedules** are those that a scheduler may choose which balances CPU load and knows
-//! nothing of memory: threads come in any order, each to a node with the least load, there to a
-//! cache with the least load. All orders are as likely as each other, and so are all ties; this
-//! gives N-MASS's six schedules of four processes on two nodes (section 4.3 there). **Mappings**
-//! are all assignments that leave no CPU idle while another has two threads.
+//! **Balanced schedules** are those that a scheduler may choose if it balances CPU load and knows
+//! nothing of memory: threads come in any order, each goes to a node with the least load, and there
+//! to a cache with the least load. All orders are equally likely, and so are all ties. This gives
+//! N-MASS's six schedules of four processes on two nodes (section 4.3 there). **Mappings** are all
+//! assignments that leave no CPU idle while another has two threads.
 //!
-//! **The same by symmetry**: applications that are alike (same program, threads, phase, home of
-//! memory) may be exchanged, and caches and nodes wherever the machine has that symmetry. A
-//! [`Schedule`] says how likely it is and who plays whose part in it, so that means over all
-//! assignments can be had from the listed ones alone.
+//! **Equal by symmetry**: applications that are alike (same program, threads, phase, job, start and
+//! home of memory) may be exchanged, and so may caches and nodes wherever the machine has that
+//! symmetry. A [`Schedule`] says how likely it is and which application takes whose part in it, so
+//! that means over all assignments can be computed from the listed ones alone.
 
 mod seating;
 mod symmetry;
@@ -25,14 +25,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use symmetry::{Symmetry, symmetries};
 
-/// An assignment of all threads to last-level caches, for all that are the same by symmetry.
+/// An assignment of all threads to last-level caches, which represents all that are equal by
+/// symmetry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     /// The cache of each thread, by application in the order of the workload.
     pub llcs: Vec<Vec<LlcId>>,
-    /// The part of all assignments that are this one by symmetry; over all schedules they sum to 1.
+    /// The fraction of all assignments that equal this one by symmetry. Over all schedules, the
+    /// fractions sum to 1.
     pub share: f64,
-    /// `parts[i][j]`: how much of `share` is assignments in which application `i` fares as
+    /// `parts[i][j]`: the part of `share` that is assignments in which application `i` fares as
     /// application `j` does in this one.
     pub parts: Vec<BTreeMap<usize, f64>>,
 }
@@ -40,7 +42,7 @@ pub struct Schedule {
 /// Every balanced schedule of a workload.
 ///
 /// # Errors
-/// [`TooMany`] where more than `most` differ.
+/// [`TooMany`] if more than `most` differ.
 pub fn balanced(workload: &Workload, most: usize) -> Result<Vec<Schedule>, TooMany> {
     few_threads(workload)?;
     let seating = Seating::new(workload);
@@ -55,7 +57,7 @@ pub fn balanced(workload: &Workload, most: usize) -> Result<Vec<Schedule>, TooMa
 /// threads.
 ///
 /// # Errors
-/// [`TooMany`] where more than `most` differ.
+/// [`TooMany`] if more than `most` differ.
 pub fn mappings(workload: &Workload, most: usize) -> Result<Vec<Schedule>, TooMany> {
     few_threads(workload)?;
     let seating = Seating::new(workload);
@@ -70,7 +72,7 @@ fn few_threads(workload: &Workload) -> Result<(), TooMany> {
 }
 
 impl Workload {
-    /// The workload with its threads started on given caches; with `keep`, restarted there too,
+    /// The workload with its threads started on given caches. With `keep`, they also restart there,
     /// whatever the load.
     #[must_use]
     pub fn seated(&self, schedule: &Schedule, keep: bool) -> Self {
@@ -81,18 +83,18 @@ impl Workload {
     }
 }
 
-/// What makes an assignment the one that it is: for every application its kind, its homes, and
-/// threads by cache; sorted.
+/// What identifies an assignment: for every application its kind, its home nodes, and its threads
+/// by cache; sorted.
 type Key = Vec<(usize, [Option<usize>; 2], Vec<u32>)>;
 
-/// Assignments met so far, those that are the same taken together.
+/// The assignments found so far, with equal ones merged.
 struct Listing<'a> {
     workload: &'a Workload,
     most: usize,
     symmetries: Vec<Symmetry>,
     kinds: Vec<usize>,
     alike: Vec<Vec<usize>>,
-    /// By key: the applications in the order of the key, and what became of it.
+    /// By key: the applications in the order of the key, and the schedule.
     known: BTreeMap<Key, (Vec<usize>, Schedule)>,
 }
 
@@ -119,7 +121,7 @@ impl<'a> Listing<'a> {
         let (roles, schedule) = self.known.entry(key).or_insert_with(|| (order.clone(), first()));
         schedule.share += leaf.weight;
         for (app, role) in order.iter().zip(roles.iter()) {
-            // The leaf stands for every exchange of applications that are alike.
+            // The leaf represents every exchange of applications that are alike.
             let alike = &self.alike[*app];
             for other in alike {
                 *schedule.parts[*other].entry(*role).or_default() += leaf.weight / num::float_len(alike.len());
@@ -128,7 +130,8 @@ impl<'a> Listing<'a> {
         Ok(())
     }
 
-    /// The assignment as a symmetry turns it, and the applications in the order of the key.
+    /// The key of the assignment after applying a symmetry, and the applications in the order of
+    /// the key.
     fn key(&self, leaf: &Leaf, symmetry: &Symmetry) -> (Key, Vec<usize>) {
         let image =
             |node: Option<isobar_model::NodeId>| Some(symmetry.nodes[self.workload.machine.node_position(node?)?]);

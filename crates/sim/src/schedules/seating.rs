@@ -1,17 +1,17 @@
-//! The search through assignments: threads of an application are interchangeable, and of
-//! applications that are alike only one order is listed, with the number of assignments that it
-//! stands for.
+//! The search through assignments. Threads of an application are interchangeable, and of
+//! applications that are alike only one order is listed, together with the number of assignments
+//! that it represents.
 
 use super::too_many::TooMany;
 use crate::workload::{App, Workload};
 use isobar_model::{LlcId, num};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Steps of the search before it gives up: about a second.
+/// Steps of the search before it gives up, which is after about a second.
 const STEPS: usize = 200_000;
 pub(super) const REMEDY: &str = "take fewer programs or threads, or more copies of one program";
 
-/// One assignment, standing for `weight` of them.
+/// One assignment, representing `weight` of them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Leaf {
     /// Threads by application and cache.
@@ -27,7 +27,7 @@ impl Leaf {
     }
 }
 
-/// Equal numbers for applications that are alike but for the homes of their memory.
+/// Equal numbers for applications that are alike except for the nodes of their memory and start.
 pub(super) fn kinds(apps: &[App]) -> Vec<usize> {
     let same = |a: &App, b: &App| {
         a.program == b.program
@@ -38,17 +38,17 @@ pub(super) fn kinds(apps: &[App]) -> Vec<usize> {
     apps.iter().map(|app| apps.iter().position(|other| same(app, other)).unwrap_or_default()).collect()
 }
 
-/// For each application those that are alike, itself among them.
+/// For each application the applications that are alike, including itself.
 pub(super) fn alike(apps: &[App], kinds: &[usize]) -> Vec<Vec<usize>> {
     let class = |index: usize| (kinds[index], apps[index].memory_node, apps[index].start_node);
     (0..apps.len()).map(|one| (0..apps.len()).filter(|other| class(*other) == class(one)).collect()).collect()
 }
 
-/// What an assignment may be.
+/// The assignments that are possible.
 pub(super) struct Seating<'a> {
     workload: &'a Workload,
     alike: Vec<Vec<usize>>,
-    /// Applications in the order of the search: those that are alike one after the other.
+    /// Applications in the order of the search: applications that are alike are adjacent.
     order: Vec<usize>,
     /// Node and CPUs of each cache, by position.
     caches: Vec<(usize, u32)>,
@@ -66,14 +66,15 @@ impl<'a> Seating<'a> {
         Self { workload, alike, order, caches }
     }
 
-    /// The most threads that each cache takes: one a CPU, or as many as all threads need.
+    /// The most threads that each cache takes: one per CPU, or a multiple of that if there are more
+    /// threads.
     pub fn capacity(&self) -> Vec<u32> {
         let threads: u32 = self.workload.apps.iter().map(|app| app.threads).sum();
         let all: u32 = self.caches.iter().map(|(_, cpus)| cpus).sum();
         self.caches.iter().map(|(_, cpus)| cpus * threads.div_ceil(all.max(1))).collect()
     }
 
-    /// Threads by cache under CPU load balancing, one entry for every way that ties can fall.
+    /// Threads by cache under CPU load balancing, with one entry for every outcome of ties.
     pub fn balanced_counts(&self) -> Vec<Vec<u32>> {
         let mut all = BTreeSet::from([vec![0; self.caches.len()]]);
         let mut apps: Vec<_> = self.workload.apps.iter().collect();
@@ -99,7 +100,8 @@ impl<'a> Seating<'a> {
         (0..self.caches.len()).filter(|llc| node.is_none_or(|node| self.caches[*llc].0 == node)).collect()
     }
 
-    /// One thread more, on a node and there on a cache with the least load a CPU.
+    /// The counts after one more thread, on a node and there on a cache with the least load per
+    /// CPU; one entry for each tie.
     fn after(&self, counts: &[u32], allowed: &[usize]) -> Vec<Vec<u32>> {
         let load = |caches: &dyn Fn(usize) -> bool| {
             let inside = || (0..self.caches.len()).filter(|llc| caches(*llc));
@@ -119,14 +121,14 @@ impl<'a> Seating<'a> {
         least.into_iter().map(add).collect()
     }
 
-    /// Calls `found` with every assignment that fits the cores of the caches.
+    /// Calls `found` with every assignment in which each cache has at most `room` threads.
     pub fn each(&self, room: &[u32], found: &mut dyn FnMut(&Leaf) -> Result<(), TooMany>) -> Result<(), TooMany> {
         let mut leaf = Leaf { counts: vec![Vec::new(); self.workload.apps.len()], weight: 1.0 };
         let mut room: Vec<i64> = room.iter().map(|cpus| i64::from(*cpus)).collect();
         self.seat(0, &mut room, &mut leaf, &mut 0, found)
     }
 
-    /// Seats the application of a rank in every way, and those after it.
+    /// Tries all seats for the application at a rank, and then for the applications after it.
     fn seat(
         &self,
         rank: usize,
@@ -179,8 +181,8 @@ impl<'a> Seating<'a> {
         Ok(all)
     }
 
-    /// Assignments that differ only in which thread of an application, or which of the applications
-    /// that are alike, is where.
+    /// Number of assignments that differ only in which thread of an application, or which of the
+    /// applications that are alike, has which place.
     fn weight(&self, counts: &[Vec<u32>]) -> f64 {
         let threads =
             |counts: &Vec<u32>| factorial(counts.iter().sum()) / counts.iter().map(|n| factorial(*n)).product::<f64>();
@@ -194,7 +196,7 @@ impl<'a> Seating<'a> {
     }
 }
 
-/// Those with the least value.
+/// The elements with the least value.
 fn least_by(all: &[usize], value: impl Fn(usize) -> f64) -> Vec<usize> {
     let least = all.iter().map(|one| value(*one)).fold(f64::INFINITY, f64::min);
     all.iter().copied().filter(|one| value(*one) <= least).collect()

@@ -1,13 +1,13 @@
 //! The symmetries of a machine: exchanges of its last-level caches, with their nodes and links,
-//! after which it is the same machine. What runs on it runs as fast after such an exchange. It
+//! that leave the machine the same. A workload runs equally fast after such an exchange. This file
 //! knows nothing of programs.
 
 use crate::machine::{Classes, MachineSpec};
 use isobar_contention::Cache;
 use std::collections::BTreeMap;
 
-/// More are not looked for: some of the symmetries give a correct answer too, only with more left
-/// to evaluate.
+/// The largest number of symmetries searched for. A subset of the symmetries also gives a correct
+/// result, but leaves more assignments to evaluate.
 const MOST: usize = 400;
 
 /// One symmetry, by position: where each LLC and each node goes.
@@ -23,7 +23,8 @@ impl Symmetry {
     }
 }
 
-/// What one LLC is to the search: two that differ here cannot be exchanged.
+/// The properties of an LLC that matter to the search: two LLCs that differ here cannot be
+/// exchanged.
 #[derive(Clone, Debug, PartialEq)]
 struct Llc {
     node: usize,
@@ -32,7 +33,7 @@ struct Llc {
     cores: Vec<usize>,
 }
 
-/// The symmetries of a machine, the identity first; never none.
+/// The symmetries of a machine, the identity first; never empty.
 pub fn symmetries(machine: &MachineSpec) -> Vec<Symmetry> {
     let mut search = Search { machine, llcs: llcs(machine), found: vec![Symmetry::identity(machine)], steps: 0 };
     search.extend(&mut Vec::new(), &mut vec![None; machine.pages.len()]);
@@ -86,7 +87,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a node may go to another, given where those before it go.
+    /// Whether a node may go to another, given where the nodes before it go.
     fn may_go(&self, from: usize, to: usize, nodes: &[Option<usize>]) -> bool {
         if let Some(image) = nodes[from] {
             return image == to;
@@ -101,7 +102,7 @@ impl Search<'_> {
             && known.into_iter().all(|(node, image)| alike(from, node, to, image) && alike(node, from, image, to))
     }
 
-    /// Takes a complete exchange where the links follow it. Nodes without CPUs stay where they are.
+    /// Records a complete exchange if the links follow it. Nodes without CPUs stay where they are.
     fn accept(&mut self, images: &[usize], nodes: &[Option<usize>]) {
         let mut all = nodes.to_vec();
         for node in 0..all.len() {
@@ -116,8 +117,8 @@ impl Search<'_> {
         }
     }
 
-    /// Whether one exchange of link directions turns every route into the route between the images
-    /// of its ends.
+    /// Whether there is one exchange of link directions that turns every route into the route
+    /// between the images of its ends.
     fn links_follow(&self, nodes: &[usize]) -> bool {
         let memory = &self.machine.memory;
         let resources = memory.resources();
@@ -148,7 +149,7 @@ mod tests {
     fn alike_nodes_and_caches_may_be_exchanged() {
         assert_eq!(count("node:2 llc:1 core:4"), 2);
         assert_eq!(count("node:1 llc:3 core:2"), 6);
-        // Exchange the nodes, and the two caches of each.
+        // The nodes may be exchanged, and the two caches of each.
         assert_eq!(count("node:2 llc:2 core:2"), 8);
         assert_eq!(symmetries(&find("nehalem-2x4").unwrap()).len(), 2);
     }

@@ -6,8 +6,8 @@ fn workload(machine: &str, apps: &[&str]) -> Workload {
     Workload::from_toml("w.toml", &format!("machine = \"{machine}\"\n{apps}")).unwrap()
 }
 
-/// N-MASS, section 4.3: four processes on two nodes have six schedules. Their memory on node 0,
-/// they all differ.
+/// N-MASS, section 4.3: four processes on two nodes have six schedules. With their memory on node
+/// 0, all six differ.
 #[test]
 fn four_processes_on_two_nodes_have_six_schedules() {
     let apps = [
@@ -21,7 +21,7 @@ fn four_processes_on_two_nodes_have_six_schedules() {
     assert!(all.iter().all(|one| (one.share - 1.0 / 6.0).abs() < 1e-12));
     // No application stands for another.
     assert!(all.iter().all(|one| one.parts.iter().enumerate().all(|(app, parts)| parts.keys().eq([&app]))));
-    // With memory where they run, the two nodes may be exchanged: three.
+    // With memory where the processes run, the two nodes may be exchanged: three schedules.
     let all = balanced(&workload("nehalem-2x4", &["\"mcf\"", "\"milc\"", "\"soplex\"", "\"lbm\""]), 100).unwrap();
     assert_eq!(all.len(), 3);
 }
@@ -38,8 +38,9 @@ fn clones_have_one_schedule_and_fare_as_both_halves_do() {
     }
 }
 
-/// Two clones homed on each node: relabelling the nodes takes one pair's part to the other's. Of
-/// the six schedules one is all local, one all remote, in four each pair has one of either.
+/// Two clones have their home on each node. Exchanging the nodes exchanges the parts of the two
+/// pairs. Of the six schedules one is all local, one is all remote, and in four each pair has one
+/// clone of either kind.
 #[test]
 fn parts_go_over_the_symmetry_of_nodes() {
     let apps = ["\"soplex\"\nmemory_node = 0\ncount = 2", "\"soplex\"\nmemory_node = 1\ncount = 2"];
@@ -50,8 +51,8 @@ fn parts_go_over_the_symmetry_of_nodes() {
     assert!(shares.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{shares:?}");
 }
 
-/// Eight processes on two nodes: 70 schedules (N-MASS's eight-process workloads). Sixteen on four
-/// nodes: 63 million.
+/// Eight processes on two nodes have 70 schedules (N-MASS's eight-process workloads). Sixteen on
+/// four nodes have 63 million.
 #[test]
 fn many_schedules_are_refused_not_listed() {
     let eight = ["\"mcf\"", "\"milc\"", "\"soplex\"", "\"lbm\"", "\"gcc\"", "\"bwaves\"", "\"namd\"", "\"povray\""];
@@ -67,8 +68,8 @@ fn many_schedules_are_refused_not_listed() {
     assert!(balanced(&workload("barcelona-4x4", &sixteen), 100).is_err());
 }
 
-/// Four clones homed on node 0: zero to four of them there, five mappings. Without a home: 4 + 0, 3
-/// + 1, 2 + 2.
+/// Four clones with their home on node 0: zero to four of them run there, five mappings. Without a
+/// home: 4 + 0, 3 + 1, 2 + 2.
 #[test]
 fn mappings_of_clones_are_numbers() {
     let all = mappings(&workload("nehalem-2x4", &["\"soplex\"\nmemory_node = 0\ncount = 4"]), 100).unwrap();
@@ -78,7 +79,7 @@ fn mappings_of_clones_are_numbers() {
     let shares: f64 = all.iter().map(|one| one.share).sum();
     assert!((shares - 1.0).abs() < 1e-12);
     assert_eq!(mappings(&workload("nehalem-2x4", &["\"soplex\"\ncount = 4"]), 100).unwrap().len(), 3);
-    // No more than four fit on a node.
+    // At most four fit on a node.
     let five = mappings(&workload("nehalem-2x4", &["\"soplex\"\ncount = 5"]), 100).unwrap();
     assert_eq!(five.len(), 2);
 }

@@ -1,7 +1,7 @@
-//! Why a list of assignments ends: there are more than were allowed.
+//! Why a list of assignments is cut short: there are more than were allowed.
 
-/// The most threads whose assignments are listed. What there is to list and to run for each grows
-/// with them: a hundred schedules of more threads take minutes.
+/// The most threads whose assignments are listed. The number of assignments and the time to run
+/// each grow with the number of threads: a hundred schedules of more threads take minutes.
 pub const MOST_THREADS: u32 = 64;
 
 /// More assignments than were allowed.

@@ -1,4 +1,4 @@
-//! One `[[app]]` of a workload's file: checked, and made into the applications that it stands for.
+//! One `[[app]]` of a workload's file: checks it, and makes the applications that it describes.
 
 use super::{App, Job, Run};
 use crate::error::{SimError, within};
@@ -8,14 +8,14 @@ use isobar_model::{Cgroup, CpuId, NodeId, NodeWeight};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// A million instructions, half a millisecond: barriers nearer than this would make a run of a
-/// minute one of hours.
+/// A million instructions, half a millisecond: with barriers closer than this, a run of a minute
+/// would take hours.
 const SHORTEST_BARRIER: f64 = 0.001;
 
 /// More processes or threads than this are a mistake in the file.
 pub(super) const MOST: u32 = 4096;
 
-/// As it is written.
+/// The entry as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AppEntry {
@@ -92,7 +92,7 @@ impl AppEntry {
         Some(Arc::new(Cgroup { path, name: self.cgroup_name.clone() }))
     }
 
-    /// The program of its name, or of its file.
+    /// The program with the entry's name, or from its file.
     pub(super) fn program(
         &self,
         file: &str,
@@ -116,7 +116,7 @@ impl AppEntry {
         library.find(file, "app.program", name.ok_or_else(missing)?)
     }
 
-    /// The program with a footprint that grows as this application's does.
+    /// The program with its footprint growing as the entry says.
     pub(super) fn growing(&self, program: Arc<Program>) -> Arc<Program> {
         match self.touch_share {
             Some(touch_share) => Arc::new(Program { touch_share, ..Program::clone(&program) }),
@@ -124,7 +124,7 @@ impl AppEntry {
         }
     }
 
-    /// The job that its copies are part of: that of its name, else one of their own.
+    /// The job that its copies are part of: the job with the given name, or a job of their own.
     pub(super) fn job(&self, file: &str, number: usize) -> Result<Option<Job>, SimError> {
         match (&self.job, self.barrier_billion) {
             (None, None) => Ok(None),

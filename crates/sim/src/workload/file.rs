@@ -1,5 +1,5 @@
-//! A workload as written in TOML. Every reference is resolved and every value checked here, so that
-//! nothing later can fail.
+//! A workload as written in TOML. Every reference is resolved and every value is checked here, so
+//! that nothing can fail later.
 
 use super::entry::{AppEntry, MOST};
 use super::{Run, Workload};
@@ -22,25 +22,25 @@ struct File {
     program: Vec<Program>,
 }
 
-/// The most threads of a workload for each CPU. What a run takes grows with the square of them: 64
-/// on each of 8 CPUs take seconds, 1000 minutes.
+/// The most threads of a workload per CPU. The time of a run grows with the square of the number:
+/// 64 threads on each of 8 CPUs take seconds, 1000 take minutes.
 const MOST_PER_CPU: u32 = 64;
 
 impl Workload {
-    /// Reads a workload that needs no other file; `file` is only named in errors. `machine` is the
-    /// name of one that ships, or a synthetic one such as `node:2 llc:1 core:4`.
+    /// Reads a workload that needs no other file; `file` only appears in errors. `machine` is the
+    /// name of a shipped machine, or a synthetic one such as `node:2 llc:1 core:4`.
     ///
     /// # Errors
-    /// [`SimError`], one line, for anything that is not right.
+    /// [`SimError`], one line, for anything that is wrong.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, SimError> {
         Self::from_toml_with(file, text, &|_| Err("no other file can be read here".to_owned()))
     }
 
-    /// Reads a workload; `read` gives the text of a `program_file`, or of a `machine` whose name
+    /// Reads a workload. `read` returns the text of a `program_file`, or of a `machine` whose name
     /// ends in `.toml`, named as in the workload, or says why it cannot.
     ///
     /// # Errors
-    /// [`SimError`], one line, for anything that is not right.
+    /// [`SimError`], one line, for anything that is wrong.
     pub fn from_toml_with(
         file: &str,
         text: &str,
@@ -71,7 +71,7 @@ impl Workload {
     }
 }
 
-/// How many threads a workload has, of how many that the machine can be asked to run.
+/// The number of threads of a workload, and the most that the machine can be asked to run.
 struct ThreadCount {
     threads: u64,
     most: u64,
@@ -85,7 +85,7 @@ impl ThreadCount {
         Self { threads: 0, most: most.min(u64::from(MOST)), cpus }
     }
 
-    /// Counts before anything is made for them.
+    /// Counts threads before anything is made for them.
     fn take(&mut self, file: &str, threads: u64) -> Result<(), SimError> {
         self.threads += threads;
         let Self { threads, most, cpus } = *self;
@@ -113,7 +113,7 @@ fn machine(file: &str, name: &str, read: &dyn Fn(&str) -> Result<String, String>
     Err(SimError::unknown(file, "machine", "machine", name, &crate::machine::shipped()))
 }
 
-/// Steps and epochs, in seconds: with shorter ones, a second would take minutes to pass.
+/// Allowed length of steps and epochs, in seconds: with shorter ones, a second would take minutes.
 const STEPS: RangeInclusive<f64> = 0.001..=86_400.0;
 
 fn step(file: &str, key: &str, seconds: f64) -> Result<(), SimError> {
@@ -238,7 +238,7 @@ mod tests {
         assert!(error(&app(r#""\u001b[2J" = 1"#)).contains(r"\u{1b}[2J"));
     }
 
-    /// Both would pass time in steps of a nanosecond: hours for a second of it.
+    /// Both workloads would advance in steps of a nanosecond: hours for a simulated second.
     #[test]
     fn runs_that_end_at_once_are_refused() {
         let small = |cpi: &str, factor: &str| {

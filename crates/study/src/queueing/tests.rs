@@ -54,7 +54,7 @@ fn fewer_ways_more_neighbours_and_less_bandwidth_never_help() {
         .iter()
         .map(|mbps| evaluate(&model(&FOUR, Some(*mbps)), &Solution { groups: groups.clone() }).unwrap())
         .collect();
-    // Against one and the same program alone, which less bandwidth slows down too.
+    // Relative to the same program alone, which lower bandwidth slows down, too.
     let seconds = |mbps: f64| {
         let model = model(&FOUR, Some(mbps));
         let alone: Vec<f64> = model.alone.iter().map(|paces| paces[15].seconds).collect();
@@ -110,8 +110,8 @@ fn the_part_of_the_cache_is_never_more_than_all() {
     assert!(effects.iter().all(|effect| effect.slowdown_without_bandwidth >= 1.0 - 1e-9), "{effects:?}");
 }
 
-/// Programs on the cores of one node of the simulated machine, each started there with its memory,
-/// in the given clusters.
+/// Slowdowns of programs in the given clusters on the cores of one node of the simulated machine.
+/// Each program is started there, with its memory.
 fn simulated(names: &[&str], clusters: &[Cluster]) -> Vec<f64> {
     let spec = Arc::new(machine::find("rome-ccx-2x4").unwrap());
     let app = |(index, program): (usize, &Arc<Program>)| App {
@@ -162,7 +162,8 @@ fn set_ways(mask: u64, threads: Vec<Tid>) -> Action {
     }
 }
 
-/// The simulated machine, stepped until it is steady, is where this model is at once.
+/// The simulated machine, stepped until it is steady, ends at the values that this model finds at
+/// once.
 #[test]
 fn a_running_machine_converges_to_it() {
     let names = ["mcf", "lbm", "omnetpp", "milc"];
@@ -187,7 +188,8 @@ fn a_running_machine_converges_to_it() {
     }
 }
 
-/// Clusters of six programs: which share, and the ways of 16 that each has.
+/// Clusters of six programs: which programs share a cluster, and how many of 16 ways each cluster
+/// has.
 fn any_group() -> impl Strategy<Value = Group> {
     prop::collection::vec((0..4_usize, 1..5_usize), 6).prop_map(|drawn| {
         let mut group: Vec<Cluster> = Vec::new();
@@ -213,7 +215,7 @@ proptest! {
             prop_assert!(effect.slowdown >= model.least_slowdown(*program, ways), "{} {:?}", names[*program], effect);
             prop_assert!(effect.slowdown_without_bandwidth <= effect.slowdown * (1.0 + 1e-7), "{:?}", effect);
         }
-        // The order of clusters is a name only.
+        // The order of clusters is only a matter of names.
         let turned: Group = group.iter().rev().cloned().collect();
         let again = model.effects(from_ref(&turned)).unwrap();
         let back: Vec<usize> = turned.iter().flat_map(|cluster| cluster.programs.clone()).collect();
@@ -224,7 +226,7 @@ proptest! {
     }
 }
 
-/// The exact searches against an enumeration that knows nothing of them: one LLC, and two with a
+/// Compares the exact searches with an independent enumeration: on one LLC, and on two with one
 /// controller each or one for both.
 #[test]
 fn searches_find_what_an_enumeration_finds() {

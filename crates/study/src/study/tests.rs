@@ -4,7 +4,7 @@ use isobar_optima::Objective;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Never stops; counts the answers.
+/// An observer that never stops the study and counts the answers.
 struct Silent(Mutex<usize>, Instant);
 
 impl Watch for Silent {
@@ -106,11 +106,12 @@ fn the_optimum_is_never_worse_and_its_gap_is_none() {
     }
 }
 
-/// Two sensitive programs (4 ways and 1000 MB/s each), a streaming one (2 ways and 3900 MB/s) and a
-/// light one, dealt round robin: both sensitive ones on LLC 0, gaps of 5 ways and 1910 MB/s. Apart,
-/// the gaps are 1 way and 3890 MB/s. Thresholds are 2 ways and 35 % of what a controller delivers:
-/// of 30000 MB/s, apart is better (0.5 thresholds, not 2.5); without a limit it counts 35 % of the
-/// mean load, 2955 MB/s, and apart is worse (3.8 thresholds).
+/// Two sensitive programs (4 ways and 1000 MB/s each), a streaming program (2 ways and 3900 MB/s)
+/// and a light program, dealt out round robin. With both sensitive programs on LLC 0, the gaps
+/// between the LLCs are 5 ways and 1910 MB/s. With the sensitive programs apart, they are 1 way and
+/// 3890 MB/s. Thresholds are 2 ways and 35 % of the bandwidth of a controller. With 30000 MB/s,
+/// apart is better (0.5 thresholds instead of 2.5). Without a limit, the threshold is 35 % of the
+/// mean load of 2955 MB/s, and apart is worse (3.8 thresholds).
 #[test]
 fn divide_content_minds_the_bandwidth_of_the_controllers() {
     let apart = |model: &str, max_bandwidth: Option<f64>| {
@@ -127,7 +128,7 @@ fn divide_content_minds_the_bandwidth_of_the_controllers() {
 
 #[test]
 fn where_the_model_has_no_meaning_the_row_says_so_and_the_others_stand() {
-    // b takes far more than a, and ten times what there is.
+    // b takes far more than a, and ten times the available bandwidth.
     let asked = Ask { max_bandwidth: Some(300.0), ..ask(&["none"], "pbbcache-simple") };
     let rows = rows(&study(&asked, "a,b\na,a\n").unwrap(), 1);
     assert!(

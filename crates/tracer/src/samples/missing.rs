@@ -1,26 +1,26 @@
-//! What a trace of samples does not hold.
+//! What a trace of samples does not contain.
 
 use isobar_pages::trace::MOST_THREADS;
 use std::collections::BTreeSet;
 
-/// Most children that are named one by one.
+/// Maximum number of children that are named one by one.
 const MOST_NAMED: usize = 8;
 
-/// What samples could not show, or were not taken of.
+/// What samples could not show, and what was not sampled.
 #[derive(Debug, Default)]
 pub struct Missing {
     /// Processes that the program forked.
     pub children: BTreeSet<u32>,
     /// Samples that the kernel dropped because its buffer was full.
     pub lost: u64,
-    /// The kernel took fewer than it was asked for.
+    /// Whether the kernel took fewer samples than it was asked for.
     pub throttled: bool,
-    /// There were more threads than a trace holds.
+    /// Whether there were more threads than a trace can hold.
     pub too_many: bool,
 }
 
 impl Missing {
-    /// A sentence each; `replaced`: by exec the program became another.
+    /// One sentence for each gap; `replaced` says that the process became another program by exec.
     pub fn in_words(&self, replaced: bool) -> Vec<String> {
         let first = self.children.iter().take(MOST_NAMED);
         let mut lines: Vec<String> =

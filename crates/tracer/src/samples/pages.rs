@@ -1,22 +1,22 @@
-//! Which pages were touched, and of which the kernel is asked next where they are.
+//! Which pages were touched, and which pages to ask the kernel about next.
 
 use std::collections::BTreeSet;
 
-/// How often all pages are asked for again, nanoseconds: they may have moved.
+/// How often to ask about all pages again, in nanoseconds, because they may have moved.
 pub const AGAIN_NS: u64 = 1_000_000_000;
 
-/// The pages that samples were of.
+/// The pages that appeared in samples.
 #[derive(Debug, Default)]
 pub struct Pages {
     touched: BTreeSet<u64>,
-    /// Touched since the kernel was last asked where pages are.
+    /// Pages touched since the kernel was last asked.
     new: BTreeSet<u64>,
-    /// When all were last asked for, nanoseconds.
+    /// When the kernel was last asked about all pages, in nanoseconds.
     asked: u64,
 }
 
 impl Pages {
-    /// Notes that a page was touched; whether that was the first time.
+    /// Notes that a page was touched; returns whether that was the first time.
     pub fn is_first(&mut self, page: u64) -> bool {
         let first = self.touched.insert(page);
         if first {
@@ -25,14 +25,14 @@ impl Pages {
         first
     }
 
-    /// The pages to ask for at this time, nanoseconds: those that are new, once a second all. None
-    /// of them is new afterwards.
+    /// The pages to ask about at this time (nanoseconds): the new pages, or once a second all
+    /// pages. No page counts as new afterwards.
     pub fn take_next(&mut self, now: u64) -> Vec<u64> {
         let new = std::mem::take(&mut self.new);
         if now.saturating_sub(self.asked) < AGAIN_NS {
             return new.into_iter().collect();
         }
-        // Without a page nothing was asked.
+        // If there are no pages, nothing was asked.
         if !self.touched.is_empty() {
             self.asked = now;
         }

@@ -94,11 +94,11 @@ fn slices_are_written_when_nothing_more_comes_and_late_samples_count_in_the_next
         samples.write().unwrap();
         samples.open.keys().copied().collect::<Vec<_>>()
     };
-    // Another buffer may have older ones yet.
+    // Another buffer may still have older records.
     assert_eq!(look(1), [0; 0]);
     assert_eq!(look(LATE_NS + 3 * SLICE), [0]);
     assert_eq!(look(LATE_NS + 3 * SLICE), [0, 22]);
-    // Only now is what came by the look before known to be old.
+    // Only now are the records that arrived by the round before known to be old enough.
     assert_eq!(look(LATE_NS + 3 * SLICE), [22]);
     assert_eq!(look(2), [22]);
     samples.finish().unwrap();
@@ -112,7 +112,7 @@ fn new_pages_are_asked_for_at_once_and_all_once_a_second() {
     samples.add(Of::Faults, record(70, 1, What::Exec));
     let mut look = |time: u64, address: u64| {
         samples.add(Of::Loads, at(70, time, address));
-        // What came in this look counts from the next on.
+        // Records that arrived in this round count from the next round on.
         samples.write().unwrap();
         samples.write().unwrap();
         let mut asked = Vec::new();
@@ -152,7 +152,7 @@ fn mappings_are_regions_by_their_names() {
         parts.filter_map(|part| if let Part::Region(region) = part { Some(region.kind) } else { None }).collect();
     let file = RegionKind::File { path: "/usr/lib/a.so".to_owned(), offset: 8192 };
     let anonymous = |order| RegionKind::Anonymous { order };
-    // One behind the last address has no bytes.
+    // A mapping after the last address has no bytes.
     assert_eq!(kinds, [anonymous(0), RegionKind::Heap, RegionKind::Stack(0), file, anonymous(2)]);
 }
 
@@ -174,8 +174,8 @@ fn any_record() -> impl Strategy<Value = (Of, Record)> {
 }
 
 proptest! {
-    /// Whatever the kernel says, in whatever order: the trace can be read, and holds no more
-    /// accesses than samples came.
+    /// Whatever the kernel reports, in whatever order, the trace can be read, and contains no more
+    /// accesses than there were samples.
     #[test]
     fn any_records_make_a_trace_that_can_be_read(
         looks in proptest::collection::vec(proptest::collection::vec(any_record(), 0..12), 0..6),

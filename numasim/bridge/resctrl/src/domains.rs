@@ -1,5 +1,5 @@
-//! Cache domains: the id that the kernel gives a last-level cache, and which cache of the page that
-//! is. Reads sysfs once.
+//! Cache domains: maps the id that the kernel gives a last-level cache to a cache of the page.
+//! Reads sysfs once.
 
 use anyhow::{Context, bail};
 use numasim_page::Header;
@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 /// A last-level cache as resctrl knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Domain {
-    /// Which one of the page it is.
+    /// Index of the cache on the page.
     llc: usize,
-    /// Its ways there.
+    /// Number of its ways on the page.
     ways: u32,
-    /// Its CPUs, and the folder in which the kernel describes it to each.
+    /// Its CPUs, each with the folder in which the kernel describes the cache to that CPU.
     cpus: BTreeMap<u32, PathBuf>,
 }
 
@@ -22,14 +22,14 @@ struct Domain {
 pub struct Domains(BTreeMap<u32, Domain>);
 
 impl Domains {
-    /// Those of the CPUs in a folder such as `/sys/devices/system/cpu`. The id of a cache is that
-    /// which its first CPU shows: under QEMU each CPU may show another.
+    /// The domains of the CPUs in a folder such as `/sys/devices/system/cpu`. A cache has the id
+    /// that its first CPU shows, because under QEMU its other CPUs may show other ids.
     ///
     /// # Errors
-    /// A cache without id, or one that the page does not have.
+    /// A cache has no id, or the page does not have it.
     pub fn read(cpus: &Path, header: &Header) -> anyhow::Result<Self> {
         let mut found: BTreeMap<u32, Domain> = BTreeMap::new();
-        // The page's number of a cache, to the kernel's.
+        // From the page's number of a cache to the kernel's.
         let mut ids: BTreeMap<usize, u32> = BTreeMap::new();
         for cpu in 0..header.cpus.len() {
             let folder = cpus.join(format!("cpu{cpu}/cache"));
@@ -55,12 +55,12 @@ impl Domains {
         self.0.keys().copied()
     }
 
-    /// The CPUs of all of them.
+    /// The CPUs of all domains.
     pub fn cpus(&self) -> impl Iterator<Item = u32> {
         self.0.values().flat_map(|domain| domain.cpus.keys().copied())
     }
 
-    /// Ways that every one has.
+    /// Number of ways that every domain has.
     #[must_use]
     pub fn ways(&self) -> u32 {
         self.0.values().map(|domain| domain.ways).min().unwrap_or(0)
@@ -72,13 +72,14 @@ impl Domains {
         self.0.get(&id).map(|domain| domain.llc)
     }
 
-    /// Each CPU's description of its cache, with the id that it should have.
+    /// The folder in which the kernel describes the cache to each CPU, with the id that it should
+    /// show.
     pub fn caches(&self) -> impl Iterator<Item = (u32, &Path)> {
         self.0.iter().flat_map(|(id, domain)| domain.cpus.values().map(|cache| (*id, cache.as_path())))
     }
 }
 
-/// The folder of the L3 among those of a CPU's caches.
+/// The folder of the L3 among the folders of a CPU's caches.
 fn last_level(folder: &Path) -> Option<PathBuf> {
     let all = std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     all.into_iter().find(|cache| number(&cache.join("level")).ok() == Some(3))

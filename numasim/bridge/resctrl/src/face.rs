@@ -1,7 +1,7 @@
-//! What of the guest's kernel has to look as on a machine with cache allocation, so that programs
-//! made for one find it: the folder `/sys/fs/resctrl`, the file system's name, the CPU's flags, and
-//! one id for a cache, whichever CPU is asked. Each is a mount over the kernel's own file. Done
-//! before is done for ever: a second time changes nothing.
+//! Makes the guest's kernel look like a kernel on a machine with cache allocation, as far as
+//! programs made for such machines look: the folder `/sys/fs/resctrl`, the file system's name, the
+//! CPU's flags, and one id per cache, whichever CPU shows it. Each of these is a mount over the
+//! kernel's own file. They stay mounted, and a second run changes nothing.
 
 use crate::domains::Domains;
 use anyhow::Context;
@@ -11,15 +11,16 @@ use std::path::Path;
 
 /// Where the kernel mounts resctrl.
 pub const RESCTRL: &str = "/sys/fs/resctrl";
-/// Its parent, in which sysfs lets nobody make a folder.
+/// Its parent, in which sysfs lets no process create a folder.
 const PARENT: &str = "/sys/fs";
-/// Where copies lie that are mounted elsewhere.
+/// The folder of the copies that are mounted elsewhere.
 const COPIES: &str = "/run/numasim-resctrl";
-/// What `/proc/cpuinfo` shows of CPUs with what numasim models: allocation of the L3, its
-/// occupancy, and traffic (arch/x86/include/asm/cpufeatures.h).
+/// What `/proc/cpuinfo` shows for CPUs with the features that numasim models: allocation of the L3,
+/// its occupancy, and traffic (arch/x86/include/asm/cpufeatures.h).
 const FLAGS: [&str; 6] = ["rdt_a", "cat_l3", "cqm", "cqm_llc", "cqm_occup_llc", "cqm_mbm_total cqm_mbm_local"];
 
-/// Makes the folder to mount on: over `/sys/fs` comes a folder in memory, with all that was there.
+/// Creates the folder to mount on: a folder in memory, which contains everything that was in
+/// `/sys/fs`, is mounted over `/sys/fs`.
 ///
 /// # Errors
 /// The kernel refuses.
@@ -43,7 +44,7 @@ pub fn make_folder() -> anyhow::Result<()> {
     mount_move(&beside, PARENT).with_context(failed)
 }
 
-/// Makes the other files say what tools look for.
+/// Changes the other files to what tools look for.
 ///
 /// # Errors
 /// The kernel refuses.
@@ -60,7 +61,7 @@ pub fn tell_tools(cpus: &Path, domains: &Domains) -> anyhow::Result<()> {
         .try_for_each(|(id, cache)| edit(&cache.join("id"), |_| format!("{id}\n")))
 }
 
-/// Mounts a copy with other words over a file, where they are other words.
+/// Mounts a changed copy over a file, unless the change makes no difference.
 fn edit(file: &Path, change: impl Fn(&str) -> String) -> anyhow::Result<()> {
     let failed = || file.display().to_string();
     let text = fs::read_to_string(file).with_context(failed)?;

@@ -1,10 +1,10 @@
-//! `numasim-resctrl`: mounts on `/sys/fs/resctrl` of a guest a file system that behaves as the
-//! kernel's resctrl (isobar-resctrl-double) and whose groups drive the machine that the plugin
-//! models. It ends at SIGTERM or SIGINT, and then every CPU has all ways again.
+//! `numasim-resctrl`: mounts a file system on `/sys/fs/resctrl` of a guest. The file system behaves
+//! like the kernel's resctrl (isobar-resctrl-double), and its groups control the machine that the
+//! plugin models. The program ends at SIGTERM or SIGINT, and then gives every CPU all ways again.
 //!
-//! A group's RMID is a class of service of the page, with the ways of the group's CLOSID; so each
-//! group, monitor groups included, is counted by itself. It knows files, classes, CPUs and threads;
-//! what a group is for it refuses to know.
+//! A group's RMID is a class of service of the page, with the ways of the group's CLOSID. Each
+//! group, monitor groups included, is therefore counted by itself. This program knows files,
+//! classes, CPUs and threads, and nothing of what a group is for.
 
 #![forbid(unsafe_code)]
 
@@ -47,7 +47,7 @@ struct Args {
     cpus: PathBuf,
 }
 
-/// How often new threads of groups are looked for.
+/// Interval at which new threads of groups are looked for.
 const FOLLOW: Duration = Duration::from_millis(100);
 
 fn main() -> ExitCode {
@@ -85,9 +85,9 @@ fn run(args: &Args) -> anyhow::Result<()> {
     Ok(ways.put_back()?)
 }
 
-/// The machine as resctrl describes it. All domains have as many ways: those of the cache that has
-/// fewest. Half of the page's classes are for control groups, so that there are RMIDs for monitor
-/// groups where a tool makes all control groups that there can be.
+/// The machine as resctrl describes it. All domains have the number of ways of the cache that has
+/// fewest. Half of the page's classes are for control groups, so that RMIDs are left for monitor
+/// groups even if a tool makes all possible control groups.
 fn machine(domains: &Domains, classes: usize) -> Machine {
     let classes = u32::try_from(classes).unwrap_or(u32::MAX);
     Machine {

@@ -1,5 +1,5 @@
-//! The page as hardware of resctrl: masks of classes, classes of CPUs and of threads, and what
-//! classes count.
+//! The page in the role of resctrl's hardware: masks of classes, classes of CPUs and of threads,
+//! and counts by class.
 
 use crate::domains::Domains;
 use isobar_resctrl_double::{Allocation, Event, Hardware};
@@ -8,36 +8,37 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The plugin applies at the end of a window, a fraction of a millisecond of guest time.
+/// How long to wait for the plugin, which applies changes at the end of a window, a fraction of a
+/// millisecond of guest time.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A thread that began to run just now is on the page at its next publication, a millisecond of
-/// guest time later.
+/// A thread that has just begun to run appears on the page at the next publication, a millisecond
+/// of guest time later.
 const APPEARS: Duration = Duration::from_millis(2);
 
-/// What the file system and the end of the program both hold.
+/// Shared by the file system and the end of the program.
 #[derive(Clone)]
 pub struct Shared(Arc<Mutex<Ways>>);
 
-/// The page, and what is to be in force on it.
+/// The page, and the allocation that is to be in force on it.
 pub struct Ways {
     page: Guest<Mapping>,
     domains: Domains,
-    /// Every way that resctrl shows.
+    /// Mask of all ways that resctrl shows.
     all: u32,
     wanted: Allocation,
-    /// The plugin did not answer, which was said.
+    /// Whether the plugin did not answer, which has been reported.
     silent: bool,
 }
 
 impl Ways {
-    /// Nothing is changed yet.
+    /// Changes nothing on the page yet.
     pub fn new(page: Guest<Mapping>, domains: Domains, all: u32) -> Self {
         Self { page, domains, all, wanted: Allocation::default(), silent: false }
     }
 
-    /// Gives classes their ways, and CPUs and threads their classes; where threads are not counted,
-    /// all but the threads. Whether a thread is missing on the page.
+    /// Gives classes their ways, and CPUs and threads their classes. If threads are not counted,
+    /// everything else is done nevertheless. Returns whether a thread is missing on the page.
     fn enforce(&mut self) -> Result<bool, PageError> {
         let mut changed = self.set_masks()?;
         for cpu in 0..self.page.header().cpus.len() {
@@ -64,7 +65,8 @@ impl Ways {
             for class in 0..self.page.header().classes {
                 let rmid = u32::try_from(class).unwrap_or(u32::MAX);
                 let mask = domain.and_then(|domain| self.wanted.masks.get(&(rmid, domain)).copied());
-                // Of a cache with more ways than resctrl shows, "all" is all.
+                // Of a cache with more ways than resctrl shows, "all" means all of the cache's
+                // ways.
                 let mask = mask.filter(|mask| *mask != self.all).map_or_else(|| figures.full_mask(), u64::from);
                 if self.page.mask(llc, class) != mask {
                     self.page.set_mask(llc, class, mask)?;
@@ -75,7 +77,7 @@ impl Ways {
         Ok(changed)
     }
 
-    /// Once for each time that the plugin stops answering.
+    /// Reports an error once for each time that the plugin stops answering.
     fn complain(&mut self, done: Result<(), PageError>) {
         match done {
             Ok(()) => self.silent = false,
@@ -102,7 +104,7 @@ impl Shared {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All CPUs in class 0, all classes with all ways.
+    /// Puts all CPUs into class 0, and gives all classes all ways.
     pub fn put_back(&self) -> Result<(), PageError> {
         let mut ways = self.lock();
         ways.wanted = Allocation::default();

@@ -1,5 +1,5 @@
-//! The program, on a page that a stand-in for the plugin keeps, driven through files as by any
-//! tool. Needs root and /dev/fuse; prints so and passes where they are missing.
+//! Runs the program on a page that a stand-in for the plugin keeps, and uses its files as any tool
+//! would. The test needs root and /dev/fuse; if they are missing, it prints so and passes.
 
 #![allow(clippy::unwrap_used)]
 

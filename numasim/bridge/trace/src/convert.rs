@@ -1,6 +1,7 @@
-//! A page trace of numasim as a trace of isobar. The plugin knows no processes: an access counts
-//! where the page is in the frame that the command had it in when it ended. What went to other
-//! frames at addresses of the command is said to be missing: pages that moved, and other programs.
+//! Converts a page trace of numasim to a trace of isobar. The plugin knows no processes, so an
+//! access counts for a page of the command if it goes to the frame that the page had when the
+//! command ended. Accesses to other frames at addresses of the command are reported as missing:
+//! they belong to pages that moved, or to other programs.
 
 use crate::space;
 use anyhow::{Context, bail};
@@ -13,20 +14,20 @@ use std::time::Duration;
 
 const PAGE_BYTES: u64 = 4096;
 
-/// What is counted.
+/// Which accesses are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// Loads and stores.
     Accesses,
-    /// Those that memory had to answer, as loads.
+    /// Accesses that memory had to answer, as loads.
     Misses,
 }
 
-/// Reads one and writes the other, slice by slice. Slices that do not begin in `counted` leave
-/// first touches, and no counts.
+/// Reads a page trace and writes a trace, slice by slice. Slices that do not begin in `counted`
+/// leave first touches, and no counts.
 ///
 /// # Errors
-/// What is wrong with a line, which is named; what the files say.
+/// A line is wrong, and is named; or a file cannot be read or written.
 pub fn convert(mut from: impl BufRead, to: impl Write, of: Of, counted: &Range<Duration>) -> anyhow::Result<()> {
     let head: PageTraceHead = line(&mut from, 1)?;
     if head.numasim_pages != PAGE_TRACE_VERSION {
@@ -94,35 +95,35 @@ fn header(head: &PageTraceHead, of: Of) -> Header {
     }
 }
 
-/// Whose a page with its frame is.
+/// The owner of a pair of page and frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whose {
-    /// The command's: the page.
+    /// The command; the page.
     Own(u64),
-    /// At an address of the command, in another frame.
+    /// An address of the command, but another frame.
     Elsewhere,
-    /// Of no concern.
+    /// Anything else, which does not matter.
     Others,
 }
 
-/// The plugin's lines so far.
+/// What is known from the plugin's lines so far.
 struct Lines {
     of: Of,
     /// Slices that count.
     counted: Range<u128>,
     cpus: u32,
     frames: HashMap<u64, u64>,
-    /// By the plugin's number.
+    /// Owners of pages, by the plugin's number.
     pages: Vec<Whose>,
     slice: Slice,
     nodes: BTreeMap<u64, u16>,
     elsewhere: u64,
-    /// Picoseconds, once it has ended.
+    /// How long the command ran, in picoseconds; `None` before its end.
     ran: Option<u64>,
 }
 
 impl Lines {
-    /// Takes a line; the slice, where it ends one. `None`: it is none.
+    /// Takes a line. Returns the slice if the line ends one; `None` if the line is not valid.
     fn take(&mut self, text: &str, inside: &dyn Fn(u64) -> bool) -> Option<Option<Slice>> {
         let mut words = text.split(' ');
         let kind = words.next().filter(|_| self.ran.is_none())?;

@@ -1,5 +1,6 @@
-//! `numasim-trace`: makes a trace of isobar out of the page trace that `numasim boot --page-trace`
-//! left. numasim knows nothing of isobar, nor isobar of numasim; this knows both files.
+//! `numasim-trace`: converts the page trace that `numasim boot --page-trace` left to a trace of
+//! isobar. numasim knows nothing of isobar, and isobar nothing of numasim; this program knows both
+//! files.
 //!
 //! ```text
 //! space     regions, from the command's maps

@@ -1,9 +1,9 @@
-//! What the address space of a command was, from its `/proc/PID/maps`: the regions of a trace. The
-//! stacks of threads but the first are anonymous, since the kernel does not mark them.
+//! Reads the address space of a command from its `/proc/PID/maps`, as the regions of a trace. The
+//! stacks of all threads but the first are anonymous, because the kernel does not mark them.
 
 use isobar_pages::trace::{Region, RegionKind};
 
-/// The regions of a text; mappings of other kinds, and lines that are none, are left out.
+/// The regions in a text. Mappings of other kinds and lines that are not mappings are left out.
 pub fn regions(maps: &str) -> Vec<Region> {
     let (mut regions, mut order): (Vec<Region>, u32) = (Vec::new(), 0);
     for (start, end, offset, path) in maps.lines().filter_map(mapping) {
@@ -11,7 +11,8 @@ pub fn regions(maps: &str) -> Vec<Region> {
         let kind = match (path, behind) {
             ("[heap]", _) => RegionKind::Heap,
             ("[stack]", _) => RegionKind::Stack(0),
-            // What a file asks for and does not hold (`.bss`) lies right behind it.
+            // Memory that a file asks for and does not contain (`.bss`) lies directly behind the
+            // file.
             ("", Some((from, RegionKind::File { path, offset }))) => {
                 RegionKind::File { path, offset: offset + (start - from) }
             }

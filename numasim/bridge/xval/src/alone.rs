@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 pub struct Alone {
     /// Its program.
     pub program: String,
-    /// The ways it may fill; all of them where `None`.
+    /// The number of ways that it may fill; `None` stands for all.
     pub ways: Option<u32>,
     /// Whether its memory is on the nearest other node.
     pub remote: bool,
@@ -24,7 +24,8 @@ impl Alone {
     }
 }
 
-/// All runs of a program alone: with all ways, with fewer, and with all and remote memory.
+/// All runs of a program alone: with all ways, with fewer ways, and with all ways and remote
+/// memory.
 #[must_use]
 pub fn alone(xval: &Xval, spec: &Spec, program: &str) -> Vec<Alone> {
     let of = |ways, remote| Alone { program: program.to_owned(), ways, remote };
@@ -35,7 +36,7 @@ pub fn alone(xval: &Xval, spec: &Spec, program: &str) -> Vec<Alone> {
     runs
 }
 
-/// The other node with CPUs nearest to a node; ties to the lower one.
+/// The nearest other node that has CPUs; ties go to the lower number.
 #[must_use]
 pub fn nearest_other(spec: &Spec, home: usize) -> Option<usize> {
     let row = spec.latency.ns.get(home)?;

@@ -1,4 +1,4 @@
-//! Both machines side by side: the whole comparison.
+//! Compares both machines: the whole comparison.
 
 use crate::derive::Profile;
 use crate::file::Xval;
@@ -23,30 +23,30 @@ pub struct Comparison {
     pub name: String,
     /// The machine.
     pub machine: String,
-    /// Guest nanoseconds for each of the real machine.
+    /// Guest nanoseconds for each nanosecond of the real machine.
     pub time_scale: f64,
-    /// Bytes of a real cache for each byte here.
+    /// Bytes of a real cache for each byte of a modelled one.
     pub cache_scale: f64,
-    /// What was derived from runs alone, by program.
+    /// The profiles derived from runs alone, by program.
     pub profiles: BTreeMap<String, Profile>,
     /// Every program of every mix.
     pub rows: Vec<Row>,
-    /// The mean size of the differences; `None` without rows.
+    /// The mean absolute difference; `None` without rows.
     pub mean_difference: Option<f64>,
-    /// The mean part by which misses per instruction differ from numasim's: the simulator's, and
-    /// those by last use (lru.rs).
+    /// The mean relative difference of misses per instruction from numasim's: of the simulator, and
+    /// of sharing by last use (lru.rs).
     pub misses_apart: Option<[f64; 2]>,
-    /// Spearman's rank correlation of the slowdowns; `None` where all are alike.
+    /// Spearman's rank correlation of the slowdowns; `None` if all are equal.
     pub rank_correlation: Option<f64>,
     /// Every managed mix under stock Linux and under every policy.
     pub managed: Vec<Under>,
-    /// How far they agree; `None` without managed mixes.
+    /// How well the managed mixes agree; `None` without managed mixes.
     pub managed_agreement: Option<Agreement>,
     /// Runs that did not count.
     pub problems: Vec<String>,
 }
 
-/// Compares what the boots came to.
+/// Compares the results of the boots with the simulator.
 ///
 /// # Errors
 /// The machine has no twin in the simulator.

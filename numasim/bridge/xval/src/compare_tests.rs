@@ -8,8 +8,8 @@ const TEXT: &str = "name = \"x\"\nmachine = \"nehalem-2x4\"\nsolo_seconds = 1.0\
                     [[program]]\nname = \"a\"\nrun = \"chase\"\n[[program]]\nname = \"b\"\nrun = \"stream\"\n\
                     [[mix]]\nname = \"pair\"\nof = [\"a@0\", \"b@1\"]\n[[mix]]\nname = \"far\"\nof = [\"a@4:0\"]\n";
 
-/// A run as the law would have it: 10^6 instructions with a base of 2 and one miss in flight, so
-/// slow that nothing waits, on each CPU that is used.
+/// A run as the law predicts it: on each CPU that is used 10^6 instructions with a base of 2 and
+/// one miss in flight, so slow that nothing waits.
 fn ran(run: &Run, mpki: f64) -> Ran {
     let mut cpus = vec![Cpu::default(); 8];
     for job in &run.jobs {
@@ -43,8 +43,8 @@ fn all(mpki: impl Fn(&str) -> f64) -> (Xval, Vec<Ran>) {
     (xval, ran)
 }
 
-/// Misses depend neither on space nor on company, nothing waits: both machines agree. Remote
-/// memory: (2 + 0.01 * 204.3) / (2 + 0.01 * 113.5) = 1.290.
+/// Misses depend neither on cache space nor on other programs, and nothing waits, so both machines
+/// agree. Remote memory: (2 + 0.01 * 204.3) / (2 + 0.01 * 113.5) = 1.290.
 #[test]
 fn where_the_law_holds_both_agree() {
     let (xval, ran) = all(|_| 10.0);
@@ -58,7 +58,7 @@ fn where_the_law_holds_both_agree() {
     assert!(found.misses_apart.unwrap().iter().all(|apart| *apart < 0.01), "{:?}", found.misses_apart);
 }
 
-/// A mix in which `a` misses five times as often as ever alone: sharing, and nothing else.
+/// A mix in which `a` misses five times as often as alone: the reason is sharing, and nothing else.
 #[test]
 fn misses_that_no_curve_shows_are_told_as_sharing() {
     let (xval, ran) = all(|id| if id == "mix/pair" { 50.0 } else { 10.0 });
@@ -82,9 +82,9 @@ fn what_did_not_run_is_told_and_the_rest_compared() {
     );
 }
 
-/// Two programs that begin with the memory of the other's node: `a`, whose passes take a third
-/// longer under stock Linux than alone and a tenth under the policy, and `b`, half as long again
-/// and as long as alone. Passes are all that were done, not the first of them.
+/// Two programs whose memory is at first on the other's node. Passes of `a` take a third longer
+/// under stock Linux than alone, and a tenth longer under the policy; those of `b` take half as
+/// long again, and as long as alone. All passes that were done count, not only the first ones.
 #[test]
 fn managed_mixes_are_compared_program_by_program() {
     let text = TEXT.replace("[[mix]]\nname = \"far\"\nof = [\"a@4:0\"]\n", "");
@@ -126,7 +126,8 @@ fn managed_mixes_are_compared_program_by_program() {
     assert!(near(&slowdowns(linux), [4.0 / 3.0, 1.5]) && near(&slowdowns(isobar), [1.1, 1.0]), "{linux:?} {isobar:?}");
     let ratio = isobar.over_linux.unwrap();
     assert!((ratio.numasim - (1.1 * 0.75 / 1.5_f64).sqrt()).abs() < 1e-9, "{ratio:?}");
-    // In the simulator both come home: slower than alone, and less slow than remote to the end.
+    // In the simulator both are moved to their memory: slower than alone, but faster than with
+    // remote memory to the end.
     assert!(isobar.programs.iter().all(|row| (1.0..1.2).contains(&row.slowdown.simulator)), "{isobar:?}");
     assert_eq!((linux.thread_moves.numasim, linux.thread_moves.simulator), (Some(4), Some(0)));
     assert_eq!(found.managed_agreement.unwrap().rows[0], 4);

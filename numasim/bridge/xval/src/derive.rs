@@ -1,4 +1,4 @@
-//! From runs of a program alone to a program of the simulator.
+//! Derives a program of the simulator from runs of a program alone.
 //!
 //! ```text
 //! cpi_k  = base + x_k / mlp                what the simulator's law says of run k
@@ -7,10 +7,11 @@
 //!          u utilisation by this program alone, W(u) = q u^2 / (1 - u)
 //! ```
 //!
-//! The line goes through the run with all ways and local memory, from which slowdowns are counted,
-//! and through the others as near as least squares can. `base` so holds what hits in the LLC cost,
-//! `mlp` what streams cover. What remains is reported as the error of the fit. Misses by ways are
-//! those measured, straight between them; write-backs are those with all ways.
+//! The fitted line goes through the run with all ways and local memory, which is the reference for
+//! slowdowns, and as near to the other runs as least squares allow. In this way `base` includes the
+//! cost of hits in the LLC, and `mlp` the misses that streams cover. The remaining difference is
+//! reported as the error of the fit. Misses by ways are as measured, with linear interpolation
+//! between the measured numbers of ways; write-backs are those with all ways.
 
 use crate::seen::Seen;
 use crate::twin::real_mib;
@@ -20,31 +21,31 @@ use isobar_sim::program::MissCurve;
 use numasim_model::Spec;
 use serde::Serialize;
 
-/// The fewest stall cycles an instruction by which two runs must differ, for their difference to
-/// say something.
+/// Least difference between two runs, in stall cycles per instruction, from which anything can be
+/// concluded.
 const LEAST_SPREAD: f64 = 1e-3;
-/// The simulator's own bound on base CPI.
+/// The simulator's lower bound of base CPI.
 const LEAST_CPI: f64 = 0.05;
-/// Utilisations above this count as this: the law has no value at 1.
+/// Higher utilisations count as this one, because the law has no value at 1.
 const MOST_LOAD: f64 = 0.999;
 
-/// A program alone.
+/// A run of a program alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Solo {
-    /// Ways that it could fill.
+    /// Number of ways that it could fill.
     pub ways: u32,
-    /// The node of its CPU and that of its memory.
+    /// The node of its CPU and the node of its memory.
     pub nodes: (usize, usize),
     /// What it did.
     pub seen: Seen,
 }
 
-/// A program of the simulator, and how well it fits.
+/// A program of the simulator, and how well it fits the runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Profile {
     /// Cycles per instruction without LLC misses.
     pub base_cpi: f64,
-    /// Misses in flight together.
+    /// Mean number of misses in flight.
     pub mlp: f64,
     /// Misses per 1000 instructions, one way first.
     pub mpki_by_ways: Vec<f64>,
@@ -52,11 +53,11 @@ pub struct Profile {
     pub write_back: f64,
     /// Resident memory here, in KiB.
     pub resident_kib: f64,
-    /// The greatest part by which the law misses the CPI of a run alone.
+    /// The largest relative error of the law's CPI for a run alone.
     pub fit_error: f64,
 }
 
-/// The law fitted to runs alone; `None` where the one with all ways and local memory is missing.
+/// Fits the law to runs alone; `None` if the run with all ways and local memory is missing.
 #[must_use]
 pub fn profile(spec: &Spec, runs: &[Solo]) -> Option<Profile> {
     let ways = spec.llc.first()?.ways;
@@ -75,7 +76,7 @@ pub fn profile(spec: &Spec, runs: &[Solo]) -> Option<Profile> {
 }
 
 impl Profile {
-    /// As a program of the simulator, which has the caches of the real machine.
+    /// The program in the simulator, which has the caches of the real machine.
     #[must_use]
     pub fn program(&self, spec: &Spec, name: &str) -> Program {
         let curve = |llc: &numasim_model::Llc| {
@@ -92,7 +93,7 @@ impl Profile {
             write_back: self.write_back,
             footprint_mib: real_mib(spec, self.resident_kib.max(1.0)),
             touch_share: 0.0,
-            // numasim's programs use all of their pages alike.
+            // numasim's programs use all their pages equally.
             hot_pages: 0.5,
             hot_accesses: 0.5,
             threads: 1,
@@ -102,20 +103,20 @@ impl Profile {
     }
 }
 
-/// Base and misses in flight of the line through one point and as near as can be to the others.
+/// Base and misses in flight of the line through one point that is nearest to the others.
 fn line(through: (f64, f64), points: &[(f64, f64)]) -> (f64, f64) {
     let apart = |of: fn((f64, f64), (f64, f64)) -> f64| points.iter().map(|point| of(*point, through)).sum::<f64>();
     let square = apart(|a, b| (a.0 - b.0).powi(2));
     let product = apart(|a, b| (a.0 - b.0) * (a.1 - b.1));
     let given = square.sqrt() > LEAST_SPREAD;
-    // One miss in flight at least; and no more than leave the base its least.
+    // At least one miss in flight, and no slope that leaves less than the least base.
     let slope = if given { (product / square).clamp(1e-5, 1.0) } else { 1.0 };
     let most = if through.0 > 0.0 { (through.1 - LEAST_CPI).max(0.0) / through.0 } else { slope };
     let slope = slope.min(most.max(1e-5));
     ((through.1 - slope * through.0).max(LEAST_CPI), 1.0 / slope)
 }
 
-/// Stall cycles an instruction, if one miss were in flight.
+/// Stall cycles per instruction if one miss were in flight.
 fn stall_of_one(spec: &Spec, run: &Solo) -> f64 {
     let (home, memory) = run.nodes;
     let idle = spec.latency.ns[home][memory];
@@ -129,14 +130,14 @@ fn stall_of_one(spec: &Spec, run: &Solo) -> f64 {
     run.seen.misses_per_instruction() * spec.clock_mhz / 1e3 * (idle + (1.0 + write_back) * controller + link)
 }
 
-/// Nanoseconds of the queue's law.
+/// ns of waiting by the queueing law.
 #[must_use]
 pub fn wait(scale_ns: f64, utilisation: f64) -> f64 {
     let utilisation = utilisation.clamp(0.0, MOST_LOAD);
     scale_ns * utilisation * utilisation / (1.0 - utilisation)
 }
 
-/// MB/s of the link between neighbours; `None` within a node and between nodes that are none.
+/// MB/s of the link between two neighbouring nodes; `None` if no link joins them.
 fn link_mb(spec: &Spec, from: usize, to: usize) -> Option<f64> {
     let joins = |link: &&numasim_model::Link| {
         let (a, b) = (num::index(link.a), num::index(link.b));
@@ -145,7 +146,7 @@ fn link_mb(spec: &Spec, from: usize, to: usize) -> Option<f64> {
     spec.link.iter().find(joins).map(|link| link.mb_per_s_each_way)
 }
 
-/// MPKI at every number of ways: those measured, straight between them, level beyond.
+/// MPKI for every number of ways: as measured, linear between measurements, constant beyond them.
 fn by_ways(ways: u32, runs: &[Solo]) -> Vec<f64> {
     let local = runs.iter().filter(|run| run.nodes.0 == run.nodes.1);
     let mut known: Vec<_> =
@@ -176,8 +177,8 @@ pub(crate) mod tests {
         numasim_lab::machine::scaled("nehalem-2x4", Scale::default()).unwrap()
     }
 
-    /// A run of 10^6 instructions with this number of misses, which does so little in a second that
-    /// it never waits for others.
+    /// A run of 10^6 instructions with this number of misses. The program does so little per second
+    /// that it never waits for others.
     pub fn solo(ways: u32, memory: usize, misses: f64, cycles: f64) -> Solo {
         let seen = Seen {
             instructions: 1e6,
@@ -194,16 +195,16 @@ pub(crate) mod tests {
         Solo { ways, nodes: (0, memory), seen }
     }
 
-    /// A miss of 1 us at 113.5 MHz is 113.5 cycles, of 1.8 us 204.3. A base of 2 and 2 in flight:
-    /// 10000 misses in 10^6 instructions make 2 + 0.01 * 113.5 / 2 = 2.5675; 20000 make 3.135;
-    /// 10000 remote ones 2 + 0.01 * 204.3 / 2 = 3.0215.
+    /// A miss of 1 us at 113.5 MHz takes 113.5 cycles, a miss of 1.8 us 204.3. With a base of 2 and
+    /// 2 misses in flight, 10000 misses in 10^6 instructions give 2 + 0.01 * 113.5 / 2 = 2.5675,
+    /// 20000 give 3.135, and 10000 remote ones give 2 + 0.01 * 204.3 / 2 = 3.0215.
     #[test]
     fn base_and_misses_in_flight_are_found_again() {
         let runs = [solo(16, 0, 1e4, 2.5675e6), solo(4, 0, 2e4, 3.135e6), solo(16, 1, 1e4, 3.0215e6)];
         let found = profile(&spec(), &runs).unwrap();
         assert!((found.base_cpi - 2.0).abs() < 1e-6 && (found.mlp - 2.0).abs() < 1e-6, "{found:?}");
         assert!(found.fit_error < 1e-6 && (found.write_back - 0.25).abs() < 1e-12);
-        // 20 MPKI up to 4 ways, 10 at 16, straight between: 15 at 10.
+        // 20 MPKI up to 4 ways and 10 at 16, linear between: 15 at 10.
         let by = &found.mpki_by_ways;
         assert!(by.len() == 16 && (by[0] - 20.0).abs() < 1e-9 && (by[9] - 15.0).abs() < 1e-9, "{by:?}");
         let program = found.program(&spec(), "a");
@@ -221,15 +222,15 @@ pub(crate) mod tests {
 
     #[test]
     fn base_and_flight_stay_within_what_the_simulator_takes() {
-        // Steeper than one miss in flight can be: the slope is 1, the base what is left; less than
-        // nothing left: the least.
+        // The first line is steeper than one miss in flight can be, so the slope is 1 and the base
+        // is what is left. In the second less than nothing is left, so the base is the least.
         let steep = line((1.0, 3.0), &[(1.0, 3.0), (2.0, 9.0)]);
         assert_eq!(steep, (2.0, 1.0));
         let (base, mlp) = line((4.0, 3.0), &[(4.0, 3.0), (5.0, 4.0)]);
         assert!((base - 0.05).abs() < 1e-12 && (mlp - 4.0 / 2.95).abs() < 1e-12);
     }
 
-    /// Half of 1024 MB/s: 200 * 0.25 / 0.5 = 100 ns, the simulator's 5 ns twenty times.
+    /// Half of 1024 MB/s: 200 * 0.25 / 0.5 = 100 ns, which is twenty times the simulator's 5 ns.
     #[test]
     fn the_law_of_the_queue_by_hand() {
         assert!((wait(200.0, 0.5) - 100.0).abs() < 1e-9);

@@ -1,6 +1,6 @@
-//! A cross-validation as written in TOML: programs, ways at which each is measured alone, mixes
-//! that stay where they are, and mixes that are managed. It knows keys and limits; it refuses to
-//! know what becomes of them.
+//! A cross-validation, as it is written in TOML: programs, numbers of ways at which each program is
+//! measured alone, mixes that stay where they are, and mixes that are managed. This file knows keys
+//! and limits, and nothing of what is done with them.
 
 use isobar_model::num;
 use numasim_lab::LabError;
@@ -13,39 +13,39 @@ use std::str::FromStr;
 
 /// The job whose end is the end of a run.
 pub const TIMER: &str = "timer";
-/// Its command.
+/// The timer's command.
 pub const CLOCK: &str = "cpu";
 
 /// A cross-validation.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Xval {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// A machine of the simulator, scaled for numasim.
     pub machine: String,
     /// How it is scaled.
     #[serde(default)]
     pub scale: Scale,
-    /// Guest seconds for which a program runs alone.
+    /// Guest seconds for which each program runs alone.
     pub solo_seconds: f64,
-    /// Guest seconds for which a mix runs that stays where it is.
+    /// Guest seconds for which each mix that stays where it is runs.
     #[serde(default = "second_and_a_half")]
     pub mix_seconds: f64,
     /// Host seconds that a boot may take.
     #[serde(default = "ten_minutes")]
     pub boot_limit_seconds: u32,
-    /// The ways of an LLC at which every program is measured alone, beside all of them.
+    /// Numbers of ways of an LLC at which every program is measured alone, in addition to all ways.
     pub ways: Vec<u32>,
     /// The programs.
     pub program: Vec<Program>,
     /// The mixes in which each program stays on its CPU.
     #[serde(default)]
     pub mix: Vec<Mix>,
-    /// Guest seconds for which a managed mix runs.
+    /// Guest seconds for which each managed mix runs.
     #[serde(default = "eight_seconds")]
     pub managed_seconds: f64,
-    /// The policies of isobar under which managed mixes run, beside stock Linux.
+    /// The policies of isobar under which managed mixes run, in addition to stock Linux.
     #[serde(default)]
     pub policies: Vec<String>,
     /// The mixes in which a program begins on its CPU and may then be moved.
@@ -57,14 +57,14 @@ pub struct Xval {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: String,
-    /// The command; one thread, passes of a small part of the seconds of a run.
+    /// The command. It has one thread, and its passes are short compared with the seconds of a run.
     pub run: String,
 }
 
 impl Program {
-    /// What its process is called.
+    /// The name of its process.
     #[must_use]
     pub fn command(&self) -> &str {
         let first = self.run.split_whitespace().next().unwrap_or_default();
@@ -72,18 +72,18 @@ impl Program {
     }
 }
 
-/// Programs together.
+/// Programs that run together.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mix {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: String,
-    /// Who is where.
+    /// Which program is where.
     pub of: Vec<Seat>,
 }
 
-/// A program on a CPU, in a managed mix where it begins: `chase@4`, its memory on the CPU's node,
-/// or `chase@4:0`, its memory on node 0.
+/// A program on a CPU; in a managed mix, the CPU where it begins. `chase@4` has its memory on the
+/// CPU's node, `chase@4:0` on node 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Seat {
@@ -91,7 +91,7 @@ pub struct Seat {
     pub program: String,
     /// Its CPU.
     pub cpu: u32,
-    /// The node of its memory; `None`: that of the CPU.
+    /// The node of its memory; `None` stands for the node of the CPU.
     pub memory: Option<u32>,
 }
 
@@ -155,7 +155,7 @@ impl Seat {
 }
 
 impl Xval {
-    /// Reads a cross-validation; `file` is what messages call it.
+    /// Reads a cross-validation; `file` is the name that messages use.
     ///
     /// # Errors
     /// One line with the file, the line or key, and the remedy.
@@ -194,7 +194,7 @@ impl Xval {
         if let Some((_, name)) = self.policies.iter().enumerate().find(twice) {
             return Err(format!("policies: `{name}` is there twice; leave one out"));
         }
-        // The clock of a run is a process of this name, and its job is called a timer.
+        // The timer's process has this name, and its job is called the timer.
         let clock = |program: &&Program| program.command() == CLOCK || program.name == TIMER;
         if let Some(program) = self.program.iter().find(clock) {
             return Err(format!(
@@ -225,10 +225,10 @@ impl Xval {
         })
     }
 
-    /// Checks what depends on the machine.
+    /// Checks everything that depends on the machine.
     ///
     /// # Errors
-    /// The key, what is wrong, what would be right.
+    /// A line with the key, what is wrong, and what would be right.
     pub fn check_on(&self, spec: &Spec) -> Result<(), String> {
         let ways = spec.llc.first().map_or(0, |llc| llc.ways);
         if let Some(wrong) = self.ways.iter().find(|count| !(1..ways).contains(*count)) {
@@ -246,7 +246,7 @@ impl Xval {
     }
 }
 
-/// The CPU on which a program without memory marks the end of a run: the last.
+/// The CPU of the timer, a program without memory that marks the end of a run: the last CPU.
 #[must_use]
 pub fn timer_cpu(spec: &Spec) -> u32 {
     num::narrow(spec.cpus().saturating_sub(1))

@@ -1,15 +1,15 @@
-//! The programs of a run as the guest starts them: each where its memory is to lie, and the one
-//! that counts the seconds.
+//! The programs of a run as the guest starts them: each where its memory is to lie, and the timer,
+//! which counts the seconds.
 
 use crate::file::{CLOCK, Seat, TIMER, Xval, timer_cpu};
 use isobar_model::num;
 use numasim_guest::wire::Job;
 use numasim_model::Spec;
 
-/// What the timer does in a pass: some milliseconds in registers.
+/// The timer's work in a pass: some milliseconds, in registers only.
 const TIMER_WORK: &str = "--work 100000 --seconds";
 
-/// A program where it is set up, confined to its CPU.
+/// A program with the place of its set-up, confined to its CPU.
 #[must_use]
 pub fn job(xval: &Xval, spec: &Spec, seat: &Seat) -> Job {
     let run = xval.program.iter().find(|program| program.name == seat.program).map(|program| program.run.as_str());
@@ -26,7 +26,7 @@ pub fn job(xval: &Xval, spec: &Spec, seat: &Seat) -> Job {
     }
 }
 
-/// A program without memory on the last CPU, whose end is the end of the run.
+/// The timer: a program without memory on the last CPU, whose end is the end of the run.
 #[must_use]
 pub fn timer(spec: &Spec, seconds: f64) -> Job {
     let cpus = vec![timer_cpu(spec)];
@@ -49,7 +49,8 @@ pub fn first_cpu(spec: &Spec, node: usize) -> u32 {
     spec.node.get(node).and_then(|node| node.cpus.as_slice().first()).map_or(0, |cpu| num::narrow(*cpu))
 }
 
-/// Words, the first with its path: the guest's shell has some of the same names.
+/// The words of a command. The first word gets its path, because the guest's shell has some
+/// commands of the same names.
 fn words(command: &str) -> Vec<String> {
     let mut words: Vec<_> = command.split_whitespace().map(str::to_owned).collect();
     if let Some(first) = words.first_mut().filter(|first| !first.contains('/')) {

@@ -1,5 +1,5 @@
-//! The programs as they are known alone: what was measured, the simulator's program derived from
-//! it, and what that does alone in the simulator.
+//! What is known of the programs alone: what was measured, the simulator's program derived from it,
+//! and what this program does alone in the simulator.
 
 use crate::alone::{Alone, alone, nearest_other};
 use crate::derive::{self, Profile, Solo};
@@ -13,7 +13,7 @@ use numasim_model::Spec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A program that is known alone.
+/// A program whose behaviour alone is known.
 pub(crate) struct Known {
     pub(crate) alone: Seen,
     pub(crate) profile: Profile,
@@ -22,7 +22,7 @@ pub(crate) struct Known {
     pub(crate) cpi: f64,
 }
 
-/// What the comparison is made on.
+/// The basis of the comparison: machine, twin and runs.
 pub(crate) struct Bench<'a> {
     pub(crate) spec: &'a Spec,
     pub(crate) machine: Arc<MachineSpec>,
@@ -30,7 +30,7 @@ pub(crate) struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Programs on the seats of a mix.
+    /// The programs on the seats of a mix.
     pub(crate) fn placed(&self, mix: &Mix, programs: impl Iterator<Item = Arc<Program>>) -> Vec<Placed> {
         let place =
             |(seat, program): (&Seat, Arc<Program>)| Placed { program, cpu: seat.cpu, node: seat.node(self.spec) };
@@ -45,8 +45,8 @@ impl Bench<'_> {
         self.ran.get(id).copied().ok_or_else(|| format!("{id}: it did not run"))
     }
 
-    /// A program from its runs alone. One that did not count is reported; only the one with all
-    /// ways is needed.
+    /// A program, as known from its runs alone. Runs that did not count are reported; only the run
+    /// with all ways is required.
     pub(crate) fn known(&self, xval: &Xval, name: &str, problems: &mut Vec<String>) -> Result<Known, String> {
         let mut solos = Vec::new();
         for one in alone(xval, self.spec, name) {
@@ -80,21 +80,21 @@ impl Bench<'_> {
     }
 }
 
-/// The programs of a mix, as they are known alone.
+/// What is known alone of the programs of a mix.
 pub(crate) fn known_of<'a>(mix: &Mix, known: &'a BTreeMap<String, Known>, run: &str) -> Result<Vec<&'a Known>, String> {
     let who = |seat: &Seat| known.get(&seat.program).ok_or_else(|| format!("{run}: {seat} is not known alone"));
     mix.of.iter().map(who).collect()
 }
 
-/// What was seen, with the instructions of the program alone: as many as its own clock says for the
-/// cycles that it had.
+/// What was seen, but with only the program's own instructions: their number follows from the
+/// program's own clock and the cycles that it had.
 pub(crate) fn own_work(saw: &Seen, alone: &Seen) -> Seen {
     let Some(by_clock) = own_clock(saw, alone) else { return *saw };
     let too_many = by_clock * alone.cpi() / saw.cpi();
     Seen { instructions: saw.instructions / too_many, ..*saw }
 }
 
-/// The slowdown by the program's own clock, where it has one.
+/// The slowdown by the program's own clock, if it has one.
 pub(crate) fn own_clock(saw: &Seen, alone: &Seen) -> Option<f64> {
     Some(saw.pass? / alone.pass?)
 }
@@ -104,9 +104,10 @@ mod tests {
     use super::*;
     use crate::seen::tests::ran;
 
-    /// Alone 1000 instructions in 3000 cycles and a pass of 0.25 s; in a mix a pass of 0.5 s, but
-    /// 5000 cycles for 1000 instructions: of six cycles an instruction of the program's own, one
-    /// went to a kernel's instruction that costs less. So 5000 cycles were 833 of its own.
+    /// Alone, the program executes 1000 instructions in 3000 cycles, and a pass takes 0.25 s. In a
+    /// mix a pass takes 0.5 s, so an instruction of its own takes six cycles; but 1000 instructions
+    /// took 5000 cycles, because some of them are the kernel's and cost less. So 5000 cycles were
+    /// 833 instructions of its own.
     #[test]
     fn instructions_of_the_kernel_are_taken_off_by_the_own_clock() {
         let alone = seen(&ran(), 0, 0, 1e8).unwrap();

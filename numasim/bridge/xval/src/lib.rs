@@ -1,4 +1,5 @@
-//! Cross-validation: the same programs in numasim and in the contention simulator (isobar-sim).
+//! Cross-validation: runs the same programs in numasim and in the contention simulator
+//! (isobar-sim).
 //!
 //! ```text
 //! file      which programs, at which ways, in which mixes
@@ -20,8 +21,8 @@
 //! compare   all of it
 //! ```
 //!
-//! All of it is pure; booting is left to the command. What is calibrated is calibrated on solo runs
-//! alone, never on a mix.
+//! All of it is pure; the command boots. Calibration uses only runs of a program alone, never a
+//! mix.
 
 #![forbid(unsafe_code)]
 

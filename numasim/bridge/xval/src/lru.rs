@@ -1,6 +1,6 @@
-//! How an LLC would be shared if a line stayed for a time after its last *use*, as under
-//! least-recently-used replacement, and not after its insertion, as the simulator has it. Only a
-//! witness: it shows whether that is why the simulator's misses are others.
+//! Predicts how an LLC would be shared if a line stayed for a time after its last *use*, as with
+//! least-recently-used replacement, and not after its insertion, as in the simulator. It serves
+//! only as evidence: it shows whether this is why the simulator's misses differ.
 //!
 //! ```text
 //! fp(t)     bytes that a program touches in a time t; it holds x = fp(T), T the same for all lines
@@ -12,9 +12,9 @@
 //!                                          that uses lines again holds too little
 //! ```
 //!
-//! The right side need not rise with `x`: who fits runs fast and keeps its lines, who does not is
-//! slow and loses them, and both may be stable. Here the first crossing counts, which a program
-//! reaches that begins in an empty cache.
+//! The right side need not rise with `x`: a program that fits runs fast and keeps its lines, a
+//! program that does not is slow and loses them, and both states may be stable. Here the first
+//! crossing counts, which is what a program reaches that begins in an empty cache.
 
 use crate::derive::Profile;
 use isobar_model::num;
@@ -22,29 +22,29 @@ use isobar_sim::program::MissCurve;
 
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1_048_576.0;
-/// Steps in which a cache is filled.
+/// Number of steps in which a cache is filled.
 const STEPS: usize = 512;
-/// Halvings of the range of times, on a logarithmic scale: to one part in 10^9.
+/// Bisections of the range of times, on a logarithmic scale: to one part in 10^9.
 const HALVINGS: usize = 90;
-/// Fewer misses an instruction are none.
+/// Misses per instruction below this count as none.
 const FEWEST: f64 = 1e-9;
 
 /// A program on an LLC.
 #[derive(Clone, Copy, Debug)]
 pub struct Sharer<'a> {
-    /// What it is.
+    /// Its profile.
     pub profile: &'a Profile,
-    /// Cycles of an unloaded miss to its memory.
+    /// Latency of a miss to its memory without load, in cycles.
     pub latency: f64,
 }
 
-/// By step of the cache: the cycles for which a line must stay, and the misses then.
+/// By step of the cache: the cycles for which a line must stay, and the misses at that step.
 struct Filling {
     needs: Vec<f64>,
     misses: Vec<f64>,
 }
 
-/// MPKI of each, when together they fill a number of KiB of the LLC on which they were measured.
+/// MPKI of each program if they fill together this many KiB of the LLC on which they were measured.
 #[must_use]
 pub fn shared(kib: u32, sharers: &[Sharer<'_>]) -> Vec<f64> {
     let step = f64::from(kib) * KIB / num::float_len(STEPS);
@@ -76,7 +76,7 @@ impl Filling {
         filling
     }
 
-    /// Steps held when lines stay so long.
+    /// Number of steps that the program holds if lines stay for `stay` cycles.
     fn held(&self, stay: f64) -> usize {
         self.needs.iter().position(|need| *need > stay).unwrap_or(self.needs.len()).saturating_sub(1)
     }
@@ -101,8 +101,8 @@ mod tests {
         shared(512, &profiles.iter().map(|profile| Sharer { profile, latency: 100.0 }).collect::<Vec<_>>())
     }
 
-    /// 40, 30, 20, 10 MPKI at 128, 256, 384, 512 KiB: two of a kind hold 256 each, three 170.7, and
-    /// have 30 and 36.7.
+    /// 40, 30, 20 and 10 MPKI at 128, 256, 384 and 512 KiB. Two equal programs hold 256 KiB each
+    /// and have 30 MPKI; three hold 170.7 KiB each and have 36.7.
     #[test]
     fn equals_share_equally() {
         let one = profile(&[40.0, 30.0, 20.0, 10.0], 4096.0);
@@ -118,11 +118,11 @@ mod tests {
         assert!((both[0] - 20.0).abs() < 1e-9 && (both[1] - 9.0).abs() < 1e-9, "{both:?}");
     }
 
-    /// Beside a stream of 40 MPKI and so 6 cycles an instruction, 512 KiB = 524.3 KB in all; the
-    /// other's misses are m(s) = 0.08 - s / 12.8 MB, its cycles 2 + 100 m. By last use (2 + 100 m)
-    /// 12800 ln(0.08 / m) = 6 (524.3 - x) / 0.04, which holds at x = 298.7 KB, m = 0.0567: 33840 on
-    /// both sides. By insertion (2 + 100 m) x / m would have to be that, at 276.7 KB and m =
-    /// 0.0584.
+    /// The other program is a stream of 40 MPKI, which thus takes 6 cycles per instruction. The
+    /// cache has 512 KiB = 524.3 KB in all. The first program's misses are m(s) = 0.08 - s / 12.8
+    /// MB, its cycles 2 + 100 m. By last use (2 + 100 m) 12800 ln(0.08 / m) = 6 (524.3 - x) / 0.04,
+    /// which holds at x = 298.7 KB, m = 0.0567: 33840 on both sides. By insertion (2 + 100 m) x / m
+    /// would have to be equal to the right side, which holds at 276.7 KB and m = 0.0584.
     #[test]
     fn who_uses_again_holds_more_than_by_insertion() {
         let steep: Vec<f64> = (1..=16).map(|way| 80.0 - f64::from(way) * 32.768 / 12.8).collect();

@@ -1,4 +1,4 @@
-//! The command `numasim-xval`: boots the runs of a cross-validation, then compares with the
+//! The command `numasim-xval`: boots the runs of a cross-validation, then compares them with the
 //! simulator.
 
 #![forbid(unsafe_code)]
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a cross-validation. 1 where a run did not count.
+/// Runs a cross-validation. Returns 1 if a run did not count.
 fn run(args: &Args, interrupted: &AtomicBool) -> Result<u8, LabError> {
     let shown = args.file.display().to_string();
     let text = std::fs::read_to_string(&args.file).map_err(|error| LabError::input(&shown, error.to_string()))?;
@@ -80,12 +80,12 @@ fn run(args: &Args, interrupted: &AtomicBool) -> Result<u8, LabError> {
     found.problems.splice(0..0, given);
     let json = || serde_json::to_string(&found).unwrap_or_default() + "\n";
     let shown = if args.json { json() } else { table::text(&found) };
-    // A reader that has gone away is no failure.
+    // It is no error if the reader has gone away.
     let _ = std::io::stdout().write_all(shown.as_bytes());
     Ok(u8::from(!found.problems.is_empty()))
 }
 
-/// All boots side by side: their runs, and which of them did not come to their end.
+/// Boots all orders side by side. Returns their runs, and which boots did not come to their end.
 fn booted(
     args: &Args,
     xval: &Xval,
@@ -126,7 +126,7 @@ fn runs(lines: Vec<Line>) -> Vec<Ran> {
     lines.into_iter().filter_map(|line| if let Line::Run(ran) = line { Some(*ran) } else { None }).collect()
 }
 
-/// What boots left that were kept with `--keep`.
+/// The runs of boots that were kept with `--keep`.
 fn recorded(folder: &Path) -> Result<Vec<Ran>, LabError> {
     let entries = std::fs::read_dir(folder).map_err(|error| LabError::io(folder, error))?;
     let mut ran = Vec::new();

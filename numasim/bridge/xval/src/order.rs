@@ -1,7 +1,7 @@
-//! The runs of a cross-validation, dealt out to the boots that run side by side. A run is a set of
-//! programs that repeat their passes until a program without memory, on a CPU of its own, has
-//! counted the seconds: so all run beside all others from its first count to its last. Those of
-//! managed mixes are in managed/order.rs.
+//! The runs of a cross-validation, distributed among boots that run side by side. In a run,
+//! programs repeat their passes until the timer, a program without memory on a CPU of its own, has
+//! counted the seconds. So all programs run side by side from the timer's first count to its last.
+//! The runs of managed mixes are in managed/order.rs.
 
 use crate::alone::{Alone, alone, nearest_other};
 use crate::file::{Seat, Xval};
@@ -11,7 +11,7 @@ use isobar_model::num;
 use numasim_guest::wire::{Order, Regime, Run, Ways};
 use numasim_model::Spec;
 
-/// A run may take this many times its seconds, and this many seconds more for its set-up.
+/// A run may take this many times its seconds, plus this many seconds for its set-up.
 pub(crate) const PATIENCE: (f64, f64) = (3.0, 60.0);
 
 /// The id of a mix's run.
@@ -20,10 +20,10 @@ pub fn mix_id(mix: &str) -> String {
     format!("mix/{mix}")
 }
 
-/// All runs, dealt out to a number of boots.
+/// All runs, distributed among a number of boots.
 ///
 /// # Errors
-/// A mix asks for what the machine lacks.
+/// A mix needs something that the machine lacks.
 pub fn orders(xval: &Xval, spec: &Spec, boots: usize) -> Result<Vec<Order>, String> {
     xval.check_on(spec)?;
     let mut runs = Vec::new();
@@ -77,7 +77,7 @@ mod tests {
         assert!(orders[0].runs.len().abs_diff(orders[1].runs.len()) <= 1);
     }
 
-    /// Every mix under stock Linux and three policies, and each program alone.
+    /// Each mix under stock Linux and three policies, and each program alone.
     #[test]
     fn the_managed_mixes_that_ship_run_under_everything() {
         let xval = Xval::parse(include_str!("../policies.toml"), "policies.toml").unwrap();

@@ -1,6 +1,7 @@
-//! Latencies as `isobar probe` times them in the guest, beside those that the machine counted: of a
-//! pair of nodes the unloaded latency of the machine file, and what a line waited on average at the
-//! controller and at the links of its way. isobar knows none of these counters: it times loads.
+//! Compares the latencies that `isobar probe` times in the guest with the latencies that the
+//! machine counted. The counted latency of a pair of nodes is the unloaded latency of the machine
+//! file plus the mean time that a line waited at the controller and at the links of its route.
+//! isobar knows none of these counters: it times loads.
 
 use crate::alone::nearest_other;
 use crate::job::{first_cpu, timer};
@@ -14,11 +15,11 @@ use serde::Serialize;
 use serde_json::Value;
 use std::fmt::Write;
 
-/// How far a probed latency may be from the counted one, as a part of it.
+/// Largest relative difference of a probed latency from the counted one.
 pub const BAND: f64 = 0.10;
-/// Guest seconds from probing to probing: many rounds in short runs.
+/// Guest seconds between rounds of probing, so that even short runs have many rounds.
 const INTERVAL: &str = "0.05";
-/// Fewer rounds than this, of 160 loads a pair each, are no measurement.
+/// Least number of rounds, each of 160 loads per pair, for a measurement.
 const ROUNDS: usize = 4;
 /// Bytes of a cache line.
 const LINE: u64 = 64;
@@ -34,14 +35,14 @@ pub struct Row {
     pub to: usize,
     /// The machine file's unloaded latency, in ns.
     pub idle_ns: f64,
-    /// What the machine counted, in ns.
+    /// The latency that the machine counted, in ns.
     pub counted_ns: f64,
-    /// The median of what isobar probed, in ns.
+    /// The median of the latencies that isobar probed, in ns.
     pub probed_ns: f64,
 }
 
 impl Row {
-    /// By how much the probed latency is above the counted one, as a part of it.
+    /// The relative amount by which the probed latency is above the counted one.
     #[must_use]
     pub fn difference(&self) -> f64 {
         self.probed_ns / self.counted_ns - 1.0
@@ -49,7 +50,7 @@ impl Row {
 }
 
 /// The runs: isobar probes the machine while it is idle, beside streams on the first node, and
-/// beside streams that fetch from there over a link.
+/// beside streams that fetch from the first node over a link.
 #[must_use]
 pub fn order(spec: &Spec, seconds: f64) -> Order {
     let own = spec.node.first().map_or(&[][..], |node| node.cpus.as_slice());
@@ -61,8 +62,8 @@ pub fn order(spec: &Spec, seconds: f64) -> Order {
     Order { modelled: true, limit_seconds: PATIENCE.0 * seconds + PATIENCE.1, runs }
 }
 
-/// isobar may use the CPUs that no load has: a load that shares its CPU with a probe stands still
-/// while it is measured.
+/// A run of some streams. isobar may use only the CPUs without a stream, because a stream that
+/// shares its CPU with the probe does not run while the probe measures.
 fn run(spec: &Spec, id: &str, cpus: &[u32], seconds: f64) -> Run {
     let free = (0..spec.cpus()).map(num::narrow).filter(|cpu: &u32| !cpus.contains(cpu));
     let free = free.map(|cpu| cpu.to_string()).collect::<Vec<_>>().join(",");
@@ -89,10 +90,10 @@ fn stream(spec: &Spec, cpu: u32) -> Job {
     }
 }
 
-/// All pairs of a run.
+/// The rows of all pairs of nodes in a run.
 ///
 /// # Errors
-/// Why the run does not count.
+/// The run does not count; the reason.
 pub fn rows(spec: &Spec, ran: &Ran) -> Result<Vec<Row>, String> {
     let fail = |why: &str| format!("{}: {why}", ran.id);
     if let Some(problem) = ran.problem.as_ref().or_else(|| ran.jobs.iter().find_map(|job| job.problem.as_ref())) {
@@ -117,7 +118,7 @@ pub fn rows(spec: &Spec, ran: &Ran) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-/// The median over the probings.
+/// The median over the rounds of probing.
 fn probed(rounds: &[Value], from: u32, to: u32) -> Option<f64> {
     let at = |round: &Value, id: u32| round["nodes"].as_array()?.iter().position(|node| *node == id);
     let one = |round: &Value| round["latency_ns"][at(round, from)?][at(round, to)?].as_f64();
@@ -125,8 +126,8 @@ fn probed(rounds: &[Value], from: u32, to: u32) -> Option<f64> {
     if all.len() < ROUNDS { None } else { median(&all) }
 }
 
-/// What a line waits on its way to a CPU of node `from` from the memory of node `to`, at the median
-/// moment of the run, in ns.
+/// ns that a line waits on its way from the memory of node `to` to a CPU of node `from`, at the
+/// median moment of the run.
 fn waits(spec: &Spec, counters: &Counters, from: usize, to: usize) -> Result<f64, String> {
     let node = counters.nodes.get(to).ok_or_else(|| format!("nothing was counted at node {to}"))?;
     let ran_ps = num::float(counters.time_ns) * 1e3;
@@ -138,12 +139,13 @@ fn waits(spec: &Spec, counters: &Counters, from: usize, to: usize) -> Result<f64
     Ok(waited)
 }
 
-/// Picoseconds that all lines waited, as ns of one of them; 0 where there were none.
+/// The mean wait of a line in ns, from the picoseconds that all lines waited; 0 if there were no
+/// lines.
 ///
-/// Lines that come in a burst wait for each other, and a probe that looks at all times alike meets
-/// a burst as rarely as there is one. Where the resource was busy for less than half of the run,
-/// what lines waited counts with that part of it (Little's law: arrivals times their wait are what
-/// waits at a random moment, in units of service).
+/// Lines that come in a burst wait for each other, and a probe that measures at random times meets
+/// a burst only as often as there is one. If the resource was busy for less than half of the run,
+/// the mean wait is therefore multiplied by that fraction (Little's law: arrivals times their wait
+/// are what waits at a random moment, in units of service).
 fn each(waited_ps: u64, bytes: u64, busy_ps: u64, ran_ps: f64) -> f64 {
     let lines = bytes / LINE;
     if lines == 0 {
@@ -191,8 +193,9 @@ mod tests {
         numasim_lab::machine::scaled("nehalem-2x4", Scale::default()).unwrap()
     }
 
-    /// 1000 lines that waited 114 us together at node 0, which was busy: 114 ns each; 100 over the
-    /// link from it, 350 ns each, which was busy for a tenth of the run: 35 ns at a random moment.
+    /// 1000 lines that waited 114 us in total at node 0, which was busy: 114 ns each. 100 lines
+    /// over the link from it, which was busy for a tenth of the run, waited 350 ns each: 35 ns at a
+    /// random moment.
     fn ran(rounds: usize) -> Ran {
         let busy_ps = 900_000_000;
         let node =

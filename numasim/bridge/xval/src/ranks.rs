@@ -2,7 +2,7 @@
 
 use statrs::statistics::{Data, OrderStatistics, RankTieBreaker, Statistics};
 
-/// Spearman's: the correlation of ranks, equal values sharing the mean of theirs.
+/// Spearman's rank correlation. Equal values share the mean of their ranks.
 pub(crate) fn rank_correlation(pairs: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
     let (a, b): (Vec<f64>, Vec<f64>) = pairs.unzip();
     correlation(&ranks(a), &ranks(b))

@@ -1,5 +1,5 @@
-//! Why the simulator differs from numasim: from the simulator's slowdown to numasim's in three
-//! steps, each of which puts in something that was measured in the mix. The longest step is the
+//! Why the simulator differs from numasim. Three steps lead from the simulator's slowdown to
+//! numasim's; each replaces something by what was measured in the mix. The longest step is the
 //! reason.
 //!
 //! ```text
@@ -14,48 +14,48 @@
 
 use serde::Serialize;
 
-/// A difference below this part needs no reason.
+/// Largest relative difference that needs no reason.
 pub(crate) const WORTH_A_REASON: f64 = 0.10;
 
 /// The slowdowns on the way from the simulator to numasim.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Steps {
-    /// The simulator's own.
+    /// The simulator's own slowdown.
     pub simulator: f64,
-    /// With numasim's misses and write-backs.
+    /// The simulator's slowdown with numasim's misses and write-backs.
     pub misses_given: f64,
-    /// By the law at numasim's utilisations; `None` where routes have several links.
+    /// The slowdown by the law at numasim's utilisations; `None` if routes have several links.
     pub law: Option<f64>,
-    /// numasim's.
+    /// numasim's slowdown.
     pub numasim: f64,
 }
 
-/// A step.
+/// A step, as the cause of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// How a cache is shared.
     Sharing,
-    /// How much load there is, and who waits.
+    /// How much load there is, and which lines wait.
     Load,
-    /// What is left.
+    /// Anything else.
     Rest,
 }
 
 impl Steps {
-    /// The part by which the simulator's slowdown is above numasim's.
+    /// The relative amount by which the simulator's slowdown is above numasim's.
     #[must_use]
     pub fn difference(&self) -> f64 {
         self.simulator / self.numasim - 1.0
     }
 
-    /// The longest step towards numasim; `None` where the difference needs no reason.
+    /// The longest step towards numasim; `None` if the difference needs no reason.
     #[must_use]
     pub fn cause(&self) -> Option<Cause> {
         if self.difference().abs() <= WORTH_A_REASON {
             return None;
         }
-        // Only steps that go the way of the difference explain it.
+        // Only steps in the direction of the difference explain it.
         let way = (self.numasim / self.simulator).ln().signum();
         let law = self.law.unwrap_or(self.misses_given);
         let steps = [
@@ -71,7 +71,7 @@ impl Steps {
     }
 }
 
-/// Misses per 1000 instructions in a mix, by both, and alone.
+/// Misses per 1000 instructions, alone and in a mix, by both machines.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Mpki {
     /// Alone, in numasim.
@@ -84,7 +84,7 @@ pub struct Mpki {
     pub by_last_use: f64,
 }
 
-/// The reason in words, with the figures it rests on.
+/// The reason in words, with the figures on which it is based.
 #[must_use]
 pub fn words(steps: &Steps, mpki: &Mpki) -> Option<String> {
     let law = steps.law.unwrap_or(steps.misses_given);
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(cause(2.0, 1.5, 1.45, 1.4), Some(Cause::Sharing));
         assert_eq!(cause(2.0, 1.9, 1.5, 1.4), Some(Cause::Load));
         assert_eq!(cause(1.0, 1.0, 1.1, 1.4), Some(Cause::Rest));
-        // The sharing step is long, but leads away.
+        // The sharing step is long, but in the wrong direction.
         assert_eq!(cause(2.0, 3.0, 2.5, 1.5), Some(Cause::Rest));
     }
 

@@ -11,7 +11,7 @@ pub const EPOCH_SECONDS: f64 = 0.25;
 pub enum Regime<'a> {
     /// Stock Linux with NUMA balancing.
     Linux,
-    /// A policy of isobar, NUMA balancing off.
+    /// A policy of isobar, with NUMA balancing off.
     Policy(&'a str),
 }
 
@@ -21,7 +21,8 @@ impl<'a> Regime<'a> {
         std::iter::once(Self::Linux).chain(policies.iter().map(|policy| Self::Policy(policy)))
     }
 
-    /// What tables call it, and the policy that decides in the simulator: `linux` moves nothing.
+    /// Its name in tables, which is also the policy that decides in the simulator: `linux` moves
+    /// nothing.
     #[must_use]
     pub const fn name(self) -> &'a str {
         match self {
@@ -31,16 +32,16 @@ impl<'a> Regime<'a> {
     }
 }
 
-/// The policy of a name, with the settings that it has where none are given.
+/// The policy of a name, with its default settings.
 pub(crate) fn policy(name: &str) -> Result<Box<dyn isobar_model::Policy>, SettingsError> {
     let no_file = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
     policies::build(name, &Config::default(), &no_file)
 }
 
-/// Whether a policy can be compared.
+/// Checks that a policy can be compared.
 ///
 /// # Errors
-/// There is no such policy; stock Linux is there by itself.
+/// There is no such policy, or it is stock Linux, which always runs.
 pub fn check(name: &str) -> Result<(), String> {
     if name == Regime::Linux.name() {
         return Err(format!("policies: `{name}` runs in any case; leave it out"));

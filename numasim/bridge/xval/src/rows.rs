@@ -1,12 +1,13 @@
-//! Mixes that stay where they are, on both machines: every program's slowdown here and there, the
+//! Compares mixes that stay where they are on both machines: every program's slowdown, the
 //! difference and its reason.
 //!
-//! A slowdown is the time for the same work in the mix over that alone with local memory and all
-//! ways: in the simulator by cycles per instruction; in numasim by the program's own clock (median
-//! passes), since the CPU's counters hold the kernel's instructions too, which come by time and so
-//! weigh most where a program has few. Without two passes in each run it is cycles per instruction
-//! here too. Where both are known, their ratio is how many instructions too many were counted, in
-//! mixes and alone; misses per instruction are put right by it.
+//! A slowdown is the time for the same work in the mix, over the time alone with local memory and
+//! all ways. In the simulator it follows from cycles per instruction. In numasim it follows from
+//! the program's own clock (median passes), because the CPU's counters also include the kernel's
+//! instructions, which grow with time and so weigh most if a program executes few. If a run has
+//! fewer than two passes, cycles per instruction are used in numasim, too. If both slowdowns are
+//! known, their ratio says how many instructions too many were counted, in mixes and alone, and
+//! misses per instruction are corrected by it.
 
 use crate::derive::{self, Profile};
 use crate::file::{Mix, Seat};
@@ -31,22 +32,22 @@ pub struct Row {
     pub mix: String,
     /// The program and its place.
     pub seat: Seat,
-    /// Slowdowns.
+    /// Its slowdowns.
     pub steps: Steps,
-    /// The part by which the simulator's slowdown is above numasim's.
+    /// The relative amount by which the simulator's slowdown is above numasim's.
     pub difference: f64,
     /// numasim's slowdown by the program's own clock: median pass over median pass alone.
     pub by_own_clock: Option<f64>,
     /// numasim's slowdown by the CPU's counters.
     pub by_counters: f64,
-    /// Misses.
+    /// Its misses.
     pub mpki: Mpki,
-    /// Why, where the difference is worth it.
+    /// The reason of the difference, if this is large enough.
     pub reason: Option<String>,
 }
 
 impl Bench<'_> {
-    /// Every program of a mix.
+    /// The rows of all programs of a mix.
     pub(crate) fn rows(&self, mix: &Mix, known: &BTreeMap<String, Known>) -> Result<Vec<Row>, String> {
         let ran = self.ran(&mix_id(&mix.name))?;
         let known = known_of(mix, known, &ran.id)?;
@@ -72,7 +73,8 @@ impl Bench<'_> {
         simulate(&self.machine, &self.placed(mix, programs.into_iter()))
     }
 
-    /// MPKI of each if lines stayed for a time after their last use, LLC by LLC.
+    /// MPKI of each program if lines stayed for a time after their last use, for each LLC
+    /// separately.
     fn by_last_use(&self, mix: &Mix, known: &[&Known]) -> Vec<f64> {
         let mut mpki = vec![0.0; mix.of.len()];
         for llc in &self.spec.llc {
@@ -89,8 +91,8 @@ impl Bench<'_> {
         mpki
     }
 
-    /// Cycles per instruction that the queue's law gives at the measured misses and utilisations,
-    /// if only fetches wait.
+    /// Cycles per instruction by the queueing law at the measured misses and utilisations, if only
+    /// fetches wait.
     fn law(&self, seat: &Seat, known: &Known, saw: &Seen, counters: &Counters) -> Option<f64> {
         let (home, memory) = (seat.home(self.spec), num::index(seat.node(self.spec)));
         let part = |busy_ps: u64| num::float(busy_ps) / 1e3 / num::float(counters.time_ns.max(1));
@@ -141,7 +143,7 @@ fn row(
     }
 }
 
-/// The program with the misses and write-backs that it was seen to have, whatever its space.
+/// The program with the misses and write-backs that it was seen to have, independent of its space.
 fn with_misses(program: &Program, saw: &Seen) -> Program {
     let mpki = MissCurve::measured(1.0, &[1000.0 * saw.misses_per_instruction()]);
     Program { mpki, write_back: saw.write_back(), ..program.clone() }
@@ -151,8 +153,8 @@ fn wide(number: usize) -> u64 {
     u64::from(num::narrow(number))
 }
 
-/// The mean part by which misses per instruction differ from numasim's: the simulator's, and those
-/// by last use.
+/// The mean relative difference of misses per instruction from numasim's: of the simulator, and of
+/// sharing by last use.
 pub(crate) fn misses_apart(rows: &[Row]) -> Option<[f64; 2]> {
     let missing = || rows.iter().map(|row| row.mpki).filter(|mpki| mpki.numasim > 0.0);
     let count = num::float_len(missing().count());

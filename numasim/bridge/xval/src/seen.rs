@@ -1,5 +1,5 @@
-//! What the machine's counters say of a program in a run: the CPU is its own, so that the CPU's
-//! counts are the program's. It knows sums and rates; it refuses to judge them.
+//! What the machine's counters say about a program in a run. The program has its CPU to itself, so
+//! the CPU's counts are the program's. This file knows sums and rates, and does not judge them.
 
 use isobar_model::num;
 use numasim_guest::counters::Counters;
@@ -22,13 +22,14 @@ pub struct Seen {
     pub read: f64,
     /// Bytes written back.
     pub written: f64,
-    /// Cycles of stall, LLC hits included.
+    /// Cycles of stall, including those for LLC hits.
     pub stalled: f64,
     /// Guest seconds of the run.
     pub seconds: f64,
     /// Resident bytes.
     pub resident: Option<f64>,
-    /// Median seconds of a pass by the program's own clock; `None` with fewer than two.
+    /// Median seconds of a pass by the program's own clock; `None` if there are fewer than two
+    /// passes.
     pub pass: Option<f64>,
 }
 
@@ -45,13 +46,13 @@ impl Seen {
         self.misses / self.instructions
     }
 
-    /// Bytes written back for each byte fetched; 0 where nothing was.
+    /// Bytes written back for each byte fetched; 0 if nothing was fetched.
     #[must_use]
     pub fn write_back(&self) -> f64 {
         if self.read > 0.0 { self.written / self.read } else { 0.0 }
     }
 
-    /// Bytes a second to and from memory.
+    /// Bytes to and from memory per second.
     #[must_use]
     pub fn bandwidth(&self) -> f64 {
         (self.read + self.written) / self.seconds
@@ -61,7 +62,7 @@ impl Seen {
 /// The program of the job at a position, which ran on a CPU of its own.
 ///
 /// # Errors
-/// Why the run does not count.
+/// The run does not count; the reason.
 pub fn seen(ran: &Ran, job: usize, cpu: u32, clock_hz: f64) -> Result<Seen, String> {
     let wrong = |why: &str| format!("{}: {why}", ran.id);
     if let Some(problem) = ran.problem.as_deref().or_else(|| ran.jobs.get(job).and_then(|job| job.problem.as_deref())) {
@@ -87,13 +88,14 @@ pub fn seen(ran: &Ran, job: usize, cpu: u32, clock_hz: f64) -> Result<Seen, Stri
     })
 }
 
-/// The median of the passes in a program's line, which has the first 64.
+/// The median of the passes in a program's line, which lists the first 64.
 fn median_pass(line: &serde_json::Value) -> Option<f64> {
     let passes: Vec<f64> = line.get("passes")?.as_array()?.iter().filter_map(serde_json::Value::as_f64).collect();
     median(&passes).filter(|_| passes.len() > 1)
 }
 
-/// The mean seconds of all passes of a program by its own clock; `None` with fewer than two.
+/// The mean seconds of all passes of a program by its own clock; `None` if there are fewer than
+/// two.
 #[must_use]
 pub fn mean_pass(line: &serde_json::Value) -> Option<f64> {
     let [seconds, passes] = ["seconds", "passes_done"].map(|name| line.get(name).and_then(serde_json::Value::as_f64));
@@ -143,8 +145,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// 3000 / 1000 cycles an instruction; 800 / 3200 bytes back; 4000 bytes in 1 ms; 20 us at 100
-    /// MHz are 2000 cycles; 12 pages of 4 KiB.
+    /// 3000 / 1000 cycles per instruction; 800 / 3200 bytes written back; 4000 bytes in 1 ms; 20 us
+    /// at 100 MHz are 2000 cycles; 12 pages of 4 KiB.
     #[test]
     fn rates_by_hand() {
         let seen = seen(&ran(), 0, 0, 100e6).unwrap();

@@ -1,26 +1,26 @@
-//! A mix in the simulator: programs that run for ever, one on each CPU, nothing moved. What comes
-//! out are counters as a sensor reads them.
+//! Runs a mix in the simulator: programs that run for ever, one on each CPU, and nothing is moved.
+//! The results are counters as a sensor reads them.
 
 use isobar_model::{CpuId, Machine, NodeId, Seconds, num};
 use isobar_sim::{App, MachineSpec, Program, Run, SimMachine, Workload};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Simulated seconds: steady programs need one step.
+/// Simulated seconds. Steady programs need one step.
 const SECONDS: f64 = 10.0;
 
-/// A program on a CPU, its memory on a node.
+/// A program on a CPU, with its memory on a node.
 #[derive(Clone, Debug)]
 pub struct Placed {
-    /// What runs.
+    /// The program.
     pub program: Arc<Program>,
-    /// Where.
+    /// Its CPU.
     pub cpu: u32,
-    /// Where its memory is.
+    /// The node of its memory.
     pub node: u32,
 }
 
-/// How a program got on.
+/// How fast a program ran, and how much it missed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Pace {
     /// Cycles per instruction.
@@ -29,7 +29,8 @@ pub struct Pace {
     pub misses: f64,
 }
 
-/// The pace of each, in their order; `None` where the simulator counted nothing or has no answer.
+/// The pace of each program, in the order of the mix; `None` if the simulator counted nothing or
+/// has no answer.
 #[must_use]
 pub fn simulate(machine: &Arc<MachineSpec>, mix: &[Placed]) -> Option<Vec<Pace>> {
     let apps = mix.iter().enumerate().map(|(at, placed)| app(at, placed)).collect();
@@ -37,7 +38,7 @@ pub fn simulate(machine: &Arc<MachineSpec>, mix: &[Placed]) -> Option<Vec<Pace>>
     let mut simulated = SimMachine::new(&Workload { machine: Arc::clone(machine), apps, run }, 0);
     simulated.wait(Seconds(SECONDS)).ok()?;
     let sample = simulated.sample().ok()?;
-    // Process ids ascend with applications.
+    // Process ids ascend in the order of applications.
     sample.processes.iter().map(|process| pace(&process.threads.first()?.counters)).collect()
 }
 
@@ -48,7 +49,7 @@ fn pace(counters: &isobar_model::Counters) -> Option<Pace> {
     Some(Pace { cpi: cycles / instructions, misses: value(counters.llc_misses)? / instructions })
 }
 
-/// A program on its CPU, its memory bound to its node; the name is its position.
+/// A program on its CPU, with its memory bound to its node. Its name is its position.
 pub(crate) fn app(at: usize, placed: &Placed) -> App {
     App {
         name: format!("{at}"),
@@ -72,8 +73,9 @@ mod tests {
     use crate::derive::tests::{solo, spec};
     use crate::{derive, twin};
 
-    /// The program of derive.rs: base 2, two in flight, 10 MPKI: 2.5675 alone; remote 3.0215; its
-    /// waits alone are under one part in a hundred.
+    /// The program of derive.rs: base 2, two misses in flight, 10 MPKI. It takes 2.5675 cycles per
+    /// instruction alone and 3.0215 with remote memory; its own waits add less than one part in a
+    /// hundred.
     #[test]
     fn what_was_derived_runs_as_it_was_measured() {
         let runs = [solo(16, 0, 1e4, 2.5675e6), solo(4, 0, 2e4, 3.135e6), solo(16, 1, 1e4, 3.0215e6)];

@@ -1,4 +1,4 @@
-//! A comparison for people: plain text.
+//! Prints a comparison for people, as plain text.
 
 use crate::compare::Comparison;
 use crate::managed;
@@ -8,7 +8,7 @@ use crate::rows::Row;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What the words of the tables mean.
+/// The meaning of the words in the tables.
 const LEGEND: &str = "Slowdown: time for the same work over that alone, memory local, all ways. flight: misses in \
                       flight together; wb: lines written\nback for each fetched; fit err: the greatest part by \
                       which the simulator's law misses a run alone.\n";

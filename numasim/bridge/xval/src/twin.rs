@@ -1,9 +1,9 @@
-//! The machine of the simulator of which a machine of numasim is a scaled copy: the inverse of
-//! `numasim machine NAME`. Time is divided by the time scale, capacities are multiplied by the
+//! The simulator's machine of which a machine of numasim is a scaled copy: the inverse of
+//! `numasim machine NAME`. Time is divided by the time scale and capacities are multiplied by the
 //! cache scale, so that cycles, ways and all ratios are those of the guest.
 //!
-//! What the simulator has no word for is left out: private caches and what an LLC hit costs are in
-//! a program's base CPI (derive.rs), streams in its misses in flight.
+//! What the simulator does not model is left out: private caches and the cost of an LLC hit are
+//! part of a program's base CPI (derive.rs), streams part of its misses in flight.
 
 use isobar_model::num;
 use isobar_sim::MachineSpec;
@@ -13,16 +13,16 @@ use serde_json::{Value, json};
 
 pub(crate) const KIB_PER_MIB: f64 = 1024.0;
 
-/// The simulator's machine.
+/// The simulator's machine for a machine of numasim.
 ///
 /// # Errors
-/// The simulator refuses it.
+/// The simulator refuses the machine.
 pub fn twin(spec: &Spec) -> Result<MachineSpec, LabError> {
     let text = toml::to_string(&machine(spec)).map_err(|error| LabError::input(&spec.name, error.to_string()))?;
     MachineSpec::from_toml(&spec.name, &text).map_err(|error| LabError::input(&spec.name, error.to_string()))
 }
 
-/// MiB of the real machine for a number of KiB here.
+/// MiB of the real machine that correspond to this many KiB here.
 #[must_use]
 pub fn real_mib(spec: &Spec, kib: f64) -> f64 {
     kib / KIB_PER_MIB * spec.cache_scale
@@ -66,8 +66,8 @@ mod tests {
     use numasim_lab::experiment::Scale;
     use numasim_lab::machine::scaled;
 
-    /// There and back: 2.27 GHz, 50 and 90 ns, 9.38 GB/s a direction; 16.9 GB/s a node, of which
-    /// half makes a wait of 10 * 0.25 / 0.5 = 5 ns.
+    /// There and back: 2.27 GHz, 50 and 90 ns, 9.38 GB/s per direction, 20.48 GB/s per node. At
+    /// half of the latter, the wait is 10 * 0.25 / 0.5 = 5 ns.
     #[test]
     fn the_twin_of_a_scaled_machine_is_the_machine() {
         let twin = twin(&scaled("nehalem-2x4", Scale::default()).unwrap()).unwrap();

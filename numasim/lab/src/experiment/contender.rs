@@ -9,24 +9,25 @@ use std::collections::BTreeMap;
 pub enum Contender {
     /// Stock Linux.
     Linux {
-        /// What tables call it.
+        /// Its name in tables.
         #[serde(default)]
         name: Option<String>,
         /// Automatic NUMA balancing.
         numa_balancing: bool,
-        /// A command that is run once for each measured program when all are set up, such as one
-        /// that moves its pages; words are parted by blanks, `{pid}` stands for the process id and
-        /// `{program}` for the program's name. The run fails where it does.
+        /// A command that is run once for each measured program when all programs are set up, such
+        /// as a command that moves the program's pages. Words are separated by blanks; `{pid}`
+        /// stands for the process id and `{program}` for the program's name. If the command fails,
+        /// so does the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<String>,
-        /// The package of this workspace that has this command; without it the guest must have it
-        /// already.
+        /// The package of this workspace that contains this command. Without it the guest must have
+        /// the command already.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         package: Option<String>,
     },
     /// Debian's numad; NUMA balancing off, as its manual page advises.
     Numad {
-        /// What tables call it.
+        /// Its name in tables.
         #[serde(default)]
         name: Option<String>,
         /// Seconds between its scans (its `-i`, both bounds).
@@ -35,37 +36,39 @@ pub enum Contender {
     },
     /// Programs placed by hand with numactl; NUMA balancing off.
     Numactl {
-        /// What tables call it.
+        /// Its name in tables.
         #[serde(default)]
         name: Option<String>,
-        /// Program name to its place, for each of its instances.
+        /// By program name, the place of all its instances.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         bind: BTreeMap<String, Bind>,
-        /// Program name to places, one for each instance in turn.
+        /// By program name, one place for each instance in turn.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         bind_each: BTreeMap<String, Vec<Bind>>,
     },
-    /// Any program that runs beside the jobs: started before them, ended after them with SIGTERM.
+    /// Any program that runs beside the jobs: it is started before them, and ended with SIGTERM
+    /// after them.
     Daemon {
-        /// What tables call it.
+        /// Its name in tables.
         name: String,
-        /// The command; words are parted by blanks, and `{pids}` stands for `-p PID` of every job.
+        /// The command. Words are separated by blanks, and `{pids}` stands for `-p PID` of every
+        /// job.
         run: String,
-        /// The package of this workspace that has the program; without it the guest must have it
-        /// already.
+        /// The package of this workspace that contains the program. Without it the guest must have
+        /// the program already.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         package: Option<String>,
-        /// Automatic NUMA balancing beside it.
+        /// Whether automatic NUMA balancing is on beside it.
         #[serde(default)]
         numa_balancing: bool,
-        /// Files that it writes in the guest, such as a recording: with `--keep` they are brought
-        /// out into the folder of the boot, as `files/NAME OF THE CONTENDER/NAME OF THE FILE`.
+        /// Files that it writes in the guest, such as a recording. With `--keep` they are copied
+        /// into the folder of the boot, as `files/NAME OF THE CONTENDER/NAME OF THE FILE`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         bring: Vec<String>,
     },
 }
 
-/// Where numactl puts a program: on CPUs and memory of nodes, or by whatever options it has.
+/// Where numactl puts a program: on CPUs and memory of nodes, or as numactl's own options say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bind {
@@ -81,7 +84,7 @@ pub struct Bind {
 }
 
 impl Bind {
-    /// The words that numactl gets.
+    /// The words that numactl is given.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
         let cpus = self.cpus_of.map(|node| format!("--cpunodebind={node}"));
@@ -117,7 +120,7 @@ impl Contender {
         }
     }
 
-    /// What tables call it: as named, else after its kind.
+    /// Its name in tables: the given one, or the usual name of its kind.
     #[must_use]
     pub fn name(&self) -> String {
         let (name, usual) = match self {

@@ -1,5 +1,6 @@
-//! What several experiments share: contenders and the files that daemons read, in a file beside
-//! theirs. It knows how that file and an experiment's own come together.
+//! Contenders, and files that daemons read, that several experiments share: they stand in a file
+//! beside the experiments. This file knows how the shared part and an experiment's own are
+//! combined.
 
 use super::{Contender, Experiment, Program};
 use crate::error::LabError;
@@ -7,8 +8,8 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// In files of a field: the names of the processes of an experiment's programs, as a list in TOML
-/// has them.
+/// In the shared files: stands for the names of the processes of an experiment's programs, as a
+/// list in TOML has them.
 const COMMANDS: &str = "{commands}";
 
 /// A file of contenders.
@@ -23,8 +24,8 @@ struct Field {
 }
 
 impl Experiment {
-    /// Enters the contenders and files of a field, which lies beside `file`. Contenders of the
-    /// experiment's own come first, and a file of its own wins over the field's.
+    /// Adds the contenders and files of a field, which lies beside `file`. The experiment's own
+    /// contenders come first, and its own files win over the field's.
     ///
     /// # Errors
     /// One line with the field's file, and the line or key.
@@ -50,7 +51,7 @@ impl Experiment {
     }
 }
 
-/// `"chase", "stream"`.
+/// The names of all processes, such as `"chase", "stream"`.
 fn commands(programs: &[Program]) -> String {
     let all: BTreeSet<&str> = programs.iter().flat_map(Program::commands).collect();
     all.into_iter().map(|name| format!("\"{}\"", name.escape_default())).collect::<Vec<_>>().join(", ")

@@ -1,12 +1,13 @@
-//! What the queue law gives to CPUs that wait for what they ask: the throughput at which demand and
-//! delay agree. Solved here from the law's text alone (numasim/model/src/queue.rs, its head),
-//! without the model's code: a line waits `q u^2 / (1 - u)` at a resource of utilisation `u`.
+//! Solves the queueing law for CPUs that wait for what they request: finds the throughput at which
+//! demand and delay agree. The solution follows the law's text alone (the head of
+//! numasim/model/src/queue.rs), not the model's code: a line waits `q u^2 / (1 - u)` at a resource
+//! of utilisation `u`.
 //!
-//! A CPU fetches a line every `t` ns: what it does between misses, plus what the miss costs. Of its
-//! misses a part `c` is covered by a stream and costs a `depth`-th, but no less than the slowest
-//! resource on the way takes to carry a line; of what the others cost it waits for a part `h`, less
-//! than 1 where misses overlap; for each line fetched `v` are written back, and nothing waits for
-//! these:
+//! A CPU fetches a line every `t` ns: the time between misses plus the cost of the miss. A fraction
+//! `c` of its misses is covered by a stream. A covered miss costs a `depth`-th, but no less than
+//! the slowest resource on the way takes to carry a line. Of the cost of the other misses the CPU
+//! waits for a fraction `h`, which is less than 1 if misses overlap. For each line fetched, `v`
+//! lines are written back, for which nothing waits:
 //!
 //! ```text
 //! t_i  = rest_i + (1 - c_i) h_i (L_i + W_i) + c_i max((L_i + W_i) / depth, s_i)
@@ -15,12 +16,12 @@
 //! w_r  = q_r u_r^2 / (1 - u_r)
 //! ```
 
-/// A controller or a direction of a link.
+/// A memory controller, or one direction of a link.
 #[derive(Clone, Copy, Debug)]
 pub struct Resource {
-    /// ns that a line takes.
+    /// ns that one line takes.
     pub service: f64,
-    /// `q`, ns.
+    /// `q` of the law, in ns.
     pub scale: f64,
 }
 
@@ -31,24 +32,24 @@ pub struct User {
     pub rest: f64,
     /// Unloaded latency, ns.
     pub latency: f64,
-    /// Part of its misses that a stream covers.
+    /// Fraction of its misses that a stream covers.
     pub covered: f64,
-    /// Part of what its other misses cost that it waits for: 1 where it waits for each.
+    /// Fraction of the cost of its other misses for which it waits: 1 if it waits for each miss.
     pub waits: f64,
-    /// Lines written back for each that is fetched.
+    /// Lines written back for each line fetched.
     pub written: f64,
-    /// Resources that what it fetches passes.
+    /// Resources that fetched lines pass.
     pub reads: Vec<usize>,
-    /// Resources that what it writes back passes.
+    /// Resources that written lines pass.
     pub writes: Vec<usize>,
 }
 
-/// Rounds over all resources; each settles one to the others.
+/// Rounds over all resources. In each round every resource is solved once, with the others fixed.
 const ROUNDS: usize = 200;
-/// Halvings of a utilisation.
+/// Bisections of one utilisation.
 const HALVINGS: usize = 50;
 
-/// Utilisation of each resource.
+/// The utilisation of each resource.
 pub fn utilisation(resources: &[Resource], users: &[User], depth: f64) -> Vec<f64> {
     let mut loads = vec![0.0; resources.len()];
     for _ in 0..ROUNDS {
@@ -69,7 +70,7 @@ pub fn utilisation(resources: &[Resource], users: &[User], depth: f64) -> Vec<f6
     loads
 }
 
-/// What is asked of a resource while all have these utilisations.
+/// The utilisation of one resource that the users demand if all resources have these utilisations.
 fn demand(resources: &[Resource], users: &[User], depth: f64, loads: &[f64], at: usize) -> f64 {
     let wait = |resource: &usize| {
         let load = loads[*resource].min(1.0 - 1e-12);
@@ -94,8 +95,8 @@ mod tests {
     }
 
     /// One resource of 50 ns a line, q = 100 ns. At u = 1/2 a line waits 100 * 0.25 / 0.5 = 50 ns
-    /// and costs 350: n CPUs ask for n 50 / 350, one half of the capacity at n = 3.5: three whole
-    /// CPUs, and one that asks for half as much (350 ns of rest).
+    /// and costs 350 ns. n CPUs demand n 50 / 350, which is half of the capacity at n = 3.5: three
+    /// CPUs, and one that demands half as much (350 ns of rest).
     #[test]
     fn three_and_a_half_cpus_by_hand() {
         let resources = [Resource { service: 50.0, scale: 100.0 }];
@@ -104,9 +105,9 @@ mod tests {
         assert!((utilisation(&resources, &users, 8.0)[0] - 0.5).abs() < 1e-9);
     }
 
-    /// Covered misses cost (300 + 50) / 7 = 50 ns: as much as the resource takes for a line. With
-    /// 150 ns of rest, and a line written for each fetched, a CPU asks for 2 * 50 / 200 of the
-    /// capacity: one half, the delay of which has been assumed.
+    /// Covered misses cost (300 + 50) / 7 = 50 ns, as much as the resource takes for a line. With
+    /// 150 ns of rest, and a line written for each line fetched, a CPU demands 2 * 50 / 200 of the
+    /// capacity. That is one half, the utilisation for which the delay was computed.
     #[test]
     fn a_covered_stream_that_writes_by_hand() {
         let resources = [Resource { service: 50.0, scale: 100.0 }];
@@ -114,8 +115,8 @@ mod tests {
         assert!((utilisation(&resources, &[stream], 7.0)[0] - 0.5).abs() < 1e-9);
     }
 
-    /// A link of 50 ns a line before a controller of 25: at link u = 1/2 and controller u = 1/4,
-    /// waits are 50 and 100 / 12 ns.
+    /// A link of 50 ns a line before a controller of 25 ns a line. At u = 1/2 of the link and u =
+    /// 1/4 of the controller, lines wait 50 and 100 / 12 ns.
     #[test]
     fn a_line_waits_at_each_resource_of_its_way() {
         let resources = [Resource { service: 25.0, scale: 100.0 }, Resource { service: 50.0, scale: 100.0 }];

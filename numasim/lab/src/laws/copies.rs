@@ -1,15 +1,16 @@
-//! Law "copy": memory that is set or copied costs what the machine file says by whatever
-//! instructions: by REP, by a loop, or by the C library, which uses REP for most sizes. What a line
-//! costs besides memory is what it costs where the private cache holds it (4 KiB); the rest follows
-//! from the queue law (closed_loop.rs): of the lines of a page, 64, a stream covers all but two; a
-//! line that is set is read and written back, one that is copied reads another one besides. Sizes
-//! that the LLC may hold in part, and runs beside streams, are compared with the loop:
+//! Law "copy": setting or copying memory costs what the machine file says, whatever instructions
+//! are used: REP, a loop, or the C library, which uses REP for most sizes. What a line costs apart
+//! from memory is measured on a buffer that the private cache holds (4 KiB). The rest follows from
+//! the queueing law (closed_loop.rs): of the 64 lines of a page, a stream covers all but two. A
+//! line that is set is read and written back; a line that is copied requires that another line is
+//! read as well. Sizes that the LLC may hold in part, and runs beside streams, are compared with
+//! the loop:
 //!
 //! ```text
 //! memory(how, size) = ns/line (how, size) - ns/line (how, 4 KiB)
 //! ```
 //!
-//! The library may cost less: it may write past the caches.
+//! The library may cost less, because it may write past the caches.
 
 use super::closed_loop::{Resource, User, utilisation};
 use super::places::Places;
@@ -23,26 +24,29 @@ use numasim_model::x86::{REPEAT_CYCLES, Repeated};
 const UNIT: &str = "ns/line";
 const HOW: [&str; 3] = ["loop", "rep", "library"];
 const WHAT: [&str; 2] = ["set", "copy"];
-/// KiB that every private cache holds twice.
+/// Size in KiB that every private cache holds twice.
 const SMALL: u32 = 4;
-/// KiB by law.
+/// Sizes in KiB of law "copy".
 const SIZES: [u32; 1] = [4096];
 const MORE_SIZES: [u32; 4] = [64, 256, 1024, 16384];
-/// KiB that are moved in a run, or a little more.
+/// KiB that are moved in a run; larger sizes are moved once.
 const MOVED: u32 = 4096;
-/// Lines of a page, and those of them that begin a run.
+/// Lines of a page, and how many of them begin a run of the prefetcher.
 const PAGE: f64 = 64.0;
 const BEGIN: f64 = 2.0;
-/// By the machine file.
+/// Tolerance against the machine file.
 const BY_LAW: f64 = 0.15;
-/// Out of the private cache. Where a line of the program's own shares a set with the buffer, each
-/// round asks the LLC for it: 350 ns, or 5.5 of a line's 40, by where an image happens to lie.
+/// Tolerance for buffers in the private cache. If a line of the program's own shares a set with the
+/// buffer, each round fetches it from the LLC. This costs 350 ns, which is 5.5 of a line's 40 ns,
+/// and depends on where an image happens to lie.
 const CACHED: f64 = 0.35;
-/// A line by REP and by the loop. They ask at different rates, so queues differ.
+/// Tolerance between a line by REP and a line by the loop. Their rates of requests differ, and so
+/// do the queues.
 const ALIKE: f64 = 0.4;
-/// The same beside streams, where queues are most of it.
+/// The same beside streams, where most of the cost is queues.
 const ALIKE_BESIDE: f64 = 0.6;
-/// More where misses overlap: those of a loop do, those of REP do not, a known departure.
+/// Additional tolerance if misses overlap: those of a loop do, those of REP do not, a known
+/// departure.
 const OVERLAPPED: f64 = 0.2;
 
 fn label(what: &str, how: &str, kib: u32, beside: bool) -> String {
@@ -64,7 +68,7 @@ fn all(places: &Places, sizes: &[u32], beside: bool) -> Vec<Step> {
     sizes.iter().flat_map(each).collect()
 }
 
-/// The programs of law "copy".
+/// The steps of law "copy".
 #[must_use]
 pub fn steps(spec: &Spec, places: &Places) -> Vec<Step> {
     let mut steps = all(places, &[SMALL], false);
@@ -81,13 +85,13 @@ pub fn steps(spec: &Spec, places: &Places) -> Vec<Step> {
     steps
 }
 
-/// The programs of law "copy-sizes".
+/// The steps of law "copy-sizes".
 #[must_use]
 pub fn more_steps(_spec: &Spec, places: &Places) -> Vec<Step> {
     all(places, &MORE_SIZES, false)
 }
 
-/// Two CPUs of the node that stream meanwhile.
+/// Two CPUs of the node that stream at the same time.
 fn neighbours(places: &Places) -> &[usize] {
     &places.cpus[1..places.cpus.len().min(3)]
 }
@@ -96,17 +100,17 @@ fn busy(cpu: usize) -> String {
     format!("busy{cpu}")
 }
 
-/// What memory adds to a line.
+/// ns that memory adds to a line.
 fn memory(readings: &Readings, what: &str, how: &str, kib: u32, beside: bool) -> Result<f64, String> {
     let line = |kib, beside| readings.figure(&label(what, how, kib, beside), "ns_per_line");
     Ok(line(kib, beside)? - line(SMALL, false)?)
 }
 
-/// Law "copy".
+/// Judges law "copy".
 pub fn copy(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     let cycle = 1e3 / spec.clock_mhz;
     let own = |what: &str| readings.figure(&label(what, "rep", SMALL, false), "ns_per_line");
-    // Whole picoseconds, as the machine has them.
+    // Whole picoseconds, as in the model.
     let step = Repeated::Store.step(numasim_model::num::round(1e3 * cycle), 1);
     let lines = f64::from(SMALL * 16);
     let cached = 64.0 * numasim_model::num::float(step) / 1e3 + f64::from(REPEAT_CYCLES) * cycle / lines;
@@ -123,7 +127,7 @@ pub fn copy(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     rows
 }
 
-/// Law "copy-sizes".
+/// Judges law "copy-sizes".
 pub fn more(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     MORE_SIZES.into_iter().flat_map(|kib| by_size(spec, places, readings, "copy-sizes", kib)).collect()
 }
@@ -132,7 +136,8 @@ fn name(what: &str, how: &str, kib: u32, beside: bool) -> String {
     format!("{what} {kib} KiB by {how}{}", if beside { " beside streams" } else { "" })
 }
 
-/// By the machine file where the LLC holds next to nothing, else by the loop.
+/// Compares with the machine file if the LLC holds next to nothing of the buffer, else with the
+/// loop.
 fn by_size(spec: &Spec, places: &Places, readings: &Readings, law: &'static str, kib: u32) -> Vec<Row> {
     if kib < 4 * spec.llc[places.llc].size_kib {
         return by_loop(spec, readings, law, kib, false);
@@ -151,7 +156,7 @@ fn by_size(spec: &Spec, places: &Places, readings: &Readings, law: &'static str,
     WHAT.into_iter().flat_map(|what| HOW.into_iter().map(move |how| (what, how))).map(row).collect()
 }
 
-/// ns of a line by the queue law, of which `own` are not memory's.
+/// ns of a line by the queueing law, including `own` ns that are not memory's.
 fn by_law(spec: &Spec, places: &Places, own: f64, copies: bool) -> f64 {
     let service = 64.0 * 1e3 / spec.node[places.node].mb_per_s;
     let fetched = if copies { 2.0 } else { 1.0 };
@@ -191,8 +196,8 @@ mod tests {
     use crate::laws::row::Verdict;
     use crate::laws::test_kit;
 
-    /// By the loop a line costs 500 in the cache and what the law says in memory; by REP and by the
-    /// library `times` as much.
+    /// Counts the rows that fail. By the loop a line costs 500 ns in the cache, by REP and the
+    /// library 40 ns. Memory adds what the law says, and `times` as much for REP and the library.
     fn failures(times: f64) -> usize {
         let spec = test_kit::spec();
         let places = Places::of(&spec).unwrap();
@@ -218,7 +223,8 @@ mod tests {
     }
 
     /// No queue (q = 0), 1000 ns, depth 8, 62.5 ns a line: a stream takes 125 ns a line, and two
-    /// lines of 64 take the whole 1000: 152.3; with 100 of one's own 252.3.
+    /// lines of 64 take the whole 1000 ns. That is 152.3 ns a line, and 252.3 ns with 100 ns that
+    /// are not memory's.
     #[test]
     fn a_line_by_hand() {
         let mut spec = test_kit::spec();

@@ -1,6 +1,7 @@
-//! The law of daemons: what the guest has marked as one runs at the real machine's speed
-//! (`numasim-ctl daemon`), `time_scale` times that of a program; a program that runs after it does
-//! not; and a daemon that times lines it has flushed finds the modelled machine's latency.
+//! Law "daemon". A program that the guest has marked as a daemon (`numasim-ctl daemon`) runs at the
+//! real machine's speed, `time_scale` times as fast as a program. A program that runs after the
+//! daemon does not. A daemon that times lines that it has flushed measures the modelled machine's
+//! latency.
 
 use super::places::Places;
 use super::plan;
@@ -10,14 +11,14 @@ use super::script::Step;
 use numasim_model::Spec;
 use numasim_model::num::{float, round};
 
-/// Seconds that a program computes, more or less.
+/// A quarter of the seconds that a program computes, approximately.
 const SECONDS: f64 = 0.1;
 const RATE: &str = "million_steps_per_second";
 
-/// Programs of the law.
+/// The steps of the law.
 pub fn steps(spec: &Spec, places: &Places) -> Vec<Step> {
     let (cpu, node) = (places.cpus[0], places.node);
-    // A step of four lanes is some ten instructions.
+    // A step of four lanes takes about ten instructions.
     let work = 4 * round(SECONDS * 1e5 * spec.clock_mhz);
     let fast = round(float(work) * spec.time_scale);
     let size = plan::part(spec, places, 25);
@@ -31,7 +32,7 @@ pub fn steps(spec: &Spec, places: &Places) -> Vec<Step> {
     each.into_iter().flat_map(|(name, command)| plan::alone(name, cpu, node, command)).collect()
 }
 
-/// See the head of the file.
+/// Judges the law; see the head of the file.
 pub fn daemon(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     let times = |name: &str| Ok(readings.figure(name, RATE)? / readings.figure("program", RATE)?);
     let latency = spec.latency.ns[places.node][places.node];
@@ -57,7 +58,7 @@ mod tests {
     use super::super::test_kit;
     use super::*;
 
-    /// A time scale of 20, and memory at 1200 ns.
+    /// Verdicts on these figures, with a time scale of 20 and memory at 1200 ns.
     fn verdicts(daemon: f64, after: f64, ns: f64) -> Vec<Verdict> {
         let spec = test_kit::spec();
         let line = |name: &str, key: &str, value: f64| format!("@line {name} {{\"{key}\":{value}}}\n");

@@ -1,7 +1,8 @@
-//! Law 3: what streams get of a controller and of a link. What one CPU does between misses, how
-//! many of them a stream covers, what part of the others it waits for and how much it writes back
-//! is taken from the page while it streams alone; what several get then follows from the machine
-//! file and the queue law (closed_loop.rs), and is compared with what the controller carried.
+//! Law 3: the bandwidth that streams get from a controller and from a link. Some properties of a
+//! CPU that streams alone are taken from the page: what it does between misses, how many of its
+//! misses a stream covers, for which fraction of the other misses it waits, and how much it writes
+//! back. The bandwidth of several streams then follows from the machine file and the queueing law
+//! (closed_loop.rs), and is compared with what the controller carried.
 
 use super::closed_loop::{Resource, User, utilisation};
 use super::places::Places;
@@ -17,18 +18,18 @@ type Figure = Result<f64, String>;
 
 const UNIT: &str = "MB/s";
 const LINE: f64 = 64.0;
-/// What a queue carries above its capacity is a fault of the model.
+/// Largest ratio to its capacity that a queue may carry; above it, the model is wrong.
 const NEVER_ABOVE: f64 = 1.02;
-/// What must be reached, of the capacity, by those that ask for most.
+/// Fraction of the capacity that the streams which demand most must reach.
 const SATURATED: f64 = 0.8;
 
-/// The three resources of two nodes: the controller, the link towards the neighbour (what it
-/// reads), and from it (what it writes).
+/// The three resources of two nodes: the controller, the link towards the neighbour (which carries
+/// the neighbour's reads), and the link from it (which carries its writes).
 const CONTROLLER: usize = 0;
 const OUT: usize = 1;
 const BACK: usize = 2;
 
-/// A window, and who streams in it.
+/// A window of measurement, and how many streams run on the node and on the neighbour.
 struct Window {
     label: String,
     what: String,
@@ -55,7 +56,7 @@ fn windows(places: &Places) -> Vec<Window> {
     near.chain(far).collect()
 }
 
-/// See the head of the file.
+/// Judges the law; see the head of the file.
 pub fn bandwidth(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     let capacity = spec.node[places.node].mb_per_s;
     let windows = windows(places);
@@ -84,8 +85,8 @@ fn carried(readings: &Readings, places: &Places, window: &Window) -> Figure {
     Ok(float(node.bytes_read + node.bytes_written) * 1e3 / float(delta.time_ns))
 }
 
-/// What a CPU does that streams alone: the second CPU where there is one, since the first joins
-/// last.
+/// What a CPU that streams alone is like. The second CPU is used if there is one, because the first
+/// joins last.
 fn nature(spec: &Spec, places: &Places, alone: &Counters) -> Result<User, String> {
     let who = *places.cpus.get(1).unwrap_or(&places.cpus[0]);
     let cpu = reading::cpu(alone, who)?;
@@ -93,7 +94,7 @@ fn nature(spec: &Spec, places: &Places, alone: &Counters) -> Result<User, String
         return Err(format!("CPU {who} did not stream"));
     }
     let misses = float(cpu.llc_misses);
-    // Time that it was there, less what it waited; hits in the LLC belong to what it does between
+    // Its busy time less the time that it waited. Hits in the LLC belong to what it does between
     // misses, and are next to none here.
     let hits = float(cpu.llc_references.saturating_sub(cpu.llc_misses)) * spec.llc[places.llc].hit_ns;
     let covered = float(cpu.covered) / float(cpu.llc_references.max(1));
@@ -108,7 +109,7 @@ fn nature(spec: &Spec, places: &Places, alone: &Counters) -> Result<User, String
     })
 }
 
-/// The part of what its uncovered misses cost for which it waited.
+/// The fraction of the cost of its uncovered misses for which it waited.
 fn waits(spec: &Spec, places: &Places, alone: &Counters, cpu: &Cpu, covered: f64) -> Figure {
     let places_for_misses = f64::from(spec.overlap.misses);
     if spec.overlap.misses == 1 || covered >= 1.0 {
@@ -122,7 +123,7 @@ fn waits(spec: &Spec, places: &Places, alone: &Counters, cpu: &Cpu, covered: f64
     Ok(((stalled - stream) / ((1.0 - covered) * cost)).clamp(1.0 / places_for_misses, 1.0))
 }
 
-/// Utilisations by the law, with a number of CPUs on the node and another over the link.
+/// Utilisations by the law, with `near` CPUs on the node and `far` CPUs over the link.
 fn expect(spec: &Spec, places: &Places, user: &User, near: usize, far: usize) -> Vec<f64> {
     let resource = |mb_per_s: f64, scale: f64| Resource { service: LINE * 1e3 / mb_per_s, scale };
     let mut resources = vec![resource(spec.node[places.node].mb_per_s, spec.queue.controller_ns)];
@@ -147,7 +148,7 @@ fn never_above(capacity: f64, measured: &[Figure]) -> Row {
     Row::new("bandwidth", "the most that the controller carried", UNIT, Ok(most), Bound::AtMost, highest(measured))
 }
 
-/// The least step from one CPU more, as a ratio: throughput never shrinks by more than a hundredth.
+/// The smallest ratio of throughput that one more CPU brings. It may not be below 0.99.
 fn grows(measured: &[Figure]) -> Row {
     let what = "another CPU on the node: throughput times";
     if measured.len() < 2 {
@@ -158,8 +159,8 @@ fn grows(measured: &[Figure]) -> Row {
     Row::new("bandwidth", what, "", Ok(0.99), Bound::AtLeast, least)
 }
 
-/// At least four fifths of the capacity by those that ask for most; a machine whose CPUs cannot ask
-/// for that much does not show it.
+/// The streams that demand most must reach four fifths of the capacity. The row is skipped on a
+/// machine whose CPUs cannot demand that much.
 fn saturated(what: &str, capacity: f64, expected: &[Figure], measured: &[Figure]) -> Row {
     let what = format!("{what}: the most, at least {SATURATED} of its capacity");
     let least = SATURATED * capacity;
@@ -173,7 +174,7 @@ fn saturated(what: &str, capacity: f64, expected: &[Figure], measured: &[Figure]
     }
 }
 
-/// What the link carried towards the neighbour: what its CPUs read.
+/// What the link carried towards the neighbour, which is what the neighbour's CPUs read.
 fn link(
     spec: &Spec,
     places: &Places,

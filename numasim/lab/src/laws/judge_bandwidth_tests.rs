@@ -3,10 +3,10 @@ use crate::laws::test_kit::{self, spec};
 use numasim_guest::counters::Node;
 use numasim_model::num::round;
 
-/// What a window of one millisecond counted: a CPU that has been busy all the time, what node 0
-/// carried and what the link to node 1.
+/// A window of one millisecond: CPUs that were busy all the time, what node 0 carried, and what the
+/// link to node 1 carried.
 fn window(label: &str, mega_bytes: f64, over: f64) -> String {
-    // 1000 misses, all covered, one line written for each; 400 us of 1000 us waiting.
+    // 1000 misses, all covered, with one line written for each; 400 us of 1000 us spent waiting.
     let cpu = Cpu {
         llc_references: 1000,
         llc_misses: 1000,
@@ -29,7 +29,8 @@ fn user() -> User {
     nature(&spec, &places, &Readings::parse(&text).between("local1").unwrap()).unwrap()
 }
 
-/// 600 us of 1000 misses: 600 ns between misses; all covered, as many written.
+/// 600 us for 1000 misses: 600 ns between misses. All are covered, and one line is written for
+/// each.
 #[test]
 fn the_nature_of_a_stream_by_hand() {
     let user = user();

@@ -1,7 +1,7 @@
 //! Laws of shared caches. Law 4: two programs that each fill more than half of a cache slow each
-//! other on one LLC, and do not on two. Law 5: a cycle of loads misses as its stack distances say:
-//! each line comes again after all others, so it hits where the ways of its class hold the whole
-//! cycle, and misses where they do not (colours.rs).
+//! other down on one LLC, and do not on two. Law 5: a cycle of loads misses as its stack distances
+//! predict. Each line comes again after all others, so it hits if the ways of its class hold the
+//! whole cycle, and misses if they do not (colours.rs).
 
 use super::colours;
 use super::judge_latency::by_load;
@@ -12,14 +12,14 @@ use super::row::{Bound, Row};
 use numasim_model::Spec;
 use numasim_model::num::float;
 
-/// The slowdown that two programs on one LLC show at least, and two on two LLCs at most.
+/// The least slowdown of two programs on one LLC, and the largest of two programs on two LLCs.
 const SLOWED: f64 = 1.1;
 const LEFT_ALONE: f64 = 1.03;
-/// Loads of the kernel and of what looks at the page take some lines.
+/// Tolerance for loads of the kernel and of the program that reads the page, which take some lines.
 const STRAY: f64 = 0.05;
 const PAGE_KIB: u32 = 4;
 
-/// See the head of the file.
+/// Judges law 4; see the head of the file.
 pub fn sharing(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     let (shared, apart) = places.others(spec);
     let size = format!("two chases, {} % of an LLC each", plan::SHARED_PART);
@@ -37,7 +37,7 @@ pub fn sharing(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     ]
 }
 
-/// Instructions of the first CPU in a ns: a chase has the same few for each load.
+/// Instructions per ns of the first CPU: a chase executes the same few for each load.
 fn pace(places: &Places, readings: &Readings, label: &str) -> Result<f64, String> {
     let delta = readings.between(label)?;
     let instructions = reading::cpu(&delta, places.cpus[0])?.instructions;
@@ -47,7 +47,7 @@ fn pace(places: &Places, readings: &Readings, label: &str) -> Result<f64, String
     Ok(float(instructions) / float(delta.time_ns))
 }
 
-/// See the head of the file.
+/// Judges law 5; see the head of the file.
 pub fn ways(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     plan::WAYS.into_iter().map(|case| one(spec, places, readings, case)).collect()
 }

@@ -3,7 +3,7 @@ use crate::laws::row::Verdict;
 use crate::laws::test_kit::{self, spec};
 use numasim_guest::counters::{Counters, Cpu};
 
-/// A window in which the first CPU counted this.
+/// A window in which the first CPU counted these events.
 fn window(label: &str, instructions: u64, llc_misses: u64) -> String {
     let cpu = Cpu { instructions, llc_misses, ..Cpu::default() };
     test_kit::window(label, Counters { cpus: vec![cpu], ..Counters::default() })
@@ -15,7 +15,7 @@ fn judged(text: &str, judge: fn(&Spec, &Places, &Readings) -> Vec<Row>) -> Vec<V
     rows.iter().map(|row| row.verdict).collect()
 }
 
-/// Alone 1000 instructions in a ms; `near` and `far` as many beside another program.
+/// 1000 instructions per ms alone; `near` and `far` instructions beside another program.
 fn paces(near: u64, far: u64) -> String {
     [window("lonely", 1000, 0), window("near", near, 0), window("far", far, 0)].concat()
 }
@@ -29,8 +29,8 @@ fn who_shares_a_cache_must_be_slowed_and_who_does_not_must_not() {
     assert_eq!(judged("", sharing), [Verdict::Fails; 2]);
 }
 
-/// Misses of 100 loads in the three cases: 70 % of the LLC with all ways and with half of them, 30
-/// % with half.
+/// Misses of 100 loads in the three cases: 70 % of the LLC with all ways, the same with half of
+/// them, and 30 % with half.
 fn cycles(misses: [u64; 3]) -> String {
     let one = |(name, misses): (&str, u64)| format!("{}@line {name} {{\"work\":100}}\n", window(name, 0, misses));
     ["large_all", "large_half", "small_half"].into_iter().zip(misses).map(one).collect()

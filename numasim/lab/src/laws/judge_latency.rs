@@ -1,16 +1,18 @@
-//! Laws of single loads. A load of a chase takes the instructions of its loop and what memory
-//! costs. The former is what a chase takes that never leaves the private cache, less a hit there:
+//! Laws of single loads. A load of a chase costs the instructions of its loop and what memory
+//! costs. The instructions are measured with a chase that never leaves the private cache, less a
+//! hit there:
 //!
 //! ```text
 //! loop      = ns/load (private cache) - private.hit_ns
 //! expected  = loop + latency.ns[home][node]     or     loop + llc.hit_ns
 //! ```
 //!
-//! Where misses overlap, the instructions of a loop pass while its load is outstanding: expected is
-//! the longer of the two, and the CPU is stalled for a load less its loop.
+//! If misses overlap, the instructions of the loop are executed while its load is outstanding. The
+//! expected time is then the longer of the two, and the CPU is stalled for the load's cost less the
+//! loop's.
 //!
-//! The same costs once more as the machine's page has them: stall by miss, after LLC hits of the
-//! kernel and others have been taken off.
+//! The same costs are also checked as the machine's page has them: stall per miss, less the LLC
+//! hits of the kernel and of other programs.
 
 use super::places::Places;
 use super::plan;
@@ -22,21 +24,22 @@ use numasim_model::Spec;
 use numasim_model::num::float;
 
 const NS: &str = "ns/load";
-/// What the issue asks for.
+/// The accuracy that is required of the machine.
 const TENTH: Bound = Bound::Within(0.1);
-/// The page counts what it charges: what is left are the kernel's own loads from other nodes.
+/// Tolerance for figures of the page. The page counts what the model charges, so the only
+/// difference is the kernel's own loads from other nodes.
 const PAGE: Bound = Bound::Within(0.03);
-/// Where misses overlap, the kernel's do, too: they are misses that stall less.
+/// The same if misses overlap: the kernel's misses overlap, too, and stall less.
 const PAGE_OF_MANY: Bound = Bound::Within(0.06);
-/// The delay in the page is sampled.
+/// Tolerance for the delay, because the page's figure is a sample.
 const DELAY: Bound = Bound::Within(0.15);
 
-/// ns of the instructions of a load.
+/// ns that the instructions of one load take.
 pub fn loop_ns(spec: &Spec, readings: &Readings) -> Result<f64, String> {
     Ok(readings.figure("private", "ns_per_load")? - spec.private.hit_ns)
 }
 
-/// ns of a load in a chase whose lines cost this much.
+/// ns of a load in a chase with instructions of `own` ns, whose lines cost `cost` ns.
 pub fn by_load_ns(spec: &Spec, own: f64, cost: f64) -> f64 {
     if spec.overlap.misses > 1 { own.max(cost) } else { own + cost }
 }
@@ -62,7 +65,7 @@ pub fn latency(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     places.pairs.iter().enumerate().flat_map(one).collect()
 }
 
-/// What a miss cost, from the page.
+/// What a miss cost in ns, by the page.
 fn stall_by_miss(spec: &Spec, places: &Places, readings: &Readings, label: &str, cpu: usize) -> Result<f64, String> {
     let delta = readings.between(label)?;
     let own = reading::cpu(&delta, cpu)?;
@@ -73,7 +76,7 @@ fn stall_by_miss(spec: &Spec, places: &Places, readings: &Readings, label: &str,
     Ok((float(own.stall_ps) / 1e3 - hits) / float(own.llc_misses))
 }
 
-/// Law 2: what fits a cache costs what that cache costs.
+/// Law 2: a chase that fits into a cache costs what hits in that cache cost.
 pub fn cache(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     let hit = spec.llc[places.llc].hit_ns;
     let kib = plan::part(spec, places, 25);
@@ -111,13 +114,13 @@ pub fn cache(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     ]
 }
 
-/// A count of a CPU for each load of a program.
+/// A count of a CPU, per load of a program.
 pub fn by_load(readings: &Readings, name: &str, count: impl Fn(&Cpu) -> u64, cpu: usize) -> Result<f64, String> {
     let delta = readings.between(name)?;
     Ok(float(count(reading::cpu(&delta, cpu)?)) / readings.figure(name, "work")?)
 }
 
-/// Law 6: a line that was flushed comes from memory, one that was not from the cache.
+/// Law 6: a line that was flushed comes from memory, and any other line from the cache.
 pub fn flush(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     let latency = spec.latency.ns[places.node][places.node];
     let hit = spec.llc[places.llc].hit_ns;
@@ -129,7 +132,7 @@ pub fn flush(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     ]
 }
 
-/// Law 7: what a load waits longer under load is what the page says.
+/// Law 7: a load beside streams waits longer by as much as the page says.
 pub fn load(_spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     let others = places.cpus.len() - 1;
     let what = format!("probe beside {others} streams: more than alone");
@@ -140,8 +143,8 @@ pub fn load(_spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     vec![Row::new("load", what, NS, usual_delay(readings, places.node), DELAY, more())]
 }
 
-/// Median of the delays in the page while the probe measured, in ns, as the probe's own
-/// figure is one.
+/// Median in ns of the page's delays while the probe measured. The probe's own figure is a median,
+/// too.
 fn usual_delay(readings: &Readings, node: usize) -> Result<f64, String> {
     let looks = readings.looks.get("delays").map_or(&[][..], Vec::as_slice);
     let delays = looks.iter().map(|look| reading::node(look, node).map(|node| float(node.delay_ps) / 1e3));

@@ -3,8 +3,8 @@ use crate::laws::row::Verdict;
 use crate::laws::test_kit::{self, spec};
 use numasim_guest::counters::{Counters, Node};
 
-/// Loop of 40 ns (4 instructions at 100 MHz), LLC 400 ns, memory 1200 and 2000: a chase of 1000
-/// loads each time.
+/// A loop of 40 ns (4 instructions at 100 MHz), an LLC of 400 ns, memory of 1200 and 2000 ns; each
+/// chase makes 1000 loads.
 fn message() -> String {
     let one = |name: &str, ns: f64, llc_references, llc_misses, stall_ps| {
         let cpu = Cpu { instructions: 4000, llc_references, llc_misses, stall_ps, ..Cpu::default() };
@@ -18,7 +18,7 @@ fn message() -> String {
     [
         one("private", 40.0, 0, 0, 0),
         one("llc", 440.0, 1000, 0, 400_000_000),
-        // Of 1100 references 100 are hits: 40,000 ns; 1000 misses of 1200 ns.
+        // Of 1100 references 100 are hits, which cost 40,000 ns; 1000 are misses of 1200 ns.
         one("pair0", 1240.0, 1100, 1000, 1_240_000_000),
         // From the other node's memory.
         one("pair1", 2040.0, 1000, 1000, 2_000_000_000),
@@ -49,7 +49,7 @@ fn a_machine_that_is_as_its_file_says_by_hand() {
     }
 }
 
-/// One figure at a time is wrong, and one row sees it.
+/// Whichever figure is wrong, a row fails.
 #[test]
 fn each_wrong_figure_is_seen() {
     for (right, wrong) in [

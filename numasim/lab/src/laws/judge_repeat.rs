@@ -1,5 +1,5 @@
-//! Law 10: a boot that is done again reports the same. Every figure that programs and page reported
-//! is compared with that of the second boot.
+//! Law 10: a boot that is repeated reports the same. Every figure that the programs and the page
+//! reported is compared with that of the second boot.
 
 use super::reading::Readings;
 use super::row::{Bound, Row};
@@ -7,8 +7,8 @@ use numasim_model::num::float_len;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// One row: the largest relative difference of two boots, which must be 0. Nothing that a guest
-/// sees hangs on the host: see docs/design/numasim.md.
+/// One row: the largest relative difference between two boots, which must be 0. Nothing that a
+/// guest sees depends on the host: see docs/design/numasim.md.
 #[must_use]
 pub fn repeatability(first: &Readings, second: &Readings) -> Row {
     let what = "two boots: largest relative difference of a figure";
@@ -32,7 +32,7 @@ pub fn repeatability(first: &Readings, second: &Readings) -> Row {
     Row { why, ..row }
 }
 
-/// Readings by name, and by number where there are several of a name; as they were reported.
+/// The readings as they were reported, by name, with a number if several have the same name.
 fn by_place(readings: &Readings) -> Vec<(String, &Value)> {
     let mut count: BTreeMap<&str, usize> = BTreeMap::new();
     let mut places = Vec::new();
@@ -83,7 +83,7 @@ impl Differences {
         }
         self.differ.push(path.to_owned());
         let difference = (one - other).abs() / one.abs().max(other.abs());
-        // Whatever is no number on one side is altogether different.
+        // A figure that is not a number on one side differs altogether.
         let difference = if difference.is_finite() { difference } else { 1.0 };
         if difference >= self.largest {
             self.largest = difference;
@@ -101,7 +101,7 @@ mod tests {
         repeatability(&Readings::parse(one), &Readings::parse(other))
     }
 
-    /// 8 and 10 differ by a fifth of the larger.
+    /// 8 and 10 differ by a fifth of the larger one.
     #[test]
     fn the_largest_difference_is_found_and_named() {
         let one = "@line a {\"x\":100,\"list\":[1,8]}\n@end";

@@ -1,6 +1,6 @@
-//! Law 8: CPUs run side by side: the same computation on 1, 2, 4 ... CPUs takes the same guest
-//! time; and a sleep takes as long as it says. The sleep is the difference of two, since starting a
-//! program takes time as well.
+//! Law 8: CPUs run side by side, so the same computation takes the same guest time on 1, 2, 4 ...
+//! CPUs; and a sleep takes as long as it was asked to. The sleep is measured as the difference of
+//! two sleeps, because starting a program takes time as well.
 
 use super::places::Places;
 use super::plan;
@@ -11,7 +11,7 @@ use numasim_model::num::float;
 
 const HUNDREDTH: Bound = Bound::Within(0.01);
 
-/// See the head of the file.
+/// Judges the law; see the head of the file.
 pub fn time(spec: &Spec, _places: &Places, readings: &Readings) -> Vec<Row> {
     let slowest = |crowd: usize| {
         let times = (0..crowd).map(|cpu| readings.figure(&plan::member(crowd, cpu), "seconds"));
@@ -51,7 +51,7 @@ mod tests {
         time(&spec, &Places::of(&spec).unwrap(), &Readings::parse(&text))
     }
 
-    /// 1130 ms with a nap of 130 ms are one second; the fourth CPU may be 1 % late.
+    /// 1130 ms less a nap of 130 ms are one second. The fourth CPU may be 1 % late.
     #[test]
     fn one_late_cpu_is_seen() {
         let verdicts = |slow, slept| rows(slow, slept).iter().map(|row| row.verdict).collect::<Vec<_>>();

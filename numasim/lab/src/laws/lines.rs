@@ -1,5 +1,5 @@
-//! Laws of what a core does at the same time (`overlap`) and of lines that CPUs share
-//! (`coherence`), measured with the program `lines`.
+//! Laws of what a core does at the same time (`overlap`), and of lines that CPUs share
+//! (`coherence`). Both are measured with the program `lines`.
 //!
 //! ```text
 //! independent loads   (L + w) / misses     by line, w the queue's wait at what this carries
@@ -21,11 +21,12 @@ use numasim_model::num::float;
 use numasim_model::{LOCAL_OF_HIT, Spec};
 
 const NS: &str = "ns/line";
-/// Lines of a run.
+/// Number of lines of a run.
 const WORK: u64 = 200_000;
-/// Lines with steps between them.
+/// Number of lines if there are steps between them.
 const SPARSE: u64 = 20_000;
-/// Counts of each of two threads: a tenth of a second, as one may start some 15 ms after the other.
+/// Counts of each of two threads: a tenth of a second, because one thread may start about 15 ms
+/// after the other.
 const COUNTS: u64 = 100_000;
 
 fn run(name: &str, cpus: String, node: usize, options: &str) -> Vec<Step> {
@@ -42,7 +43,7 @@ fn run(name: &str, cpus: String, node: usize, options: &str) -> Vec<Step> {
     ]
 }
 
-/// Programs of the law `overlap`.
+/// The steps of law `overlap`.
 pub fn overlap_steps(spec: &Spec, places: &Places) -> Vec<Step> {
     let (cpu, node, kib) = (places.cpus[0].to_string(), places.node, beyond(spec, places));
     let mut steps = run("lines_load", cpu.clone(), node, &format!("--how load --size-kib {kib} --work {WORK}"));
@@ -55,13 +56,13 @@ pub fn overlap_steps(spec: &Spec, places: &Places) -> Vec<Step> {
     steps
 }
 
-/// See the head of the file.
+/// Judges law `overlap`; see the head of the file.
 pub fn overlap(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     let ns = |name: &str| readings.figure(name, "ns_per_line");
     let tenth = Bound::Within(0.1);
     let far = places.remote.as_ref().map_or(places.node, |remote| remote.node);
     let hidden = f64::from(spec.overlap.instructions) * spec.instruction_ps() / 1e3;
-    // The rest of the lines is in the LLC, whose hits are hidden.
+    // The other lines are in the LLC, and its hits are hidden.
     let missing = 1.0 - f64::from(spec.llc[places.llc].size_kib) / f64::from(beyond(spec, places));
     let saved = missing * (spec.latency.ns[places.node][far] - hidden).max(0.0);
     let (what, less) =
@@ -81,7 +82,7 @@ pub fn overlap(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     ]
 }
 
-/// Bytes of the first CPU by line that was stored around the caches.
+/// Bytes of the first CPU per line that was stored around the caches.
 fn by_bytes(places: &Places, readings: &Readings, what: &str, expected: f64, of: fn(f64, f64) -> f64) -> Row {
     let bytes = || {
         let delta = readings.between("lines_around")?;
@@ -92,8 +93,8 @@ fn by_bytes(places: &Places, readings: &Readings, what: &str, expected: f64, of:
     Row::new("overlap", what, "bytes", Ok(expected), bound, bytes())
 }
 
-/// ns by line of loads that overlap as far as the machine allows: the time at which what they carry
-/// and what they wait agree, by halving.
+/// ns per line of loads that overlap as far as the machine allows. Bisection finds the load at
+/// which the lines carried and the time waited agree.
 fn independent(spec: &Spec, places: &Places) -> f64 {
     let (latency, misses) = (spec.latency.ns[places.node][places.node], f64::from(spec.overlap.misses));
     let service = 64e3 / spec.node[places.node].mb_per_s;
@@ -103,17 +104,17 @@ fn independent(spec: &Spec, places: &Places) -> f64 {
         let wait = spec.queue.controller_ns * load * load / (1.0 - load);
         if service * misses / (latency + wait) > load { low = load } else { high = load }
     }
-    // Each line has its instructions, which no window hides when they take longer.
+    // Each line has its instructions; if they take longer than the line, nothing hides them.
     (service / low).max(10.0 * spec.instruction_ps() / 1e3)
 }
 
-/// The pairs of CPUs that share words: of one LLC, and of two.
+/// The pairs of CPUs that share words: one pair on the same LLC, one pair on two.
 fn pairs(spec: &Spec, places: &Places) -> Vec<(&'static str, usize)> {
     let (near, far) = places.others(spec);
     near.map(|cpu| ("near", cpu)).into_iter().chain(far.map(|(cpu, _)| ("far", cpu))).collect()
 }
 
-/// Programs of the law `coherence`.
+/// The steps of law `coherence`.
 pub fn coherence_steps(spec: &Spec, places: &Places) -> Vec<Step> {
     let one = |(pair, other): (&'static str, usize)| {
         let run = |apart: usize| {
@@ -127,7 +128,7 @@ pub fn coherence_steps(spec: &Spec, places: &Places) -> Vec<Step> {
     pairs(spec, places).into_iter().flat_map(one).collect()
 }
 
-/// See the head of the file.
+/// Judges law `coherence`; see the head of the file.
 pub fn coherence(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     let one = |(pair, other): (&'static str, usize)| {
         let cost = transfer(spec, places, pair, other);
@@ -162,7 +163,7 @@ pub fn coherence(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> 
     pairs(spec, places).into_iter().flat_map(one).collect()
 }
 
-/// ns of a line that the other CPU of a pair has changed.
+/// ns of a line that the other CPU of a pair has modified.
 fn transfer(spec: &Spec, places: &Places, pair: &str, other: usize) -> f64 {
     if pair == "near" {
         return spec.coherence.local_ns.unwrap_or(LOCAL_OF_HIT * spec.llc[places.llc].hit_ns);

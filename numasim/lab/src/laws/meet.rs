@@ -1,13 +1,14 @@
 //! Laws of CPUs that meet in time. *Clocks*: four CPUs read the clock before and after a loop of
-//! some 13 us: as long as the loop takes, never nothing, and never back from thread to thread.
-//! *Locks*: all CPUs but the one that looks take one lock, hold it for `h` and think for `t`.
-//! Alone, a CPU needs `T = h + t` a turn, which is measured; `n` of them can have no more than
+//! about 13 us. The clock must show the time that the loop takes, never zero, and never go back
+//! from thread to thread. *Locks*: all CPUs except the observer take one lock, hold it for `h` and
+//! think for `t`. A CPU alone needs `T = h + t` for a turn, which is measured; `n` CPUs can have no
+//! more than
 //!
 //! ```text
 //! turns per second <= min(1 / (T - t), n / T)
 //! ```
 //!
-//! and no fewer than that with a few lines a turn that come from the farthest memory.
+//! and no fewer than the same limit with a few lines per turn that come from the farthest memory.
 
 use super::places::Places;
 use super::plan;
@@ -18,15 +19,18 @@ use numasim_model::Spec;
 use numasim_model::num::float_len;
 
 const TENTH: Bound = Bound::Within(0.1);
-/// What may be above the limit, and below what is the least.
+/// Tolerance above the upper limit and below the lower one.
 const SLACK: f64 = 0.1;
-/// Lines of a turn that other CPUs had: ticket, lock, counter, each read and then written.
+/// Lines per turn that other CPUs had: ticket, lock and counter, each of which is read and then
+/// written.
 const LINES: f64 = 6.0;
-/// Steps of the loop between two readings of the clock, and how many CPUs do so.
+/// The program, with its steps between two readings of the clock; and the number of CPUs that run
+/// it.
 const CLOCK: &str = "clocks --steps 300 --work 500";
 const CLOCKS: usize = 4;
 
-/// A lock: its kind, steps that it is held, steps between turns, turns of a CPU.
+/// A lock: its kind, the steps for which it is held, the steps between turns, and the turns of a
+/// CPU.
 struct Lock {
     label: &'static str,
     kind: &'static str,
@@ -42,19 +46,19 @@ const LOCKS: [Lock; 4] = [
     Lock { label: "mutex", kind: "mutex", hold: 300, think: 0, turns: 300 },
 ];
 
-/// CPUs that take the lock: all but the one that looks.
+/// Number of CPUs that take the lock: all except the observer.
 fn takers(spec: &Spec) -> usize {
     spec.cpus() - 1
 }
 
-/// The programs of law "clocks".
+/// The steps of law "clocks".
 #[must_use]
 pub fn clock_steps(spec: &Spec, places: &Places) -> Vec<Step> {
     let cpus = CLOCKS.min(spec.cpus());
     plan::run(crowd("clocks", cpus, places.node, CLOCK))
 }
 
-/// The programs of law "lock": each lock by one CPU, then by all.
+/// The steps of law "lock": each lock is taken by one CPU, then by all.
 #[must_use]
 pub fn lock_steps(spec: &Spec, places: &Places) -> Vec<Step> {
     let one = |lock: &Lock| {
@@ -70,14 +74,14 @@ fn alone(label: &str) -> String {
     format!("{label}1")
 }
 
-/// A program with a thread on each of the first CPUs.
+/// A program with one thread on each of the first CPUs.
 fn crowd(name: &str, cpus: usize, node: usize, command: &str) -> Program {
     let list = format!("0-{}", cpus - 1);
     let command = format!("{command} --threads {cpus} --each-on {list}");
     Program { name: name.to_owned(), cpus: list, node, command }
 }
 
-/// Law "clocks".
+/// Judges law "clocks".
 pub fn clocks(spec: &Spec, _places: &Places, readings: &Readings) -> Vec<Row> {
     let figure = |key| readings.figure("clocks", key);
     let what = |of: &str| format!("a short loop by the clock on {} CPUs: {of}", CLOCKS.min(spec.cpus()));
@@ -90,7 +94,7 @@ pub fn clocks(spec: &Spec, _places: &Places, readings: &Readings) -> Vec<Row> {
     ]
 }
 
-/// Law "lock".
+/// Judges law "lock".
 pub fn locks(spec: &Spec, _places: &Places, readings: &Readings) -> Vec<Row> {
     let cpus = takers(spec);
     if cpus < 2 {
@@ -104,7 +108,7 @@ pub fn locks(spec: &Spec, _places: &Places, readings: &Readings) -> Vec<Row> {
             Ok(turn) => limits(lock, *turn, cpus, transfer),
             Err(_) => (0.0, 0.0),
         };
-        // A mutex sleeps and wakes: how long that takes is the kernel's affair.
+        // A mutex sleeps and wakes. How long that takes depends on the kernel.
         let least = if lock.kind == "mutex" { 0.0 } else { least };
         let Lock { kind, hold, think, .. } = lock;
         let what = format!("{kind} held for {hold} steps, {think} between, on {cpus} CPUs: turns a ms");
@@ -113,7 +117,8 @@ pub fn locks(spec: &Spec, _places: &Places, readings: &Readings) -> Vec<Row> {
     LOCKS.iter().map(one).collect()
 }
 
-/// Turns in a millisecond, at least and at most, for a CPU's time of a turn in ns.
+/// The least and the largest number of turns per millisecond, if a turn of one CPU alone takes
+/// `turn` ns.
 fn limits(lock: &Lock, turn: f64, cpus: usize, transfer: f64) -> (f64, f64) {
     let thinks = turn * f64::from(lock.think) / f64::from(lock.think + lock.hold).max(1.0);
     let rate = |more: f64| 1e6 / (turn - thinks + more).max((turn + more) / float_len(cpus));
@@ -126,9 +131,9 @@ mod tests {
     use crate::laws::row::Verdict;
     use crate::laws::test_kit;
 
-    /// A turn of 10 us, nothing between: 100 a ms whatever the CPUs, 110 with the slack; with 10 us
-    /// of transfers 50, less a tenth. With nine tenths between: seven CPUs have 7 turns in 10 us,
-    /// and a lock that is held for 1 us allows 10.
+    /// A turn of 10 us with nothing between: 100 turns per ms with any number of CPUs, 110 with the
+    /// tolerance. With 10 us of transfers the least is 50, less a tenth. With nine tenths of a turn
+    /// between: seven CPUs have 7 turns in 10 us, and a lock that is held for 1 us allows 10.
     #[test]
     fn limits_by_hand() {
         let near = |(a, b): (f64, f64), (c, d): (f64, f64)| (a - c).abs() < 1e-9 && (b - d).abs() < 1e-9;

@@ -1,10 +1,10 @@
-//! The micro-laws: what programs measure in the guest must be what the machine file says. Programs
-//! are those of numasim/programs, unmodified; what they and the machine's page report is judged
-//! against the [`numasim_model::Spec`], never against figures of our own.
+//! The laws: what programs measure in the guest must be what the machine file says. The programs
+//! are those of numasim/programs, unmodified. What they and the machine's page report is compared
+//! with the [`numasim_model::Spec`], never with figures measured earlier.
 //!
-//! [`plan`] says which programs run where (as [`script`] for the guest's shell), [`reading`] takes
-//! apart what they reported, and the `judge_*` modules compare, each with the arithmetic of its law
-//! at its head. All of that is pure; only [`speed`] looks at the host's clock.
+//! [`plan`] says which programs run where (as a [`script`] for the guest's shell), [`reading`]
+//! parses what they reported, and the `judge_*` modules compare, each with the arithmetic of its
+//! law at its head. All of that is pure; only [`speed`] reads the host's clock.
 
 mod closed_loop;
 mod colours;
@@ -37,9 +37,9 @@ use places::Places;
 use reading::Readings;
 use script::Step;
 
-/// The steps of a law.
+/// Gives the steps of a law.
 type Plan = fn(&Spec, &Places) -> Vec<Step>;
-/// The rows of a law.
+/// Gives the rows of a law.
 type Judge = fn(&Spec, &Places, &Readings) -> Vec<Row>;
 
 /// The laws by name, in the order of the table.
@@ -64,10 +64,10 @@ pub const LAWS: [&str; 18] = [
     "repeatability",
 ];
 
-/// Laws that are left out unless they are asked for: more points of another law.
+/// Laws that run only if they are asked for, because they are further points of another law.
 pub const MORE: [&str; 1] = ["copy-sizes"];
 
-/// What the guest does for the laws that are asked for.
+/// The steps that the guest executes for the wanted laws.
 #[must_use]
 pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<Step> {
     let Ok(places) = Places::of(spec) else { return Vec::new() };
@@ -83,13 +83,13 @@ pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<Step> {
         ("threads", threads::steps),
     ];
     let mut steps = plan::steps(spec, &wanted);
-    // Other sizes are compared with what a line of the law of copies costs.
+    // Law "copy-sizes" compares its sizes with what a line costs in law "copy".
     let needed = |name: &str| wanted(name) || (name == "copy" && wanted("copy-sizes"));
     steps.extend(others.into_iter().filter(|(name, _)| needed(name)).flat_map(|(_, law)| law(spec, &places)));
     steps
 }
 
-/// Judges what a boot reported: one or more rows for each law that is asked for.
+/// Judges what a boot reported: one or more rows for each wanted law.
 #[must_use]
 pub fn judge(spec: &Spec, readings: &Readings, wanted: impl Fn(&str) -> bool) -> Vec<Row> {
     let places = match Places::of(spec) {

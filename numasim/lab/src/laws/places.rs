@@ -1,34 +1,34 @@
-//! Where on a machine its laws are measured: which node, which CPUs, which neighbour. It knows the
-//! spec alone.
+//! Where on a machine the laws are measured: on which node, on which CPUs, over which link. This
+//! file knows only the spec.
 
 use numasim_model::Spec;
 use numasim_model::num;
 
-/// Where things are measured.
+/// The places of measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Places {
     /// The node whose memory is measured: the first that has CPUs.
     pub node: usize,
     /// Its CPUs.
     pub cpus: Vec<usize>,
-    /// A CPU that does the looking: the last of the machine.
+    /// The CPU of the observer, which reads the page: the last of the machine.
     pub observer: usize,
-    /// A node with CPUs, joined to the first by one link.
+    /// A node with CPUs that one link joins to the measured node.
     pub remote: Option<Remote>,
-    /// One pair of nodes for each unloaded latency: that of a CPU and that of the memory.
+    /// One pair of nodes (that of the CPU, that of the memory) for each unloaded latency.
     pub pairs: Vec<(usize, usize)>,
-    /// The first node's LLC.
+    /// The LLC of the measured node's first CPU.
     pub llc: usize,
 }
 
-/// A neighbour.
+/// A neighbouring node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remote {
     /// The node.
     pub node: usize,
-    /// Its CPUs, without the one that does the looking where there are others.
+    /// Its CPUs, without the observer's if there are others.
     pub cpus: Vec<usize>,
-    /// Which link.
+    /// Index of the link.
     pub link: usize,
 }
 
@@ -52,7 +52,7 @@ impl Places {
         Ok(Self { node, cpus: own, observer: spec.cpus().saturating_sub(1), remote, pairs, llc })
     }
 
-    /// A CPU that shares the LLC with the first one, and one of another LLC with its node.
+    /// A CPU that shares the LLC with the first CPU, and a CPU of another LLC, with its node.
     #[must_use]
     pub fn others(&self, spec: &Spec) -> (Option<usize>, Option<(usize, usize)>) {
         let shared = spec.llc[self.llc].cpus.as_slice().iter().copied().find(|cpu| *cpu != self.cpus[0]);
@@ -73,7 +73,7 @@ fn neighbour(spec: &Spec, node: usize, other: usize) -> Option<Remote> {
     let pair = |route: &numasim_model::Route| [num::index(route.from), num::index(route.to)];
     let detour = spec.route.iter().any(|route| pair(route).contains(&node) && pair(route).contains(&other));
     let mut cpus = cpus(spec, other);
-    // A reader takes time from the programs that stream there.
+    // The observer takes time from the programs that stream there.
     if cpus.len() > 1 {
         cpus.retain(|cpu| cpu + 1 != spec.cpus());
     }

@@ -1,5 +1,5 @@
-//! Which programs run where, law by law, on any machine: places and sizes come from the spec.
-//! Labels that are given here are those that the judges ask the readings for.
+//! Which programs run where, law by law, on any machine: places and sizes come from the spec. The
+//! labels that are given here are those under which the judges look up the readings.
 
 use super::colours;
 use super::places::Places;
@@ -7,34 +7,35 @@ use super::script::{Program, Step};
 use numasim_model::Spec;
 use numasim_model::num;
 
-/// Guest seconds that a measurement takes, more or less.
+/// Guest seconds that a measurement takes, approximately.
 const SECONDS: f64 = 0.25;
-/// Until caches and queues are as they stay.
+/// Guest seconds until caches and queues have settled.
 const SETTLE: f64 = 0.1;
 
-/// KiB of a memory that no cache holds, eight times the LLC; and a part of the LLC.
+/// KiB of memory that no cache holds: eight times the LLC or the private cache, whichever is
+/// larger.
 #[must_use]
 pub fn beyond(spec: &Spec, places: &Places) -> u32 {
     (8 * spec.llc[places.llc].size_kib).max(8 * spec.private.size_kib)
 }
 
-/// KiB of a part of the LLC, in hundredths, whole pages.
+/// KiB of a part of the LLC, given in hundredths, in whole pages.
 #[must_use]
 pub fn part(spec: &Spec, places: &Places, hundredths: u32) -> u32 {
     (spec.llc[places.llc].size_kib * hundredths / 400).max(1) * 4
 }
 
-/// Loads that take [`SECONDS`] at a number of ns each.
+/// Number of loads that take [`SECONDS`] at this many ns each.
 fn loads(ns: f64) -> u64 {
     num::round(SECONDS * 1e9 / ns)
 }
 
-/// Steps of the laws that are asked for.
+/// The steps of the wanted laws.
 #[must_use]
 pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<Step> {
     let Ok(places) = Places::of(spec) else { return Vec::new() };
     let mut steps = Vec::new();
-    // What a load costs beside memory is needed by all laws of latency.
+    // All laws of latency need the cost of a load apart from memory.
     if ["latency", "cache", "flush", "translation"].iter().any(|name| wanted(name)) {
         steps.extend(private(spec, &places));
     }
@@ -63,7 +64,7 @@ pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<Step> {
     steps
 }
 
-/// A program by itself, from its set-up to its line.
+/// Runs a program by itself, from its set-up to its line.
 #[must_use]
 pub fn run(program: Program) -> Vec<Step> {
     let name = program.name.clone();
@@ -89,12 +90,12 @@ pub fn pair_label(at: usize) -> String {
     format!("pair{at}")
 }
 
-/// A chase by itself, looked at before and after: labels `NAME` and `NAME.end`.
+/// A chase by itself, with a look before and one after: labels `NAME` and `NAME.end`.
 fn chase(name: &str, cpu: usize, node: usize, kib: u32, work: u64) -> Vec<Step> {
     alone(name, cpu, node, format!("chase --size-kib {kib} --work {work}"))
 }
 
-/// A program by itself, and what it reports.
+/// Runs a program by itself, with a look before and one after.
 pub fn alone(name: &str, cpu: usize, node: usize, command: String) -> Vec<Step> {
     vec![
         start(name, cpu, node, command),
@@ -106,7 +107,7 @@ pub fn alone(name: &str, cpu: usize, node: usize, command: String) -> Vec<Step> 
     ]
 }
 
-/// The label of the look after.
+/// The label of the look after a program.
 #[must_use]
 pub fn end(name: &str) -> String {
     format!("{name}.end")
@@ -116,7 +117,7 @@ fn start(name: &str, cpu: usize, node: usize, command: String) -> Step {
     Step::Start(Program { name: name.to_owned(), cpus: cpu.to_string(), node, command })
 }
 
-/// Load that goes on: looked at from outside.
+/// Starts a load that goes on until it is stopped, to be looked at from outside.
 fn background(name: &str, cpu: usize, node: usize, command: &str) -> [Step; 3] {
     [
         start(name, cpu, node, format!("{command} --repeat")),
@@ -125,7 +126,7 @@ fn background(name: &str, cpu: usize, node: usize, command: &str) -> [Step; 3] {
     ]
 }
 
-/// A window over what is running.
+/// A window over the programs that are running.
 fn window(name: &str) -> [Step; 4] {
     [Step::Sleep(SETTLE), Step::Look(name.to_owned()), Step::Sleep(SECONDS), Step::Look(end(name))]
 }
@@ -140,9 +141,10 @@ fn flush(spec: &Spec, places: &Places) -> Vec<Step> {
     flushed.into_iter().chain(kept).collect()
 }
 
-/// Streams on the node's memory, one CPU after another joins: `local1`, ...; those of the neighbour
-/// join, `all`; then the node's own leave: `remote`. The node's first CPU is the last to join:
-/// before it does, it measures what the others' load costs.
+/// Streams on the node's memory. One CPU of the node after another joins (`local1`, ...), then the
+/// CPUs of the neighbour (`all`); then the node's own leave (`remote`), then all but one of the
+/// neighbour's (`remote1`). The node's first CPU is the last to join: before it does, it measures
+/// what the load of the others costs.
 fn bandwidth(spec: &Spec, places: &Places, load: bool) -> Vec<Step> {
     let command = format!("stream --size-kib {} --rounds 1000000", beyond(spec, places));
     let stream = |cpu: usize| background(&format!("s{cpu}"), cpu, places.node, &command);
@@ -174,14 +176,14 @@ fn bandwidth(spec: &Spec, places: &Places, load: bool) -> Vec<Step> {
     steps
 }
 
-/// The label of the window in which a number of CPUs of the node stream.
+/// The label of the window in which this many CPUs of the node stream.
 #[must_use]
 pub fn local_label(cpus: usize) -> String {
     format!("local{cpus}")
 }
 
 fn loaded(spec: &Spec, places: &Places) -> Vec<Step> {
-    // One long pass: between two passes the probe asks for nothing, and delays are others.
+    // One long pass: between two passes the probe requests nothing, and delays differ.
     let command = format!("probe --work 163840 --batch 16 --size-kib {} --flush clflush", part(spec, places, 25));
     vec![
         start("loaded", places.cpus[0], places.node, command),
@@ -193,7 +195,7 @@ fn loaded(spec: &Spec, places: &Places) -> Vec<Step> {
     ]
 }
 
-/// Hundredths of the LLC that each of two programs fills: alone it fits, twice it does not.
+/// Hundredths of the LLC that each of two programs fills: one fits, two do not.
 pub const SHARED_PART: u32 = 70;
 
 fn sharing(spec: &Spec, places: &Places) -> Vec<Step> {
@@ -217,10 +219,10 @@ fn sharing(spec: &Spec, places: &Places) -> Vec<Step> {
     steps
 }
 
-/// Loads of the law of ways: many passes over the cycle, so that lines which others took from it
-/// before it began do not count.
+/// Loads of the law of ways: many passes over the cycle, so that lines which were evicted before it
+/// began do not count.
 const WAYS_LOADS: u64 = 400_000;
-/// Label, hundredths of the LLC, whether with half of the ways.
+/// Label, hundredths of the LLC, and whether the program has half of the ways.
 pub const WAYS: [(&str, u32, bool); 3] = [("large.all", 70, false), ("large.half", 70, true), ("small.half", 30, true)];
 
 fn ways(spec: &Spec, places: &Places) -> Vec<Step> {
@@ -231,7 +233,7 @@ fn ways(spec: &Spec, places: &Places) -> Vec<Step> {
             let mask = (1 << half_of(spec.llc[llc].ways)) - 1;
             steps.push(Step::Ways { llc, mask, cpu });
         }
-        // What lies in other ways stays there, and is hit.
+        // Lines in other ways would stay there and hit.
         steps.push(Step::Empty);
         let name = label.replace('.', "_");
         let (kib, colours) = (part(spec, places, hundredths), colours::of(&spec.llc[llc]).unwrap_or(1));
@@ -242,13 +244,13 @@ fn ways(spec: &Spec, places: &Places) -> Vec<Step> {
     WAYS.into_iter().flat_map(one).chain([Step::ResetWays]).collect()
 }
 
-/// Half of the ways, one at least.
+/// Half of the ways, but at least one.
 #[must_use]
 pub fn half_of(ways: u32) -> u32 {
     (ways / 2).max(1)
 }
 
-/// CPUs that compute at the same time: 1, 2, 4 and so on, and all.
+/// Numbers of CPUs that compute at the same time: 1, 2, 4 and so on, and all.
 #[must_use]
 pub fn crowds(spec: &Spec) -> Vec<usize> {
     let all = spec.cpus();
@@ -258,18 +260,18 @@ pub fn crowds(spec: &Spec) -> Vec<usize> {
     crowds
 }
 
-/// The name of a computing program: of the crowd, on this CPU.
+/// The name of the computing program on this CPU of a crowd.
 #[must_use]
 pub fn member(crowd: usize, cpu: usize) -> String {
     format!("c{crowd}x{cpu}")
 }
 
-/// Guest seconds of the two sleeps; the second takes one more than the first.
+/// Guest seconds of the two sleeps; the second is one second longer than the first.
 const NAPS: [(&str, f64); 2] = [("nap", 0.1), ("sleep", 1.1)];
 
 fn time(spec: &Spec) -> Vec<Step> {
-    // A step of four lanes is some ten instructions; a second of them, against which letting them
-    // go together is nothing.
+    // A step of four lanes takes about ten instructions. A program runs for about a second, so the
+    // few steps in which programs are started together do not matter.
     let work = 4 * loads(10e3 / spec.clock_mhz);
     let mut steps = Vec::new();
     for crowd in crowds(spec) {

@@ -1,31 +1,31 @@
-//! What the guest reported: `@look LABEL JSON` from `numasim-counters --json`,
+//! Parses what the guest reported: `@look LABEL JSON` from `numasim-counters --json`,
 //! `@threads LABEL JSON` from the same with `--threads`, `@line NAME JSON` from a program,
-//! `@failed NAME why`, `@mark WORD`, and `@end` when all was done. Pure: text in, values out; a
-//! line that cannot be read is a problem that is reported.
+//! `@failed NAME why`, `@mark WORD`, and `@end` when everything is done. Pure: text in, values out.
+//! A line that cannot be read is reported as a problem.
 
 use numasim_guest::counters::{Counters, Cpu, Node};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// All that a boot reported.
+/// Everything that a boot reported.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Readings {
-    /// by label; several where it was watched
+    /// looks by label; several under a label that was watched
     pub looks: BTreeMap<String, Vec<Counters>>,
-    /// by label, of looks at threads, too
+    /// threads by label, of looks that include threads
     pub threads: BTreeMap<String, Vec<Thread>>,
-    /// by program
+    /// lines of programs, by program
     pub lines: BTreeMap<String, Value>,
-    /// looks as they were reported, for comparison
+    /// looks and lines as they were reported, for comparison
     pub raw: Vec<(String, Value)>,
     /// what went wrong
     pub problems: Vec<String>,
-    /// whether the guest came to its end
+    /// whether the guest's script came to its end
     pub ended: bool,
 }
 
-/// A thread of a look; counts only grow.
+/// A thread in a look. Its counts only grow.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Thread {
     /// Its number.
@@ -39,7 +39,7 @@ pub struct Thread {
 }
 
 impl Readings {
-    /// Takes the output of the guest's script apart.
+    /// Parses the output of the guest's script.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut all = Self::default();
@@ -73,7 +73,7 @@ impl Readings {
         }
     }
 
-    /// A text that is none is a problem of the look.
+    /// Keeps the threads of a look. If the text is not JSON, `look` has reported the problem.
     fn look_at_threads(&mut self, label: &str, text: &str) {
         let value = serde_json::from_str::<Value>(text).ok();
         let threads = value.and_then(|value| Vec::deserialize(value.get("threads")?).ok());
@@ -104,7 +104,7 @@ impl Readings {
     /// The threads of a look.
     ///
     /// # Errors
-    /// There is none, or it has no threads.
+    /// There is no such look, or it has no threads.
     pub fn threads(&self, label: &str) -> Result<&[Thread], String> {
         let threads = self.threads.get(label).map(Vec::as_slice).filter(|threads| !threads.is_empty());
         threads.ok_or_else(|| format!("the guest reported no threads under `{label}`: nothing is counted by thread"))
@@ -113,7 +113,7 @@ impl Readings {
     /// What was counted between the looks `NAME` and `NAME.end`.
     ///
     /// # Errors
-    /// One is missing, or no time passed.
+    /// A look is missing, or no time passed between the two.
     pub fn between(&self, name: &str) -> Result<Counters, String> {
         let (before, after) = (self.at(name)?, self.at(&super::plan::end(name))?);
         let delta = after.since(before);
@@ -123,7 +123,7 @@ impl Readings {
     /// A figure of a program's line.
     ///
     /// # Errors
-    /// No line, or no such figure in it.
+    /// The program printed no line, or the line has no such figure.
     pub fn figure(&self, name: &str, key: &str) -> Result<f64, String> {
         let problem = || self.problems.iter().find(|problem| problem.starts_with(name)).cloned();
         let line = self.lines.get(name);
@@ -135,7 +135,7 @@ impl Readings {
 /// A CPU of the page.
 ///
 /// # Errors
-/// The page had none of this number.
+/// The page has no CPU of this number.
 pub fn cpu(look: &Counters, cpu: usize) -> Result<&Cpu, String> {
     look.cpus.get(cpu).ok_or_else(|| format!("the page has no CPU {cpu}"))
 }
@@ -143,7 +143,7 @@ pub fn cpu(look: &Counters, cpu: usize) -> Result<&Cpu, String> {
 /// A node of the page.
 ///
 /// # Errors
-/// The page had none of this number.
+/// The page has no node of this number.
 pub fn node(look: &Counters, node: usize) -> Result<&Node, String> {
     look.nodes.get(node).ok_or_else(|| format!("the page has no node {node}"))
 }

@@ -1,5 +1,5 @@
-//! A row of the table: what a law expects, what was measured, and whether that will do. Not
-//! measured is a failure, reported with its reason.
+//! A row of the table: what a law expects, what was measured, and whether the law holds. A figure
+//! that was not measured is a failure, reported with its reason.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// as expected, give or take this part of it
+    /// as expected, to within this fraction of it
     Within(f64),
     /// from the expected figure up to this one
     UpTo(f64),
@@ -15,47 +15,48 @@ pub enum Bound {
     AtMost,
     /// at least what is expected
     AtLeast,
-    /// whatever it is: it is only reported
+    /// any figure, which is only reported
     Shown,
 }
 
-/// What is said of a row.
+/// The verdict on a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// the law holds
     Holds,
-    /// it does not, or nothing was measured
+    /// the law does not hold, or nothing was measured
     Fails,
     /// this machine cannot show it
     Skipped,
-    /// no law, a figure that is only reported
+    /// not a law: a figure that is only reported
     Shown,
 }
 
-/// See the head of the file.
+/// A row of the table; see the head of the file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// name of the law
     pub law: &'static str,
-    /// what of it
+    /// the figure or case of the law
     pub what: String,
-    /// of both figures
+    /// unit of both figures
     pub unit: &'static str,
-    /// from the machine file; `None`: nothing can be expected, and `why`
+    /// figure from the machine file; `None` if nothing can be expected, as `why` says
     pub expected: Option<f64>,
     /// what the measured figure must be
     pub bound: Bound,
-    /// from the guest; `None`: it was not measured, and `why`
+    /// figure from the guest; `None` if it was not measured, as `why` says
     pub measured: Option<f64>,
-    /// why there is no figure, or what one should know of it
+    /// why there is no figure, or a remark on the row
     pub why: Option<String>,
-    /// what is said of it
+    /// the verdict on the row
     pub verdict: Verdict,
 }
 
 impl Row {
-    /// A figure beside what was expected; where either is not there, or is no number, it fails.
+    /// Compares a figure with what was expected. If either is missing or not a number, the row
+    /// fails.
     #[must_use]
     pub fn new(
         law: &'static str,
@@ -83,7 +84,7 @@ impl Row {
         Self { law, what: what.into(), unit, expected: Some(expected), bound, measured, why, verdict }
     }
 
-    /// A law that fails without figures.
+    /// A row that fails without figures.
     #[must_use]
     pub fn fails(law: &'static str, what: impl Into<String>, why: impl Into<String>) -> Self {
         let why = Some(why.into());
@@ -91,13 +92,13 @@ impl Row {
         Self { law, what: what.into(), unit: "", expected: None, bound: Bound::Shown, measured: None, why, verdict }
     }
 
-    /// A law that this machine cannot show.
+    /// A row of a law that this machine cannot show.
     #[must_use]
     pub fn skipped(law: &'static str, what: impl Into<String>, why: impl Into<String>) -> Self {
         Self { verdict: Verdict::Skipped, ..Self::fails(law, what, why) }
     }
 
-    /// Measured over expected, less 1; `None` where that says nothing.
+    /// Measured over expected, less 1; `None` if either is missing or 0 is expected.
     #[must_use]
     pub fn deviation(&self) -> Option<f64> {
         let expected = self.expected.filter(|expected| *expected != 0.0)?;

@@ -1,6 +1,6 @@
 //! What the guest does, as steps, and the steps as a shell script for busybox. Programs are placed
-//! by `taskset` and `numactl --membind`, touch their memory before they start, and are looked
-//! at through the machine's page. Every line that the script writes begins with `@`; see
+//! by `taskset` and `numactl --membind`, touch their memory before they start, and are observed
+//! through the machine's page. Every line that the script writes begins with `@`; see
 //! [`super::reading`].
 
 use std::fmt::Write;
@@ -8,55 +8,55 @@ use std::fmt::Write;
 /// A program, where it runs, and where its memory is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Names it among those of the script; letters and digits.
+    /// Its name in the script, which is unique there; letters and digits.
     pub name: String,
     /// A CPU or several, as `taskset -c` reads them.
     pub cpus: String,
     /// Node of its memory.
     pub node: usize,
-    /// Command and arguments, without those that all programs know.
+    /// Command and arguments, without the options that all programs share.
     pub command: String,
 }
 
 /// A step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Starts a program: it sets up its memory and waits for the start.
+    /// Starts a program, which sets up its memory and then waits for [`Step::Go`].
     Start(Program),
-    /// Waits until it has set up its memory.
+    /// Waits until the program has set up its memory.
     Ready(String),
-    /// Lets programs go, together.
+    /// Lets programs go, all at the same time.
     Go(Vec<String>),
-    /// Waits for the end of several, without printing, which would take a CPU's time.
+    /// Waits for the end of several programs, without printing, which would take a CPU's time.
     Await(Vec<String>),
-    /// Waits for its end, and prints its line.
+    /// Waits for the program's end, and prints its line.
     Finish(String),
-    /// Ends one that would go on.
+    /// Ends a program that would go on.
     Stop(String),
-    /// Prints what the page says, under a label.
+    /// Prints the page's contents, under a label.
     Look(String),
-    /// Prints what the page says, and of threads, too, under a label.
+    /// Prints the page's contents, including threads, under a label.
     LookAtThreads(String),
-    /// Prints what the page says again and again, under a label, until [`Step::Unwatch`].
+    /// Prints the page's contents again and again, under a label, until [`Step::Unwatch`].
     Watch(String),
     /// Ends the watch.
     Unwatch,
-    /// Guest seconds.
+    /// Sleeps for this number of guest seconds.
     Sleep(f64),
-    /// Gives class 1 of an LLC these ways, and a CPU that class.
+    /// Gives class 1 of an LLC these ways, and puts a CPU into that class.
     Ways {
         /// the LLC
         llc: usize,
-        /// a bit a way
+        /// one bit per way
         mask: u64,
         /// the CPU
         cpu: usize,
     },
-    /// All CPUs in class 0, with all ways.
+    /// Puts all CPUs into class 0, with all ways.
     ResetWays,
-    /// All caches are empty.
+    /// Empties all caches.
     Empty,
-    /// A line of this kind, for who looks at the host's clock.
+    /// Prints a line of this kind, for a reader that takes the host's time.
     Mark(String),
 }
 
@@ -90,7 +90,7 @@ threads() { numasim-ctl publish; echo "@threads $1 $(numasim-counters --json --t
 ways() { numasim-ways "$@" 2> ways.err || failed ways "$*"; }
 "#;
 
-/// The script.
+/// The script of these steps.
 pub fn text(steps: &[Step]) -> String {
     let mut text = HEAD.to_owned();
     for step in steps {
@@ -100,7 +100,7 @@ pub fn text(steps: &[Step]) -> String {
     text
 }
 
-/// Writing into a `String` never fails.
+/// Appends a step to the script. Writing into a `String` never fails.
 fn line(text: &mut String, step: &Step) {
     let _ = match step {
         Step::Start(Program { name, cpus, node, command }) => writeln!(text, "begin {name} {cpus} {node} {command}"),
@@ -116,7 +116,7 @@ fn line(text: &mut String, step: &Step) {
         Step::Watch(label) => {
             writeln!(text, "numasim-counters --json --watch {WATCH_SECONDS} > watch.out & watch=$!; watched={label}")
         }
-        // The last line may be half written.
+        // The last line may be incomplete.
         Step::Unwatch => {
             writeln!(text, "kill $watch; wait $watch 2> /dev/null; grep '}}$' watch.out | sed \"s/^/@look $watched /\"")
         }

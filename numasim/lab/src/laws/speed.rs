@@ -1,7 +1,7 @@
-//! Law 9: what the plugin costs the host. The same work in the same guest, with the plugin (that
-//! charges nothing: `delays = false`) and in plain QEMU, turn by turn; the host's time from the
-//! guest's first mark to its second. Host time is noisy, so medians of three are compared, and only
-//! on demand.
+//! Law 9: what the plugin costs the host. The same work runs in the same guest, in turns, with the
+//! plugin (which charges nothing: `delays = false`) and in plain QEMU. The host's time from the
+//! guest's first mark to its second is compared. Host time is noisy, so the law compares medians of
+//! three, and runs only on demand.
 
 use super::row::{Bound, Row};
 use super::script::{Program, Step};
@@ -14,11 +14,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Turns of each kind.
+/// Number of boots of each kind.
 const TURNS: usize = 3;
-/// What the plugin may cost.
+/// Largest ratio of host time that the plugin may cost.
 const MOST: f64 = 4.0;
-/// How often we look for marks.
+/// Interval at which the output is searched for marks.
 const TICK: Duration = Duration::from_millis(5);
 const WHAT: &str = "host time with the plugin (delays off), times that of plain QEMU";
 
@@ -38,10 +38,10 @@ pub fn steps() -> Vec<Step> {
     steps
 }
 
-/// Boots by turns and compares. The first host is plain, the second has the plugin.
+/// Boots in turns and compares. The first host is plain, the second has the plugin.
 ///
 /// # Errors
-/// A boot cannot be started; Ctrl-C.
+/// A boot cannot be started; the user pressed Ctrl-C.
 pub fn speed(hosts: [&Host; 2], words: &[String], folder: &Path, interrupted: &AtomicBool) -> Result<Row, LabError> {
     let mut times = [Vec::new(), Vec::new()];
     for turn in 0..TURNS {
@@ -67,7 +67,7 @@ fn judged(plain: &[f64], with: &[f64]) -> Row {
     Row { why: row.why.or(Some(why)), ..row }
 }
 
-/// A boot, and the host's seconds between its marks.
+/// Boots, and returns the host's seconds between the guest's marks.
 fn timed(
     host: &Host,
     task: &Task<'_>,
@@ -88,7 +88,7 @@ fn timed(
     })
 }
 
-/// When the marks appeared.
+/// The times at which the two marks appeared.
 fn watch(output: &Path, over: &AtomicBool) -> [Option<Instant>; 2] {
     let mut seen = [None; 2];
     while seen[1].is_none() && !over.load(Ordering::Relaxed) {
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::laws::Verdict;
 
-    /// Medians 2 and 7: three and a half.
+    /// The medians are 2 and 7: a ratio of three and a half.
     #[test]
     fn medians_are_compared_and_one_slow_turn_is_forgiven() {
         let row = judged(&[2.0, 1.9, 9.0], &[7.0, 6.0, 30.0]);

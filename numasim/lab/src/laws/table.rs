@@ -3,8 +3,7 @@
 use super::row::{Bound, Row, Verdict};
 use std::fmt::Write;
 
-/// Law, what of it, expected, measured, deviation, verdict; what one should know of a row stands
-/// below it.
+/// Columns: law, figure, expected, measured, deviation, verdict. A remark on a row stands below it.
 #[must_use]
 pub fn text(rows: &[Row]) -> String {
     let mut table = vec![["law", "what", "expected", "measured", "deviation", "verdict"].map(str::to_owned)];
@@ -56,7 +55,7 @@ fn unit(unit: &str) -> String {
     if unit.is_empty() { String::new() } else { format!(" {unit}") }
 }
 
-/// Four digits that matter.
+/// A figure with about four significant digits.
 fn short(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

@@ -3,18 +3,18 @@
 use numasim_guest::counters::Counters;
 use numasim_model::{Overlap, Spec};
 
-/// Two nodes with two CPUs each, round figures; a CPU waits for each miss.
+/// Two nodes with two CPUs each, and round figures. A CPU waits for each miss.
 pub fn spec() -> Spec {
     let spec = Spec::parse(include_str!("../../../machines/small-2x2.toml"), "m").unwrap();
     Spec { overlap: Overlap::default(), ..spec }
 }
 
-/// The page at one moment, under a label.
+/// A look at the page at one moment, under a label.
 pub fn look(label: &str, counters: &Counters) -> String {
     format!("@look {label} {}\n", serde_json::to_string(counters).unwrap())
 }
 
-/// A millisecond of guest time, in which this was counted.
+/// A millisecond of guest time in which the page counted this.
 pub fn window(label: &str, counted: Counters) -> String {
     let (cpus, nodes) = (vec![Default::default(); counted.cpus.len()], vec![Default::default(); counted.nodes.len()]);
     let links = counted.links.iter().map(|link| numasim_guest::counters::Link { bytes: 0, ..link.clone() }).collect();

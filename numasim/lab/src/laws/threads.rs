@@ -1,6 +1,6 @@
-//! The law of threads: a thread is counted for what it did, whoever shares its CPU. A program that
-//! computes and one that misses with each load run alone, then together on one CPU; what each has
-//! counted must be what it counted alone, and all threads together what the CPUs counted.
+//! Law "threads": a thread is counted for what it did, whatever else runs on its CPU. A program
+//! that computes and a program that misses with each load run alone, then together on one CPU. Each
+//! must count together what it counted alone, and all threads must count what the CPUs counted.
 
 use super::places::Places;
 use super::plan::{self, end};
@@ -10,24 +10,25 @@ use super::script::{Program, Step};
 use numasim_model::Spec;
 use numasim_model::num::{float, round};
 
-/// Seconds that each runs alone, more or less.
+/// Seconds that the chase runs alone, approximately. The computing program runs four times as long.
 const SECONDS: f64 = 0.1;
-/// Names of the two programs, and of the part in which both run.
+/// Names of the two programs, and of the phase in which both run.
 const COMPUTES: &str = "cpu";
 const MISSES: &str = "chase";
 const BOTH: &str = "both";
-/// Beside what ticks and switches take; private caches are shared in turns.
+/// Tolerance for ticks and switches, and for private caches that the two use in turns.
 const SAME: f64 = 0.02;
-/// A chase executes so little that the kernel's ticks and switches show.
+/// Tolerance for the chase's instructions: it executes so few that the kernel's ticks and switches
+/// show.
 const WITH_KERNEL: f64 = 0.2;
-/// What the one that computes misses, of what the other does: its own start.
+/// Largest ratio of the computing program's misses to the chase's: the misses of its own start.
 const AT_MOST: f64 = 0.1;
-/// Of the CPUs' instructions, what the threads have: the rest is of CPUs that had nothing to do. A
-/// look reads the CPUs first, and the threads a moment later.
+/// Bounds of the threads' instructions over the CPUs'. The rest belongs to CPUs that had nothing to
+/// do. A look reads the CPUs first, and the threads a moment later.
 const LEAST: f64 = 0.9;
 const MOST: f64 = 1.02;
 
-/// Programs of the law.
+/// The steps of the law.
 pub fn steps(spec: &Spec, places: &Places) -> Vec<Step> {
     let latency = spec.latency.ns[places.node][places.node];
     let size = plan::part(spec, places, 400);
@@ -52,7 +53,7 @@ pub fn steps(spec: &Spec, places: &Places) -> Vec<Step> {
     alone.chain(together).chain(measured(BOTH, vec![one, other])).collect()
 }
 
-/// See the head of the file.
+/// Judges the law; see the head of the file.
 pub fn threads(_: &Spec, _: &Places, readings: &Readings) -> Vec<Row> {
     let counted = |name, of: fn(&Thread) -> u64| alone_and_beside(readings, name, of);
     let ratio = |(alone, beside): (f64, f64)| beside / alone;
@@ -78,13 +79,13 @@ pub fn threads(_: &Spec, _: &Places, readings: &Readings) -> Vec<Row> {
     ]
 }
 
-/// What the thread of a name counted alone, and beside the other.
+/// What the thread of a name counted alone, and what it counted beside the other.
 fn alone_and_beside(readings: &Readings, name: &str, of: fn(&Thread) -> u64) -> Result<(f64, f64), String> {
     Ok((float(counted(readings, name, name, of)?), float(counted(readings, BOTH, name, of)?)))
 }
 
-/// What the thread of a name that was there at both looks counted in between; it is the one that
-/// executed most, since those of earlier parts have ended.
+/// What the thread of a name counted between two looks. Of several threads of that name that are in
+/// both looks, it is the one that executed most, because those of earlier phases have ended.
 fn counted(readings: &Readings, label: &str, name: &str, of: fn(&Thread) -> u64) -> Result<u64, String> {
     let before = readings.threads(label)?;
     let after = readings.threads(&end(label))?.iter().filter(|thread| thread.name == name);
@@ -95,7 +96,8 @@ fn counted(readings: &Readings, label: &str, name: &str, of: fn(&Thread) -> u64)
     Ok(of(thread).saturating_sub(of(old)))
 }
 
-/// The part of the CPUs' instructions that threads have, from before both go until they have ended.
+/// The threads' share of the CPUs' instructions, from before both programs start until they have
+/// ended.
 fn of_all(readings: &Readings) -> Result<f64, String> {
     let sum = |label: &str| -> Result<u64, String> {
         Ok(readings.threads(label)?.iter().map(|thread| thread.instructions).sum())
@@ -113,8 +115,9 @@ mod tests {
     use numasim_guest::counters::{Counters, Cpu};
     use serde_json::json;
 
-    /// The first run of thread 5 and of thread 6 alone, then the counts of both beside each other:
-    /// instructions and misses. The page's only CPU counts `cpu` instructions meanwhile.
+    /// Verdicts if threads 5 and 6 first run alone, and then the two programs run beside each other
+    /// and count these instructions and misses. Meanwhile the page's only CPU counts `cpu`
+    /// instructions.
     fn verdicts(computes: [u64; 2], misses: [u64; 2], cpu: u64) -> Vec<Verdict> {
         let spec = test_kit::spec();
         let look = |label: &str, time: u64, cpu: u64, threads: &[(u64, &str, [u64; 2])]| {
@@ -143,7 +146,7 @@ mod tests {
         assert_eq!(verdicts([1001, 3], [401, 101], 1410), [Verdict::Holds; 5]);
     }
 
-    /// By the CPU's counts, each would have half of what both did.
+    /// If each thread got half of the CPU's counts, each would have half of what both did.
     #[test]
     fn counts_that_are_shared_out_by_time_break_the_law() {
         let broken = verdicts([700, 51], [700, 51], 1410);

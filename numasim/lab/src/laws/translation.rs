@@ -1,12 +1,12 @@
-//! The law of translations, on a machine with a TLB. A chase over far more pages than the TLB has
-//! entries, all of them small, has each load's page with the probability that it is one of those
-//! used last, and else walks:
+//! Law "translation", for machines with a TLB. A chase over far more pages than the TLB has
+//! entries, all of them small, finds a load's page in the TLB only if it is among the pages used
+//! last. Otherwise the load needs a page walk:
 //!
 //! ```text
 //! expected  = loop + latency.ns[home][home] + walk_ns (1 - entries / pages)
 //! ```
 //!
-//! The other laws take it that translations cost nothing: they hold for the same file without
+//! The other laws assume that translations cost nothing: they hold for the same file without
 //! `[tlb]`.
 
 use super::judge_latency::{by_load_ns, loop_ns};
@@ -22,17 +22,17 @@ const LABEL: &str = "translated";
 /// Loads of the chase.
 const WORK: u64 = 200_000;
 
-/// Programs of the law.
+/// The steps of the law.
 pub fn steps(spec: &Spec, places: &Places) -> Vec<Step> {
     if spec.tlb.is_none() {
         return Vec::new();
     }
-    // Pages that were chosen by colour are small ones.
+    // Pages that are chosen by colour are small.
     let command = format!("chase --size-kib {} --work {WORK} --colours 2", plan::beyond(spec, places));
     plan::alone(LABEL, places.cpus[0], places.node, command)
 }
 
-/// See the head of the file.
+/// Judges the law; see the head of the file.
 pub fn translation(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     let Some(tlb) = &spec.tlb else {
         return vec![Row::skipped("translation", WHAT, "the machine file has no [tlb]")];
@@ -52,7 +52,8 @@ mod tests {
     use super::*;
     use numasim_model::Tlb;
 
-    /// Memory at 1200 ns, a loop of 20 ns; 64 entries for 512 pages: 7 of 8 loads walk for 400 ns.
+    /// Memory at 1200 ns, a loop of 20 ns, 64 entries for 512 pages: 7 of 8 loads need a walk of
+    /// 400 ns.
     #[test]
     fn each_load_walks_but_those_of_pages_used_last() {
         let spec = Spec { tlb: Some(Tlb { entries: 64, ways: 4, walk_ns: 400.0 }), ..test_kit::spec() };

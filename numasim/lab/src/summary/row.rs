@@ -1,5 +1,5 @@
-//! What came of one contender over the boots: medians, and ratios to the baseline of the same boot.
-//! Pure.
+//! The results of one contender over the boots: medians, and ratios to the baseline of the same
+//! boot. Pure.
 
 use crate::metrics::Measures;
 use crate::plan::program_of;
@@ -7,12 +7,12 @@ use crate::stats::{Ratio, Verdict, median, ratio};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What came of a contender: medians over the repeats that counted.
+/// The results of a contender: medians over the repeats that counted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// Its name.
     pub contender: String,
-    /// Runs that counted.
+    /// Number of runs that counted.
     pub runs: usize,
     /// Completion time of each program, the mean over its instances.
     pub seconds: BTreeMap<String, f64>,
@@ -24,24 +24,24 @@ pub struct Row {
     pub stp: Option<f64>,
     /// Mean slowdown.
     pub antt: Option<f64>,
-    /// Misses served by another node over all misses, as the plugin saw them.
+    /// Misses served by another node, over all misses, as the plugin counted.
     pub remote_share: Option<f64>,
-    /// The same for jobs that had CPUs to themselves.
+    /// The same for each job that had its CPUs to itself.
     pub remote_share_by_job: BTreeMap<String, f64>,
     /// Pages moved, as the kernel counted.
     pub pages_migrated: Option<f64>,
     /// Changes of CPU of the measured threads, as the kernel counted.
     pub thread_migrations: Option<f64>,
-    /// CPU seconds of the daemon.
+    /// CPU time of the daemon, in seconds.
     pub daemon_cpu_seconds: Option<f64>,
-    /// What each program printed of latencies: its members that end in `_us`, the mean over its
-    /// instances.
+    /// Latencies that each program printed: the members of its line that end in `_us`, the mean
+    /// over its instances.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub latencies_us: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Completion times over those of the baseline in the same boot: geometric mean over the jobs
-    /// of each pair.
+    /// Completion times over those of the baseline in the same boot: for each pair of runs the
+    /// geometric mean over the jobs.
     pub vs_baseline: Option<Ratio>,
-    /// The same program by program.
+    /// The same for each program.
     pub vs_baseline_by_program: BTreeMap<String, Ratio>,
     /// ANTT over that of the baseline in the same boot.
     pub antt_vs_baseline: Option<Ratio>,
@@ -49,7 +49,7 @@ pub struct Row {
     pub best_program: Option<Extreme>,
     /// The program that lost most, or gained least.
     pub worst_program: Option<Extreme>,
-    /// What `vs_baseline` says; `None` for the baseline.
+    /// What `vs_baseline` shows; `None` for the baseline.
     pub verdict: Option<Verdict>,
     /// Every run that counted, by repeat.
     pub each: BTreeMap<u32, Measures>,
@@ -60,11 +60,12 @@ pub struct Row {
 pub struct Extreme {
     /// Its name.
     pub program: String,
-    /// Its time over that under the baseline.
+    /// Its time over its time under the baseline.
     pub ratio: f64,
 }
 
-/// Puts the runs of a contender together; `base` has those of the baseline, unless it is this one.
+/// Combines the runs of a contender. `base` has those of the baseline, unless the contender is the
+/// baseline.
 pub(super) fn row(contender: String, each: BTreeMap<u32, Measures>, base: Option<&BTreeMap<u32, Measures>>) -> Row {
     let all = || each.values();
     let middle = |of: &dyn Fn(&Measures) -> Option<f64>| median(&all().filter_map(of).collect::<Vec<_>>());
@@ -99,9 +100,9 @@ pub(super) fn row(contender: String, each: BTreeMap<u32, Measures>, base: Option
     }
 }
 
-/// What of a run is compared with what of the baseline's.
+/// Selects the figure of a run and the figure of the baseline's run that are compared.
 type Compared<'a> = &'a dyn Fn(&Measures, &Measures) -> Option<(f64, f64)>;
-/// The ratio of that over all pairs of runs.
+/// The ratio of the selected figures over all pairs of runs.
 type Against<'a> = &'a dyn Fn(Compared<'_>) -> Option<Ratio>;
 
 fn by_program_against(each: &BTreeMap<u32, Measures>, against: Against<'_>) -> BTreeMap<String, Ratio> {
@@ -115,7 +116,7 @@ fn by_program_against(each: &BTreeMap<u32, Measures>, against: Against<'_>) -> B
     programs.iter().filter_map(one).collect()
 }
 
-/// Medians over the runs of what each program printed, the mean over its instances.
+/// Medians over the runs of what each program printed, as the mean over its instances.
 fn latencies(each: &BTreeMap<u32, Measures>) -> BTreeMap<String, BTreeMap<String, f64>> {
     let members: BTreeSet<&String> =
         each.values().flat_map(|one| one.latencies_us.values()).flat_map(BTreeMap::keys).collect();
@@ -132,7 +133,7 @@ fn latencies(each: &BTreeMap<u32, Measures>) -> BTreeMap<String, BTreeMap<String
     all
 }
 
-/// Runs of the same boot.
+/// Pairs of runs of the same boot.
 fn paired<'a>(
     runs: &'a BTreeMap<u32, Measures>,
     base: &'a BTreeMap<u32, Measures>,
@@ -140,8 +141,7 @@ fn paired<'a>(
     runs.iter().filter_map(|(repeat, run)| Some((run, base.get(repeat)?))).collect()
 }
 
-/// Geometric means of completion times over the jobs of two runs; `None` where they have not the
-/// same.
+/// Geometric means of completion times over the jobs of two runs; `None` if their jobs differ.
 #[must_use]
 pub fn overall(run: &Measures, base: &Measures) -> Option<(f64, f64)> {
     let both: Vec<_> =

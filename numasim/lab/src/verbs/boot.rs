@@ -1,4 +1,4 @@
-//! `numasim boot`: one command on the machine, and what the machine counted.
+//! `numasim boot`: runs one command on the machine, and shows what the machine counted.
 
 use super::print;
 use crate::args::BootArgs;
@@ -15,7 +15,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-/// Boots, runs, shows. The exit code is 0 where the command's was.
+/// Boots, runs the command, and shows the results. The exit code is 0 if the command's was.
 pub fn run(args: &BootArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     if args.command.first().is_some_and(String::is_empty) {
         return Err(LabError::input("the command", "is empty: write it behind --, such as `-- chase --size-kib 256`"));
@@ -55,7 +55,7 @@ fn problem(ending: &Ending, args: &BootArgs) -> Option<String> {
     (*ending != Ending::Done).then(|| ending.in_words(args.seconds))
 }
 
-/// What the machine counted.
+/// What the machine counted, as text.
 fn shown(ran: &Ran) -> String {
     let mut text = format!("\n-- {:.3} s of guest time", ran.seconds);
     ran.problem.iter().for_each(|problem| _ = write!(text, "; {problem}"));

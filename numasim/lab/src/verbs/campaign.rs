@@ -1,5 +1,6 @@
-//! Boots of one or several experiments, some side by side, until each experiment has enough. A boot
-//! whose result is stored is read instead of run again, and one that ends well is stored.
+//! Runs the boots of one or several experiments, some side by side, until each experiment has
+//! enough. A boot whose result is stored is read instead of run again, and a boot that ends well is
+//! stored.
 
 use super::origin;
 use super::progress::{self, Watched};
@@ -21,58 +22,59 @@ use std::time::{Duration, Instant};
 
 /// An experiment of a campaign.
 pub struct Entry {
-    /// The experiment, of which one table is made.
+    /// The experiment, for which one table is made.
     pub experiment: Experiment,
     /// How its runs are carried out.
     pub options: Options,
     /// What its boots need.
     pub host: Host,
-    /// What is before the number of its boots where people read it.
+    /// Text that precedes the number of a boot in messages.
     pub label: String,
-    /// The folder of the folders of its boots.
+    /// The folder that contains the folders of its boots.
     pub folder: PathBuf,
-    /// The repeats that are this machine's, in order.
+    /// The repeats that this machine runs, in order.
     pub repeats: Vec<u32>,
-    /// When it has enough.
+    /// The rule that says when it has enough.
     pub rule: Rule,
-    /// Where its results go, if they are kept.
+    /// Where its results are stored, if they are kept.
     pub store: Option<Store>,
 }
 
-/// Where results of an experiment go.
+/// Where results of an experiment are stored.
 pub struct Store {
     /// The folder.
     pub folder: PathBuf,
     /// What the boots depend on.
     pub identity: Identity,
-    /// The command that boots one of them again, up to its seed.
+    /// The command that boots one of the boots again, without its seed.
     pub command: String,
     /// The commit of the sources.
     pub commit: String,
 }
 
-/// What came of an experiment.
+/// The result of an experiment.
 #[derive(Default)]
 pub struct Outcome {
     /// Its boots, by repeat.
     pub boots: Vec<Boot>,
-    /// Why no further one was begun; `None`: something went wrong before.
+    /// Why no further boot was begun; `None` if something went wrong before.
     pub stop: Option<Stop>,
 }
 
-/// Which entry's boot is next.
+/// Which entry boots next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turns {
-    /// All boots of an entry, then those of the next.
+    /// All boots of an entry, then all boots of the next.
     Whole,
-    /// A boot of each in turn, so that each has its share of a budget.
+    /// One boot of each entry in turn, so that each has its share of a budget.
     Each,
-    /// The same of pairs of entries, whose boots of one seed are compared: both are run, or none.
+    /// One boot of each in turn, for pairs of entries whose boots of one seed are compared: both
+    /// boots are run, or neither.
     Pairs,
 }
 
 impl Turns {
-    /// How many entries belong together.
+    /// Number of entries that belong together.
     const fn together(self) -> usize {
         match self {
             Self::Whole | Self::Each => 1,
@@ -80,7 +82,7 @@ impl Turns {
         }
     }
 
-    /// The entry whose turn it is, of all that have not ended.
+    /// The entry whose turn it is, among those that have not ended.
     fn next(self, stands: &[Stand]) -> Option<usize> {
         let open = stands.iter().enumerate().filter(|(_, stand)| stand.stop.is_none());
         let mut open = open.map(|(at, stand)| (stand.begun, at));
@@ -88,14 +90,14 @@ impl Turns {
         next.map(|(_, at)| at)
     }
 
-    /// The entries that belong together with one, itself among them.
+    /// The entries that belong together with the given one, which is included.
     fn group(self, at: usize, count: usize) -> Range<usize> {
         let first = at - at % self.together();
         first..count.min(first + self.together())
     }
 }
 
-/// Runs all entries. What was done is there also where something went wrong.
+/// Runs all entries. The finished boots are returned even if something went wrong.
 pub fn run(
     entries: &[Entry],
     turns: Turns,
@@ -110,8 +112,8 @@ pub fn run(
         scope.spawn(|| progress::tell(&campaign.watched, &all_done));
         let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(|| campaign.work())).collect();
         let panicked = workers.into_iter().find_map(|worker| worker.join().err());
-        // The thread that reports progress must end whatever came of the workers, or the scope
-        // would wait for ever.
+        // The thread that reports progress must end whatever the workers return, or the scope would
+        // wait for ever.
         all_done.store(true, Ordering::Relaxed);
         if let Some(panic) = panicked {
             std::panic::resume_unwind(panic);
@@ -135,18 +137,18 @@ struct State {
     failed: Option<LabError>,
 }
 
-/// How far an entry is.
+/// The state of an entry.
 #[derive(Default)]
 struct Stand {
     begun: usize,
     boots: Vec<Boot>,
-    /// The longest boot of this campaign, else of the stored ones.
+    /// The longest boot of this campaign; the next field has the longest of the stored boots.
     longest: Option<Duration>,
     longest_stored: Option<Duration>,
     stop: Option<Stop>,
 }
 
-/// A boot, and what it took here or where it was stored.
+/// A boot, and the time that it took, here or when it was stored.
 struct Booted {
     boot: Boot,
     took: Duration,
@@ -154,7 +156,7 @@ struct Booted {
 }
 
 impl Campaign<'_> {
-    /// Takes boot after boot until none is left or something fails.
+    /// Runs boot after boot until none is left or something fails.
     fn work(&self) {
         while let Some((at, repeat)) = self.take() {
             let booted = self.one(&self.entries[at], repeat);
@@ -166,7 +168,7 @@ impl Campaign<'_> {
         }
     }
 
-    /// The next boot: entry and repeat. Notes which entries have enough.
+    /// The next boot: entry and repeat. Also marks the entries that have enough.
     fn take(&self) -> Option<(usize, u32)> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -174,7 +176,8 @@ impl Campaign<'_> {
             let (entry, spent) = (&self.entries[at], state.began.elapsed());
             let group = self.turns.group(at, state.stands.len());
             let begun = state.stands[at].begun;
-            // One whose partner has begun the boot of this seed owes its own, whatever it costs.
+            // If its partner has begun the boot of this seed, this entry must boot it, too,
+            // whatever it costs.
             let owed = state.stands[group.clone()].iter().any(|other| other.begun > begun);
             let boot = expected(&state.stands, group.clone(), self.jobs);
             let stop = stopping::next(&entry.rule, &state.stands[at].progress(entry, (spent, boot)));
@@ -215,7 +218,8 @@ impl Campaign<'_> {
         let order = plan::order(experiment, &host.spec, repeat, options);
         let order = order.map_err(|problem| LabError::input(&experiment.name, problem))?;
         let (folder, runs, began) = (entry.folder.join(boot::folder(repeat)), plan::runs(&order), Instant::now());
-        // What an earlier boot left in a kept folder is not shown as this one's.
+        // Removes what an earlier boot left in a kept folder, so that it is not shown as this
+        // boot's.
         _ = std::fs::remove_file(folder.join(left::RESULTS));
         let watched = Watched { label: label.to_owned(), folder: folder.clone(), runs, shown: 0 };
         self.watched.lock().unwrap_or_else(PoisonError::into_inner).push(watched);
@@ -229,8 +233,9 @@ impl Campaign<'_> {
     }
 }
 
-/// What the next boot of each of a group takes, with so many jobs: as long as the longest of its
-/// own did; before one has ended, as the longest of the campaign. `None`: none has.
+/// How long the next boot of each entry of a group is expected to take, with this number of jobs:
+/// as long as the longest boot of the entry or, before one has ended, the longest of the campaign.
+/// `None` if no boot has ended.
 fn expected(stands: &[Stand], group: Range<usize>, jobs: u32) -> Option<Duration> {
     let longest = |of: fn(&Stand) -> Option<Duration>| stands.iter().filter_map(of).max();
     let any = longest(|stand| stand.longest).or_else(|| longest(|stand| stand.longest_stored));
@@ -239,7 +244,7 @@ fn expected(stands: &[Stand], group: Range<usize>, jobs: u32) -> Option<Duration
     any.map(|_| if side_by_side { each.max().unwrap_or_default() } else { each.sum() })
 }
 
-/// A stored boot, if it is of the same things.
+/// A stored boot, if it depends on the same things.
 fn found_again(found: Stored, store: &Store, path: &Path, repeat: u32) -> Result<Booted, LabError> {
     if found.identity != store.identity {
         let problem = "is a boot of other files with the same name: remove it, and the boot is run again";
@@ -286,14 +291,14 @@ impl Stand {
 }
 
 impl Entry {
-    /// The command that boots one of its boots again names the kernel.
+    /// Adds the kernel to the command that boots one of its boots again.
     pub fn name_kernel(&mut self) {
         if let Some(store) = &mut self.store {
             store.command = origin::under(&self.host.kernel_from, &store.command);
         }
     }
 
-    /// The table of some boots.
+    /// The table over some boots.
     pub fn summary(&self, boots: &[Boot]) -> numasim_lab::summary::Summary {
         let scales = (self.host.spec.time_scale, self.host.spec.cache_scale);
         summary(&self.experiment, &self.options.only, scales, boots)

@@ -23,7 +23,7 @@ fn a_pair_takes_both_boots_one_after_another_or_side_by_side() {
     assert_eq!(expected(&stands, 0..2, 2), Some(Duration::from_secs(90)));
 }
 
-/// Two experiments, each under two kernels.
+/// Two experiments, each of them under two kernels.
 #[test]
 fn partners_follow_each_other() {
     let mut stands = [stand(0, None, None), stand(0, None, None), stand(0, None, None), stand(0, None, None)];

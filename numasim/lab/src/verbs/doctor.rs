@@ -1,10 +1,10 @@
-//! `numasim doctor`: what is here and what is missing.
+//! `numasim doctor`: shows what is here and what is missing.
 
 use super::print;
 use numasim_lab::{LabError, fetch};
 use std::fmt::Write;
 
-/// Looks for everything that an experiment needs; 1 where something is missing.
+/// Looks for everything that an experiment needs. Returns 1 if something is missing.
 pub fn run() -> Result<u8, LabError> {
     let mut text = String::new();
     let mut missing = 0;

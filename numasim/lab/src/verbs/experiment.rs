@@ -1,4 +1,4 @@
-//! `numasim experiment`: boots side by side, then the tables.
+//! `numasim experiment`: runs boots side by side, then prints the tables.
 
 use super::campaign::{self, Entry, Outcome, Store, Turns};
 use super::{origin, print};
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Runs experiments. 1 where a boot or a run did not count.
+/// Runs experiments. Returns 1 if a boot or a run did not count.
 pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     let read = args.files.iter().map(|file| Read::of(file, args)).collect::<Result<Vec<_>, _>>()?;
     distinct(&read)?;
@@ -48,7 +48,7 @@ pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabErr
     done.map(|()| code)
 }
 
-/// Makes the folder of results, before anything boots.
+/// Creates the folder of results, before anything boots.
 pub(super) fn results_folder(args: &ExperimentArgs) -> Result<(), LabError> {
     let Some(folder) = &args.results else { return Ok(()) };
     std::fs::create_dir_all(folder).map_err(|error| LabError::io(folder, error))
@@ -58,13 +58,13 @@ pub(super) fn results_folder(args: &ExperimentArgs) -> Result<(), LabError> {
 pub(super) struct Read {
     pub(super) file: PathBuf,
     pub(super) whole: Experiment,
-    /// Names of contenders by which `--only` chooses the same as ran; empty: all ran.
+    /// Parts of names with which `--only` chooses the contenders that ran; empty if all ran.
     pub(super) only: Vec<String>,
     machine: Machine,
 }
 
 impl Read {
-    /// Reads, and judges against the machine, before anything is built.
+    /// Reads an experiment and checks it against the machine, before anything is built.
     pub(super) fn of(file: &Path, args: &ExperimentArgs) -> Result<Self, LabError> {
         let shown = file.display().to_string();
         let wrong = |problem| LabError::input(&shown, problem);
@@ -88,16 +88,16 @@ fn options(args: &ExperimentArgs) -> Options {
     Options { only: args.only.clone(), plain: args.plain }
 }
 
-/// What is found and built once for all experiments that need the same.
+/// What is found and built once, for all experiments that need the same.
 pub(super) struct Parts {
     qemu: Qemu,
-    /// A copy of the kernel, and its file.
+    /// The copy of the kernel, and the file of which it is a copy.
     kernel: (PathBuf, PathBuf),
     images: Vec<(Contents, Image)>,
 }
 
 impl Parts {
-    /// With this kernel, whatever others are here; it is copied into a folder.
+    /// Uses this kernel, whatever other kernels are here. The kernel is copied into a folder.
     pub(super) fn under(qemu: Qemu, kernel: &Path, folder: &Path) -> Result<Self, LabError> {
         let copy = image::held(kernel, folder)?;
         Ok(Self { qemu, kernel: (copy, kernel.to_owned()), images: Vec::new() })
@@ -120,8 +120,9 @@ impl Parts {
     }
 }
 
-/// The experiments, each program apart where that is asked; the boots of this machine's shard are
-/// every N-th of all first boots, then all second ones, and so on.
+/// The experiments, with each program as an experiment of its own if that is asked for. The boots
+/// of this machine's shard are every N-th boot, counting the first boot of each experiment, then
+/// the second boot of each, and so on.
 pub(super) fn entries(
     read: &[Read],
     hosts: &[Host],
@@ -174,7 +175,7 @@ fn store(
     Ok(Some(Store { folder, identity, command, commit: commit.to_owned() }))
 }
 
-/// Whether each experiment has a name, and so a folder, of its own.
+/// Checks that each experiment has its own name, and thus its own folder.
 pub(super) fn distinct(read: &[Read]) -> Result<(), LabError> {
     let named = |read: &Read| {
         let file = read.file.display().to_string();
@@ -192,7 +193,7 @@ pub(super) fn distinct(read: &[Read]) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Whether each part of a name that is asked for is one of a contender.
+/// Checks that every `--only` matches the name of a contender.
 fn known(experiment: &Experiment, only: &[String]) -> Result<(), String> {
     let names: Vec<String> = experiment.contender.iter().map(Contender::name).collect();
     match only.iter().find(|part| !names.iter().any(|name| name.contains(part.as_str()))) {
@@ -201,14 +202,14 @@ fn known(experiment: &Experiment, only: &[String]) -> Result<(), String> {
     }
 }
 
-/// The programs that are measured, as the name of a folder.
+/// Names of the measured programs, joined with `-`.
 fn programs(experiment: &Experiment) -> String {
     let measured = experiment.program.iter().filter(|program| !program.background);
     measured.map(|program| program.name.as_str()).collect::<Vec<_>>().join("-")
 }
 
-/// Prints a table, or one line of JSON, and writes the figures; those of one of several go into a
-/// folder of their own.
+/// Prints a table or one line of JSON, and writes the figures. If there are several experiments,
+/// the figures of each go into a folder of their own.
 fn show(args: &ExperimentArgs, result: &Summary, apart: Option<String>) -> Result<(), LabError> {
     let json = || serde_json::to_string(result).unwrap_or_default() + "\n";
     let none = || format!("{}: no boot\n{}\n", result.experiment, result.stopped).replace("\n\n", "\n");
@@ -221,13 +222,13 @@ fn show(args: &ExperimentArgs, result: &Summary, apart: Option<String>) -> Resul
     folder.map_or(Ok(()), |folder| super::figures(&folder, &report::figures(result)))
 }
 
-/// A machine file lies beside the experiment that names it.
+/// The path of a machine. A machine file is looked for beside the experiment that names it.
 fn beside(machine: &str, experiment: &Path) -> String {
     let folder = experiment.parent().filter(|_| machine.ends_with(".toml"));
     folder.map_or_else(|| machine.to_owned(), |folder| folder.join(machine).display().to_string())
 }
 
-/// What the guest needs for the programs and contenders that are asked for.
+/// What the guest needs for the programs and the chosen contenders.
 fn contents(experiment: &Experiment, file: &Path, args: &ExperimentArgs) -> Contents {
     let chosen = plan::contenders(experiment, &args.only);
     let folder = args.host_files.as_deref().or(file.parent()).unwrap_or(Path::new("."));

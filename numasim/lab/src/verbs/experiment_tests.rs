@@ -2,7 +2,7 @@ use super::*;
 use crate::args::{Args, Verb};
 use clap::Parser;
 
-/// Files of a folder as `numasim experiment` reads them.
+/// The files of a folder, read as `numasim experiment` reads them.
 fn read(files: &[(&str, String)]) -> Vec<Read> {
     let folder = tempfile::tempdir().unwrap();
     let one = |(file, text): &(&str, String)| {
@@ -23,7 +23,7 @@ fn text(name: &str, more: &str) -> String {
     )
 }
 
-/// Their folders would be one, in which boots that run side by side write the same files.
+/// They would share a folder, in which boots that run side by side write the same files.
 #[test]
 fn two_experiments_of_one_name_are_refused() {
     let same = read(&[("one.toml", text("wrong node", "")), ("two.toml", text("wrong node", ""))]);
@@ -37,7 +37,7 @@ fn two_experiments_of_one_name_are_refused() {
     assert!(distinct(&read(&[("one.toml", text("x", "")), ("two.toml", text("y", ""))])).is_ok());
 }
 
-/// Programs of two experiments may have the same names.
+/// Two experiments may have programs of the same names.
 #[test]
 fn programs_that_run_one_at_a_time_have_folders_of_their_own() {
     let apart_in = |name| text(name, "one_at_a_time = true");

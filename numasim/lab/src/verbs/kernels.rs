@@ -1,5 +1,5 @@
-//! `numasim kernels A B`: the same boots under two kernels, and what the second does to completion
-//! times. Boots of one seed are compared with each other.
+//! `numasim kernels A B`: runs the same boots under two kernels, and shows what the second does to
+//! completion times. Boots of the same seed are compared with each other.
 
 use super::campaign::{self, Entry, Outcome, Turns};
 use super::experiment::{Parts, Read, distinct, entries, results_folder};
@@ -15,7 +15,7 @@ use numasim_lab::{LabError, fetch, image, report};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Compares two kernels. 1 where a boot or a run did not count.
+/// Compares two kernels. Returns 1 if a boot or a run did not count.
 pub fn run(args: &KernelsArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     [&args.a, &args.b].into_iter().try_for_each(|kernel| there(kernel))?;
     let asked = experiments(args);
@@ -39,7 +39,7 @@ pub fn run(args: &KernelsArgs, interrupted: &AtomicBool) -> Result<u8, LabError>
     Ok(u8::from(tables.iter().any(|table| !table.problems.is_empty())))
 }
 
-/// The entry as people and results call it.
+/// The entry, labelled for messages and results with its kernel.
 fn of_kernel(mut entry: Entry, kernel: &str) -> Entry {
     entry.label = format!("{}, kernel {kernel}, ", entry.experiment.name);
     entry.name_kernel();
@@ -52,7 +52,7 @@ fn there(kernel: &Path) -> Result<(), LabError> {
     if kernel.is_file() { Ok(()) } else { Err(LabError::input(&kernel.display().to_string(), problem)) }
 }
 
-/// What `numasim experiment` would be asked for each kernel.
+/// The arguments with which `numasim experiment` would be called for each kernel.
 fn experiments(args: &KernelsArgs) -> ExperimentArgs {
     let usual = || vec![fetch::workspace().join("numasim/experiments/ci.toml")];
     ExperimentArgs {
@@ -75,7 +75,8 @@ fn experiments(args: &KernelsArgs) -> ExperimentArgs {
     }
 }
 
-/// Without daemons and hands, unless contenders are named: the kernel is what is compared.
+/// Leaves out daemons and placement by hand, unless contenders are named: only the kernels are
+/// compared.
 fn stock(mut read: Read, args: &KernelsArgs) -> Result<Read, LabError> {
     if args.only.is_empty() {
         read.whole.compare_with = None;
@@ -89,7 +90,7 @@ fn stock(mut read: Read, args: &KernelsArgs) -> Result<Read, LabError> {
     Ok(read)
 }
 
-/// A table for each contender: kernel A is the baseline, B is compared with it.
+/// One table per contender: kernel A is the baseline, and B is compared with it.
 fn compared(entry: &Entry, outcomes: &[Outcome]) -> Vec<Summary> {
     let Entry { experiment, options, host, .. } = entry;
     let names = ["A", "B"].map(str::to_owned);
@@ -108,14 +109,14 @@ fn compared(entry: &Entry, outcomes: &[Outcome]) -> Vec<Summary> {
     contenders.iter().enumerate().map(table).collect()
 }
 
-/// What a kernel is called: its letter, and the release that it gave.
+/// The name of a kernel in tables: its letter, and the release that it reported.
 fn called(letter: &str, boots: &[Boot]) -> String {
     let hello = |line: &Line| if let Line::Hello { kernel, .. } = line { Some(kernel.clone()) } else { None };
     let release = boots.iter().flat_map(|boot| &boot.lines).find_map(hello).unwrap_or_default();
     format!("{letter} {release}").trim().to_owned()
 }
 
-/// The runs of one contender, boot by boot, under both kernels; problems go into one table only.
+/// The runs of one contender under both kernels, boot by boot. Problems go into one table only.
 fn pairs(
     experiment: &Experiment,
     contender: &str,
@@ -137,7 +138,7 @@ fn pairs(
     all
 }
 
-/// Tables, and over all of them a line; or a line of JSON for each.
+/// Prints the tables, and one line over all of them; or one line of JSON per table.
 fn show(args: &KernelsArgs, tables: &[Summary]) {
     if args.json {
         print(&tables.iter().map(|table| serde_json::to_string(table).unwrap_or_default() + "\n").collect::<String>());
@@ -161,7 +162,7 @@ mod tests {
     use numasim_lab::experiment::Scale;
     use numasim_lab::stats::Verdict;
 
-    /// Recorded boots of Linux; under kernel B the same with all times doubled.
+    /// Recorded boots of Linux. Under kernel B all times are doubled.
     #[test]
     fn a_kernel_that_takes_twice_the_time_is_called_slow() {
         let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");

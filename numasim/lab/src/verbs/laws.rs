@@ -13,20 +13,20 @@ use numasim_lab::{LabError, machine};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// The laws of a machine with a TLB, unless others are asked for.
+/// The laws that run on a machine with a TLB, unless others are asked for.
 const TRANSLATED: [&str; 2] = ["translation", "repeatability"];
 /// Names of the scripts in the guest's /bin.
 const MEASURES: &str = "numasim-laws.sh";
 const WORKS: &str = "numasim-work.sh";
 
-/// Measures and judges. 1 where a law fails.
+/// Measures and judges. Returns 1 if a law fails.
 pub fn run(args: &LawsArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     known(&args.only)?;
-    // Repeatability alone is that of everything.
+    // If only repeatability is asked for, the readings of all laws are compared.
     let all = args.only.iter().all(|name| name == "repeatability");
     let more = args.full || args.only.iter().any(|name| MORE.contains(&name.as_str()));
     let machine = machine::named(&args.machine, args.scale.into())?;
-    // The other laws take it that translations cost nothing.
+    // The other laws assume that translations cost nothing.
     let walks = machine.spec.tlb.is_some();
     let usual = |law: &str| if walks { TRANSLATED.contains(&law) } else { more || !MORE.contains(&law) };
     let wanted = |law: &str| (all && usual(law)) || args.only.iter().any(|name| name == law);
@@ -73,7 +73,7 @@ fn show(rows: &[Row], problems: &[String], json: bool) {
     problems.iter().for_each(|problem| print(&format!("problem: {problem}\n")));
 }
 
-/// What several boots reported, side by side.
+/// The readings of several boots, which run side by side.
 fn measured(host: &Host, boots: usize, folder: &Path, interrupted: &AtomicBool) -> Result<Vec<Readings>, LabError> {
     let words = words(host, MEASURES);
     std::thread::scope(|scope| {
@@ -84,7 +84,7 @@ fn measured(host: &Host, boots: usize, folder: &Path, interrupted: &AtomicBool) 
     })
 }
 
-/// The script, on the CPU that looks.
+/// The command that runs a script on the observer's CPU.
 fn words(host: &Host, script: &str) -> Vec<String> {
     let observer = host.spec.cpus().saturating_sub(1).to_string();
     ["taskset", "-c", &observer, "sh", &format!("/bin/{script}")].map(str::to_owned).to_vec()

@@ -1,4 +1,4 @@
-//! `numasim machine`.
+//! `numasim machine`: prints a machine file.
 
 use super::print;
 use crate::args::MachineArgs;

@@ -1,4 +1,4 @@
-//! `numasim merge` and `numasim report`: results of several folders and machines put together, as
+//! `numasim merge` and `numasim report`: combine results of several folders and machines, as
 //! tables, CSV, JSON or a page.
 
 use super::print;
@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-/// Prints what came of all results. 1 where a run did not count, or boots of one name differ.
+/// Prints the combined results. Returns 1 if a run did not count, or if boots of the same hashes
+/// and seed differ.
 pub fn run(args: &MergeArgs) -> Result<u8, LabError> {
     let (sets, notes) = read(&args.results)?;
     known(&sets, args.compare_with.as_deref())?;
@@ -32,7 +33,7 @@ pub fn run(args: &MergeArgs) -> Result<u8, LabError> {
     Ok(u8::from(!notes.is_empty() || summaries.iter().any(|summary| !summary.problems.is_empty())))
 }
 
-/// Writes the page, and its figures.
+/// Writes the page and its figures.
 pub fn report(args: &ReportArgs) -> Result<u8, LabError> {
     let (sets, notes) = read(&args.results)?;
     known(&sets, args.compare_with.as_deref())?;
@@ -48,9 +49,8 @@ pub fn report(args: &ReportArgs) -> Result<u8, LabError> {
     figures.unwrap_or(Ok(())).map(|()| u8::from(!notes.is_empty()))
 }
 
-/// The folder of figures as the page links it: the way there from the folder of the page, which is
-/// `here` where it is printed. Symbolic links count as
-/// folders.
+/// The folder of figures as the page links it: the path from the folder of the page, or from `here`
+/// if the page is printed. Symbolic links count as folders.
 fn from(here: &Path, figures: &Path, page: Option<&Path>) -> String {
     let folder = page.and_then(Path::parent).unwrap_or(Path::new(""));
     let (from, to) = (plain(&here.join(folder)), plain(&here.join(figures)));
@@ -72,7 +72,7 @@ fn plain(path: &Path) -> Vec<OsString> {
     parts
 }
 
-/// Folders of results and files of CSV, in order; what is there twice counts once.
+/// Reads folders of results and CSV files, in order. A boot that occurs twice counts once.
 fn read(paths: &[PathBuf]) -> Result<(Vec<Set>, Vec<String>), LabError> {
     let (mut all, mut notes) = (Vec::new(), Vec::new());
     for path in paths {
@@ -91,7 +91,7 @@ fn read(paths: &[PathBuf]) -> Result<(Vec<Set>, Vec<String>), LabError> {
     Ok((sets, notes))
 }
 
-/// Whether any set has the contender that others are to be compared with.
+/// Checks that some set has the contender that others are to be compared with.
 fn known(sets: &[Set], name: Option<&str>) -> Result<(), LabError> {
     let all: BTreeSet<&str> = sets.iter().flat_map(|set| &set.head.contenders).map(String::as_str).collect();
     match name.filter(|name| !all.contains(name)) {
@@ -106,7 +106,7 @@ fn known(sets: &[Set], name: Option<&str>) -> Result<(), LabError> {
     }
 }
 
-/// A table as JSON, with where its boots come from.
+/// A table as JSON, with the origin of its boots.
 #[derive(Serialize)]
 struct Merged<'a> {
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! One file a verb. Each returns its exit code.
+//! One file per verb. Each returns its exit code.
 
 pub mod boot;
 mod campaign;
@@ -24,12 +24,12 @@ impl From<ScaleArgs> for Scale {
     }
 }
 
-/// Writes to standard output; a reader that has gone away is no failure.
+/// Writes to standard output. It is no error if the reader has gone away.
 fn print(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-/// Writes figures by name into a folder, which is made.
+/// Writes figures under their names into a folder, which is created if it is missing.
 fn figures(folder: &Path, figures: &[(String, String)]) -> Result<(), LabError> {
     std::fs::create_dir_all(folder).map_err(|error| LabError::io(folder, error))?;
     for (name, svg) in figures {

@@ -1,12 +1,12 @@
-//! Where results come from: the commit of the sources, and the command that makes a boot again.
+//! Says where results come from: the commit of the sources, and the command that repeats a boot.
 
 use crate::args::ExperimentArgs;
 use numasim_lab::fetch;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The commit of the sources, as git names it, with `+changes` where files differ from it; empty
-/// where there is no git or no repository.
+/// The commit of the sources, as git names it, with `+changes` if files differ from it; empty if
+/// there is no git or no repository.
 pub fn commit() -> String {
     let git = |words: &[&str]| {
         let output = Command::new("git").args(words).current_dir(fetch::workspace()).stderr(Stdio::null()).output();
@@ -18,8 +18,8 @@ pub fn commit() -> String {
     format!("{head}{}", if changed { "+changes" } else { "" })
 }
 
-/// The command that makes a boot of an experiment again, but for its seed; `only`: the contenders,
-/// if not all; `program`: the one that is measured alone.
+/// The command that repeats a boot of an experiment, without its seed. `only` has the contenders,
+/// if not all run; `program` is the program that is measured alone.
 pub fn command(file: &Path, args: &ExperimentArgs, only: &[String], program: Option<&str>) -> String {
     let mut words = vec!["numasim".to_owned(), "experiment".to_owned(), quoted(&within(file))];
     words.extend(only.iter().flat_map(|name| ["--only".to_owned(), quoted(name)]));
@@ -31,13 +31,14 @@ pub fn command(file: &Path, args: &ExperimentArgs, only: &[String], program: Opt
     words.join(" ")
 }
 
-/// The same under a kernel of one's own, which has its name alone, as files elsewhere have.
+/// The same command under a named kernel. Like other files from elsewhere, the kernel is given by
+/// its name alone.
 pub fn under(kernel: &Path, command: &str) -> String {
     format!("{}={} {command}", fetch::KERNEL_VARIABLE, quoted(&within(kernel)))
 }
 
-/// A file as it is called from the root of the sources; else its name alone, for folders of this
-/// machine say nothing elsewhere.
+/// A file's path from the root of the sources, or its name alone if it lies elsewhere, because
+/// folders of this machine mean nothing on another.
 fn within(file: &Path) -> String {
     let whole = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let root = fetch::workspace();

@@ -1,5 +1,5 @@
-//! What an experiment says while it boots: a line on standard error for each run that is done. It
-//! only reads what guests have reported.
+//! Reports the progress of boots: a line on standard error for each run that is done. It only reads
+//! what guests have reported.
 
 use numasim_guest::wire::Line;
 use numasim_lab::command::left;
@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 
 const LOOK: Duration = Duration::from_millis(500);
 
-/// A boot under way.
+/// A boot that is under way.
 pub struct Watched {
-    /// What it is called.
+    /// Its name in messages.
     pub label: String,
     /// Its folder.
     pub folder: PathBuf,
-    /// Its runs.
+    /// Number of its runs.
     pub runs: u32,
-    /// Runs that were reported.
+    /// Number of runs that were reported.
     pub shown: usize,
 }
 
-/// Reports runs until all boots are done; those of the last look are not reported any more, for the
-/// table follows.
+/// Reports runs until all boots are done. Runs that end after the last look are not reported,
+/// because the table follows.
 pub fn tell(watched: &Mutex<Vec<Watched>>, all_done: &AtomicBool) {
     let began = Instant::now();
     while !all_done.load(Ordering::Relaxed) {
@@ -42,8 +42,7 @@ fn look(boot: &mut Watched, began: Instant) {
     boot.shown = ran.len();
 }
 
-/// Runs that a guest has reported, and how long they took; a line that is half written does not
-/// count yet.
+/// Runs that a guest has reported, and how long they took. An incomplete line does not count yet.
 fn done(text: &str) -> Vec<(String, f64)> {
     let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
     lines.filter_map(|line: Line| line.ran().map(|ran| (ran.id.clone(), ran.seconds))).collect()

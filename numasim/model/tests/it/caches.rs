@@ -1,5 +1,5 @@
-//! Caches and costs by hand: what a pointer chase costs at each level, which line evicts which,
-//! what way masks keep, what is written back.
+//! Caches and costs, computed by hand: what a pointer chase costs at each level, which line evicts
+//! which, what way masks keep, and what is written back.
 
 use crate::common::{NODE, random};
 use numasim_model::{KnobError, Machine, Spec};
@@ -12,12 +12,12 @@ fn machine() -> Machine {
     Machine::new(&small()).unwrap()
 }
 
-/// Lines of the LLC and of a private cache.
+/// Number of lines of the LLC and of a private cache.
 const LLC: u64 = 4096;
 const OWN: u64 = 128;
 
-/// A chase over this many lines from an address on, in an order without streams; the stalls of the
-/// last of three rounds.
+/// A chase over this many lines from an address on, in an order without streams; returns the stalls
+/// of the last of three rounds.
 fn chase(machine: &mut Machine, cpu: usize, from: u64, lines: u64) -> Vec<u64> {
     let step = (3 * lines / 8) | 1; // odd, so that it meets every one of a power of two
     let mut round =
@@ -45,8 +45,8 @@ fn a_chase_pays_exactly_what_the_file_says_at_each_level() {
 #[test]
 fn a_line_more_than_fits_misses_always_and_as_many_as_fit_never() {
     for (lines, misses) in [(LLC, 0), (LLC + 256, 17 * 256)] {
-        // Cyclic: sets that hold 17 lines of 16 ways lose each before it comes again; 256 sets have
-        // one line more.
+        // Cyclic order: a set with 17 lines for 16 ways loses each line before it is used again;
+        // 256 sets have one line more than ways.
         let mut machine = machine();
         let mut sweep = || (0..lines).for_each(|line| _ = machine.access(0, line * 64, false));
         sweep();
@@ -73,13 +73,13 @@ fn emptied_caches_miss_and_masks_and_counters_stay() {
     assert_eq!(machine.occupancy(0, 1), Some(LLC / 2), "half the ways, as before");
 }
 
-/// Mattson's stack distances: an access hits exactly where fewer other lines of its set came
-/// between than there are ways.
+/// Mattson's stack distances: an access hits if and only if fewer other lines of its set were used
+/// in between than there are ways.
 #[test]
 fn hits_are_those_of_the_stack_distances() {
     for ways in [1, 4, 11, 16] {
-        // 16 sets in the LLC, and 16 in a private cache of one way: the LLC sees all but what
-        // repeats at once, which changes no order.
+        // 16 sets in the LLC, and 16 in a private cache of one way: the LLC sees all accesses
+        // except immediate repetitions, which change no order.
         let text = include_str!("../../../machines/small-2x2.toml")
             .replace("size_kib = 8\nways = 8", "size_kib = 1\nways = 1")
             .replace("size_kib = 256\nways = 16", &format!("size_kib = {ways}\nways = {ways}"));
@@ -127,13 +127,14 @@ fn a_class_fills_its_ways_only_and_hits_everywhere() {
     let mut machine = machine();
     (0..LLC).for_each(|line| _ = machine.access(0, line * 64, false));
     assert_eq!(machine.occupancy(0, 0), Some(LLC));
-    // Class 1 has 4 of 16 ways; CPU 1 hits what CPU 0 filled, and it stays that of class 0.
+    // Class 1 has 4 of 16 ways. CPU 1 hits lines that CPU 0 filled, and they remain counted for
+    // class 0.
     machine.set_mask(0, 1, 0x00f0).unwrap();
     machine.set_class(1, 1).unwrap();
     (0..LLC).for_each(|line| _ = machine.access(1, line * 64, false));
     assert_eq!((machine.cpu_counters(1).llc_hits, machine.cpu_counters(1).llc_misses), (LLC, 0));
     assert_eq!((machine.occupancy(0, 0), machine.occupancy(0, 1)), (Some(LLC), Some(0)));
-    // Whatever it misses, it takes a quarter and no more.
+    // However much it misses, it takes a quarter and no more.
     (0..8 * LLC).for_each(|line| _ = machine.access(1, NODE + line * 64, false));
     assert_eq!((machine.occupancy(0, 0), machine.occupancy(0, 1)), (Some(3 * LLC / 4), Some(LLC / 4)));
     machine.reset_counters();
@@ -172,13 +173,13 @@ fn every_line_stored_to_is_written_back_once() {
     let lines = 3 * LLC;
     (0..lines).for_each(|line| _ = machine.access(0, NODE + line * 64, true));
     let early = machine.cpu_counters(0).bytes_written / 64;
-    // What is left is dirty in a cache; most in the LLC, the last ones in the private cache only or
-    // in both.
+    // The remaining lines are dirty in a cache: most in the LLC, the last ones in the private cache
+    // only or in both.
     assert!((lines - LLC - OWN..lines).contains(&early), "{early}");
     (0..lines).for_each(|line| machine.flush(NODE + line * 64));
     let counters = machine.cpu_counters(0);
     assert_eq!((counters.bytes_written, counters.bytes_read), (lines * 64, lines * 64));
-    // Node 1 carried both; the link to CPU 0 what was read, the link back what was written.
+    // Node 1 carried both; the link to CPU 0 carried what was read, the link back what was written.
     let nodes: Vec<_> = machine.node_counters().map(|node| node.bytes).collect();
     let links: Vec<_> = machine.link_counters().map(|link| (link.from, link.to, link.bytes)).collect();
     assert_eq!(nodes, [0, 2 * lines * 64]);

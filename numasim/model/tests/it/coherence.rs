@@ -1,6 +1,6 @@
-//! Coherence by hand: who pays what for a line that several CPUs have, exactly. CPUs 0 and 1 are on
-//! LLC and node 0, 2 and 3 on LLC and node 1. An LLC hit is 400 ns, so a line that a neighbour has
-//! changed 800; local memory 1200, the other node's memory or cache 2000.
+//! Coherence, computed by hand: the exact cost of a line that several CPUs have. CPUs 0 and 1 are
+//! on LLC and node 0, 2 and 3 on LLC and node 1. An LLC hit takes 400 ns, so a line that a
+//! neighbour has changed takes 800; local memory takes 1200, the other node's memory or cache 2000.
 
 use crate::common::NODE;
 use numasim_model::{Coherence, Machine, Spec};
@@ -18,7 +18,7 @@ fn machine() -> Machine {
     Machine::new(&small()).unwrap()
 }
 
-/// Stalls of accesses `(cpu, address, store)`, one after another.
+/// Stalls of accesses `(cpu, address, store)`, made one after another.
 fn stalls<const N: usize>(machine: &mut Machine, accesses: [(usize, u64, bool); N]) -> [u64; N] {
     accesses.map(|(cpu, address, store)| machine.access(cpu, address, store))
 }
@@ -67,11 +67,11 @@ fn false_sharing_costs_and_padding_ends_it() {
         (0..10).flat_map(|_| turn(&mut machine)).sum::<u64>()
     };
     assert_eq!(run(64), 0, "each has a line");
-    // CPU 0 takes it from CPU 3, 1 from 0, 2 from 1, 3 from 2.
+    // CPU 0 takes the line from CPU 3, 1 from 0, 2 from 1, 3 from 2.
     assert_eq!(run(8), 10 * (FAR + NEAR + FAR + NEAR));
 }
 
-/// Ping-pong: one writes a word, the other reads it and writes its own in the same line.
+/// Ping-pong: one CPU writes a word, the other reads it and writes its own word in the same line.
 #[test]
 fn ping_pong_pays_a_transfer_and_an_upgrade_each_way() {
     for (other, transfer, upgrade) in [(1, NEAR, HIT), (3, FAR, FAR)] {
@@ -84,8 +84,8 @@ fn ping_pong_pays_a_transfer_and_an_upgrade_each_way() {
     }
 }
 
-/// A producer fills a buffer on its node, a consumer of the other LLC reads it, again and again:
-/// every line comes from the producer's cache over the link, and goes home once.
+/// A producer fills a buffer on its node, and a consumer of the other LLC reads it, again and
+/// again. Every line comes from the producer's cache over the link, and is written back once.
 #[test]
 fn producer_and_consumer_across_llcs_pass_each_line_from_cache_to_cache() {
     let mut machine = machine();

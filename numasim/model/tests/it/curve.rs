@@ -1,7 +1,7 @@
-//! Bandwidth and latency as they were measured on a real machine, out of the model: CPUs whose
-//! loads overlap, with more or less to do between two of them, as Intel's Memory Latency Checker
-//! injects load. What a miss then costs is what the machine file says for the bandwidth that there
-//! is, within 5 %.
+//! Checks that the model reproduces bandwidth and latency as measured on a real machine. CPUs whose
+//! loads overlap compute for a longer or shorter time between two loads, as Intel's Memory Latency
+//! Checker injects load. The cost of a miss is then what the machine file says for the bandwidth
+//! that results, within 5 %.
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss)]
 
 use crate::common::{NODE, WINDOW, random};
@@ -12,7 +12,7 @@ fn skylake() -> Spec {
     Spec::parse(include_str!("../../../machines/skylake-2x14.toml"), "skylake-2x14").unwrap()
 }
 
-/// MB/s of node 0 and the wait for it in ns, with CPUs that compute so long before each load.
+/// MB/s of node 0 and the wait for it in ns, with CPUs that compute for `between` before each load.
 fn loaded(spec: &Spec, cpus: usize, between: u64) -> (f64, f64) {
     let mut machine = Machine::new(spec).unwrap();
     let load: &'static Block = Box::leak(Box::new(Block::of([(&[0x48_u8, 0x8b, 0x03][..], 0)])));
@@ -41,7 +41,7 @@ fn loaded(spec: &Spec, cpus: usize, between: u64) -> (f64, f64) {
     (carried as f64 / (100.0 * WINDOW as f64 / 1e12) / 1e6, waits)
 }
 
-/// The file's latency at a bandwidth, on straight lines between its points, above its first.
+/// The file's latency at a bandwidth, linear between its points, above that of its first point.
 fn published(spec: &Spec, mb_per_s: f64) -> f64 {
     let curve = &spec.node[0].curve;
     let at = curve.windows(2).find(|two| two[0][0] <= mb_per_s && mb_per_s <= two[1][0]).unwrap();
@@ -50,7 +50,8 @@ fn published(spec: &Spec, mb_per_s: f64) -> f64 {
 
 #[test]
 fn the_published_curve_comes_out_within_five_per_cent() {
-    // Twice the misses of a CPU, as its prefetchers add: else the load ends at 3,950 MB/s.
+    // Twice the misses of a CPU, to represent its prefetchers: otherwise the load ends at 3,950
+    // MB/s.
     let (spec, mut seen) = (Spec { overlap: Overlap { misses: 20, instructions: 4096 }, ..skylake() }, Vec::new());
     for between in [18_000_000, 8_000_000, 4_000_000, 2_000_000, 1_000_000, 500_000, 300_000, 200_000, 170_000] {
         let (mb_per_s, wait) = loaded(&spec, 14, between);
@@ -63,7 +64,7 @@ fn the_published_curve_comes_out_within_five_per_cent() {
 
 #[test]
 fn a_curve_is_never_carried_beyond_the_capacity() {
-    // 14 CPUs, each with four times as many misses as it has.
+    // 14 CPUs, each with four times its number of misses.
     let many = Spec { overlap: Overlap { misses: 40, instructions: 4096 }, ..skylake() };
     let (mb_per_s, wait) = loaded(&many, 14, 1_000);
     assert!(mb_per_s <= 5_560.0 * 1.01 && wait > 1_360.0, "{mb_per_s} MB/s, {wait} ns");

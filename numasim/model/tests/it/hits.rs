@@ -1,7 +1,7 @@
-//! What the private cache answers at once against the whole way of an access: two machines run the
-//! same loops, one of them asks [`Core::hit`] first. Each access must take as long on both, and
-//! each must have counted the same. Few instructions fit behind a miss, so that whatever arrives
-//! late is waited for.
+//! Compares the private cache's fast path with the full path of an access. Two machines run the
+//! same loops, and one of them calls [`Core::hit`] first. Each access must take equally long on
+//! both, and the counters must agree. Few instructions fit behind a miss, so that everything that
+//! arrives late is waited for.
 #![allow(clippy::unwrap_used)]
 
 use numasim_model::flow::{Block, Reference};
@@ -13,8 +13,8 @@ const CPUS: usize = 2;
 /// Picoseconds of an instruction.
 const STEP: u64 = 10_000;
 
-/// Loops as bytes: a chase; a load and a store of what it gave; a load of what was stored, a locked
-/// addition, and a store around the caches.
+/// Loops as bytes: a chase; a load and a store of the loaded value; and a load of a stored value, a
+/// locked addition, and a store around the caches.
 static LOOPS: LazyLock<[Block; 3]> = LazyLock::new(|| {
     let block = |code: &[&[u8]]| Block::of(code.iter().map(|bytes| (*bytes, 0)));
     [
@@ -52,7 +52,7 @@ impl Both {
         hit.unwrap_or_else(|| core.access(&mut self.machine, reference, access, now, executed).stall)
     }
 
-    /// Once around a loop; when each of its accesses is done.
+    /// Runs a loop once; returns when each of its accesses is done.
     fn turn(&mut self, cpu: usize, block: &'static Block, accesses: &[(u64, bool)]) -> Vec<u64> {
         let begun = self.now[cpu];
         self.now[cpu] += block.count() * STEP;
@@ -72,8 +72,8 @@ impl Both {
     }
 }
 
-/// A CPU, a loop, and the words that it accesses: of 48 lines, of which a private cache holds 16,
-/// or one of four words, which may have been stored just before.
+/// A CPU, a loop, and the words that it accesses. They are of 48 lines, of which a private cache
+/// holds 16, or one of four words, which may have been stored just before.
 fn turn() -> impl Strategy<Value = (usize, usize, Vec<(u64, bool)>)> {
     let word = prop_oneof![0..384_u64, 0..4_u64];
     (0..CPUS, 0..3_usize, prop::collection::vec((word, any::<bool>()), 3))

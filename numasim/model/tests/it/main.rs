@@ -1,4 +1,4 @@
-//! The model over whole machines: what a program meets, step by step.
+//! The model tested on whole machines: what a program experiences, step by step.
 
 #![allow(clippy::unwrap_used)]
 

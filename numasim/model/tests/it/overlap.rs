@@ -1,6 +1,6 @@
-//! Misses that overlap, by programs of x86 instructions: what a loop of independent loads, of a
-//! chase, of prefetches and of stores around the caches costs, exactly. The small machine misses in
-//! 1.2 us; a window of 10 misses and 128 instructions.
+//! Overlapping misses, tested with programs of x86 instructions: the exact cost of a loop of
+//! independent loads, of a chase, of prefetches and of stores around the caches. The small machine
+//! takes 1.2 us for a miss, with a window of 10 misses and 128 instructions.
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss)]
 
 use crate::common::NODE;
@@ -9,7 +9,7 @@ use numasim_model::x86::Address;
 use numasim_model::{Access, Core, Machine, Overlap, Spec, Tlb};
 
 const MISS: u64 = 1_200_000;
-/// An instruction of the machine: 10 ns.
+/// Time of an instruction on the machine: 10 ns.
 const STEP: u64 = 10_000;
 
 fn machine(misses: u32, tlb: Option<Tlb>) -> Machine {
@@ -30,13 +30,13 @@ impl Cpu {
         Self { core: Core::new(0), machine: machine(misses, None), now: 0, instructions: 0 }
     }
 
-    /// One whose lines, here a huge page each, walk for half a miss.
+    /// A CPU whose lines, here a huge page each, need a page walk of half a miss.
     fn walking(misses: u32) -> Self {
         let tlb = Tlb { entries: 1, ways: 1, walk_ns: MISS as f64 / 2e3 };
         Self { machine: machine(misses, Some(tlb)), ..Self::new(misses) }
     }
 
-    /// Runs a block whose accesses go to these addresses, in order; odd ones store.
+    /// Runs a block whose accesses go to these addresses, in order; odd addresses store.
     fn run(&mut self, block: &'static Block, addresses: &[u64]) {
         self.instructions += block.count();
         self.now += block.count() * STEP;
@@ -113,14 +113,15 @@ fn a_page_walk_makes_the_way_of_its_line_longer() {
     let way = 3 * MISS / 2;
     assert_eq!(rounds_of(Cpu::walking(10), chase, 1), STEP + 1000 * way);
     assert_eq!(rounds_of(Cpu::walking(1), chase, 1), 1000 * (way + STEP), "a CPU that waits for each");
-    // Ten at a time; a load that waits for a place walks meanwhile.
+    // Ten misses at a time; a load that waits for a place does its page walk meanwhile.
     let took = rounds_of(Cpu::walking(10), independent, 1);
     assert!((100 * MISS..100 * way).contains(&took), "{took}");
 }
 
 #[test]
 fn loads_overlap_only_within_the_reach_of_instructions() {
-    // 64 instructions a load: two within 128, in the 2 us of the other node's memory.
+    // 64 instructions per load: two loads within 128, each with the 2 us of the other node's
+    // memory.
     let mut code = vec![ADD_RBX; 63];
     code.insert(0, LOAD_RAX_RBX);
     let (code, mut cpu) = (block(&code), Cpu::new(10));
@@ -136,8 +137,8 @@ fn two_chases_overlap_with_each_other() {
     assert!(took.abs_diff(1000 * MISS) < 10 * MISS, "two lines in the time of one: {took}");
 }
 
-/// What depends on a load by arithmetic, by a conditional move, through memory, by a line that is
-/// on its way, or over blocks is as serial as a chase.
+/// A value that depends on a load by arithmetic, by a conditional move, through memory, by a line
+/// that is on its way, or across blocks is as serial as a chase.
 #[test]
 fn dependence_is_seen_wherever_it_goes() {
     let serial = |took: u64| took.abs_diff(1000 * MISS) < 20 * MISS;
@@ -160,7 +161,7 @@ fn dependence_is_seen_wherever_it_goes() {
     let mut cpu = Cpu::new(10);
     lines(1000).for_each(|line| cpu.run(words, &[line + 8, line]));
     assert!(serial(cpu.end()));
-    // The load in one block, the next in another.
+    // The load is in one block, the next one in another.
     let (first, second) = (block(&[&[0x48, 0x8b, 0x08]]), block(&[&[0x48, 0x89, 0xc8]]));
     let mut cpu = Cpu::new(10);
     for line in lines(1000) {
@@ -182,7 +183,7 @@ fn fences_and_locked_instructions_overlap_with_nothing() {
 
 #[test]
 fn stores_overlap_too_and_hold_nothing_up() {
-    // mov [rbx], rax; with 200 instructions in between nothing of a store is seen.
+    // mov [rbx], rax. With 200 instructions in between, stores have no visible cost.
     let store: &[u8] = &[0x48, 0x89, 0x03];
     let dense = block(&[store, ADD_RBX]);
     let mut cpu = Cpu::new(10);
@@ -259,7 +260,7 @@ fn a_line_stored_around_the_caches_is_in_none() {
     assert_eq!(machine.access(0, 4096, false), MISS);
 }
 
-/// Sixteen CPUs whose misses overlap ten times meet the law of the queue for what they then move.
+/// Sixteen CPUs with ten overlapping misses each obey the queue's law for the traffic that results.
 #[test]
 fn misses_that_overlap_still_obey_the_queue() {
     let spec = Spec { overlap: Overlap { misses: 10, instructions: 128 }, ..crate::common::spec(1000.0, 500.0) };

@@ -1,6 +1,6 @@
-//! Queues under CPUs that wait for their own misses: the law, the capacity, fairness, and how soon
-//! all settles. Windows are 100 us; the small machine misses in 1.2 us locally, so that one CPU of
-//! random lines uses 64 ns / 1.2 us = 5 % of a controller of 1000 MB/s.
+//! Queues with CPUs that wait for their own misses: the law, the capacity, fairness, and how soon
+//! everything settles. Windows are 100 us. The small machine takes 1.2 us for a local miss, so that
+//! one CPU with random lines uses 64 ns / 1.2 us = 5 % of a controller of 1000 MB/s.
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss)]
 
 use crate::common::{Guest, NODE, Program, Seen, WINDOW, mean, spec, spread};
@@ -14,8 +14,8 @@ fn used(seen: &[Seen]) -> f64 {
     mean(seen.iter().map(|one| one.used[0]))
 }
 
-/// Utilisation at which `cpus` that wait for each line find `idle_ns` and the law's wait for lines
-/// of `service_ns`, by halving.
+/// The utilisation by `cpus` that wait for each line, where a line takes `idle_ns` plus the law's
+/// wait for lines of `service_ns`; found by bisection.
 fn by_the_law(cpus: f64, idle_ns: f64, service_ns: f64, scale_ns: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0 - 1e-12);
     for _ in 0..60 {
@@ -51,8 +51,8 @@ fn the_wait_in_force_is_the_law_at_the_utilisation_seen() {
     assert!((wait / (200e3 * u * u / (1.0 - u)) - 1.0).abs() < 0.03, "{u} {wait}");
 }
 
-/// Demand beyond capacity: never more than it over time, nearly all of it where the demand is many
-/// times the capacity, steady and fair.
+/// Demand beyond capacity: the throughput never exceeds the capacity over time, nearly reaches it
+/// if the demand is many times the capacity, and is steady and fair.
 fn saturates(programs: &[Program], mb: f64, link: f64, of: fn(&Seen) -> f64, delay: fn(&Seen) -> f64) {
     let mut guest = Guest::new(&spec(mb, link), programs);
     let first = guest.run(SETTLED);
@@ -88,8 +88,8 @@ fn a_link_is_filled_from_the_other_node() {
     saturates(&[Program::Stream(1, true); 8], 1000.0, 200.0, |seen| seen.link, |seen| seen.delay[2]);
 }
 
-/// Four nodes in a square whose CPUs all read from the node across: each link direction carries two
-/// routes, and each route passes two links.
+/// Four nodes in a square, whose CPUs all read from the node diagonally across: each link direction
+/// carries two routes, and each route passes two links.
 #[test]
 fn routes_that_share_links_settle_together() {
     let mut square = spec(1000.0, 60.0);
@@ -106,8 +106,8 @@ fn routes_that_share_links_settle_together() {
     guest.run(400);
     let links: Vec<_> = guest.machine.link_counters().collect();
     let parts: Vec<_> = links.iter().map(|link| link.busy_ps as f64 / (400 * WINDOW) as f64).collect();
-    // Lowest ids first: 0-3 goes by 1, 1-2 by 0, 2-1 by 0, 3-0 by 1; so 2-3 and one direction of
-    // two others are idle.
+    // Lowest ids first: 0-3 goes via 1, 1-2 via 0, 2-1 via 0, 3-0 via 1. So 2-3 and one direction
+    // of two other links are idle.
     let used: Vec<_> = parts.iter().filter(|part| **part > 0.0).collect();
     assert!(
         used.iter().all(|part| **part <= 1.0) && used.iter().filter(|part| ***part > 0.9).count() >= 2,
@@ -121,7 +121,7 @@ fn routes_that_share_links_settle_together() {
 
 #[test]
 fn one_stream_gets_what_the_law_leaves_it() {
-    // Unloaded 64 bytes in 1.2 us / 8, which is 427 MB/s, of a controller of 250 MB/s.
+    // Unloaded, 64 bytes take 1.2 us / 8, which is 427 MB/s, on a controller of 250 MB/s.
     let mut guest = Guest::new(&spec(250.0, 500.0), &[Program::Stream(0, false)]);
     let seen = guest.run(200);
     let law = by_the_law(8.0, 1200.0, 256.0, 200.0);
@@ -166,7 +166,7 @@ fn a_step_up_and_down_settles_within_ten_windows() {
 
 #[test]
 fn bursts_do_not_carry_more_than_capacity_over_time() {
-    // 16 CPUs of random lines want 2.1, 3.4 and 8.5 times the capacity while they are on.
+    // 16 CPUs with random lines demand 2.1, 3.4 and 8.5 times the capacity while they are on.
     for mb in [400.0, 250.0, 100.0] {
         for (on, off) in [(1, 1), (7, 1), (2, 1), (1, 2), (1, 4), (3, 3), (5, 5), (20, 5), (10, 20)] {
             let mut guest = Guest::new(&spec(mb, 500.0), &[Program::Bursts(on, off, 0); 16]);
@@ -198,7 +198,7 @@ fn without_delays_all_is_counted_and_nothing_charged() {
     assert!(seen.iter().all(|one| one.delay == [0.0; 3]));
 }
 
-/// A CPU whose time is not given is taken to have run at least for its stalls, also where counters
+/// A CPU whose time is not given is assumed to have run at least for its stalls, even if counters
 /// were reset in the window.
 #[test]
 fn resetting_counters_changes_no_delay() {
@@ -220,8 +220,8 @@ fn resetting_counters_changes_no_delay() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Any programs on the CPUs of a node, any capacities: within capacity over time, and CPUs that
-    /// do the same get the same.
+    /// Any programs on the CPUs of a node, any capacities: the throughput is within capacity over
+    /// time, and CPUs that do the same get the same.
     #[test]
     fn capacity_holds_for_anything(
         kinds in proptest::collection::vec(0..5_usize, 1..16), mb in 60.0..2000.0f64, link in 60.0..2000.0f64

@@ -1,13 +1,13 @@
-//! The machine against a slow and obvious one: lists of lines with the time of their last use,
-//! searched from end to end. Any sequence of accesses, flushes, masks and classes must give the
-//! same stalls, counters and occupancies.
+//! Compares the machine with a slow and simple one: lists of lines with the time of their last use,
+//! searched from beginning to end. Any sequence of accesses, flushes, masks and classes must give
+//! the same stalls, counters and occupancies.
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)]
 
 use numasim_model::{CpuCounters, Machine, NODES, Spec};
 use proptest::prelude::*;
 
 const CPUS: usize = 4;
-/// First address of node 1, and one that is no memory.
+/// The first address of node 1, and an address that is no node's memory.
 const NODE1: u64 = 64 << 20;
 const NOWHERE: u64 = 1 << 31;
 
@@ -45,13 +45,13 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A place for a line. What is used last has the greatest time; empty places are older than any
+/// A place for a line. The last used line has the greatest time; empty places are older than any
 /// line.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     line: Option<u64>,
     dirty: bool,
-    /// Of a private cache: others may have it.
+    /// In a private cache: whether other caches may have it.
     shared: bool,
     clos: usize,
     used: i64,
@@ -59,7 +59,7 @@ struct Slot {
 
 const EMPTY: Slot = Slot { line: None, dirty: false, shared: false, clos: 0, used: 0 };
 
-/// All places of a cache; a line may lie in those of its set.
+/// All places of a cache; a line may lie in the places of its set.
 struct Slots {
     all: Vec<Slot>,
     sets: u64,
@@ -96,7 +96,7 @@ impl Slots {
         std::mem::replace(oldest, Slot { line: Some(line), clos, used: now, ..EMPTY })
     }
 
-    /// Takes a line out; whether it was dirty.
+    /// Removes a line; returns whether it was dirty.
     fn flush(&mut self, line: u64) -> bool {
         let oldest = self.set(line).iter().map(|slot| slot.used).min().unwrap().min(-100);
         self.find(line).is_some_and(|slot| std::mem::replace(slot, Slot { used: oldest - 1, ..EMPTY }).dirty)
@@ -166,8 +166,8 @@ impl Slow {
         stall
     }
 
-    /// Takes the copies of others away, or makes them shared: whether there was one, whether in or
-    /// below the other LLC, and who had changed it.
+    /// Removes the copies of other caches, or makes them shared. Returns whether there was one,
+    /// whether one was in or below the other LLC, and which CPU had changed it.
     fn others(&mut self, cpu: usize, line: u64, store: bool) -> (bool, bool, Option<usize>) {
         let (mut found, mut far, mut writer) = (false, false, None);
         for llc in 0..2 {
@@ -265,7 +265,7 @@ impl Slow {
     }
 }
 
-/// One step on both; all stalls in it.
+/// One step on both machines; returns all stalls in it.
 fn both(fast: &mut Machine, slow: &mut Slow, step: Step) -> (Vec<u64>, Vec<u64>) {
     let mut stalls = (Vec::new(), Vec::new());
     let mut access = |cpu, addr, store| {
@@ -331,7 +331,7 @@ proptest! {
         prop_assert_eq!(run(), run());
     }
 
-    /// CPU counters and what controllers and links carried are two sums of the same lines.
+    /// The counters of CPUs and those of controllers and links are two sums over the same lines.
     #[test]
     fn what_cpus_move_is_what_controllers_carry(steps in proptest::collection::vec(step(), 1..300)) {
         let (mut machine, mut unused) = (Machine::new(&spec()).unwrap(), Slow::new());

@@ -1,4 +1,4 @@
-//! Machine files: what is read, what is written, and what is refused in one line that names the
+//! Machine files: what is read, what is written, and what is refused, in one line that names the
 //! file, the key and the remedy.
 
 use numasim_model::Spec;

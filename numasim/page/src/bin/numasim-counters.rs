@@ -1,6 +1,6 @@
-//! `numasim-counters [FILE] [--json] [--threads] [--watch SECONDS]`: the page of the guest that it
-//! runs in, or of a file, once as a table or as JSON, or what was counted in each interval. It
-//! reads and never writes.
+//! `numasim-counters [FILE] [--json] [--threads] [--watch SECONDS]`: prints the page of the guest
+//! that it runs in, or of a file, either once as a table or as JSON, or as the counts of each
+//! interval. It reads and never writes.
 
 #![forbid(unsafe_code)]
 
@@ -159,7 +159,7 @@ fn links(text: &mut String, snapshot: &Snapshot) {
     }
 }
 
-/// Classes that hold and moved nothing are left out.
+/// Classes that hold nothing and have moved nothing are left out.
 fn classes(text: &mut String, snapshot: &Snapshot) {
     for (llc, classes) in snapshot.classes.iter().enumerate() {
         for (class, figures) in classes.iter().enumerate() {
@@ -198,7 +198,7 @@ fn threads(text: &mut String, threads: &[ThreadFigures]) {
     }
 }
 
-/// Whole per cent, rounded down; `-` of nothing.
+/// Whole per cent, rounded down; `-` if `whole` is zero.
 fn percent(part: u64, whole: u64) -> String {
     let share = u128::from(part) * 100;
     share.checked_div(u128::from(whole)).map_or_else(|| "-".to_owned(), |share| format!("{share} %"))
@@ -239,7 +239,7 @@ fn to_json(header: &Header, snapshot: &Snapshot, shown: &[ThreadFigures]) -> Val
     whole
 }
 
-/// One object with the members of several; of two members of a name the later one.
+/// One object with the members of several; of two members with the same name, the later one.
 fn joined<const N: usize>(objects: [Value; N]) -> Value {
     let members =
         objects.into_iter().filter_map(|object| if let Value::Object(map) = object { Some(map) } else { None });

@@ -1,8 +1,9 @@
 //! `numasim-ways --llc 0 --class 1 --mask 0xff --cpus 0-1`: gives a class of service some ways of a
-//! last-level cache and puts CPUs into that class, from within the guest; `numasim-ways --reset`:
-//! all CPUs in class 0, all classes with all ways. It ends when that is in force.
+//! last-level cache and puts CPUs into that class, from within the guest. `numasim-ways --reset`
+//! puts all CPUs into class 0 and gives all classes all ways. The program ends when the change is
+//! in force.
 //!
-//! It knows words and numbers; what a machine can have, the page's own checks know.
+//! It knows words and numbers; the page's own checks know what a machine can have.
 
 #![forbid(unsafe_code)]
 
@@ -38,7 +39,8 @@ struct Args {
 
 type Cpus = std::sync::Arc<[RangeInclusive<usize>]>;
 
-/// A window of guest time is some 100 us: what is not in force after this never will be.
+/// A window of guest time is some 100 us: a change that is not in force after this time never will
+/// be.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 fn mask(text: &str) -> Result<u64, String> {
@@ -76,7 +78,7 @@ fn run(args: &Args) -> Result<(), PageError> {
     guest.wait(guest.commit(), PATIENCE)
 }
 
-/// Writes what is wanted; a wish that cannot be is an error, and nothing is committed then.
+/// Writes the requested changes. An impossible one is an error, and nothing is committed then.
 fn ask(guest: &Guest<impl Words>, args: &Args) -> Result<(), PageError> {
     if args.reset {
         return reset(guest);

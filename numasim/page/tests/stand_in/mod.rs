@@ -1,6 +1,6 @@
-//! What stands in for numasim's plugin in tests of who reads the page: a page in a file, to which a
-//! thread publishes every millisecond, for half a minute at most, what CPUs counted until then; and
-//! which applies what is asked for.
+//! A replacement for numasim's plugin in tests of programs that read the page. It is a page in a
+//! file, to which a thread publishes what CPUs have counted, every millisecond for at most half a
+//! minute; and it applies every request.
 
 // Each test file uses a part.
 #![allow(dead_code, clippy::unwrap_used)]
@@ -12,12 +12,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-/// Instructions a second of every CPU, busy or not: the plugin does not know what runs there.
+/// Instructions per second of every CPU, busy or idle: the plugin does not know what runs there.
 pub const RATE: u64 = 1_000_000_000;
-/// Of its one LLC.
+/// Number of ways of its one LLC.
 pub const WAYS: u32 = 8;
 
-/// More CPUs than any machine of ours has, on one LLC and one node.
+/// More CPUs than any of our machines has, on one LLC and one node.
 fn header() -> Header {
     Header {
         classes: 3,
@@ -31,7 +31,8 @@ fn header() -> Header {
     }
 }
 
-/// After so long: every CPU busy all the time, with a miss for each 100 instructions.
+/// The counters after some time: every CPU is busy all the time, with one miss per 100
+/// instructions.
 fn counted(since: Duration) -> Snapshot {
     let ns = u64::try_from(since.as_nanos()).unwrap();
     let instructions = ns.saturating_mul(RATE / 1_000_000_000);
@@ -55,12 +56,12 @@ pub struct Plugin {
 }
 
 impl Plugin {
-    /// It knows nothing of threads.
+    /// Starts it without threads.
     pub fn start(folder: &Path) -> Self {
         Self::with_threads(folder, &[])
     }
 
-    /// It knows these threads, which do nothing.
+    /// Starts it with these threads, which do nothing.
     pub fn with_threads(folder: &Path, tids: &[u64]) -> Self {
         let path = folder.join("page");
         let mut host = Host::initialise(Mapping::create(&path).unwrap(), header()).unwrap();
@@ -80,7 +81,7 @@ impl Plugin {
         Self { path, stop, thread: Some(thread) }
     }
 
-    /// It ends, and the page stays.
+    /// Ends it; the page stays.
     pub fn end(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take().into_iter().for_each(|thread| thread.join().unwrap());

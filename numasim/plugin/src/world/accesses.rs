@@ -1,4 +1,4 @@
-//! Accesses to memory: what each finds in the machine, and what the CPU waits for it.
+//! Accesses to memory: what each finds in the machine, and how long the CPU waits for it.
 
 use super::World;
 use super::clock::ASKED;
@@ -9,8 +9,8 @@ use numasim_model::x86::REPEAT_CYCLES;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl World {
-    /// A store; `physical` is called for the address only where that matters, and returns none for
-    /// a device's registers.
+    /// A store. `physical` is called for the physical address only if that matters, and returns
+    /// `None` for a device's registers.
     #[inline]
     pub fn store(&mut self, site: Site, address: u64, physical: impl FnOnce(&mut Self) -> Option<u64>) {
         let Some(physical) = physical(self) else { return };
@@ -25,14 +25,14 @@ impl World {
         }
     }
 
-    /// A load; true: the CPU is to be left, and to load again.
+    /// A load. True: the CPU is to be left, and must load again.
     #[inline]
     pub fn load(&mut self, site: Site, address: u64, physical: impl FnOnce(&mut Self) -> Option<u64>) -> bool {
         let Some(physical) = physical(self) else { return false };
         !self.hits(site, address, physical, false) && self.reads(site, address, physical, false)
     }
 
-    /// A load; `owns`: of a line that no other cache is to keep, as a store asks for it.
+    /// A load; `owns` means that no other cache may keep the line, as for a store.
     #[inline]
     pub(super) fn reads(&mut self, site: Site, address: u64, physical: u64, owns: bool) -> bool {
         if self.shared.may_be(physical / 64) && self.meets(physical / 64, site.rest()) {
@@ -45,8 +45,8 @@ impl World {
         false
     }
 
-    /// An access that the private cache answers, and that needs nothing else: most are. False: it
-    /// is no such access, and nothing has changed.
+    /// An access that the private cache answers and that needs nothing else, which is most
+    /// accesses. False: it is not such an access, and nothing has changed.
     #[inline]
     fn hits(&mut self, site: Site, address: u64, physical: u64, store: bool) -> bool {
         if self.swift || self.trace.is_some() || (store && site.around()) || self.shared.may_be(physical / 64) {
@@ -81,7 +81,8 @@ impl World {
             let waited = after.stall_ps.wrapping_sub(before.stall_ps);
             self.cost = (address / 64, after.llc_misses.wrapping_sub(before.llc_misses), waited);
         }
-        // A line that is found again does not refresh its page, which may have gone by now.
+        // Finding a line without a lookup does not refresh its page in the TLB, from which this
+        // walk may have evicted the page.
         if outcome.walked {
             recent::forget_all();
         }
@@ -91,8 +92,8 @@ impl World {
         }
     }
 
-    /// A line may be used again without a lookup where it is here, and nothing else is on its way:
-    /// then dependencies need not be known.
+    /// Records whether a line may be used again without a lookup. It may if it is here and nothing
+    /// else is on its way: dependencies then need not be known.
     #[inline]
     fn remember(&self, site: Site, address: u64, store: bool, here: bool) {
         if self.cores[self.cpu].is_waiting() {
@@ -105,28 +106,29 @@ impl World {
         }
     }
 
-    /// Where an address is, if the CPU has used its page since addresses last came to mean others.
+    /// The physical address, if the CPU has used the page since addresses last changed their
+    /// meaning.
     #[inline]
     pub fn translated(&self, address: u64) -> Option<u64> {
         self.translations[self.cpu].get(address)
     }
 
-    /// An address is there.
+    /// Records the physical address of an address.
     #[inline]
     pub fn translates(&mut self, address: u64, physical: u64) {
         self.translations[self.cpu].put(address, physical);
         self.pages.note(self.cpu, address, physical);
     }
 
-    /// A repeated string instruction begins, or goes on.
+    /// A repeated string instruction begins, or continues.
     pub fn repeat(&mut self) {
         if !std::mem::take(&mut self.repeating[self.cpu]) {
             self.charge(self.takes(u64::from(REPEAT_CYCLES) * self.cycle));
         }
     }
 
-    /// An access of a step of a repeated string instruction; true: the CPU is at the window's end
-    /// and is to be left, and to do the step again.
+    /// An access of a step of a repeated string instruction. True: the CPU is at the window's end
+    /// and is to be left, and must do the step again.
     #[inline]
     pub fn step(
         &mut self,

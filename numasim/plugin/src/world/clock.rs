@@ -1,31 +1,32 @@
-//! The clocks that QEMU reads. Preloaded, these functions come before the C library's, and return
-//! guest time: to a CPU that reads a clock, its own; to everything else, the start of the window.
+//! The clocks that QEMU reads. When preloaded, these functions replace the C library's and return
+//! guest time: a CPU that reads a clock gets its own time, everything else gets the start of the
+//! window.
 //!
-//! QEMU runs its virtual timers when it moves its virtual clock in [`crate::world`]'s name: the
-//! first reading in that call is answered with zero, so that QEMU sees time pass and runs what is
-//! due there and then, in the thread of the CPUs, at the same guest time in every run. Other
-//! threads see the new window only from then on, else QEMU's main loop would run the timers
-//! whenever the host lets it.
+//! QEMU runs its virtual timers when [`crate::world`] makes it move its virtual clock. The first
+//! reading in that call returns zero, so that QEMU sees time pass and runs the timers that are due
+//! at once, in the thread of the CPUs, at the same guest time in every run. Other threads see the
+//! new window only from then on; otherwise QEMU's main loop would run the timers whenever the host
+//! lets it.
 
 use crate::world;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Whether there is a world, whose time this is.
+/// Whether there is a world, whose time is shown.
 pub static RUNNING: AtomicBool = AtomicBool::new(false);
-/// Start of the window, picoseconds: for the thread of CPUs, and for all others.
+/// Start of the window in picoseconds: for the thread of CPUs, and for all other threads.
 pub static BASE: AtomicU64 = AtomicU64::new(BEGINNING);
 static SHOWN: AtomicU64 = AtomicU64::new(BEGINNING);
-/// Guest time when QEMU starts: not zero, which QEMU's timers take as never.
+/// Guest time when QEMU starts. It is not zero, because QEMU's timers take zero as never.
 pub const BEGINNING: u64 = 1_000_000_000_000;
-/// A CPU has been asked to yield, and has not yet done so.
+/// Whether a CPU has been asked to yield and has not yet done so.
 pub static ASKED: AtomicBool = AtomicBool::new(false);
-/// Latest time that a time-stamp counter showed, picoseconds. A CPU reads its counter only when no
-/// other is behind it (`World::counter`), so this never holds one back; should it yet, QEMU would
-/// take the host for one that was suspended.
+/// The latest time that a time-stamp counter showed, in picoseconds. A CPU reads its counter only
+/// when no other CPU is behind it (`World::counter`), so this should never hold a counter back. If
+/// a counter ran backwards, QEMU would assume that the host had been suspended.
 static TOLD: AtomicU64 = AtomicU64::new(0);
-/// The stack of the code that QEMU generates; what reads a clock from within is deeper.
+/// The stack of the code that QEMU generates; functions called from it are deeper in the stack.
 static STACK: AtomicUsize = AtomicUsize::new(usize::MAX);
 thread_local! {
     static RUNS_CPUS: Cell<bool> = const { Cell::new(false) };
@@ -33,7 +34,8 @@ thread_local! {
 
 const SECOND: i64 = 1_000_000_000;
 
-/// The kernel's own: the C library's short cut reads the time-stamp counter.
+/// The kernel's clock by system call, because the C library's vDSO function reads the time-stamp
+/// counter.
 fn kernel_time(clock: libc::clockid_t) -> libc::timespec {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel writes one timespec.
@@ -63,12 +65,12 @@ fn within_generated_code() -> bool {
     runs_cpus() && (&raw const here).addr() < STACK.load(Relaxed)
 }
 
-/// The time now, in nanoseconds from a second before the start: to a CPU its own.
+/// The time now, in nanoseconds from a second before the start: a CPU gets its own time.
 fn now_ns() -> i64 {
     nanos(if within_generated_code() { world::local().max(BASE.load(Relaxed)) } else { SHOWN.load(Relaxed) })
 }
 
-/// What the time-stamp counter shows: nanoseconds.
+/// The value of the time-stamp counter, in nanoseconds.
 pub fn counter() -> i64 {
     nanos(if within_generated_code() { tell(world::local().max(BASE.load(Relaxed))) } else { SHOWN.load(Relaxed) })
 }
@@ -77,12 +79,12 @@ fn nanos(picos: u64) -> i64 {
     i64::try_from(picos / 1000).unwrap_or(i64::MAX)
 }
 
-/// The time that all threads but that of the CPUs see, picoseconds.
+/// The time that all threads except the thread of CPUs see, in picoseconds.
 pub fn shown() -> u64 {
     SHOWN.load(Relaxed)
 }
 
-/// Time passes while no CPU runs, until something is due; if that is past, it stays.
+/// Lets time pass to `due` while no CPU runs; if `due` is in the past, time stays.
 pub fn pass_to(due: u64) {
     let now = BASE.fetch_max(due, Relaxed).max(due);
     SHOWN.store(now, Relaxed);
@@ -93,7 +95,7 @@ fn tell(picos: u64) -> u64 {
     before.max(picos)
 }
 
-/// The clock that QEMU's virtual clock stands on.
+/// The clock that QEMU's virtual clock is based on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, to: *mut libc::timespec) -> c_int {
     let time = if clock != libc::CLOCK_MONOTONIC {
@@ -112,8 +114,8 @@ pub unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, to: *mut libc::ti
     0
 }
 
-/// Guest time, once there is any: by this clock QEMU sizes its translation caches, and sizes that
-/// hang on the host's speed would make no boot like another.
+/// Guest time, once there is a world. QEMU sizes its translation caches by this clock, and sizes
+/// that depend on the host's speed would make every boot different.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gettimeofday(to: *mut libc::timeval, _zone: *mut c_void) -> c_int {
     let (seconds, nanos) = if RUNNING.load(Relaxed) {
@@ -128,7 +130,7 @@ pub unsafe extern "C" fn gettimeofday(to: *mut libc::timeval, _zone: *mut c_void
     0
 }
 
-/// Without the C library's short cut.
+/// The time without the C library's vDSO function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn time(to: *mut libc::time_t) -> libc::time_t {
     let time = kernel_time(libc::CLOCK_REALTIME).tv_sec;

@@ -1,17 +1,17 @@
-//! Where CPUs meet: lines that several of them use with atomics (`numasim_model::Shared`), and the
-//! time-stamp counter. There a CPU goes on only when no running CPU is behind it in guest time:
-//! else it is left, in the middle of its block, and begins the same instruction again when the
-//! others have caught up. So locks are taken in the order of guest time, and no CPU reads an
-//! earlier time than another one has read before.
+//! Where CPUs meet: lines that several CPUs use with atomics (`numasim_model::Shared`), and the
+//! time-stamp counter. There a CPU continues only when no running CPU is behind it in guest time.
+//! Otherwise it is left, in the middle of its block, and begins the same instruction again when the
+//! others have caught up. Locks are therefore taken in the order of guest time, and no CPU reads an
+//! earlier time than another CPU has read before.
 
 use super::World;
 use crate::datum::Site;
 use crate::{recent, steady};
 
 impl World {
-    /// A CPU loads a line that may be shared, with the first of `rest` instructions of the block;
-    /// true: it is to be left, others have to come first. What another CPU wrote later than now, it
-    /// reads then.
+    /// A CPU loads a line that may be shared, with the first of the last `rest` instructions of the
+    /// block. True: the CPU is to be left, because others have to come first. If another CPU wrote
+    /// the line later than now, this CPU is charged until that time.
     #[cold]
     pub(super) fn meets(&mut self, line: u64, rest: u64) -> bool {
         let now = self.time_before(rest);
@@ -28,8 +28,8 @@ impl World {
         false
     }
 
-    /// A load of an atomic instruction; as [`World::load`]. Its store finds the line in this cache
-    /// alone: processors ask for it once.
+    /// A load of an atomic instruction; like [`World::load`]. Its store finds the line in this
+    /// cache alone, because processors request the line once, for both.
     pub fn atomic(&mut self, site: Site, address: u64, physical: impl FnOnce(&mut Self) -> Option<u64>) -> bool {
         let Some(physical) = physical(self) else { return false };
         let now = self.time_before(site.rest());
@@ -38,8 +38,9 @@ impl World {
         self.reads(site, address, physical, true)
     }
 
-    /// RDTSC. Until memory is modelled it takes long: a kernel that boots reads it over and over to
-    /// let time pass, and each reading costs the host a signal. True: the CPU is to be left.
+    /// RDTSC. It takes long until memory is modelled, because a booting kernel reads the counter
+    /// repeatedly to let time pass, and each reading costs the host a signal. True: the CPU is to
+    /// be left.
     pub fn counter(&mut self, rest: u64) -> bool {
         let now = self.time_before(rest);
         if self.must_wait(now, rest) {
@@ -52,13 +53,13 @@ impl World {
         false
     }
 
-    /// The CPU's time when it comes to the first of the last `rest` instructions of its block.
+    /// The CPU's time when it reaches the first of the last `rest` instructions of its block.
     pub(super) fn time_before(&self, rest: u64) -> u64 {
         self.windows.local(self.cpu).saturating_sub(rest * self.instruction)
     }
 
-    /// Whether another CPU is behind this one; the instructions that it then does not execute are
-    /// given back.
+    /// Whether another CPU is behind this one. If so, the instructions that this CPU then does not
+    /// execute are given back.
     fn must_wait(&mut self, now: u64, rest: u64) -> bool {
         let waits = self.windows.behind(self.cpu, now);
         if waits {
@@ -68,7 +69,7 @@ impl World {
         waits
     }
 
-    /// A CPU that waited is to run: whether others still are behind it.
+    /// A CPU that waited is about to run: whether others are still behind it.
     pub(super) fn still_waits(&mut self, cpu: usize) -> bool {
         if self.waiting[cpu] {
             self.waiting[cpu] = self.windows.behind(cpu, self.windows.local(cpu));
@@ -76,14 +77,14 @@ impl World {
         self.waiting[cpu]
     }
 
-    /// Instructions that were charged with the block are not executed now.
+    /// Takes back instructions that were charged with the block and are not executed now.
     pub(super) fn give_back(&mut self, rest: u64) {
         self.returned = rest;
         self.instructions[self.cpu].update(|all| all - rest);
         self.windows.uncharge(self.cpu, rest * self.instruction);
     }
 
-    /// The CPU could not be left.
+    /// The CPU could not be left, so it executes the instructions that were given back.
     pub fn stays(&mut self) {
         let rest = std::mem::take(&mut self.returned);
         self.waiting[self.cpu] = false;

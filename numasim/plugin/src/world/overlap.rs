@@ -1,4 +1,4 @@
-//! What a CPU does not wait for: the hooks of `numasim_model::Core`, which knows what overlaps.
+//! What a CPU does not wait for: the calls to `numasim_model::Core`, which knows what overlaps.
 
 use super::World;
 use crate::datum::Begin;
@@ -6,8 +6,8 @@ use crate::{recent, steady};
 use numasim_model::flow::Block;
 
 impl World {
-    /// The one copy of a block that lives as long as QEMU does: QEMU does not say when it forgets
-    /// translated code, and translates the same code again and again.
+    /// Returns the one copy of a block that lives as long as QEMU does. QEMU does not say when it
+    /// discards translated code, and translates the same code repeatedly.
     pub fn keep(&mut self, block: Block) -> &'static Block {
         if let Some(known) = self.blocks.get(&block) {
             return known;
@@ -17,7 +17,7 @@ impl World {
         kept
     }
 
-    /// A block begins; true: it must not, the CPU is to be left.
+    /// A block begins. True: it must not begin, and the CPU is to be left.
     #[inline]
     pub fn begins(&mut self, begin: Begin) -> bool {
         if let Some(before) = steady::take_block() {
@@ -39,8 +39,8 @@ impl World {
         }
     }
 
-    /// An instruction that waits for all accesses before it; `rest`: instructions of the block from
-    /// this one on.
+    /// An instruction that waits for all accesses before it; `rest` is the number of instructions
+    /// of the block from this one on.
     pub fn fence(&mut self, rest: u64) {
         let now = self.time_before(rest);
         let stall = self.cores[self.cpu].fence(&mut self.machine, now);
@@ -49,7 +49,7 @@ impl World {
         }
     }
 
-    /// A prefetch, of a page that some CPU has used.
+    /// A prefetch of an address whose page some CPU has used.
     pub fn prefetch(&mut self, address: u64) {
         if self.swift {
             return;
@@ -63,7 +63,7 @@ impl World {
         }
     }
 
-    /// Nothing is outstanding.
+    /// Forgets all outstanding accesses.
     pub(super) fn calm(&mut self) {
         recent::forget_all();
         self.machine.calm();

@@ -1,28 +1,30 @@
-//! The pace of what runs: daemons that the guest has marked (`numasim_model::Spaces`) run at the
-//! speed of the real machine, everything else at that of the modelled one.
+//! The pace of the code that runs: daemons that the guest has marked (`numasim_model::Spaces`) run
+//! at the speed of the real machine, everything else at the speed of the modelled one.
 //!
-//! A daemon looks at intervals of guest time, however slow its machine is: on one of a
-//! twentieth of the speed it costs twenty times the share of a CPU. So its instructions, the
-//! kernel's on its behalf included, take `1 / time_scale` of the time, and its accesses to memory
-//! neither cost nor move anything: what caches it fills and which bandwidth it takes would be too
-//! much by the same factors. Two things are excepted. Lines that it has flushed it wants to time:
-//! their loads cost what the machine's do. And while it moves pages it runs as a program does: see
-//! `Spaces`.
+//! A daemon wakes at intervals of guest time, however slow its machine is: on a machine with a
+//! twentieth of the speed it costs twenty times the share of a CPU. Its instructions, including the
+//! kernel's on its behalf, therefore take `1 / time_scale` of the time. Its accesses to memory
+//! neither cost nor move anything, because the caches that it fills and the bandwidth that it takes
+//! would be too large by the same factors. There are two exceptions. A daemon that has flushed
+//! lines wants to time their loads, so these loads cost what the machine's do. And while a daemon
+//! moves pages it runs as a program does: see `Spaces`.
 //!
-//! On the page its instructions are left out of those of its CPU: it executes `time_scale` times as
-//! many in the time of one instruction of the program beside it, and who shares a CPU's counts out
-//! would find them with that program. Its own thread has them.
+//! On the page, its instructions are left out of those of its CPU. It executes `time_scale` times
+//! as many instructions in the time of one instruction of the program beside it, and a reader who
+//! divides a CPU's counts among threads would attribute them to that program. Its own thread's
+//! counts include them.
 
 use super::World;
 use crate::error;
 use crate::flush::CR3;
 use crate::{recent, steady};
 
-/// Lines that a daemon has flushed and not loaded since: of more, the oldest do not matter.
+/// The most lines that a daemon has flushed and not loaded since; beyond that number, all are
+/// forgotten.
 const FLUSHED: usize = 1 << 16;
 
 impl World {
-    /// The process that runs is a daemon from now on, with all that it starts.
+    /// Marks the process that runs as a daemon from now on, with all processes that it starts.
     pub fn keeps_house(&mut self) {
         match self.pages.register(CR3) {
             Some(cr3) => self.spaces.mark(self.cpu, cr3),
@@ -31,14 +33,14 @@ impl World {
         self.set_pace();
     }
 
-    /// The CPU has another address space; `register` has the value of CR3.
+    /// The CPU changes its address space; `register` has the value of CR3.
     pub fn another_space(&mut self, register: u8) {
         let cr3 = self.pages.register(register).unwrap_or(0);
         self.spaces.switch(self.cpu, cr3);
         self.set_pace();
     }
 
-    /// SYSCALL: its number is in rax (0), its fourth argument in r10.
+    /// SYSCALL: the number of the call is in rax (0), its fourth argument in r10.
     pub fn calls_kernel(&mut self) {
         if self.spaces.is_marked(self.cpu) {
             let of = |number| self.pages.register(number).unwrap_or(0);
@@ -48,7 +50,7 @@ impl World {
         }
     }
 
-    /// The pace of what the CPU runs.
+    /// Sets the pace of the code that the CPU runs.
     pub(super) fn set_pace(&mut self) {
         let swift = self.spaces.is_housekeeping(self.cpu);
         self.apart.turn(self.cpu, swift, |cpu| self.instructions[cpu].get());
@@ -56,13 +58,13 @@ impl World {
             self.swift = swift;
             steady::stop();
             self.instruction = if swift { (self.programs / self.scale).max(1) } else { self.programs };
-            // What was found without a lookup was found at the other pace.
+            // Accesses found without a lookup until now were at the other pace.
             self.count_found();
             recent::forget_all();
         }
     }
 
-    /// What something takes beside its instructions and accesses.
+    /// The duration of something other than instructions and accesses.
     #[inline]
     pub(super) fn takes(&self, picos: u64) -> u64 {
         if self.swift { picos / self.scale } else { picos }
@@ -74,7 +76,7 @@ impl World {
         self.swift && !self.flushed.remove(&(physical / 64))
     }
 
-    /// A daemon has flushed a line.
+    /// Records that a daemon has flushed a line, whose load it may time.
     pub(super) fn times(&mut self, physical: u64) {
         if self.swift {
             if self.flushed.len() >= FLUSHED {

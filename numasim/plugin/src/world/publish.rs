@@ -1,5 +1,6 @@
-//! The guest's shared page: counters go there, associations and way masks come from there. It knows
-//! which figure of the machine is which of the page; it refuses to know the page's layout.
+//! The guest's shared page: counters are written to it, associations and way masks are read from
+//! it. This file maps the figures of the machine to those of the page; it does not know the page's
+//! layout.
 
 use crate::error;
 use crate::world::{World, whole};
@@ -10,23 +11,23 @@ use numasim_page::{
 };
 use std::path::Path;
 
-/// The page, and what has to be remembered between two writings.
+/// The page, and the state that is kept between two writings.
 pub struct Page {
     host: Host<Mapping>,
-    /// Class of service of each CPU, and the one that it has where its thread has none.
+    /// Class of service of each CPU, and the class that it has if its thread has none.
     classes: Vec<usize>,
     own: Vec<usize>,
-    /// Bytes that each CPU had moved at the last writing: all, and those of its own node.
+    /// Bytes that each CPU had moved at the last writing: all, and those of its own node's memory.
     moved: Vec<(u64, u64)>,
     /// The same summed by LLC and class of service.
     traffic: Vec<Vec<(u64, u64)>>,
 }
 
 impl Page {
-    /// Writes what the machine is on a page in a file.
+    /// Creates a page in a file and writes the description of the machine to it.
     ///
     /// # Errors
-    /// The file cannot be mapped, or the machine is too large for the page; in one line.
+    /// The file cannot be mapped, or the machine is too large for the page; as one line.
     pub fn open(path: &Path, spec: &Spec, window: u64) -> Result<Self, String> {
         let mapping = Mapping::create(path).map_err(|problem| problem.to_string())?;
         let header = header(spec, window);
@@ -41,7 +42,7 @@ impl Page {
         })
     }
 
-    /// The counters as they are now.
+    /// Writes the present counters.
     pub fn write(&mut self, world: &World) {
         self.count(world);
         let snapshot = snapshot(world, self);
@@ -49,7 +50,7 @@ impl Page {
         self.host.publish_threads(&thread_figures(world));
     }
 
-    /// Traffic since the last writing goes to the classes that the CPUs have had.
+    /// Counts the traffic since the last writing for the classes that the CPUs have had.
     fn count(&mut self, world: &World) {
         (0..self.classes.len()).for_each(|cpu| self.count_cpu(world, cpu));
     }
@@ -64,8 +65,8 @@ impl Page {
         sum.1 += now.1.saturating_sub(before.1);
     }
 
-    /// The CPU has the class of the thread that it runs; traffic up to now belongs to the one that
-    /// it had.
+    /// Gives the CPU the class of the thread that it runs; traffic up to now counts for its
+    /// previous class.
     pub fn follows(&mut self, world: &mut World, cpu: usize) {
         let class = world.class_on(cpu).unwrap_or(self.own[cpu]);
         if class != self.classes[cpu] {
@@ -77,7 +78,7 @@ impl Page {
         }
     }
 
-    /// Counters have been set to zero.
+    /// Resets what is kept here after counters have been set to zero.
     pub fn zero(&mut self) {
         self.moved.fill((0, 0));
         self.traffic.iter_mut().for_each(|classes| classes.fill((0, 0)));
@@ -88,12 +89,12 @@ impl Page {
         self.host.switches()
     }
 
-    /// What the guest wants changed.
+    /// The changes that the guest wants.
     pub fn wishes(&mut self) -> Option<Wishes> {
         self.host.take_wishes()
     }
 
-    /// Does what the guest wants.
+    /// Applies the changes that the guest wants.
     pub fn apply(&mut self, world: &mut World, wishes: &Wishes) {
         match set_masks(world, wishes) {
             Ok(()) => {
@@ -121,8 +122,8 @@ fn set_masks(world: &mut World, wishes: &Wishes) -> Result<(), String> {
     Ok(())
 }
 
-/// Bytes read by a CPU, and those of its own node. Write-backs are not laid to a class, as on
-/// hardware (Intel RDT counts what a class fetches).
+/// Bytes read by a CPU, and those from its own node's memory. Write-backs are not attributed to a
+/// class, as on hardware (Intel RDT counts what a class fetches).
 fn moved(counters: &CpuCounters, node: usize) -> (u64, u64) {
     (counters.bytes_read, counters.misses_by_node.get(node).map_or(0, |misses| misses * 64))
 }

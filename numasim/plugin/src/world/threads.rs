@@ -1,7 +1,7 @@
-//! Who runs: the guest says before modelling starts where its kernel switches threads
-//! (`numasim_page::Switches`), and each time that code begins the world is called, with the next
-//! thread's description in memory. So threads are counted as a kernel with counters counts them
-//! (`numasim_model::Threads`).
+//! Which threads run. Before modelling starts, the guest says where its kernel switches threads
+//! (`numasim_page::Switches`). Each time that this code begins, the world is called, with the next
+//! thread's description in memory. Threads are therefore counted as a kernel with hardware counters
+//! counts them (`numasim_model::Threads`).
 
 use super::World;
 use crate::bytes;
@@ -13,13 +13,13 @@ use std::collections::BTreeMap;
 const RSI: u8 = 6;
 
 impl World {
-    /// Threads are counted from now on, if the guest has said how.
+    /// Starts counting threads, if the guest has said how.
     pub(super) fn counts_threads(&mut self) {
         self.switches = self.page.as_ref().and_then(super::Page::switches);
         self.threads = self.switches.map(|_| Threads::new(self.ran.len(), layout::MAX_THREADS));
     }
 
-    /// Where the code begins by which the guest's kernel switches threads.
+    /// The address of the code with which the guest's kernel begins to switch threads.
     pub fn switches_at(&self) -> Option<u64> {
         self.switches.map(|switches| switches.address)
     }
@@ -39,32 +39,32 @@ impl World {
         self.with_page(|page, world| page.follows(world, cpu));
     }
 
-    /// These threads have a class of service of their own, and no others.
+    /// Sets the classes of service of these threads; no other thread has a class of its own.
     pub(super) fn set_thread_classes(&mut self, classes: &BTreeMap<u64, usize>) {
         let class = |thread: u32| classes.get(&u64::from(thread)).copied().unwrap_or(0);
         self.threads.iter_mut().for_each(|threads| threads.set_classes(class));
     }
 
-    /// The class of the thread that a CPU runs, where it has one of its own.
+    /// The class of the thread that a CPU runs, if it has one of its own.
     pub(super) fn class_on(&self, cpu: usize) -> Option<usize> {
         self.threads.as_ref()?.class_on(cpu)
     }
 
-    /// What has been counted so far goes to those who run.
+    /// Adds what has been counted so far to the threads that run.
     pub(super) fn adds_up(&mut self) {
         let Some(mut threads) = self.threads.take() else { return };
         (0..self.ran.len()).for_each(|cpu| threads.add_up(cpu, self.counted(cpu)));
         self.threads = Some(threads);
     }
 
-    /// All counts of threads are zero.
+    /// Sets all counts of threads to zero.
     pub(super) fn zero_threads(&mut self) {
         let Some(mut threads) = self.threads.take() else { return };
         threads.zero(|cpu| self.counted(cpu));
         self.threads = Some(threads);
     }
 
-    /// What a CPU has counted in all.
+    /// The total counts of a CPU.
     fn counted(&self, cpu: usize) -> Counts {
         let counters = self.machine.cpu_counters(cpu);
         Counts {

@@ -1,4 +1,4 @@
-//! The page trace (`numasim_model::page_trace`) of what user code accesses.
+//! The page trace (`numasim_model::page_trace`) of the accesses of user code.
 
 use super::World;
 use crate::error;
@@ -9,23 +9,23 @@ use std::path::Path;
 
 const SHIFT: u32 = 12;
 
-/// A trace that goes into a file.
+/// A trace that is written to a file.
 pub type Trace = PageTrace<BufWriter<File>>;
 
-/// One that is written to a file, once the guest asks for it.
+/// A trace that is written to a file, once the guest requests it.
 ///
 /// # Errors
-/// The file cannot be made, in one line.
+/// The file cannot be created; as one line.
 pub fn create(path: &Path, cpus: usize) -> Result<Trace, String> {
     let file = File::create(path).map_err(|why| format!("{}: {why}", path.display()))?;
     Ok(Trace::new(BufWriter::new(file), cpus))
 }
 
 impl World {
-    /// A load or store of user code, which the machine has answered.
+    /// Records a load or store of user code that the machine has answered.
     pub fn traced(&mut self, address: u64, physical: u64, store: bool) {
         let cpu = self.running.cpu();
-        // A line that needed no lookup cost nothing.
+        // An access to a line that needed no lookup cost nothing.
         let (line, misses, waited) = std::mem::replace(&mut self.cost, (u64::MAX, 0, 0));
         let (misses, waited) = if line == address / 64 { (misses, waited) } else { (0, 0) };
         let one = PageCounts { loads: u64::from(!store), stores: u64::from(store), misses, waited };
@@ -51,8 +51,8 @@ impl World {
         self.with_trace(Trace::reached);
     }
 
-    /// Does something with the trace at the time of the window; it is given up where its file
-    /// refuses.
+    /// Calls a function with the trace and the time of the window. If its file cannot be written,
+    /// the trace is given up.
     fn with_trace(&mut self, act: impl FnOnce(&mut Trace, u64) -> io::Result<()>) {
         let now = self.windows.base();
         if let Some(trace) = &mut self.trace

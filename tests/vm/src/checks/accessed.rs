@@ -1,6 +1,6 @@
-//! Accessed pages (CAMM paper, section VI): a program touches a known part of its memory; isobar
-//! must see that part, on its node, and move it, and leave the rest where it is. By each engine
-//! that this kernel has: DAMON, and referenced bits where somebody else uses DAMON.
+//! Accessed pages (CAMM paper, section VI). A program touches a known part of its memory. isobar
+//! must see that part, on its node, and move it, and leave the rest where it is. This is checked
+//! for each engine that this kernel has: DAMON, and referenced bits if another process uses DAMON.
 
 use crate::evidence;
 use crate::isobar::{Manage, run};
@@ -22,11 +22,12 @@ pub fn checks(suite: &mut Suite) {
 const PAGES: u64 = 4000;
 const SETTINGS: [&str; 3] = ["fixed.pages=alpha=1>3", "fixed.accessed=true", "fixed.pages_per_epoch=8192"];
 
-/// Region `hot` is touched all the time, `cold` never; both on node 1.
+/// A subject whose region `hot` is touched all the time and whose region `cold` is never touched;
+/// both are on node 1.
 fn subject() -> Result<Subject> {
     let mut alpha = Subject::start("alpha")?;
     alpha.alloc("cold", "anon", PAGES, 1)?;
-    // Memory that may not be accessed keeps the mappings apart.
+    // Memory of another kind keeps the two mappings apart.
     alpha.alloc("gap", "shared", 16, 0)?;
     alpha.alloc("hot", "anon", PAGES, 1)?;
     alpha.ask(&format!("touched hot 0 {}", PAGES - 1))?;
@@ -49,8 +50,8 @@ fn by_mapping() -> Result<()> {
     same("kdamonds of others", left, "1".to_owned())
 }
 
-/// `percent` of the touched region must go from node 1 to node 3, and no more than the rest of it
-/// of the untouched one.
+/// `percent` of the touched region must move from node 1 to node 3, and of the untouched region no
+/// more than the remaining percentage.
 fn hot_moves_and_cold_stays(alpha: &mut Subject, engine: &str, percent: u64) -> Result<()> {
     let before = all_on(alpha.pid(), 3)?;
     let mut manage = Manage::fixed(&["alpha"], &SETTINGS)?;
@@ -63,11 +64,12 @@ fn hot_moves_and_cold_stays(alpha: &mut Subject, engine: &str, percent: u64) -> 
     let (hot, cold) = (alpha.nodes_of("hot")?, alpha.nodes_of("cold")?);
     println!("     {engine}: hot {hot:?}, cold {cold:?}, isobar says {} moved", said.pages_moved()?);
     ensure!(on(&cold, 1) >= most, "untouched pages moved: {cold:?}");
-    // What isobar says moved is what is on the new node now, with what the program has beside both
-    // regions: its own text may be on node 1, if the kernel read it into memory there.
+    // The pages that isobar reports as moved must match the pages on the new node now. This
+    // includes pages outside both regions: the program's own text may be on node 1, if the kernel
+    // read it into memory there.
     let there = all_on(alpha.pid(), 3)?.saturating_sub(before);
     ensure!(said.pages_moved()?.abs_diff(there) <= 100, "{} moved by its word, {there} are there", said.pages_moved()?);
-    // In the middle of all epochs; the first readings are coarse.
+    // From the middle of all epochs, because the first readings are coarse.
     let accessed = |epoch: &serde_json::Value| {
         let nodes = epoch["observation"]["processes"][0]["accessed_pages"].as_array()?.clone();
         Some(nodes.iter().filter_map(serde_json::Value::as_u64).sum::<u64>())

@@ -1,5 +1,5 @@
 //! `isobar run`: new pages of an unmodified program go to the node that the decision names, and
-//! follow when it changes, by both ways.
+//! follow when it changes, with both methods (the shim and weights).
 
 use crate::evidence::{numbered, text};
 use crate::subject::Subject;
@@ -19,7 +19,7 @@ const WEIGHTS: &str = "/sys/kernel/mm/mempolicy/weighted_interleave";
 const DYNAMIC: &str = "/bin/dynamic";
 const STATIC: &str = "/bin/subject";
 
-/// Pages of one mapping, which is made before the decision changes; and of one filling.
+/// Pages of one mapping, which is made before the decision changes, and pages of one filling.
 const PAGES: u64 = 40_000;
 const PART: u64 = 1000;
 
@@ -43,8 +43,8 @@ pub fn checks(suite: &mut Suite) {
     });
 }
 
-/// At least `least` of [`PART`] new pages must go to the node that the decision names: node 2, and
-/// soon after the change node 3.
+/// At least `least` of [`PART`] new pages must go to the node that the decision names: first node
+/// 2, and soon after the change node 3.
 fn follows(way: &str, program: &str, least: u64) -> Result<()> {
     fs::write(DECISION, "node 2\n")?;
     let mut command = Command::new("isobar");
@@ -55,7 +55,7 @@ fn follows(way: &str, program: &str, least: u64) -> Result<()> {
     filler.until(2, least)?;
     fs::write(DECISION, "node 3\n")?;
     filler.until(3, least)?;
-    // It stays so.
+    // It must stay so.
     for _ in 0..3 {
         let new = filler.fill()?;
         ensure!(new.get(&3).is_some_and(|pages| *pages >= least), "new pages are on {new:?}");
@@ -63,9 +63,9 @@ fn follows(way: &str, program: &str, least: u64) -> Result<()> {
     filler.subject.quit()
 }
 
-/// With `static-60` new pages go to the node that asks for them and to its nearest: by the shim in
-/// turn, since it knows no weights but none and one. The manager is gone once the command has
-/// ended, and also where `isobar run` is killed.
+/// With `static-60`, new pages go to the node that asks for them and to the nearest node. The shim
+/// alternates between the two, because it knows no weights except zero and one. The manager must be
+/// gone once the command has ended, and also if `isobar run` is killed.
 fn by_policy() -> Result<()> {
     let start = || {
         let words = ["run", "--policy", "static-60", "--by", "shim", "--", DYNAMIC];
@@ -73,7 +73,7 @@ fn by_policy() -> Result<()> {
     };
     let mut subject = start()?;
     subject.ask(&format!("reserve a {PAGES}"))?;
-    // Of a program that was seen on two nodes, the shim splits pages over both pairs of them.
+    // If a program was seen on two nodes, the shim splits its pages over the pairs of both nodes.
     subject.ask("pin 0")?;
     subject.ask("touched a 0 9")?;
     let mut filler = Filler { subject, next: 0 };
@@ -130,7 +130,7 @@ struct Filler {
 }
 
 impl Filler {
-    /// Touches the next pages; where they are.
+    /// Touches the next pages; returns where they are.
     fn fill(&mut self) -> Result<BTreeMap<u32, u64>> {
         ensure!(self.next + PART <= PAGES, "all {PAGES} pages are filled");
         let last = self.next + PART - 1;

@@ -1,5 +1,4 @@
-//! NUMA balancing: isobar says whether it is on, and what that means for the policy that was
-//! chosen.
+//! NUMA balancing: isobar reports whether it is on, and what that means for the chosen policy.
 
 use crate::isobar;
 use crate::suite::Suite;
@@ -26,7 +25,7 @@ pub fn checks(suite: &mut Suite) {
     });
 }
 
-/// What is said of the machine when a policy is to manage it.
+/// The remarks on the machine when a policy is to manage it.
 fn remarks(balancing: &str, policy: &str) -> Result<String> {
     fs::write("/proc/sys/kernel/numa_balancing", balancing).context("numa_balancing")?;
     let words = format!("manage --dry-run --policy {policy} --for 0.3 --interval 0.2 --set manage.counters=software");

@@ -1,4 +1,4 @@
-//! The conformance suite of the `Machine` seam against this kernel; the same assertions hold for
+//! The conformance suite of the `Machine` interface on this kernel. The same assertions hold for
 //! the simulated machine.
 
 use crate::suite::Suite;
@@ -13,8 +13,8 @@ fn run() -> Result<()> {
     let output = Command::new("conformance-linux")
         .args(["--test-threads", "1", "--color", "never"])
         .env("ISOBAR_REQUIRE_NODES", "4")
-        // Cache ways have checks of their own here (`resctrl`): a double within the tested process
-        // is too slow under emulation.
+        // Cache ways have their own checks here (`resctrl`), because a double inside the tested
+        // process is too slow under emulation.
         .env("ISOBAR_RESCTRL_ROOT", "/none")
         .env("RUST_BACKTRACE", "0")
         .output()

@@ -1,6 +1,6 @@
-//! The bad days of `isobar daemon`: resctrl unmounted and CPUs offline under it, its state folder
-//! full or read-only. It goes on where it can, says in a line what is wrong, and whatever ends it,
-//! threads, groups and the switch of NUMA balancing are as before.
+//! Failures around `isobar daemon`: resctrl is unmounted and CPUs go offline while it runs, and its
+//! state folder is full or read-only. The daemon must continue if it can and report in a line what
+//! is wrong. Whatever ends it, threads, groups and the switch of NUMA balancing must be as before.
 
 use super::resctrl::{Double, group_of, llcs, ours};
 use super::restore::set_affinity;
@@ -28,7 +28,7 @@ pub fn checks(suite: &mut Suite) {
     suite.check("daemon: NUMA balancing stays on while that cannot be written down", balancing_waits);
 }
 
-/// Groups go with the mount; with the next one they are made again.
+/// Groups vanish with the mount, and are created again with the next one.
 fn remounted() -> Result<()> {
     let double = Double::mount(&[])?;
     let ids = llcs()?;
@@ -50,8 +50,8 @@ fn remounted() -> Result<()> {
     same("groups of ours", ours()?, Vec::new())
 }
 
-/// Threads on CPUs by `fixed`, one of them on the last CPU, one on the last two, and one that its
-/// owner bound elsewhere.
+/// Threads that `fixed` puts on CPUs, one of them on the last CPU, one on the last two, and one
+/// that its owner bound elsewhere.
 struct Hotplug {
     subject: Subject,
     threads: Vec<u32>,
@@ -75,8 +75,9 @@ impl Hotplug {
         Ok(on(0)? == "7" && on(1)? == "5" && on(3)? == "6-7")
     }
 
-    /// All as before, now that every CPU is there, and nothing else is asked for: the kernel binds
-    /// a thread to what was last asked for when it comes into another cpuset.
+    /// All affinities are as before, now that every CPU is there again. Also no other affinity is
+    /// requested any more: when a thread moves to another cpuset, the kernel binds it to what was
+    /// last requested.
     fn is_as_before(&self) -> Result<()> {
         const BOX: &str = "/sys/fs/cgroup/hotplug";
         same("affinities", self.subject.affinities()?, self.before.clone())?;
@@ -90,7 +91,7 @@ impl Hotplug {
     }
 }
 
-/// A CPU that is offline until this is dropped.
+/// A CPU that is offline until this value is dropped.
 struct Offline(u32);
 
 impl Offline {
@@ -132,7 +133,7 @@ fn cpu_comes_back() -> Result<()> {
 
 fn killed_while_offline(returns_first: bool) -> Result<()> {
     let (hotplug, daemon) = Hotplug::set()?;
-    // Before it can see that a CPU has gone.
+    // Killed before it can notice that a CPU has gone.
     daemon.end_by(Signal::KILL)?;
     let offline = Offline::cpu(7)?;
     if returns_first {
@@ -146,7 +147,7 @@ fn killed_while_offline(returns_first: bool) -> Result<()> {
     hotplug.is_as_before()
 }
 
-/// The folder of state file and socket fills up, has room again, and becomes read-only.
+/// The folder of the state file and the socket fills up, has room again, and becomes read-only.
 fn state_folder() -> Result<()> {
     let small = Small::mount(FOLDER)?;
     let (alpha, beta) = (Subject::start("alpha")?, Subject::start("beta")?);
@@ -171,7 +172,7 @@ fn state_folder() -> Result<()> {
     let said = daemon.end_by(Signal::TERM)?;
     ensure!(!said.status.success() && said.err.contains("everything is put back, but"), "{}", said.err);
     same("affinities", (alpha.affinities()?, beta.affinities()?), before)?;
-    // With the socket in the same folder there is no daemon.
+    // If the socket is in the same folder, the daemon does not start.
     let said = Daemon::refused(manage, fixed)?;
     let line = said.err.lines().filter(|line| line.contains("the control socket cannot be made")).count();
     ensure!(said.status.code() == Some(1) && line == 1, "{}: {}", said.status, said.err);
@@ -184,12 +185,12 @@ fn state_folder() -> Result<()> {
 const SWITCH: &str = "/proc/sys/kernel/numa_balancing";
 const OFF: &str = "policy = \"linux\"\nnuma_balancing = \"off\"";
 
-/// What the switch is.
+/// The state of the switch.
 fn balancing() -> Result<String> {
     evidence::text(SWITCH)
 }
 
-/// The switch is on until this is dropped.
+/// Turns the switch on until this value is dropped.
 struct Balanced;
 
 impl Balanced {

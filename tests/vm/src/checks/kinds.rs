@@ -1,5 +1,5 @@
-//! Kinds of memory: what can move moves with its content, what cannot is reported by reason, and
-//! Linux agrees with the report.
+//! Kinds of memory: what can be moved moves with its content, what cannot is reported by reason,
+//! and Linux agrees with the report.
 
 use crate::isobar::Manage;
 use crate::subject::Subject;
@@ -33,14 +33,15 @@ fn moves(kind: &str, pages: u64) -> Result<()> {
     alpha.alloc("a", kind, pages, 0)?;
     let mut manage = Manage::fixed(&["alpha"], &["fixed.pages=alpha=2"])?;
     manage.until("all of it moved", || Ok(alpha.nodes_of("a")? == BTreeMap::from([(2, pages)])))?;
-    // A huge page moves whole with its first page: the others are counted as their turn comes.
+    // A huge page moves as a whole together with its first page; the other pages are counted when
+    // their turn comes.
     manage.epochs(2)?;
     let reported = manage.end_by(Signal::TERM)?.pages_moved()?;
     ensure!(reported >= pages, "isobar says that it moved {reported} pages; {pages} did");
     alpha.verify("a")
 }
 
-/// The kernel would move them: `move_pages(2)` asks no memory policy.
+/// The kernel would move these pages, because `move_pages(2)` ignores memory policies.
 fn bound_stay() -> Result<()> {
     let mut alpha = Subject::start("alpha")?;
     alpha.alloc("a", "bound", 512, 0)?;
@@ -48,21 +49,21 @@ fn bound_stay() -> Result<()> {
     stay(&mut alpha, ("a", 512), ("b", 600), "kept there by their owner's memory policy")
 }
 
-/// Moving a page that others map too would move it for them: the kernel does so only when asked,
-/// and isobar does not ask.
+/// Moving a page that other processes also map would move it for them, too. The kernel does so only
+/// if asked, and isobar does not ask.
 fn shared_stay() -> Result<()> {
     let mut alpha = Subject::start("alpha")?;
     alpha.alloc("a", "shared", 512, 0)?;
     alpha.alloc("b", "anon", 700, 0)?;
     alpha.ask("twin")?;
-    // Private pages of before the fork are shared until written: only what is written now is the
-    // process's own.
+    // Private pages from before the fork are shared until they are written. Only pages written now
+    // belong to the process alone.
     alpha.alloc("c", "anon", 600, 0)?;
     stay(&mut alpha, ("a", 512), ("c", 600), "shared with other processes")
 }
 
-/// All are asked for on node 2: the pages of one region stay on node 0, and isobar says why; those
-/// of the other move.
+/// All pages are wanted on node 2. The pages of one region stay on node 0, and isobar reports why;
+/// those of the other region move.
 fn stay(alpha: &mut Subject, kept: (&str, u64), moving: (&str, u64), why: &str) -> Result<()> {
     let mut manage = Manage::fixed(&["alpha"], &["fixed.pages=alpha=2"])?;
     manage.until("the others moved", || Ok(alpha.nodes_of(moving.0)? == BTreeMap::from([(2, moving.1)])))?;

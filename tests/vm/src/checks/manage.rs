@@ -1,5 +1,5 @@
 //! `isobar manage` with a policy whose decision is known (`fixed`): the chosen threads go to the
-//! chosen cores, the chosen pages to the chosen nodes, and nothing else moves.
+//! chosen cores, the chosen pages go to the chosen nodes, and nothing else moves.
 
 use crate::evidence::{last_cpu, text, uptime, vmstat};
 use crate::isobar::{self, Manage};
@@ -20,7 +20,7 @@ pub fn checks(suite: &mut Suite) {
     suite.check("manage: a dry run changes nothing", dry_run);
 }
 
-/// For the awkward machine: node 4 has memory and no CPU.
+/// For the awkward machine: node 4 has memory but no CPU.
 pub fn memory_only_node(suite: &mut Suite) {
     suite.check("manage: pages go to a node without CPUs and come back", || {
         let mut alpha = Subject::start("alpha")?;
@@ -52,8 +52,8 @@ fn threads() -> Result<()> {
     Ok(())
 }
 
-/// The target node is neither the first nor the last, so that a neighbour on either side would
-/// show.
+/// The target node is neither the first nor the last, so an error by one node in either direction
+/// would show.
 fn pages() -> Result<()> {
     let (mut alpha, mut beta) = (Subject::start("alpha")?, Subject::start("beta")?);
     alpha.alloc("a", "anon", 1537, 0)?;
@@ -132,7 +132,7 @@ fn rate() -> Result<()> {
     manage.until("the first pages moved", || Ok(alpha.nodes_of("a")?.contains_key(&1)))?;
     manage.epochs(6)?;
     let moved = *alpha.nodes_of("a")?.get(&1).context("none moved")?;
-    // A bucket that is full at the start holds one second's worth.
+    // A bucket that is full at the start contains one second's worth.
     let most = PER_SECOND * (uptime()? - start + 1.0);
     manage.end_by(Signal::TERM)?.fine()?;
     let moved = f64::from(u32::try_from(moved)?);
@@ -182,7 +182,7 @@ fn dry_run() -> Result<()> {
     same("pages", alpha.nodes_of("a")?, BTreeMap::from([(0, 500)]))
 }
 
-/// The last line of what was said, shortened.
+/// The last line of an output, shortened.
 pub fn last(out: &str) -> String {
     out.lines().last().unwrap_or("nothing").chars().take(500).collect()
 }

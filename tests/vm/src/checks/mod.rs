@@ -44,13 +44,14 @@ pub fn regular(suite: &mut Suite) {
     storm::checks(suite);
 }
 
-/// The soak test, which takes a quarter of the time of all the rest, on the same machine.
+/// The soak test, which takes a quarter of the time of all other checks, on the same machine.
 pub fn ends(suite: &mut Suite) {
     quiet(suite);
     soak::checks(suite);
 }
 
-/// Dies, SMT, a node without CPUs, unequal nodes, distances that differ by direction.
+/// Dies, SMT, a node without CPUs, nodes of different sizes, and distances that depend on the
+/// direction.
 pub fn awkward(suite: &mut Suite) {
     topo::checks(suite);
     quiet(suite);
@@ -65,12 +66,13 @@ pub fn arm_one(suite: &mut Suite) {
     counters::exact(suite);
 }
 
-/// Arm, one CPU that counts cycles and no instructions.
+/// Arm, one CPU that counts cycles but no instructions.
 pub fn arm_cycles(suite: &mut Suite) {
     counters::cycles_only(suite);
 }
 
-/// Arm, four nodes of two CPUs, an L3 a node, HMAT: ratios of counts hold, counts do not.
+/// Arm, four nodes of two CPUs, an L3 per node, HMAT: ratios of counts are valid, absolute counts
+/// are not.
 pub fn arm_four(suite: &mut Suite) {
     topo::checks(suite);
     quiet(suite);
@@ -82,13 +84,14 @@ pub fn arm_four(suite: &mut Suite) {
     restore::checks(suite);
 }
 
-/// The conformance suite, which takes as long as all the rest: on a four-node machine of its own.
+/// The conformance suite, which takes as long as all other checks, on a four-node machine of its
+/// own.
 pub fn conformance_alone(suite: &mut Suite) {
     quiet(suite);
     conformance::checks(suite);
 }
 
-/// Arm, the same nodes, and firmware that says nothing of caches.
+/// Arm, the same nodes, but firmware that does not describe caches.
 pub fn arm_bare(suite: &mut Suite) {
     topo::without_caches(suite);
 }

@@ -1,6 +1,7 @@
-//! The row `linux (observed)` of a traced run: is it where the kernel had the pages? A subject is
-//! traced for real, by emulation within the emulated guest. It takes pages on each node by touching
-//! them from there; later the kernel moves some. `numa_maps` answers, from outside.
+//! Checks that the row `linux (observed)` of a traced run matches where the kernel had placed the
+//! pages. A subject is really traced, by emulation within the emulated guest. It allocates pages on
+//! each node by touching them from that node; later the kernel moves some of them. `numa_maps`
+//! gives the correct answer, from outside.
 
 use crate::evidence;
 use crate::isobar::json;
@@ -15,14 +16,15 @@ use std::time::Duration;
 
 const FILE: &str = "/tmp/observed.trace";
 
-/// Pages that are touched from each node: further apart than the program has other pages.
+/// Number of pages touched from each node. The numbers differ by more than the number of other
+/// pages of the program.
 const BY_NODE: [u64; 4] = [128, 256, 384, 512];
 const PAGES: u64 = 1280;
 
-/// CPUs of a node in the guest.
+/// Number of CPUs per node in the guest.
 const CPUS: usize = 2;
 
-/// Times that a slice may still be on its way to the file.
+/// How often the report is repeated while a slice may still be missing from the file.
 const PATIENCE: u32 = 50;
 
 pub fn checks(suite: &mut Suite) {
@@ -30,7 +32,7 @@ pub fn checks(suite: &mut Suite) {
 }
 
 fn follows() -> Result<()> {
-    // Emulation passes no wish for small pages on to the kernel.
+    // Emulation does not pass a request for small pages on to the kernel.
     let _small = Setting::small_pages()?;
     let _random = Setting::random_addresses()?;
     let mut command = Command::new("isobar");
@@ -55,7 +57,7 @@ fn follows() -> Result<()> {
     row(&report()?, moved)
 }
 
-/// Each node has its part of the grid, and of the other pages at most all.
+/// Checks that each node has its part of the grid, plus at most all of the other pages.
 fn parts(who: &str, found: &[u64], wanted: [u64; 4], others: u64) -> Result<()> {
     ensure!(others < BY_NODE[0], "{who}: {others} pages beside the grid: too many to distinguish nodes");
     let fits = found.iter().zip(wanted).all(|(found, wanted)| (wanted..=wanted + others).contains(found));
@@ -66,8 +68,8 @@ fn parts(who: &str, found: &[u64], wanted: [u64; 4], others: u64) -> Result<()> 
     Ok(())
 }
 
-/// The kernel's count for the mapping that the grid lies in. Emulation leaves the program's
-/// addresses as they are.
+/// Checks the kernel's count for the mapping that contains the grid. Emulation does not change the
+/// program's addresses.
 fn by_kernel(pid: u32, grid: &str, wanted: [u64; 4]) -> Result<()> {
     let hex = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
     let grid = hex(grid).with_context(|| grid.to_owned())?;
@@ -87,7 +89,7 @@ fn report() -> Result<Value> {
     json(&["pages", FILE, "--nodes", "4", "--json"])
 }
 
-/// A report of the file as it is written: each slice says where its new pages are.
+/// A report on the file while it is being written: each slice says where its new pages are.
 fn while_it_runs() -> Result<Value> {
     for _ in 0..PATIENCE {
         let said = report()?;
@@ -99,7 +101,7 @@ fn while_it_runs() -> Result<Value> {
     anyhow::bail!("the trace of a running program never had the grid: {}", report()?["linux"])
 }
 
-/// The row, of the grid and the program's few other pages.
+/// Checks the row, which covers the grid and the program's few other pages.
 fn row(said: &Value, wanted: [u64; 4]) -> Result<()> {
     let linux = &said["linux"];
     ensure!(linux.is_object(), "no row: {}", said["linux_missing"]);

@@ -1,6 +1,6 @@
-//! `isobar pages apply`: are the pages of a live process where the mapping of a traced run wants
-//! them, though its addresses are others? Linux answers, by `move_pages` queries of the subject and
-//! by `numa_maps` of a program that knows nothing of all this.
+//! `isobar pages apply`: checks that the pages of a live process are where the mapping of a traced
+//! run wants them, although its addresses differ. Linux gives the answer, through `move_pages`
+//! queries of the subject and through `numa_maps` of a program that does not take part in the test.
 
 use crate::evidence;
 use crate::fixture::{PAGE, Trace};
@@ -20,7 +20,7 @@ use std::time::Duration;
 
 const FILE: &str = "/tmp/fixture.trace";
 
-/// Where the record of what was moved is.
+/// The file that records what was moved.
 const RECORD: &str = "/run/isobar/state.pages.json";
 
 /// Pages of the subject's region.
@@ -39,7 +39,7 @@ pub fn checks(suite: &mut Suite) {
     suite.check("pages: wrong processes, nodes and numbers of threads are refused", refusals);
 }
 
-/// `isobar pages apply FILE PID` with further words; one thread a node.
+/// Runs `isobar pages apply FILE PID` with further arguments, and one thread per node.
 fn apply(pid: u32, more: &str) -> Result<Said> {
     let words = format!("pages apply {FILE} {pid} --json --threads-to-nodes 0,1,2,3 {more}");
     run(&words.split_whitespace().collect::<Vec<_>>())
@@ -49,7 +49,7 @@ fn document(said: &Said) -> Result<Value> {
     Ok(serde_json::from_str(&said.fine()?.out)?)
 }
 
-/// A trace in which each of four threads uses a quarter of an anonymous mapping.
+/// Writes a trace in which each of four threads uses a quarter of an anonymous mapping.
 fn quarters(pages: u64) -> Result<()> {
     let (mut trace, start) = (Trace::of(4), 0x1234_5000);
     trace.anonymous(start, pages);
@@ -67,7 +67,7 @@ fn subject(pages: u64) -> Result<Subject> {
     Ok(alpha)
 }
 
-/// The quarters on nodes 0 to 3.
+/// The expected runs of pages: the quarters on nodes 0 to 3.
 fn in_quarters(pages: u64) -> Result<Vec<(u64, u64, i32)>> {
     let quarter = pages / 4;
     (0..4).map(|node| Ok((node * quarter, (node + 1) * quarter - 1, i32::try_from(node)?))).collect()
@@ -89,8 +89,8 @@ fn locality_and_back() -> Result<()> {
     Ok(())
 }
 
-/// Even pages belong to thread 1; odd ones are shared by all, and go by their number: the region of
-/// the traced run begins at a multiple of four pages.
+/// Even pages belong to thread 1. Odd pages are shared by all threads and are placed by their
+/// number; the region of the traced run begins at a multiple of four pages.
 fn mixed() -> Result<()> {
     let mut alpha = subject(PAGES)?;
     let (mut trace, start) = (Trace::of(4), 0x4000_0000);
@@ -100,7 +100,7 @@ fn mixed() -> Result<()> {
     }
     trace.write(FILE)?;
     apply(alpha.pid(), "")?.fine()?;
-    // 1 1 1 3, again and again: neighbours on one node are a run.
+    // The nodes are 1 1 1 3, again and again; neighbours on the same node form a run.
     let mut wanted = vec![(0, 2, 1), (3, 3, 3)];
     for four in 1..PAGES / 4 {
         wanted.extend([(4 * four, 4 * four + 2, 1), (4 * four + 3, 4 * four + 3, 3)]);
@@ -157,7 +157,8 @@ fn restored() -> Result<()> {
     same("pages put back", alpha.runs_of("grid")?, vec![(0, PAGES - 1, 0)])
 }
 
-/// The kernel says what policy a process has (`numa_maps`), and whether it was forced.
+/// isobar learns a process's own memory policy from the kernel (`numa_maps`). It then names the
+/// policy and moves nothing, unless forced.
 fn policy_of_the_owner() -> Result<()> {
     let mut command = Command::new("isobar");
     command.args(["run", "--interleave", "0,1", "--", "subject"]);
@@ -175,12 +176,12 @@ fn policy_of_the_owner() -> Result<()> {
     undo(pid)
 }
 
-/// Of the second huge page most pages are wanted on node 2.
+/// Most pages of the second huge page are wanted on node 2.
 fn huge() -> Result<()> {
     let mut alpha = Subject::start("alpha")?;
     alpha.alloc("wide", "thp", 1024, 0)?;
-    // The region was cut out of a mapping that is a huge page longer, and has other rights to huge
-    // pages than the rest of it.
+    // The region was cut out of a mapping that is longer by a huge page, and differs from the rest
+    // of that mapping in its setting for huge pages.
     let maps = fs::read_to_string(format!("/proc/{}/maps", alpha.pid()))?;
     let anonymous = maps.lines().filter(|line| line.contains(" rw-p 00000000 00:00 0 "));
     let areas: Vec<(u64, u64)> = anonymous.filter_map(area).collect();
@@ -201,17 +202,17 @@ fn huge() -> Result<()> {
     same("pages put back", alpha.runs_of("wide")?, vec![(0, 1023, 0)])
 }
 
-/// `first-last` of a line of `maps`.
+/// Parses `first-last` of a line of `maps`.
 fn area(line: &str) -> Option<(u64, u64)> {
     let (start, end) = line.split_once(' ')?.0.split_once('-')?;
     Some((u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?))
 }
 
-/// A program of numasim in its second pass; it ends when this is dropped.
+/// A program of numasim in its second pass; it ends when this value is dropped.
 struct Kernel(Child);
 
 impl Kernel {
-    /// All its memory is touched first by a thread on node 0.
+    /// Starts it so that a thread on node 0 touches all its memory first.
     fn start() -> Result<Self> {
         let _ = fs::remove_file("/tmp/ready");
         let words = "-c 0 stencil --size-kib 1024 --threads 4 --repeat --ready-file /tmp/ready";
@@ -246,7 +247,7 @@ fn on_nodes(pid: u32, start: u64) -> Result<Vec<u64>> {
     Ok((0..4).map(count).collect())
 }
 
-/// The resident pages of a stretch (`Documentation/admin-guide/mm/pagemap.rst`: bit 63).
+/// The resident pages of a range (`Documentation/admin-guide/mm/pagemap.rst`: bit 63).
 fn resident(pid: u32, (start, end): (u64, u64)) -> Result<Vec<u64>> {
     let file = fs::File::open(format!("/proc/{pid}/pagemap"))?;
     let mut found = Vec::new();
@@ -258,11 +259,12 @@ fn resident(pid: u32, (start, end): (u64, u64)) -> Result<Vec<u64>> {
     Ok(found)
 }
 
-/// The traced run had the program at another address and in another folder. It has a thread more
-/// that only waits for signals: the second.
+/// In the traced run, the program had another address and another folder. It also had one more
+/// thread, the second, which only waits for signals.
 fn kernel_program() -> Result<()> {
     const SHIFT: u64 = 0x5550_0000_0000;
-    // A huge page of several threads goes whole: here every page is to go by itself.
+    // A huge page used by several threads moves as a whole, but here every page is to move by
+    // itself.
     let small = Setting::small_pages()?;
     let _random = Setting::random_addresses()?;
     let kernel = Kernel::start()?;

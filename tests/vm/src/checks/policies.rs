@@ -1,4 +1,4 @@
-//! Real policies on a real kernel, driven by the kernel's software events: where the outcome of a
+//! Real policies on a real kernel, driven by the kernel's software events. If the outcome of a
 //! policy is certain whatever the counts are, Linux must show it.
 
 use crate::evidence::{list, numbered, text};
@@ -18,8 +18,8 @@ pub fn checks(suite: &mut Suite) {
     }
 }
 
-/// A program a node with CPUs, its memory there: balanced homes, for which maximum-local and N-MASS
-/// decide alike.
+/// One program per node with CPUs, with its memory on that node: balanced homes, for which
+/// maximum-local and N-MASS decide alike.
 fn homes(policy: &str) -> Result<()> {
     let nodes = nodes_with_cpus()?;
     let mut subjects = nodes.iter().rev().enumerate().map(hungry).collect::<Result<Vec<_>>>()?;
@@ -40,7 +40,7 @@ fn homes(policy: &str) -> Result<()> {
 const NAMES: [&str; 4] = ["hungry0", "hungry1", "hungry2", "hungry3"];
 const PAGES: u64 = 1200;
 
-/// The program of a number, with its memory on a node.
+/// The program with this number, with its memory on a node.
 fn hungry((number, node): (usize, &u32)) -> Result<Subject> {
     let mut subject = Subject::start(NAMES[number])?;
     subject.alloc("a", "shared", PAGES, *node)?;
@@ -48,25 +48,25 @@ fn hungry((number, node): (usize, &u32)) -> Result<Subject> {
     Ok(subject)
 }
 
-/// `manage` over the hungry programs, driven by the kernel's software events; it ends by itself
-/// after two minutes.
+/// Starts `manage` on the hungry programs, driven by the kernel's software events; it ends by
+/// itself after two minutes.
 fn manage(policy: &str, interval: f64, settings: &[&str]) -> Result<Manage> {
     let settings = [&["manage.counters=software"], settings].concat();
     Manage::start(&isobar::manage(&format!("--policy {policy} --interval {interval} --for 120"), &NAMES, &settings))
 }
 
-/// As many programs as nodes with CPUs, all begun on one node. Each counts as memory-intensive, and
-/// there is a domain for each.
+/// As many programs as nodes with CPUs, all started on one node. Each counts as memory-intensive,
+/// and there is a domain for each.
 fn spread(policy: &str) -> Result<()> {
     let nodes = nodes_with_cpus()?;
     let first = vec![nodes[0]; nodes.len()];
     let mut subjects = first.iter().enumerate().map(hungry).collect::<Result<Vec<_>>>()?;
     let before = subjects.iter().map(Subject::affinities).collect::<Result<Vec<_>>>()?;
-    // Any page fault at all makes a program memory-intensive here: the threshold is far below one
-    // in 1000 instructions.
+    // Any page fault makes a program memory-intensive here: the threshold is far below one in 1000
+    // instructions.
     let devil: &[&str] = if policy == "dino" { &["dino.devil_mpki=0.0000001"] } else { &[] };
     // DI-Migrate deals equal programs again in every epoch and withdraws pages that have not
-    // arrived, so an epoch must be longer than an emulated machine needs to copy them.
+    // arrived. So an epoch must be longer than an emulated machine needs to copy them.
     let interval = if policy == "dino" { 0.5 } else { 5.0 };
     let mut manage = manage(policy, interval, devil)?;
     manage.until("one hungry thread a node", || Ok(nodes_of_threads(&subjects)? == nodes.iter().copied().collect()))?;
@@ -77,7 +77,7 @@ fn spread(policy: &str) -> Result<()> {
         })?;
     }
     manage.end_by(Signal::TERM)?.fine()?;
-    // Only now: a subject that looks at its memory is busy, and would be managed for it.
+    // Not earlier, because a subject that checks its memory is busy, and would be managed for that.
     subjects.iter_mut().try_for_each(|subject| subject.verify("a"))?;
     let after = subjects.iter().map(Subject::affinities).collect::<Result<Vec<_>>>()?;
     same("affinities afterwards", after, before)
@@ -92,8 +92,8 @@ fn nodes_with_cpus() -> Result<Vec<u32>> {
     Ok(found)
 }
 
-/// Nodes on which the hungry threads are bound; fewer than there are where two share one or one is
-/// free.
+/// The nodes to which the hungry threads are bound. There are fewer than expected if two threads
+/// share a node or if one is not bound.
 fn nodes_of_threads(subjects: &[Subject]) -> Result<BTreeSet<u32>> {
     let all = subjects.iter().map(node_of_thread).collect::<Result<Vec<_>>>()?;
     Ok(all.into_iter().flatten().collect())

@@ -1,5 +1,6 @@
-//! `isobar probe`: is there a figure for every pair of nodes, are the pages where they should be by
-//! the kernel's word (`numa_maps`), and do they come back when something moves them?
+//! `isobar probe`: checks that there is a figure for every pair of nodes, that the pages are where
+//! they should be according to the kernel (`numa_maps`), and that they come back if another process
+//! moves them.
 
 use crate::evidence::{list, numbered, status, text, threads};
 use crate::isobar::{self, Manage};
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 
 const NODES: &str = "/sys/devices/system/node";
 
-/// Pages of each node that each probing thread has.
+/// Number of pages on each node that each probing thread has.
 const PAGES: u64 = 20;
 
 pub fn checks(suite: &mut Suite) {
@@ -29,7 +30,8 @@ pub fn checks(suite: &mut Suite) {
     suite.check("probe: pages are on their nodes, and come back when something moves them", pages);
 }
 
-/// A guest with a node of memory only: nothing is loaded from there, and it is loaded from.
+/// A guest with a node that has only memory: no loads come from that node, but there are loads from
+/// its memory.
 pub fn memory_only_node(suite: &mut Suite) {
     suite.check("probe: a node without CPUs has an empty row and a full column", || {
         let document = isobar::json(&["probe", "--json"])?;
@@ -63,7 +65,8 @@ fn pages() -> Result<()> {
     same("probing threads", pinned.keys().copied().collect::<Vec<_>>(), nodes.clone())?;
     for (node, cpus) in pinned {
         let own = list(&text(format!("{NODES}/node{node}/cpulist"))?);
-        // One of them in a round; between rounds all, so that an idle one is found.
+        // One of these CPUs during a round; all of them between rounds, so that an idle one is
+        // found.
         let inside = !cpus.is_empty() && cpus.iter().all(|cpu| own.contains(cpu));
         ensure!(inside, "the thread of node {node} may run on {cpus:?}, and has {own:?}");
     }
@@ -79,7 +82,7 @@ fn pages() -> Result<()> {
     probe.end_by(Signal::TERM)?.fine().map(drop)
 }
 
-/// Pages by the node that their mapping prefers and the node that they are on.
+/// Number of pages by the node that their mapping prefers and the node that they are on.
 fn placed(pid: u32) -> Result<BTreeMap<(u32, u32), u64>> {
     let mut found = BTreeMap::new();
     for line in text(format!("/proc/{pid}/numa_maps"))?.lines() {

@@ -1,6 +1,7 @@
-//! Cache ways, on a guest that has no hardware for them: a double of resctrl
+//! Cache ways on a guest without the hardware for them: a double of resctrl
 //! (`crates/resctrl-double`, a FUSE mount) stands in for the kernel's. First the double itself is
-//! judged, spoken to through this kernel; then isobar is, by what is in the double's files.
+//! checked, accessed through this kernel. Then isobar is checked by the content of the double's
+//! files.
 
 use crate::evidence;
 use crate::isobar::{self, Manage};
@@ -16,7 +17,7 @@ use std::process::{Child, Command, Stdio};
 
 pub const ROOT: &str = "/tmp/resctrl";
 
-/// Every way of a domain of the double.
+/// All ways of a domain of the double, as a mask.
 const ALL: &str = "7ff";
 
 pub fn checks(suite: &mut Suite) {
@@ -63,8 +64,8 @@ impl Drop for Double {
     }
 }
 
-/// The last-level caches, by the id that the kernel gives them: of the first CPU of each, since
-/// under QEMU each CPU reports another.
+/// The last-level caches, by the id that the kernel gives them. The id is taken from the first CPU
+/// of each cache, because under QEMU each CPU reports another one.
 pub fn llcs() -> Result<Vec<u32>> {
     let mut found = Vec::new();
     for cpu in evidence::numbered("/sys/devices/system/cpu", "cpu")? {
@@ -85,7 +86,7 @@ fn tasks(group: &str) -> Result<BTreeSet<u32>> {
     text.lines().map(|line| line.parse().with_context(|| format!("{group}: task `{line}`"))).collect()
 }
 
-/// What a group may use of each domain, of the resource of this name.
+/// What a group may use of each domain of the resource with this name.
 fn allocation(group: &str, resource: &str) -> Result<BTreeMap<u32, String>> {
     let text = evidence::text(Path::new(ROOT).join(group).join("schemata"))?;
     let line = text.lines().find_map(|line| line.trim().strip_prefix(resource)?.strip_prefix(':'));
@@ -101,8 +102,8 @@ fn write(path: &str, text: &str) -> std::io::Result<()> {
     fs::write(Path::new(ROOT).join(path), text)
 }
 
-/// Tasks go where they are written, their children with them; the dead vanish; a removed group
-/// gives its tasks back.
+/// Tasks go to the group into which they are written, together with later children. Tasks that have
+/// ended vanish. A removed group gives its tasks back.
 fn groups() -> Result<()> {
     let _double = Double::mount(&[])?;
     let mut alpha = Subject::start("alpha")?;
@@ -127,7 +128,7 @@ fn groups() -> Result<()> {
     Ok(())
 }
 
-/// The errno and the words of a few refusals, the lock, and that nothing is left.
+/// The errno and the messages of a few refusals, the lock, and that nothing is left.
 fn refusals() -> Result<()> {
     let double = Double::mount(&[])?;
     fs::create_dir(Path::new(ROOT).join("web"))?;
@@ -146,7 +147,7 @@ fn refusals() -> Result<()> {
         same("errno", rustix::io::Errno::from_io_error(&refused), Some(errno))?;
         same("status", evidence::text(format!("{ROOT}/info/last_cmd_status"))?, status.to_owned())?;
     }
-    // 4 CLOSIDs: the root's, web's, and two more.
+    // 4 CLOSIDs: those of the root and of web, and two more.
     ["a", "b"].into_iter().try_for_each(|name| fs::create_dir(Path::new(ROOT).join(name)))?;
     let refused = fs::create_dir(Path::new(ROOT).join("c")).err().context("a fourth group was made")?;
     same("errno", rustix::io::Errno::from_io_error(&refused), Some(rustix::io::Errno::NOSPC))?;
@@ -159,19 +160,19 @@ fn refusals() -> Result<()> {
     same("what is below", fs::read_dir(ROOT)?.count(), 0)
 }
 
-/// The groups that isobar has made.
+/// The groups that isobar has created.
 pub fn ours() -> Result<Vec<String>> {
     let names = fs::read_dir(ROOT)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
     let names: Result<Vec<String>> = names.collect();
     Ok(names?.into_iter().filter(|name| name.starts_with("isobar-")).collect())
 }
 
-/// isobar's group that holds all threads of a process, perhaps with those of a cluster of another
-/// LLC, since a group has ways of each.
+/// isobar's group that contains all threads of a process. It may also contain threads of a cluster
+/// on another LLC, because a group has ways of each LLC.
 pub fn group_of(subject: &Subject) -> Result<Option<String>> {
     let threads: BTreeSet<u32> = evidence::threads(subject.pid())?.into_iter().collect();
     for group in ours()? {
-        // A group may go while we look.
+        // A group may vanish while we look.
         if tasks(&group).is_ok_and(|tasks| tasks.is_superset(&threads)) {
             return Ok(Some(group));
         }
@@ -179,15 +180,16 @@ pub fn group_of(subject: &Subject) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// isobar, set up to give processes ways of the double.
+/// Starts isobar, set up to give processes ways of the double.
 fn manage(ways: &str) -> Result<Manage> {
     let root = format!("manage.resctrl_root={ROOT}");
     let ways = format!("fixed.ways={ways}");
     Manage::fixed(&["alpha", "beta"], &[&root, &ways])
 }
 
-/// Two processes get ways of an LLC each, one with half the bandwidth; a new thread joins its
-/// process; isobar ends in some way, and what is left is another tool's group, as it was.
+/// Two processes get ways of one LLC each, one of them with half the bandwidth, and a new thread
+/// joins its process. Then isobar ends in some way. What is left is another tool's group,
+/// unchanged.
 fn comes_back(end: impl FnOnce(Manage) -> Result<()>) -> Result<()> {
     let _double = Double::mount(&[])?;
     let ids = llcs()?;
@@ -221,8 +223,8 @@ fn comes_back(end: impl FnOnce(Manage) -> Result<()>) -> Result<()> {
     Ok(())
 }
 
-/// Between its first look and its first group another tool takes what was left: isobar says so, and
-/// touches no group of the other's.
+/// Between isobar's first reading and its first group, another tool takes the remaining CLOSIDs.
+/// isobar reports this, and touches no group of the other tool.
 fn no_closid() -> Result<()> {
     let _double = Double::mount(&["--take-closids", "isobar-*"])?;
     let first = llcs()?[0];
@@ -238,7 +240,8 @@ fn no_closid() -> Result<()> {
     Ok(())
 }
 
-/// The mount is gone after the first mask was written: isobar goes on, says so, and ends in order.
+/// The mount vanishes after the first mask was written. isobar continues, reports this, and ends in
+/// order.
 fn vanishes() -> Result<()> {
     let double = Double::mount(&["--unmount", "*/schemata"])?;
     let first = llcs()?[0];

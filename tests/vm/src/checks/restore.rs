@@ -1,4 +1,5 @@
-//! After every kind of end all affinities are what they were, and what is not ours is left alone.
+//! After every kind of end, all affinities are as they were, and what does not belong to isobar is
+//! left alone.
 
 use crate::evidence;
 use crate::isobar::{self, Manage, Said};
@@ -46,7 +47,7 @@ fn failed(said: &Said, word: &str) -> Result<()> {
 }
 
 /// Masks of several kinds are changed, isobar ends in some way (by itself after some seconds, or by
-/// a panic at an epoch), and every mask is what it was.
+/// a panic at an epoch), and every mask is as it was.
 fn comes_back(seconds: &str, panic_at: &str, end: impl FnOnce(Manage) -> Result<()>) -> Result<()> {
     let (mut alpha, mut beta) = (Subject::start("alpha")?, Subject::start("beta")?);
     let (a, b) = (alpha.spin(4)?, beta.spin(3)?);
@@ -64,8 +65,8 @@ fn comes_back(seconds: &str, panic_at: &str, end: impl FnOnce(Manage) -> Result<
         let bound = |all: BTreeMap<u32, String>| all.values().filter(is_bound).count();
         Ok(bound(alpha.affinities()?) == 4 && beta.affinities()?.values().all(|mask| mask == "5"))
     })?;
-    // Threads that are born to bound ones inherit their mask, and must not keep it; the first one
-    // ends meanwhile.
+    // Threads started by bound threads inherit their mask, and must not keep it. The first one ends
+    // meanwhile.
     let young = alpha.spin(1)?;
     manage.epochs(2)?;
     alpha.ask("end 1")?;
@@ -78,8 +79,8 @@ fn comes_back(seconds: &str, panic_at: &str, end: impl FnOnce(Manage) -> Result<
     Ok(())
 }
 
-/// kill -9; then the managed process ends and another gets its id, with the very mask that isobar
-/// had set.
+/// kill -9. Then the managed process ends and another one gets its id, with the same mask that
+/// isobar had set.
 fn reused() -> Result<()> {
     let alpha = Subject::start("alpha")?;
     let pid = alpha.pid();
@@ -95,7 +96,7 @@ fn reused() -> Result<()> {
     Ok(())
 }
 
-/// A subject with a given process id: the kernel gives out the one after the last.
+/// A subject with a given process id: the kernel assigns the id after the last one.
 fn with_pid(pid: u32) -> Result<Subject> {
     for _ in 0..50 {
         fs::write("/proc/sys/kernel/ns_last_pid", (pid - 1).to_string()).context("ns_last_pid")?;

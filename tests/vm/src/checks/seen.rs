@@ -1,5 +1,6 @@
-//! What `isobar top` and `isobar doctor` show of a machine of several nodes: is a program's memory
-//! where Linux has it, and does it run where Linux runs it? Live, and from a recording.
+//! What `isobar top` and `isobar doctor` show for a machine of several nodes. A program's memory
+//! must be shown where Linux has it, and the program where Linux runs it, both live and from a
+//! recording.
 
 use crate::evidence;
 use crate::isobar::{json, run};
@@ -10,7 +11,7 @@ use serde_json::Value;
 use std::fs;
 
 const PAGES: u64 = 8000;
-/// The node of the memory, and a CPU of another one.
+/// The node of the memory, and a CPU of another node.
 const HOME: usize = 2;
 const CPU: u32 = 0;
 const FILE: &str = "/tmp/seen.isobar";
@@ -20,7 +21,7 @@ pub fn checks(suite: &mut Suite) {
     suite.check("seen: a recording shows the same, and doctor looks at four nodes", recorded);
 }
 
-/// Busy on a CPU of node 0, with its memory on another node.
+/// A subject that is busy on a CPU of node 0, with its memory on another node.
 fn far() -> Result<Subject> {
     let mut alpha = Subject::start("alpha")?;
     alpha.alloc("far", "anon", PAGES, u32::try_from(HOME)?)?;
@@ -50,7 +51,7 @@ fn recorded() -> Result<()> {
     Ok(())
 }
 
-/// What is shown of the subject is what the kernel says of it.
+/// What is shown about the subject must be what the kernel reports.
 fn agrees(seen: &Value, alpha: &mut Subject) -> Result<()> {
     same(
         "nodes",

@@ -1,5 +1,5 @@
 //! The short form of the soak test (`tests/soak`) on a machine of several nodes: `manage` is ended
-//! in many ways while processes come and go, and nothing is left that is not reported.
+//! in many ways while processes come and go, and nothing may be left that is not reported.
 
 use crate::suite::Suite;
 use crate::watch::LIMIT;
@@ -9,14 +9,15 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-/// Ends, unless the kernel's command line says otherwise (`isobar.soak=300` for the long form).
+/// Number of ends, unless the kernel's command line sets another (`isobar.soak=300` for the long
+/// form).
 const ENDS: &str = "12";
-/// The exit status of the soak test where isobar was seldom at work and nothing was left.
+/// The exit status of the soak test if isobar was seldom at work and nothing was left.
 const PROVES_LITTLE: i32 = 3;
-/// Where everything that it said is handed out of the guest.
+/// The file with all its output, which is copied out of the guest.
 const LOG: &str = "/results/soak.log";
 
-/// What one end takes at most on the mean, as in `tests/vm/run.sh`.
+/// Maximum mean duration of one end, as in `tests/vm/run.sh`.
 const EACH: Duration = Duration::from_secs(10);
 
 pub fn checks(suite: &mut Suite) {
@@ -36,9 +37,9 @@ fn run(ends: &str) -> Result<()> {
     fs::write(LOG, &text)?;
     let text = String::from_utf8_lossy(&text);
     text.lines().for_each(|line| println!("     {line}"));
-    // It is the one check that goes by the host's clock: a host that is busy with other things
-    // leaves isobar too little time to bind threads that come and go. What is left behind fails
-    // all the same.
+    // This is the only check that depends on the host's clock: if the host is busy with other
+    // things, isobar has too little time to bind threads that come and go. If something is left
+    // behind, the check fails in any case.
     if output.status.code() == Some(PROVES_LITTLE) {
         println!("     SKIPPED: this machine was too slow for isobar to bind threads before most ends");
         return Ok(());

@@ -1,5 +1,5 @@
-//! Threads and processes come and go by the hundred while isobar manages: no error, no leaked
-//! descriptor, memory flat.
+//! Threads and processes come and go by the hundred while isobar manages: there must be no error,
+//! no leaked descriptor, and no growth of memory.
 
 use crate::evidence::text;
 use crate::isobar::{self, Manage};
@@ -13,10 +13,10 @@ pub fn checks(suite: &mut Suite) {
     suite.check("storm: hundreds of threads come and go: no error, no descriptor leaked, memory flat", storm);
 }
 
-/// Children of one storm: each has four threads.
+/// Number of children in one storm; each has four threads.
 const ROUNDS: &str = "250";
-/// What memory may grow from the second storm to the fourth: an allocator's slack, a hundredth of
-/// what a leak of all would be.
+/// How much memory may grow from the second storm to the fourth: the slack of an allocator, which
+/// is a hundredth of the growth if everything leaked.
 const SLACK_KIB: u64 = 512;
 
 fn storm() -> Result<()> {

@@ -1,5 +1,5 @@
-//! `isobar topo` against sysfs, read here once more and by other code: nodes, CPUs, cores, LLCs,
-//! distances, memory, HMAT.
+//! `isobar topo` compared with sysfs, which is read here again by other code: nodes, CPUs, cores,
+//! LLCs, distances, memory, HMAT.
 
 use crate::evidence::{list, number, numbered, text};
 use crate::isobar;
@@ -34,8 +34,8 @@ pub fn checks(suite: &mut Suite) {
     });
 }
 
-/// A guest whose firmware has no tables of caches: the kernel makes up an L2 and an L3 that all
-/// CPUs share.
+/// A guest whose firmware has no cache tables: the kernel assumes an L2 and an L3 that all CPUs
+/// share.
 pub fn without_caches(suite: &mut Suite) {
     suite.check("topo: an LLC that the kernel only guesses is not believed, and that is said", || {
         let guessed = text(format!("{CPUS}/cpu0/cache/index2/shared_cpu_list"))?;
@@ -111,8 +111,8 @@ fn cores(topo: &Value) -> Result<()> {
     same("siblings of each CPU", all.iter().map(|(_, core)| sharing(core)).collect(), expected)
 }
 
-/// Class 1 differs from class 0 only where a node without CPUs has other initiators; both are
-/// compared where the kernel shows them.
+/// Class 1 differs from class 0 only if a node without CPUs has other initiators. Both are compared
+/// if the kernel shows them.
 fn hmat(topo: &Value) -> Result<()> {
     let mut expected = Vec::new();
     for node in numbered(NODES, "node")? {

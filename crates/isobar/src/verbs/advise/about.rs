@@ -1,13 +1,13 @@
-//! Advice as JSON, and the command to type for each thing that can be done.
+//! Formats advice as JSON, and gives the command to type for each choice.
 
 use super::of::Of;
 use isobar_model::{CpuSet, NodeId, Topology};
 use isobar_runtime::advise::{Advice, Choice, Confidence, What};
 use serde_json::{Value, json};
 
-/// What advice is about.
+/// The context of the advice.
 pub struct About<'a> {
-    /// Of what it is wanted.
+    /// What the advice is for.
     pub of: &'a Of,
     /// The machine.
     pub machine: &'a Topology,
@@ -15,7 +15,7 @@ pub struct About<'a> {
     pub balancing: Option<bool>,
 }
 
-/// One document.
+/// All advice as one document.
 pub fn json(all: &[Advice], about: &About<'_>) -> Value {
     let programs: Vec<Value> = all.iter().map(|one| program(one, about)).collect();
     json!({ "numa_balancing": about.balancing, "programs": programs })
@@ -63,7 +63,7 @@ fn choice(choice: &Choice, advice: &Advice, about: &About<'_>) -> Value {
     })
 }
 
-/// How sure.
+/// The name of a degree of confidence.
 pub const fn sure(confidence: Confidence) -> &'static str {
     match confidence {
         Confidence::Low => "low",
@@ -72,8 +72,8 @@ pub const fn sure(confidence: Confidence) -> &'static str {
     }
 }
 
-/// What to type; `None` to leave it. Memory that a process has already spread cannot be spread anew
-/// from outside: then it is what to start it with.
+/// The command to type; `None` to leave the program. Memory that is already allocated cannot be
+/// spread over nodes from outside, so to spread it this is the command to start the program with.
 pub fn command(choice: &Choice, advice: &Advice, about: &About<'_>) -> Option<String> {
     let (start, running) = match about.of {
         Of::Command(_, typed) => (typed.as_str(), false),
@@ -101,7 +101,7 @@ pub fn command(choice: &Choice, advice: &Advice, about: &About<'_>) -> Option<St
     })
 }
 
-/// The nodes where its pages are beside one, as a list.
+/// The nodes other than `node` on which the program has pages, as a list.
 fn away(node: NodeId, advice: &Advice) -> Option<String> {
     let others: Vec<NodeId> =
         advice.pages.iter().flatten().filter(|(at, part)| *at != node && *part > 0.0).map(|(at, _)| *at).collect();

@@ -1,4 +1,4 @@
-//! Watches the loop, and says at its end what it advises.
+//! Watches the loop, and prints its advice at the end.
 
 use super::about::{self, About};
 use super::lines;
@@ -23,12 +23,12 @@ pub struct Adviser<'a> {
 }
 
 impl<'a> Adviser<'a> {
-    /// Writes to `out`.
+    /// Prints the advice to `out`.
     pub fn new(out: &'a mut dyn Sink, of: Of, json: bool) -> Self {
         Self { out, of, json, advisor: Advisor::default(), capabilities: Capabilities::default(), last: None }
     }
 
-    /// The advice that is wanted: of a command's processes, where it started others.
+    /// The advice that was asked for. For a command, this includes the processes that it started.
     fn wanted(&self, seen: &Observation) -> anyhow::Result<Vec<Advice>> {
         let all = self.advisor.advise();
         let is = |one: &Advice| match &self.of {
@@ -54,7 +54,7 @@ impl<'a> Adviser<'a> {
     }
 }
 
-/// Why nothing can be predicted on a machine, and what to do about it.
+/// Why nothing can be predicted on this machine, and what to do about it; `None` if it can.
 fn obstacle(capabilities: &Capabilities) -> Option<String> {
     let why = |sensor: Sensor| capabilities.missing.get(&sensor);
     if why(Sensor::SeveralNodes).is_some() {

@@ -1,5 +1,6 @@
-//! Advice for a person: what a program is like, then a table of what can be done with it, best
-//! first. Where advice is wanted of all programs, those that are best left are named in one line.
+//! Formats advice for a person: a description of each program, then a table of its choices, the
+//! best first. If advice on all programs is wanted, programs that are best left alone are named in
+//! one line.
 
 use super::about::{About, command, sure};
 use super::of::Of;
@@ -8,16 +9,16 @@ use isobar_model::{NodeId, num};
 use isobar_runtime::advise::{Advice, Choice, What};
 use std::ffi::OsString;
 
-/// Programs that are named in one line.
+/// Maximum number of programs named in one line.
 const NAMED: usize = 8;
 
-/// Programs that are shown with all that can be done.
+/// Maximum number of programs shown with all choices.
 const SHOWN: usize = 6;
-/// Each prediction holds while the others stay.
+/// Each prediction holds only while the other programs stay as they are.
 const ONE: &str = "Each is predicted by itself, with all others where they are now: do one, then ask again. \
                    `isobar manage --policy isobar` does that, and takes back what did not help.";
 
-/// What a person reads.
+/// The output for a person.
 pub fn all(all: &[Advice], about: &About<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     let (left, other): (Vec<&Advice>, Vec<&Advice>) =
@@ -122,7 +123,7 @@ fn what(what: &What) -> String {
     }
 }
 
-/// What NUMA balancing means for the advice, and for which programs it is better off.
+/// What NUMA balancing means for the advice, and which programs' advice it would undo.
 fn balancing(all: &[Advice], about: &About<'_>) -> Option<String> {
     if about.balancing != Some(true) {
         return None;
@@ -145,7 +146,7 @@ fn balancing(all: &[Advice], about: &About<'_>) -> Option<String> {
     })
 }
 
-/// What was typed, where a shell would read it as it stands.
+/// The command that was typed, if a shell would read it unchanged; otherwise a placeholder.
 pub fn typed(command: &[OsString]) -> String {
     let words: Option<Vec<&str>> = command.iter().map(|word| word.to_str()).collect();
     let plain =

@@ -1,6 +1,6 @@
-//! `isobar advise`: what the predictor of the policy `isobar` predicts for a process, for a
-//! command that is tried for some seconds, or for all busy programs; and which nodes have free CPUs
-//! and memory (`--numad`). It changes nothing.
+//! `isobar advise`: shows what the predictor of the policy `isobar` predicts for a process, for a
+//! command that is tried for some seconds, or for all busy programs. With `--numad` it lists nodes
+//! with free CPUs and memory. It changes nothing.
 
 mod about;
 mod adviser;
@@ -21,7 +21,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use trial::Trial;
 
-/// Say where a program should run and where its memory should be, with the predicted gain of each
+/// Say where programs should run and where their memory should be, with predicted gains
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "advise",
@@ -32,22 +32,22 @@ use trial::Trial;
   isobar advise --machine sim:examples/stress/one-node.toml
   isobar advise --numad 4:8192
 
-The choices are: bind (threads and pages on one node), gather (pages on the node of its threads),
-interleave (pages in turn on all nodes), split (pages by the bandwidth of nodes) and leave. Each has
-the predicted gain of the program with its range, the gain of all others, and the command to type;
-the best comes first. Nothing is changed. A command is run for --for seconds with its output on
-stderr, and then ended (SIGTERM).
+The choices are: bind (threads and pages on one node), gather (pages on the node of the threads),
+interleave (pages in turn on all nodes), split (pages by the bandwidth of nodes) and leave (change
+nothing). Each choice comes with the predicted gain of the program and its range, the gain of all
+other programs, and the command to type; the best choice comes first. Nothing is changed. A command
+is run for --for seconds with its output on stderr, and then ended (SIGTERM).
 
 --numad prints a node list such as 0-1, as `numad -w` does, and nothing else."
 )]
 pub struct Advise {
-    /// Only this process, with all that could be done
+    /// Only this process, with all its choices
     #[arg(value_name = "PID", conflicts_with = "command")]
     pid: Option<u32>,
-    /// Print the nodes that have this many free CPUs (and MiB of free memory)
+    /// Print a list of nodes with this many free CPUs (and MiB of free memory)
     #[arg(long, value_name = "CPUS[:MIB]", conflicts_with_all = ["pid", "command", "json"])]
     numad: Option<Wanted>,
-    /// Seconds to watch [default: 10; with --numad 2]
+    /// Seconds to watch, 2 to 86400 [default: 10; with --numad 2]
     #[arg(long = "for", value_name = "S", value_parser = seconds)]
     duration: Option<f64>,
     /// A simulated machine instead of this one
@@ -64,9 +64,9 @@ pub struct Advise {
     command: Vec<OsString>,
 }
 
-/// Seconds for which programs are watched: the predictor compares three at least.
+/// Seconds for which programs are watched. The predictor compares at least three.
 const WATCHED: f64 = 10.0;
-/// Seconds in which it is seen which CPUs are busy.
+/// Seconds needed to see which CPUs are busy.
 const GLANCE: f64 = 2.0;
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -96,7 +96,7 @@ impl Verb for Advise {
 }
 
 impl Advise {
-    /// The policy whose predictor is asked says which sensors are switched on.
+    /// Arguments that switch on the sensors of the policy whose predictor is used.
     fn watched(&self) -> WatchArgs {
         WatchArgs {
             policy: Some("isobar".to_owned()),

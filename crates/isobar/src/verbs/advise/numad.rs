@@ -1,16 +1,16 @@
-//! Which nodes have free CPUs and memory, as `numad -w CPUS:MIB` does for libvirt. What libvirt
-//! reads is a list of nodes such as `0-1` or `2` (`virBitmapParse`), which it takes for the memory
-//! of a guest and, through the nodes' CPUs, for its threads; where it is empty, the guest does not
-//! start. So there is always a node in it.
+//! Selects nodes with free CPUs and memory, as `numad -w CPUS:MIB` does for libvirt. libvirt reads
+//! a list of nodes such as `0-1` or `2` (`virBitmapParse`). It uses these nodes for the memory of a
+//! guest and, through the nodes' CPUs, for its threads. If the list is empty, the guest does not
+//! start, so the list always has a node.
 //!
-//! As numad does: nodes with the most free CPU and memory first (their product counts, and the
-//! square of the distance from the first node divides), until both suffice at 85 % of what is free.
-//! Where they never do: all nodes.
+//! The rule is numad's. Nodes with the most free CPU and memory come first: a node's value is the
+//! product of both, divided by the square of its distance from the first node. Nodes are added
+//! until CPUs and memory suffice at 85 % of what is free. If they never do, all nodes are listed.
 
 use isobar_model::{CpuId, CpuSet, NodeId, Observation, num};
 use std::str::FromStr;
 
-/// The part of what is free that is taken (numad's target utilisation).
+/// The fraction of the free resources that may be used (numad's target utilisation).
 const FULL: f64 = 0.85;
 const MIB: f64 = 1_048_576.0;
 
@@ -19,7 +19,7 @@ const MIB: f64 = 1_048_576.0;
 pub struct Wanted {
     /// CPUs.
     pub cpus: f64,
-    /// MiB of memory; 0: any.
+    /// MiB of memory; 0 for any amount.
     pub mib: f64,
 }
 
@@ -39,16 +39,16 @@ impl FromStr for Wanted {
     }
 }
 
-/// What is free on a node.
+/// The free resources of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Room {
     /// The node.
     pub node: NodeId,
-    /// CPUs.
+    /// Free CPUs.
     pub cpus: f64,
-    /// MiB; `None` where that is not known.
+    /// Free memory in MiB; `None` if that is not known.
     pub mib: Option<f64>,
-    /// Distances to the nodes, in their order.
+    /// Distances to the nodes with CPUs, in their order.
     pub distances: Vec<f64>,
 }
 
@@ -72,7 +72,7 @@ pub fn room(seen: &Observation) -> Vec<Room> {
     all
 }
 
-/// The nodes, as a list.
+/// The selected nodes, as a list.
 pub fn nodes(all: &[Room], wanted: Wanted) -> String {
     let mut chosen: Vec<usize> = Vec::new();
     let enough = |chosen: &[usize]| {
@@ -89,7 +89,7 @@ pub fn nodes(all: &[Room], wanted: Wanted) -> String {
         let Some(best) = left.max_by(|a, b| value(*a).total_cmp(&value(*b)).then(b.cmp(a))) else { break };
         chosen.push(best);
     }
-    // A list of nodes is written as one of CPUs is.
+    // A list of nodes is written like a list of CPUs.
     chosen.iter().map(|at| CpuId(all[*at].node.0)).collect::<CpuSet>().to_string()
 }
 
@@ -97,7 +97,8 @@ pub fn nodes(all: &[Room], wanted: Wanted) -> String {
 mod tests {
     use super::*;
 
-    /// `id=cpus:mib`, all at distance 20, but for 0 and 1 and for 2 and 3, which are at 12.
+    /// `id=cpus:mib`. All distances are 20, except between 0 and 1 and between 2 and 3, where they
+    /// are 12.
     fn rooms(text: &str) -> Vec<Room> {
         let far = |from: u32, to: u32| {
             if from == to {
@@ -119,7 +120,7 @@ mod tests {
         text.split(' ').map(one).collect()
     }
 
-    /// The cases of `numad-cases.txt`: what is free, what is wanted, what libvirt reads.
+    /// The cases of `numad-cases.txt`: what is free, what is wanted, and what libvirt reads.
     #[test]
     fn libvirt_reads_a_list_of_nodes() {
         let cases: Vec<&str> =

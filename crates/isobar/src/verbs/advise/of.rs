@@ -1,9 +1,9 @@
-//! Of what advice is wanted.
+//! What advice is wanted for.
 
 use super::numad::Wanted;
 use isobar_model::Pid;
 
-/// Of what advice is wanted.
+/// What advice is wanted for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Of {
     /// all busy programs
@@ -12,6 +12,6 @@ pub enum Of {
     Process(Pid),
     /// a command that was started as this process, and how it was typed
     Command(Pid, String),
-    /// nodes with free CPUs
+    /// nodes with free CPUs and memory
     Room(Wanted),
 }

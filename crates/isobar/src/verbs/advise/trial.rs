@@ -1,4 +1,4 @@
-//! A command that is run to be watched, and ended afterwards.
+//! A command that is run in order to be watched, and ended afterwards.
 
 use crate::failure::Ended;
 use crate::failure::tell;
@@ -12,18 +12,19 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// How long it may take to end in order.
+/// How many pauses the command has to end in order.
 const PATIENCE: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The command while it runs; ended when this is dropped.
+/// The command while it runs. Dropping this ends it.
 pub struct Trial(Child);
 
 impl Trial {
-    /// Starts a command, if there is one; what it prints goes to stderr, since stdout is ours.
+    /// Starts a command, if there is one. Its output goes to stderr, because stdout is for the
+    /// advice.
     ///
     /// # Errors
-    /// A command that cannot be started, with the exit code that shells have for it.
+    /// The command cannot be started: ends with the exit code that shells use for that.
     pub fn start(command: &[OsString]) -> anyhow::Result<Option<Self>> {
         let Some((program, arguments)) = command.split_first() else { return Ok(None) };
         let stderr = io::stderr().as_fd().try_clone_to_owned()?;
@@ -36,7 +37,7 @@ impl Trial {
         }
     }
 
-    /// Its process.
+    /// The id of its process.
     pub fn pid(&self) -> Pid {
         Pid(self.0.id())
     }
@@ -52,7 +53,8 @@ impl Drop for Trial {
             return;
         }
         if let Some(pid) = i32::try_from(self.0.id()).ok().and_then(Id::from_raw) {
-            // It may have ended since, and is still ours to wait for: its number is not reused.
+            // The command may have ended since. Its id is not reused, because we have not waited
+            // for it yet.
             let _ = kill_process(pid, Signal::TERM);
         }
         for _ in 0..PATIENCE {

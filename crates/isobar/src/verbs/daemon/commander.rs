@@ -1,5 +1,5 @@
-//! What commands the loop of a daemon: requests from the socket, a reload, and the service manager,
-//! which hears from the loop itself that it is alive.
+//! Commands the loop of a daemon: handles requests from the socket, reloads, and notifications to
+//! the service manager, which must come from the loop itself.
 
 use super::reload::{self, Fresh};
 use super::standing;
@@ -21,32 +21,31 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 
-/// Sits beside the loop.
+/// Runs beside the loop.
 pub struct Desk {
-    /// Requests.
+    /// Requests from clients.
     pub calls: Receiver<Call>,
     /// Whether a signal asked to stop.
     pub stop: StopFlag,
-    /// Whether a reload is asked for.
+    /// Whether a reload was requested.
     pub reload: Arc<AtomicBool>,
-    /// Who started us.
+    /// The service manager that started us.
     pub service: Rc<RefCell<Service>>,
-    /// Where to say what was done.
+    /// Where to report what was done.
     pub log: Log,
-    /// What was typed, with the configuration that is read again.
+    /// The command-line arguments, with the configuration file that is read again.
     pub args: WatchArgs,
-    /// What was read last and holds.
+    /// The configuration that is in force.
     pub config: Config,
-    /// From decision to decision, where the configuration does not say.
+    /// The interval between decisions if the configuration names none.
     pub usual_interval: Seconds,
-    /// What is changed now.
+    /// What is changed on the machine now.
     pub changed: Changed,
-    /// The metrics endpoint, where there is one: how long an epoch may take is its measure of
-    /// health.
+    /// The metrics endpoint, if there is one. It judges the health of the loop by the interval.
     pub exposed: Option<Arc<Handed>>,
-    /// Why the recording ended early, where there is one and it did.
+    /// Why the recording ended early, if it did.
     pub recording_ended: Ended,
-    /// What of a status stays the same.
+    /// The parts of a status that stay the same.
     pub about: Status,
 }
 
@@ -102,7 +101,7 @@ impl Desk {
         }
     }
 
-    /// Once: it is no recording any more.
+    /// Reports once that the recording has ended early.
     fn notice_end_of_recording(&mut self) {
         if let Some(why) = self.recording_ended.why()
             && self.about.recording.take().is_some()
@@ -133,7 +132,7 @@ impl Desk {
         }
     }
 
-    /// Puts a good configuration in place; what is changed of threads stays on record.
+    /// Applies a valid configuration. The record of changed threads is kept.
     fn take<M: Machine + Adjust>(&mut self, run: &mut Loop<'_, M>, fresh: Fresh) -> anyhow::Result<Vec<&'static str>> {
         let Fresh { needed, decides_otherwise, later } = fresh;
         run.could_decide(needed.policy.as_ref())?;
@@ -158,14 +157,14 @@ fn became(undone: &Undone) -> String {
     }
 }
 
-/// A policy with those of groups beside it.
+/// The name of a policy, with the policies of groups.
 fn in_words(policy: &dyn Policy) -> String {
     let groups = policy.groups();
     let beside: String = groups.iter().map(|one| format!(", {} for {}", one.policy, one.group)).collect();
     format!("{}{beside}", policy.name())
 }
 
-/// A line for the service manager.
+/// One line for the service manager.
 fn brief<M: Machine>(run: &Loop<'_, M>) -> String {
     let (tally, paused) = (run.tally(), if run.is_paused() { ", paused" } else { "" });
     let policy = run.policy().name();

@@ -1,4 +1,4 @@
-//! `isobar daemon`: `manage` as a service, by a configuration, answering on a socket.
+//! `isobar daemon`: `manage` as a service, with a configuration and a control socket.
 
 mod commander;
 mod recordings;
@@ -14,10 +14,10 @@ use crate::failure::bad_input;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// The policy where the configuration names none: it changes nothing.
+/// The policy if the configuration names none: it changes nothing.
 pub const WATCHING: &str = "linux";
 
-/// Manage this machine as a service: by a configuration, with a control socket
+/// Manage this machine as a service, with a configuration and a control socket
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "daemon",
@@ -26,11 +26,11 @@ pub const WATCHING: &str = "linux";
   isobar daemon --config examples/isobar.toml --policy isobar --dry-run
   isobar daemon --machine sim:examples/workloads/dino-spec.toml --policy isobar --speed 10 --socket /tmp/isobar.sock
 
-It reads /etc/isobar/isobar.toml where that is there and --config names no other; `isobar config --default` prints one.
-Without a policy it watches and changes nothing. SIGHUP has it read the configuration again: a bad one changes nothing and is
-reported. `isobar status`, `pause`, `resume` and `undo` talk to it. Every other signal that can be caught ends it in order,
-with everything put back. Under systemd it logs to the journal with fields (journalctl ISOBAR_ACTION_ID=12); docs/daemon.md
-explains the rest."
+The daemon reads /etc/isobar/isobar.toml if that exists and --config names no other file; `isobar config --default` prints a
+configuration. Without a policy it watches and changes nothing. On SIGHUP it reads the configuration again; a bad one changes
+nothing and is reported. `isobar status`, `pause`, `resume` and `undo` talk to the daemon. Every other signal that can be caught
+ends it in order, with everything put back. Under systemd it logs to the journal with fields (journalctl ISOBAR_ACTION_ID=12).
+docs/daemon.md explains the rest."
 )]
 pub struct Daemon {
     /// what to watch and how
@@ -39,10 +39,10 @@ pub struct Daemon {
     /// Decide and log, but change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Where it answers, instead of `daemon.socket`
+    /// The control socket, instead of `daemon.socket` of the configuration
     #[arg(long, value_name = "FILE")]
     socket: Option<PathBuf>,
-    /// Seconds of a simulated machine in a second, 0.01 to 10000
+    /// Seconds of a simulated machine that pass in one second, 0.01 to 10000
     #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
 }

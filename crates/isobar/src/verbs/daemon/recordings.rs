@@ -1,4 +1,4 @@
-//! The recordings of a daemon: a new file at each start, and not too many of them.
+//! The recordings of a daemon: a new file at each start, and a limited number of files.
 
 use crate::daemon;
 use isobar_model::Seconds;
@@ -9,14 +9,14 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// How a recording is called, with the time between.
+/// The parts of a recording's name before and after its time.
 const NAME: (&str, &str) = ("isobar-", ".isobar");
 
-/// A file for a recording that begins at this time of day, with its bounds; the oldest of its kind
-/// in the folder go, so that with it there are no more than may be kept.
+/// The file for a recording that begins at this time, with its bounds. The oldest recordings in the
+/// folder are deleted, so that with the new one there are no more than may be kept.
 ///
 /// # Errors
-/// Where there is no such folder and it cannot be made.
+/// If the folder does not exist and cannot be created.
 pub fn next(config: &DaemonConfig, now: &str) -> io::Result<(PathBuf, Bounds)> {
     let folder = daemon::recordings(config.record_folder.as_deref());
     DirBuilder::new().recursive(true).mode(0o750).create(&folder)?;
@@ -24,7 +24,7 @@ pub fn next(config: &DaemonConfig, now: &str) -> io::Result<(PathBuf, Bounds)> {
     let mut earlier = all(&folder)?;
     earlier.sort();
     let surplus = earlier.len().saturating_sub(keep);
-    // One that cannot be removed stays; the next start tries again.
+    // A file that cannot be removed stays; the next start tries again.
     earlier.drain(..surplus).for_each(|file| drop(fs::remove_file(file)));
     let bounds = Bounds { bytes: Some(config.record_bytes), age: None::<Seconds>, ..Bounds::default() };
     Ok((folder.join(format!("{}{now}{}", NAME.0, NAME.1)), bounds))

@@ -1,23 +1,23 @@
-//! Another configuration for a loop that runs: checked as a whole first, then put in place of the
-//! old one. What a running machine cannot take is named; it holds from the next start.
+//! Replaces the configuration of a running loop. The new configuration is first checked as a whole.
+//! Settings that a running machine cannot take are named, and apply from the next start.
 
 use crate::verbs::watch::{Needed, WatchArgs};
 use isobar_runtime::settings::{Config, ManageConfig};
 
-/// A configuration that is good.
+/// A valid configuration.
 pub struct Fresh {
     /// What the loop needs.
     pub needed: Needed,
-    /// Whether the policy is another one, or has other settings.
+    /// Whether the policy is a different one or has different settings.
     pub decides_otherwise: bool,
-    /// What holds from the next start only, by key.
+    /// The keys of the settings that apply only from the next start.
     pub later: Vec<&'static str>,
 }
 
 /// Reads the configuration again.
 ///
 /// # Errors
-/// What is wrong with it, in one line.
+/// The fault of the configuration, in one line.
 pub fn read(args: &WatchArgs, now: &Config, policy: &str) -> anyhow::Result<Fresh> {
     let needed = Needed::from_args_or(args, Some(super::WATCHING))?;
     let decides_otherwise = needed.policy.name() != policy
@@ -27,10 +27,10 @@ pub fn read(args: &WatchArgs, now: &Config, policy: &str) -> anyhow::Result<Fres
     Ok(Fresh { needed, decides_otherwise, later })
 }
 
-/// Whether a setting of two configurations differs.
+/// Compares one setting of two configurations.
 type Differs = fn(&ManageConfig, &ManageConfig) -> bool;
 
-/// Settings that differ and that nothing takes while it runs.
+/// The settings that differ and that cannot change at run time.
 fn later(now: &Config, fresh: &Config) -> Vec<&'static str> {
     let (a, b) = (&now.manage, &fresh.manage);
     let differs: [(&str, Differs); 10] = [

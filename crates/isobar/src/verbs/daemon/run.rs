@@ -1,4 +1,4 @@
-//! A daemon from its start to its end: the machine, the loop, and what stands beside it.
+//! Runs a daemon from start to end: the machine, the loop, and what runs beside the loop.
 
 use super::commander::Desk;
 use super::{Daemon, WATCHING, recordings};
@@ -31,8 +31,8 @@ use std::time::Duration;
 /// Runs until a signal asks to stop, or a simulated workload ends.
 ///
 /// # Errors
-/// Bad input; where the machine cannot be opened, the socket not be made, or something not be put
-/// back.
+/// Bad input; or the machine cannot be opened, the socket cannot be created, or something cannot be
+/// put back.
 pub fn run(args: &Daemon, watch: &WatchArgs) -> anyhow::Result<()> {
     let mut needed = Needed::from_args_or(watch, Some(WATCHING))?;
     needed.limits.dry_run = args.dry_run;
@@ -49,7 +49,7 @@ pub fn run(args: &Daemon, watch: &WatchArgs) -> anyhow::Result<()> {
     done
 }
 
-/// What is beside the loop.
+/// What runs beside the loop.
 struct Beside<'a> {
     args: &'a Daemon,
     watch: &'a WatchArgs,
@@ -152,7 +152,7 @@ impl Beside<'_> {
         Ok(())
     }
 
-    /// The recording, where one is wanted; one that cannot be had is no reason not to manage.
+    /// Starts the recording, if one is wanted. If that fails, the daemon manages without it.
     fn recording(&self, needed: &Needed, about: &mut Status) -> Option<Recording> {
         let config = &needed.whole.daemon;
         if !config.record {
@@ -189,7 +189,7 @@ impl Beside<'_> {
     }
 }
 
-/// SIGHUP asks for a reload, and has the loop look.
+/// Lets SIGHUP request a reload and wake the loop.
 fn heed_hangup(reload: Arc<AtomicBool>, wake: Arc<dyn Fn() + Send + Sync>) -> std::io::Result<()> {
     let mut hangups = Signals::new([SIGHUP])?;
     let work = move || {

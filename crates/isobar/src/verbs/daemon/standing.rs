@@ -1,14 +1,15 @@
-//! How a daemon is, as `isobar status` shows it: from the loop to the words of the protocol.
+//! The status of a daemon, as `isobar status` shows it: converts the loop's state to the words of
+//! the protocol.
 
 use crate::report::{action_in_words, outcome_in_words};
 use isobar_control::{ActionLine, GroupLine, Status};
 use isobar_model::{GroupPolicy, Machine, Observation, Subject};
 use isobar_runtime::{Applied, Loop};
 
-/// Actions that a status lists.
+/// Maximum number of actions in a status.
 const RECENT: usize = 50;
 
-/// What the loop knows; the rest is `about`.
+/// Fills in what the loop knows; the rest comes from `about`.
 pub fn status<M: Machine>(run: &Loop<'_, M>, about: Status) -> Status {
     let (tally, latest) = (run.tally(), run.latest());
     let count = |seen: Option<&Observation>| seen.map_or(0, |seen| u64::try_from(seen.threads().count()).unwrap_or(0));

@@ -1,4 +1,4 @@
-//! `isobar pages FILE`: the report, and its figures.
+//! `isobar pages FILE`: prints the report on a file, and draws its figures.
 
 use super::gains::{self, MachineArgs};
 use super::options::Placed;
@@ -15,24 +15,24 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What of a file's report is wanted.
+/// What to report on a file.
 #[derive(Debug, clap::Args)]
 pub struct FileArgs {
     /// Also show `mixed` at every exclusivity from 0 to 100 %, in steps of 5
     #[arg(long, conflicts_with = "watch")]
     sweep_min_excl: bool,
-    /// Draw figures as SVG into this folder, which is made where it is missing
+    /// Draw figures as SVG files into this folder, which is created if it is missing
     #[arg(long, value_name = "DIR", conflicts_with = "watch")]
     plot: Option<PathBuf>,
-    /// Write the accesses by page and thread to a file: `csv` in the form of numalize, of the whole
-    /// run; `parquet` also by time slice, loads and stores apart
+    /// Write the accesses by page and thread to a file: `csv` is numalize's form and covers the
+    /// whole run; `parquet` also has time slices, and separates loads from stores
     #[arg(long, num_args = 2, value_names = ["csv|parquet", "FILE"], conflicts_with = "watch")]
     export: Option<Vec<String>>,
     #[command(flatten)]
     machine: MachineArgs,
 }
 
-/// Reads the file and reports on it.
+/// Reads a file and reports on it.
 pub fn run(path: &Path, placed: &Placed, args: &FileArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     let read = source::read(path)?;
     let homes = placed.homes(read.profile.usage.threads())?;
@@ -74,7 +74,7 @@ fn export(read: &Source, form: &str, file: &Path) -> anyhow::Result<()> {
         return Err(bad_input(format!("--export {form}: expected csv or parquet, then the name of a file")));
     }
     let name = || format!("--export {form} {}", file.display());
-    // Creating it would empty what is still to be read.
+    // Creating it would empty the file that is still to be read.
     let same = |path: &Path| Some(fs::canonicalize(path).ok()? == fs::canonicalize(file).ok()?);
     if same(&read.path) == Some(true) {
         return Err(bad_input(format!("--export {form} {}: is the file that is read: name another", file.display())));

@@ -1,4 +1,4 @@
-//! `isobar pages FILE --machine NAME`: what each mapping would gain on a machine.
+//! `isobar pages FILE --machine NAME`: predicts what each mapping would gain on a machine.
 
 use crate::failure::bad_input;
 use crate::verbs::pages::source;
@@ -10,35 +10,35 @@ use isobar_sim::machine::find;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// For which machine, and how large a program.
+/// The machine of the prediction, and the size of the program.
 #[derive(Debug, clap::Args)]
 pub struct MachineArgs {
-    /// Also predict what each mapping gains on a machine that ships, such as xeon-4x8: threads
-    /// compact on its nodes (docs/design/page-usage.md says what is assumed)
+    /// Also predict the gain of each mapping on a machine that ships, such as xeon-4x8, with
+    /// threads placed compactly on its nodes (docs/design/page-usage.md lists the assumptions)
     #[arg(long, value_name = "NAME", conflicts_with = "watch")]
     machine: Option<String>,
-    /// MiB of the program that the file stands for, where it is a small run of a larger one; else
-    /// those of the file
+    /// MiB of memory of the larger program that this run is a small version of [default: the memory
+    /// of this run]
     #[arg(long, value_name = "MIB", requires = "machine", value_parser = clap::value_parser!(u32).range(1..))]
     stands_for: Option<u32>,
-    /// A trace of the same run that counts what memory had to answer (`numasim-trace --misses`),
-    /// instead of a guess which accesses miss
+    /// A trace of the same run that counts the accesses that memory served
+    /// (`numasim-trace --misses`), instead of guessing which accesses miss
     #[arg(long, value_name = "FILE", requires = "machine")]
     misses: Option<PathBuf>,
-    /// Misses of a thread that are under way together, instead of 4; 1 where nothing overlaps, as
-    /// on numasim's machines unless they have a table `overlap`
+    /// Misses of a thread that are in flight at the same time, 1 to 64; 1 if none overlap, as on
+    /// numasim's machines without a table `overlap` [default: 4]
     #[arg(long, value_name = "N", requires = "machine", value_parser = clap::value_parser!(u32).range(1..=64))]
     in_flight: Option<u32>,
 }
 
-/// What came of it.
+/// The predicted gains.
 pub struct Gains {
     machine: String,
     times: Times,
 }
 
 impl MachineArgs {
-    /// Gains, where a machine was named.
+    /// Computes the gains, if a machine was named.
     pub fn gains(&self, profile: &PageProfile, min_excl: f64) -> anyhow::Result<Option<Gains>> {
         let Some(name) = &self.machine else { return Ok(None) };
         let machine = find(name).map_err(bad_input)?;
@@ -50,7 +50,7 @@ impl MachineArgs {
         Ok(Some(Gains { machine: name.clone(), times: times.map_err(|why| self.bad_misses(why))? }))
     }
 
-    /// Misses of another run are bad input, and their file is named.
+    /// Reports misses of another run as bad input that names their file.
     fn bad_misses(&self, why: LabError) -> anyhow::Error {
         match (&self.misses, why) {
             (Some(file), why @ LabError::Misses(_)) => bad_input(format!("--misses {}: {why}", file.display())),
@@ -64,7 +64,7 @@ fn each(gains: &Gains) -> impl Iterator<Item = (&'static str, (f64, f64))> {
     names.filter_map(|name| Some((name, gains.times.gain(name)?)))
 }
 
-/// For people.
+/// The gains for people.
 pub fn lines(gains: &Gains) -> Vec<String> {
     let head = [
         String::new(),
@@ -75,7 +75,7 @@ pub fn lines(gains: &Gains) -> Vec<String> {
     head.into_iter().chain(each(gains).map(row)).collect()
 }
 
-/// For programs.
+/// The gains as JSON.
 pub fn document(gains: &Gains) -> Value {
     let one = |(name, (predicted, simulated)): (&str, (f64, f64))| {
         (name.to_owned(), json!({"predicted_percent": predicted, "simulated_percent": simulated}))
@@ -96,7 +96,8 @@ mod tests {
             .gains(&profile, 0.9)
     }
 
-    /// A few pages live in caches; a large program like it has all of its memory on one node.
+    /// The few pages of a small run stay in caches. A large program of the same kind has all of its
+    /// memory on one node.
     #[test]
     fn a_small_run_gains_nothing_and_what_it_stands_for_does() {
         let small = gains("xeon-4x8", None).unwrap().unwrap();

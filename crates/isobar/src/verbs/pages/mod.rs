@@ -1,6 +1,6 @@
-//! `isobar pages`: how a program uses its pages and where they should lie, from a trace or a page
-//! profile; or where the pages of a live process are. What else can be done with them is a
-//! subcommand, a file each beside this one.
+//! `isobar pages`: shows how a program uses its pages and where they should be, from a trace or a
+//! page profile; or where the pages of a live process are. Other operations are subcommands, each
+//! in a file beside this one.
 
 mod apply;
 mod file;
@@ -35,11 +35,11 @@ use std::path::{Path, PathBuf};
   isobar pages apply run.trace 4711 --dry-run
 
 FILE is a trace of `isobar trace`, a page profile in the CSV form of numalize, or memory samples as
-`perf script` prints them. A number is a process, unless a file has that name. docs/pages.md
+`perf script` prints them. A number is a process id, unless a file has that name. docs/pages.md
 explains every figure."
 )]
 pub struct Pages {
-    /// A trace or page profile; or, with --watch, a process
+    /// A trace or page profile; with --watch, a process id
     #[arg(value_name = "FILE|PID", required = true)]
     input: Option<PathBuf>,
     #[command(flatten)]
@@ -48,14 +48,14 @@ pub struct Pages {
     file: file::FileArgs,
     #[command(flatten)]
     watch: watch::WatchArgs,
-    /// Print JSON: one document, or with --watch one a line
+    /// Print JSON: one document, or with --watch one for each look
     #[arg(long)]
     json: bool,
     #[command(subcommand)]
     what: Option<What>,
 }
 
-/// What else can be done.
+/// The subcommands.
 #[derive(Debug, clap::Subcommand)]
 enum What {
     /// Move the pages of a live process to where a mapping of its traced run wants them
@@ -69,7 +69,7 @@ enum Input<'a> {
     Process(u32),
 }
 
-/// A number is a process, unless there is a file of that name.
+/// A number is a process id, unless there is a file of that name.
 fn input(typed: &Path) -> Input<'_> {
     let number = typed.to_str().and_then(|text| text.parse().ok());
     number.filter(|_| !typed.exists()).map_or(Input::File(typed), Input::Process)

@@ -1,34 +1,34 @@
-//! Where threads run and how large pages are, as it is typed. `pages` and its subcommands share it.
+//! Options for where threads run and how large pages are. `pages` and `report` share them.
 
 use crate::failure::bad_input;
 use crate::machines::linux;
 use isobar_pages::Homes;
 
-/// The largest page that a report can be asked for: 1 GiB.
+/// The largest page size that a report can be made for: 1 GiB.
 const LARGEST_PAGE: u64 = 1 << 30;
 
-/// Threads on nodes, and what makes a page exclusive.
+/// The nodes of threads, and the threshold of exclusivity.
 #[derive(Debug, clap::Args)]
 pub struct Placed {
-    /// NUMA nodes to place pages on; else as many as this machine has
+    /// NUMA nodes to place pages on [default: as many as this machine has]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     nodes: Option<u16>,
-    /// The node of each thread: `compact` (neighbours together, as many on each node), or a list
-    /// such as 0,0,1,1
+    /// The node of each thread: `compact` (neighbouring threads together, equally many on each
+    /// node), or a list such as 0,0,1,1
     #[arg(long, value_name = "compact|LIST", default_value = "compact")]
     threads_to_nodes: String,
-    /// A page is exclusive above this part of its accesses from one node, 0 to 1: `mixed` places it
-    /// there
+    /// The share of accesses from one node above which a page is exclusive, 0 to 1; `mixed` places
+    /// such a page on that node
     #[arg(long, value_name = "PART", default_value_t = isobar_pages::MIN_EXCLUSIVITY, value_parser = part)]
     pub min_excl: f64,
-    /// Bytes of a page, from those of the file to 1G, such as 4096, 64K or 2M; else those of the
-    /// file
+    /// Bytes of a page, such as 4096, 64K or 2M, from the page size of the file up to 1G [default:
+    /// the page size of the file]
     #[arg(long, value_name = "BYTES", value_parser = page_bytes)]
     pub page_size: Option<u64>,
 }
 
 impl Placed {
-    /// An option of these that was typed, for who has no use for it.
+    /// The first of these options that was typed, for inputs that have no use for them.
     pub fn typed(&self) -> Option<&'static str> {
         let options = [
             (self.nodes.is_some(), "--nodes"),
@@ -39,10 +39,10 @@ impl Placed {
         options.into_iter().find(|(typed, _)| *typed).map(|(_, option)| option)
     }
 
-    /// The node of each of this many threads.
+    /// The node of each of `threads` threads.
     ///
     /// # Errors
-    /// Bad input: another number of threads, a node that there is not.
+    /// Bad input: a different number of threads, or a node that does not exist.
     pub fn homes(&self, threads: usize) -> anyhow::Result<Homes> {
         let nodes = match self.nodes {
             Some(nodes) => usize::from(nodes),
@@ -71,7 +71,7 @@ fn part(text: &str) -> Result<f64, String> {
     crate::verbs::options::within(text, 0.0..=1.0, "a part from 0 to 1, such as 0.9")
 }
 
-/// A power of two with a suffix of 1024s.
+/// Parses a power of two with an optional suffix, in steps of 1024.
 fn page_bytes(text: &str) -> Result<u64, String> {
     let wrong = || "expected a power of two up to 1G, such as 4096, 64K or 2M".to_owned();
     let upper = text.to_ascii_uppercase();

@@ -1,6 +1,6 @@
-//! `isobar pages FILE --export parquet TO`: the accesses as a Parquet file, a row for each thread
-//! and page, and where the file has time slices, for each slice. Rows are written in groups, so
-//! that a trace may be larger than memory.
+//! `isobar pages FILE --export parquet TO`: writes the accesses as a Parquet file, with a row for
+//! each thread and page and, if the file has time slices, for each slice. Rows are written in
+//! groups, so that a trace may be larger than memory.
 
 use super::source::Source;
 use ::parquet::basic::Compression;
@@ -16,7 +16,7 @@ use isobar_pages::trace::{Rows, View};
 use std::io::Write;
 use std::sync::Arc;
 
-/// The columns, which docs/pages.md describes. Numbers have no sign.
+/// The columns, which docs/pages.md describes. Integers are unsigned.
 const COLUMNS: &str = "message accesses {
     optional int64 slice (integer(64,false));
     optional int64 begin_ns (integer(64,false));
@@ -28,13 +28,13 @@ const COLUMNS: &str = "message accesses {
     required int32 first_touch_thread (integer(32,false));
     required binary structure (string);
 }";
-/// A group is written when it has as many rows: about 60 MB of memory.
+/// Number of rows at which a group is written, which takes about 60 MB of memory.
 const GROUP: usize = 1 << 20;
 
-/// Writes what was read.
+/// Writes the accesses of a file.
 ///
 /// # Errors
-/// What reading the slices again says, and what writing says.
+/// Errors of reading the slices again, and of the writer.
 pub fn write(source: &Source, to: impl Write + Send) -> anyhow::Result<()> {
     write_in_groups(source, to, GROUP)
 }
@@ -51,15 +51,16 @@ fn write_in_groups(source: &Source, to: impl Write + Send, of: usize) -> anyhow:
 struct Table<'a, W: Write + Send> {
     profile: &'a PageProfile,
     names: Vec<ByteArray>,
-    /// Numbers of pages, ascending, with their positions in the profile.
+    /// Page numbers, ascending, with their positions in the profile.
     positions: Vec<(u64, usize)>,
     group: Group,
-    /// A group is written when it has as many rows.
+    /// Number of rows at which a group is written.
     most: usize,
     file: SerializedFileWriter<W>,
 }
 
-/// Rows that are not written yet. Slices, loads and stores stand there or are null all together.
+/// Rows that are not written yet. Slices, loads and stores are either known for all rows or null
+/// for all.
 #[derive(Default)]
 struct Group {
     slices: Vec<i64>,
@@ -108,7 +109,7 @@ impl<'a, W: Write + Send> Table<'a, W> {
         if self.group.threads.len() >= self.most { Ok(self.flush()?) } else { Ok(()) }
     }
 
-    /// Adds the accesses of the whole run, of which it is not known which were loads.
+    /// Adds the accesses of the whole run, for which loads and stores are not distinguished.
     fn whole_run(&mut self) -> Result<()> {
         for (at, (page, counts)) in self.profile.usage.rows().enumerate() {
             let name = self.name(at);
@@ -168,7 +169,7 @@ impl Group {
     }
 }
 
-/// Writes the next column; one that may be null says so of each of its rows.
+/// Writes the next column. A column that may be null gets a definition level for each row.
 fn column<T: DataType, W: Write + Send>(
     to: &mut SerializedRowGroupWriter<'_, W>,
     values: &[T::T],
@@ -195,7 +196,7 @@ impl<W: Write + Send> Rows for Adding<'_, '_, W> {
         let table = &self.table;
         let at = table.positions.binary_search_by_key(&page, |(number, _)| *number).ok();
         let at = at.and_then(|at| table.positions.get(at)).map(|(_, at)| *at);
-        // A page that came since the file was read first is of no structure.
+        // A page that was added to the file after it was first read belongs to no structure.
         let known = at.and_then(|at| table.profile.usage.pages().get(at));
         self.page = page.saturating_mul(table.profile.header.page_bytes);
         (self.first, self.name) = (known.map_or(0, |page| page.first), table.name(at.unwrap_or(usize::MAX)));
@@ -223,7 +224,7 @@ mod tests {
     use std::fs::File;
     use std::path::Path;
 
-    /// Rows of a file as the reader of the library has them, and in how many groups they stand.
+    /// The rows of a file as read by the library, and in how many groups they are stored.
     fn read_back(path: &Path) -> (Vec<Vec<Field>>, usize, String) {
         let file = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
         let about = format!("{:?}", file.metadata().file_metadata().key_value_metadata());

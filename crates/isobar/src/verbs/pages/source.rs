@@ -1,5 +1,5 @@
-//! What `pages` reads: a trace, a page profile of numalize, samples that perf printed. All are read
-//! block by block or line by line, so that they never are in memory as a whole.
+//! Reads the input of `pages`: a trace, a page profile of numalize, or samples that perf printed.
+//! All are read block by block or line by line, and never held in memory as a whole.
 
 use crate::failure::bad_input;
 use isobar_pages::import;
@@ -10,23 +10,23 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Debug)]
 pub struct Source {
     /// The usage of the whole run.
     pub profile: PageProfile,
-    /// What is missing of it, a sentence each.
+    /// What is missing from it, one sentence each.
     pub remarks: Vec<String>,
     /// Whether it is a trace, which has time slices.
     timed: bool,
-    /// Where it was read from.
+    /// The path it was read from.
     pub path: PathBuf,
 }
 
-/// Reads a file.
+/// Reads a file of any of the kinds.
 ///
 /// # Errors
-/// Bad input, in one line that names file and line.
+/// Bad input, in one line that names the file and the line.
 pub fn read(path: &Path) -> anyhow::Result<Source> {
     let of_file = |why: &dyn std::fmt::Display| bad_input(format!("{}: {why}", path.display()));
     let file = File::open(path).map_err(|why| of_file(&why))?;
@@ -42,11 +42,11 @@ pub fn read(path: &Path) -> anyhow::Result<Source> {
 }
 
 impl Source {
-    /// Looks at the blocks of all slices, read from the file again; whether it has slices, and can
-    /// be read twice.
+    /// Reads the blocks of all slices from the file again. Returns false if the file has no slices
+    /// or cannot be read twice.
     ///
     /// # Errors
-    /// Bad input, and what who looks says.
+    /// Bad input, and errors of `each`.
     pub fn slices(&self, mut each: impl FnMut(&View<'_>) -> anyhow::Result<()>) -> anyhow::Result<bool> {
         if !self.timed {
             return Ok(false);
@@ -62,8 +62,8 @@ impl Source {
         Ok(true)
     }
 
-    /// The program slice after slice, read from the file again; `None` where it has no slices, or
-    /// cannot be read twice.
+    /// The program slice by slice, read from the file again; `None` if it has no slices or cannot
+    /// be read twice.
     ///
     /// # Errors
     /// Bad input.

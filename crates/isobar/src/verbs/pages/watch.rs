@@ -1,4 +1,4 @@
-//! `isobar pages PID --watch`: where the pages of a live process are.
+//! `isobar pages PID --watch`: shows where the pages of a live process are.
 
 use crate::failure::{bad_input, tell};
 use crate::machines::linux;
@@ -15,17 +15,16 @@ use std::time::Instant;
 
 const ONE_NODE: &str = "this machine has one node";
 
-/// How a process is watched.
+/// How to watch a process.
 #[derive(Debug, clap::Args)]
 pub struct WatchArgs {
-    /// Follow a live process: its pages by node and by mapping, without tracing it
+    /// Follow a live process: show its pages by node and by mapping, without tracing it
     #[arg(long)]
     pub watch: bool,
-    /// Seconds between two looks at a process, 0.1 to 86400
+    /// Seconds between two looks at the process, 0.1 to 86400
     #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = interval, requires = "watch")]
     interval: f64,
-    /// Look at a process this many times (else on a terminal or with --interval until it ends,
-    /// elsewhere once)
+    /// Number of looks [default: 1; on a terminal without --json, until the process ends]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "watch")]
     count: Option<u64>,
 }
@@ -34,18 +33,19 @@ fn interval(text: &str) -> Result<f64, String> {
     within(text, 0.1..=86_400.0, "seconds from 0.1 to 86400, such as 0.5 or 2")
 }
 
-/// A look and what is needed to show it.
+/// A look, with what is needed to show it.
 struct Seen<'a> {
     pid: u32,
     /// Seconds since the first look.
     time: f64,
     look: &'a Look,
     machine: &'a Topology,
-    /// Loads from memory that other nodes answered, in per cent, as counted since the look before.
+    /// Share of loads from memory that other nodes served since the previous look, in per cent, as
+    /// counted.
     counted: Result<f64, String>,
 }
 
-/// Watches a process until it ends, or somebody ends this.
+/// Watches a process until it ends or the user stops.
 pub fn run(pid: u32, args: &WatchArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     let machine = linux::read_topology(None)?;
     let stop = StopFlag::install().context("cannot catch signals")?;
@@ -115,7 +115,7 @@ impl Seen<'_> {
         self.look.expected_remote(node_of)
     }
 
-    /// Of all mappings, then of each kind.
+    /// The pages of all mappings, then of each kind of mapping.
     fn rows(&self) -> Vec<(&'static str, NodeMap<Pages>)> {
         let kinds = self.look.mappings.iter().map(|(kind, pages): (&Kind, _)| (kind.name(), pages.clone()));
         std::iter::once(("all", self.look.pages())).chain(kinds).collect()

@@ -1,4 +1,4 @@
-//! `isobar probe --bandwidth`: what nodes can stream, and the weights that follow.
+//! `isobar probe --bandwidth`: measures how much nodes can stream, and derives weights from that.
 
 use super::{json, table};
 use crate::machines::probe::{Bandwidths, free_by_node, measure_bandwidth, weights};
@@ -7,10 +7,10 @@ use isobar_model::{NodeMap, Topology};
 use serde_json::json;
 use std::io::Write;
 
-/// Where the kernel takes weights (6.9 and later).
+/// The folder in which the kernel takes weights (6.9 and later).
 const FOLDER: &str = "/sys/kernel/mm/mempolicy/weighted_interleave";
 
-/// Measures every pair and prints it.
+/// Measures every pair of nodes and prints the result.
 pub fn run(machine: &Topology, as_json: bool, stop: &dyn Fn() -> bool, out: &mut dyn Write) -> anyhow::Result<()> {
     let found = measure_bandwidth(machine, &free_by_node(machine), stop);
     if stop() {

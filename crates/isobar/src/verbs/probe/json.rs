@@ -1,10 +1,10 @@
-//! A probing as a document.
+//! A probe round as a JSON document.
 
 use crate::machines::probe::Round;
 use isobar_model::{NodeMatrix, num};
 use serde_json::{Value, json};
 
-/// One line of `isobar probe --json`; `time` in seconds since the first probing.
+/// One line of `isobar probe --json`; `time` is in seconds since the first round.
 pub fn round(round: &Round, time: f64) -> Value {
     let cycles = round.now.filter_map(|figures| figures.median_cycles);
     let cycles = cycles.values().next().is_some().then(|| matrix(&cycles));
@@ -24,13 +24,13 @@ pub fn round(round: &Round, time: f64) -> Value {
     })
 }
 
-/// Rows of figures with one decimal; `null` where there is none.
+/// Rows of figures with one decimal; `null` for a missing figure.
 pub fn matrix(table: &NodeMatrix<f64>) -> Value {
     let row = |row: &[Option<f64>]| row.iter().map(|cell| cell.map(tenths)).collect::<Vec<_>>();
     json!(table.rows().map(row).collect::<Vec<_>>())
 }
 
-/// Rounded to what a timer of nanoseconds resolves.
+/// Rounds a figure to the resolution of a timer of nanoseconds.
 fn tenths(figure: f64) -> f64 {
     (figure * 10.0).round() / 10.0
 }

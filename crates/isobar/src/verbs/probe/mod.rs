@@ -1,5 +1,5 @@
-//! `isobar probe`: the latency between nodes, measured now, once or until it is stopped; with
-//! `--bandwidth` how much they can stream.
+//! `isobar probe`: measures the latency between nodes, once or until it is stopped; with
+//! `--bandwidth`, how much they can stream.
 
 mod bandwidth;
 mod json;
@@ -20,14 +20,14 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use table::History;
 
-/// Rounds before the first that is printed, for the idle baseline: with one round it would be
-/// that round.
+/// Rounds before the first one that is printed. They provide the idle baseline, which with one
+/// round would be that round itself.
 const WARMING: usize = 5;
 
-/// Between those rounds.
+/// Pause between those rounds.
 const SHORT: Duration = Duration::from_millis(10);
 
-/// Measure how long loads take between nodes, under the load of the moment
+/// Measure how long loads take between nodes under the current load
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "probe",
@@ -37,16 +37,16 @@ const SHORT: Duration = Duration::from_millis(10);
   isobar probe --count 10 --json
   isobar probe --bandwidth
 
-On each node one thread times loads that miss every cache: 20 pages of each node's memory, 8 loads
-a page. It prints the medians, and beside them the idle latency: the lowest median of this run so
-far. The firmware's figures (HMAT) are shown where sysfs has them, but are not used as the idle
-latency: they leave out part of what a load costs a program.
+On each node, one thread times loads that miss every cache: 8 loads from each of 20 pages of every
+node's memory. The output shows the medians and, beside them, the idle latency, which is the lowest
+median of this run so far. The firmware's figures (HMAT) are shown if sysfs has them. They are not
+used as the idle latency, because they leave out part of what a load costs a program.
 
-On a terminal it goes on until Ctrl-C and draws the last minutes of every pair; elsewhere, and with
---json, it probes once.
+On a terminal, probe runs until Ctrl-C and draws the last minutes of every pair; elsewhere, and with
+--json, it measures one round.
 
-With --json every round is a line: latency_ns, p95_ns, cycles and idle_ns by node of the CPU (row)
-and node of the memory (column), null where not measured; cost_us is the CPU time of each node's
+With --json, every round is one line: latency_ns, p95_ns, cycles and idle_ns by node of the CPU
+(row) and node of the memory (column), null if not measured; cost_us is the CPU time of each node's
 thread."
 )]
 pub struct Probe {
@@ -59,8 +59,8 @@ pub struct Probe {
     /// Print JSON, one document a line
     #[arg(long)]
     json: bool,
-    /// Measure the read bandwidth between nodes instead, 0.2 s a pair with all CPUs of a node, and
-    /// print the weights of weighted interleave that follow
+    /// Measure the read bandwidth between nodes instead (0.2 s for each pair, with all CPUs of a
+    /// node), and print the weights of weighted interleave that follow from it
     #[arg(long, conflicts_with_all = ["interval", "count"])]
     bandwidth: bool,
 }

@@ -1,4 +1,4 @@
-//! A probing for people: a table, a line, or a live picture with what came before. Pure.
+//! Shows probe rounds to people: as a table, a line, or a live picture with the history. Pure.
 
 use crate::machines::probe::Round;
 use crate::text::{aligned, short};
@@ -6,10 +6,10 @@ use isobar_model::topology::AccessClass;
 use isobar_model::{NodeId, NodeMatrix, Topology, num};
 use std::collections::BTreeMap;
 
-/// Probings that are remembered of each pair.
+/// Number of rounds that are remembered for each pair.
 const REMEMBERED: usize = 60;
 
-/// Characters for low to high.
+/// Characters for bars from low to high.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The medians of the last rounds, by pair of nodes.
@@ -30,7 +30,7 @@ impl History {
     }
 }
 
-/// Everything about one round.
+/// All figures of one round.
 pub fn table(machine: &Topology, round: &Round) -> Vec<String> {
     let mut lines = vec![
         "Memory latency in ns, idle latency in brackets (row: node of the CPU; column: node of the memory)".to_owned(),
@@ -61,7 +61,7 @@ pub fn line(round: &Round, time: f64) -> String {
     format!("{time:.1} s: {} ns", cells.join(", "))
 }
 
-/// One round and what came before, no wider than `columns`.
+/// One round with the history, no wider than `columns`.
 pub fn live(round: &Round, history: &History, columns: usize) -> Vec<String> {
     let mut lines = vec!["Memory latency, ns (Ctrl-C ends)".to_owned()];
     let head = ["from", "to", "now", "p95", "idle", "rise", ""];
@@ -80,8 +80,8 @@ pub fn live(round: &Round, history: &History, columns: usize) -> Vec<String> {
     lines.iter().map(|line| short(line, columns.saturating_sub(1))).collect()
 }
 
-/// Medians as bars between the lowest and half as much again, or the highest where that is more:
-/// noise stays flat.
+/// Medians as bars. The scale goes from the lowest median to one and a half times that, or to the
+/// highest if that is more, so that noise stays flat.
 fn sparkline(medians: &[f64]) -> String {
     let low = medians.iter().copied().min_by(f64::total_cmp).unwrap_or_default();
     let high = medians.iter().copied().fold(low * 1.5, f64::max);
@@ -92,7 +92,7 @@ fn sparkline(medians: &[f64]) -> String {
     medians.iter().map(bar).collect()
 }
 
-/// What it costs, and what went wrong.
+/// What the round cost, and what went wrong.
 fn notes(round: &Round) -> Vec<String> {
     let cost = round.cost.iter().map(|(node, time)| format!("node {node} {:.0} us", time.as_secs_f64() * 1e6));
     let cost: Vec<String> = cost.collect();
@@ -107,7 +107,7 @@ fn notes(round: &Round) -> Vec<String> {
     notes
 }
 
-/// A table of nodes by nodes; `-` where there is nothing.
+/// A table of nodes by nodes; `-` for a missing value.
 pub fn matrix<T>(shape: &NodeMatrix<T>, cell: impl Fn(NodeId, NodeId) -> Option<String>) -> Vec<String> {
     let nodes = shape.nodes();
     let mut rows = vec![std::iter::once(String::new()).chain(nodes.iter().map(|to| format!("node {to}"))).collect()];
@@ -122,7 +122,8 @@ fn now_and_idle(round: &Round, from: NodeId, to: NodeId) -> Option<String> {
     Some(format!("{} ({})", ns(round.now.get(from, to)?.median_ns), ns(*round.lowest.get(from, to)?)))
 }
 
-/// What firmware says of a pair: the kernel shows the figures of the nearest initiators only.
+/// The latency that firmware reports for a pair. The kernel shows the figures of the nearest
+/// initiators only.
 fn firmware(classes: &[AccessClass], from: NodeId, to: NodeId) -> Option<f64> {
     let of = |class: &&AccessClass| class.memory == to && class.initiators.contains(&from);
     classes.iter().filter(of).find_map(|class| Some(class.read_latency?.0))

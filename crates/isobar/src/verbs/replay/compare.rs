@@ -1,20 +1,20 @@
-//! Two plans for one epoch, side by side.
+//! Compares two plans for one epoch.
 
 use isobar_model::wire::plan_to_json;
 use isobar_model::{Action, Plan};
 
-/// Actions by who planned them.
+/// The actions of two plans, by which plan they are in.
 #[derive(Debug, Default, PartialEq)]
 pub struct Compared<'a> {
-    /// In both plans, whatever their reasons.
+    /// In both plans, even if their reasons differ.
     pub both: Vec<&'a Action>,
-    /// Only recorded.
+    /// Only in the recorded plan.
     pub recorded: Vec<&'a Action>,
-    /// Only in the replay.
+    /// Only in the replayed plan.
     pub replayed: Vec<&'a Action>,
 }
 
-/// Who planned what, each in the order of its plan.
+/// Compares the actions of two plans. Each list is in the order of its plan.
 pub fn compare<'a>(recorded: &'a Plan, replayed: &'a Plan) -> Compared<'a> {
     let mut compared = Compared { replayed: replayed.actions.iter().collect(), ..Compared::default() };
     for action in &recorded.actions {
@@ -26,7 +26,7 @@ pub fn compare<'a>(recorded: &'a Plan, replayed: &'a Plan) -> Compared<'a> {
     compared
 }
 
-/// Whether two plans are the same to the byte, reasons and notes included.
+/// Whether two plans are the same to the byte, including reasons and notes.
 pub fn is_identical(recorded: &Plan, replayed: &Plan) -> bool {
     plan_to_json(recorded) == plan_to_json(replayed)
 }

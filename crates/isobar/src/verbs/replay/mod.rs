@@ -1,5 +1,5 @@
-//! `isobar replay`: what a policy decides on what was recorded, decision by decision, against what
-//! was decided then.
+//! `isobar replay`: runs a policy over a recording and compares each decision with the recorded
+//! one.
 
 mod compare;
 mod settings;
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Ask what a policy would have done in a recording, against what was done
+/// Show what a policy would have decided in a recording, compared with what was decided
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "replay",
@@ -23,28 +23,30 @@ use std::path::PathBuf;
   isobar replay day.isobar
   isobar replay day.isobar --policy dino --set dino.stray_percent=10
 
-Every epoch is decided anew from what was observed then, over the threads that were managed then. A
+Every epoch is decided again from what was observed then, for the threads that were managed then. A
 recorded machine does not react: what another policy would have changed does not show in later
-epochs, and the policy gets no outcomes, as in a dry run. With the policy and the settings of the
-recording the plans are the same to the byte; if they are not, the version of isobar differs."
+epochs, and a plan that differs from the recorded one gets no outcomes, as in a dry run. With the
+policy and the settings of the recording, the plans are the same to the byte; if they are not, the
+version of isobar differs."
 )]
 pub struct Replay {
-    /// A file that `isobar record` or `manage --record` wrote
+    /// A recording made by `isobar record` or `manage --record`
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The policy; else that of the recording, with its settings
+    /// The policy [default: that of the recording, with its settings]
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
-    /// Settings as TOML instead of those of the recording
+    /// TOML file with settings, instead of those of the recording
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// One setting, such as dino.stray_percent=10, after those of the recording; may be repeated
+    /// One setting, such as dino.stray_percent=10, applied after those of the recording; may be
+    /// repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Print every epoch in which one of the two acts, also where both do the same
+    /// Print every epoch in which either policy acts, even if both do the same
     #[arg(long, short)]
     verbose: bool,
-    /// Print JSON: one document an epoch, and a summary
+    /// Print JSON: one document for each epoch, and a summary
     #[arg(long)]
     json: bool,
 }
@@ -67,7 +69,7 @@ impl Verb for Replay {
 /// Runs a policy over a recording. Returns how many epochs the recording lacks.
 fn repeat(machine: RecordedMachine, policy: Box<dyn Policy>, compared: &mut Compared<'_, '_>) -> anyhow::Result<u64> {
     let past = Past(compared.now.clone());
-    // The recorded machine waits an epoch, however long it is asked to.
+    // The recorded machine waits one epoch, whatever interval it is asked for.
     let limits = Limits { despite_missing: true, ..Limits::every(Seconds(1.0)) };
     let surroundings = Surroundings { repeated: Some(&past), ..Surroundings::default() };
     let mut run = Loop::new(machine, policy, limits).within(surroundings);
@@ -75,7 +77,7 @@ fn repeat(machine: RecordedMachine, policy: Box<dyn Policy>, compared: &mut Comp
     Ok(run.machine().missing())
 }
 
-/// What was done in the epoch that the machine is at.
+/// What was done in the current epoch of the recorded machine.
 struct Past(Now);
 
 impl Repeated for Past {
@@ -99,7 +101,7 @@ impl Repeated for Past {
     }
 }
 
-/// Holds every decision against the one that was recorded.
+/// Compares every decision with the recorded one.
 struct Compared<'a, 'b> {
     now: Now,
     shown: &'a mut Shown<'b>,

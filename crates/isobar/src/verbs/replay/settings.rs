@@ -1,4 +1,4 @@
-//! The policy that a recording is replayed with: as it was recorded, or as it is asked for.
+//! Builds the policy for a replay: as it was recorded, or as the user asks.
 
 use super::Replay;
 use crate::deciders::{self, Place};
@@ -11,10 +11,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The policy with its settings: files as they were when it was recorded, unless others are named.
+/// The policy with its settings. Settings files are used as they were recorded, unless others are
+/// named.
 ///
 /// # Errors
-/// Bad input: settings that a policy refuses, or a recording that does not say its policy.
+/// Bad input: settings that the policy refuses, or a recording that does not name its policy.
 pub fn policy(
     asked: &Replay,
     recording: &Recording,
@@ -22,7 +23,7 @@ pub fn policy(
 ) -> anyhow::Result<Box<dyn Policy>> {
     let recorded = facts.get(about::POLICY);
     let name = asked.policy.as_ref().or(recorded).ok_or_else(|| no_policy(asked))?;
-    // The settings of the recording go with its policy.
+    // The recorded settings belong to the recorded policy.
     let as_recorded = asked.config.is_none() && Some(name) == recorded;
     let inputs = if as_recorded { recording.inputs()? } else { BTreeMap::new() };
     let of_recording = |path: &Path| match inputs.get(&path.display().to_string()) {

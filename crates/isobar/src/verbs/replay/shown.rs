@@ -1,4 +1,4 @@
-//! What a replay prints: a head, the epochs that differ, and how much was alike.
+//! Prints a replay: a header, the epochs that differ, and how much was the same.
 
 use super::compare::{compare, is_identical};
 use crate::report::{action_in_words, machine_in_words};
@@ -11,7 +11,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Prints a replay as it goes.
+/// Prints a replay as it proceeds.
 pub struct Shown<'a> {
     out: &'a mut dyn Write,
     facts: BTreeMap<String, String>,
@@ -21,11 +21,11 @@ pub struct Shown<'a> {
     counts: Counts,
 }
 
-/// How much was alike.
+/// How much was the same.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     epochs: u64,
-    /// Epochs whose plans are the same to the byte.
+    /// Number of epochs whose plans are the same to the byte.
     identical: u64,
     both: u64,
     recorded: u64,
@@ -33,7 +33,7 @@ struct Counts {
 }
 
 impl<'a> Shown<'a> {
-    /// Prints to `out`.
+    /// A printer to `out`.
     pub fn new(
         out: &'a mut dyn Write,
         facts: &BTreeMap<String, String>,
@@ -49,7 +49,7 @@ impl<'a> Shown<'a> {
         plain(self.facts.get(name).map_or("?", String::as_str)).into_owned()
     }
 
-    /// What was recorded, and what it is replayed with.
+    /// Prints what was recorded, and what it is replayed with.
     pub fn head(&mut self, first: &Moment, first_epoch: u64) -> io::Result<()> {
         if self.json {
             return Ok(());
@@ -69,7 +69,7 @@ impl<'a> Shown<'a> {
         Ok(())
     }
 
-    /// One epoch.
+    /// Prints one epoch.
     pub fn epoch(&mut self, now: &Moment, epoch: &Epoch<'_>) -> io::Result<()> {
         let nothing = Plan::default();
         let recorded = now.decision.as_ref().map_or(&nothing, |decision| &decision.plan);
@@ -112,7 +112,7 @@ impl<'a> Shown<'a> {
         Ok(())
     }
 
-    /// How much was alike.
+    /// Prints how much was the same.
     pub fn summary(&mut self, missing: u64) -> anyhow::Result<()> {
         let Counts { epochs, identical, both, recorded, replayed } = self.counts;
         if self.json {
@@ -141,7 +141,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Actions that are printed of each side, unless all are asked for.
+/// Maximum number of actions printed of each plan, unless all are asked for.
 const MOST: usize = 8;
 
 fn count(actions: &[&Action]) -> u64 {

@@ -1,4 +1,4 @@
-//! Pages of what `sim`, `study` and `reproduce` print with --json.
+//! Makes pages from the JSON output of `sim`, `study` and `reproduce`.
 
 use super::timeline::Timed;
 use super::title;
@@ -8,7 +8,7 @@ use isobar_report::{Head, Reproduction, Simulation, Study};
 use serde_json::Value;
 use std::path::Path;
 
-/// A page, and what it shows.
+/// A page, and a description of its contents.
 type Page = (String, String);
 
 fn head(file: &Path) -> Head {
@@ -19,10 +19,10 @@ fn unsuited(file: &Path, verb: &str) -> impl Fn(serde_json::Error) -> anyhow::Er
     move |why| bad_input(format!("{}: {why}: expected what `isobar {verb} --json` prints", file.display()))
 }
 
-/// Policies compared, with facts about them and, where it is there, one run over time.
+/// A comparison of policies, with facts about it and, if given, one run over time.
 ///
 /// # Errors
-/// Bad input: a document that does not hold together.
+/// Bad input: an inconsistent document.
 pub fn simulation(
     document: Value,
     file: &Path,
@@ -40,7 +40,7 @@ pub fn simulation(
     Ok((simulation.html(), what))
 }
 
-/// Answers of a study.
+/// The answers of a study.
 ///
 /// # Errors
 /// As [`simulation`].
@@ -50,7 +50,7 @@ pub fn study(lines: Vec<Value>, file: &Path) -> anyhow::Result<Page> {
     Ok((study.html(), plural(study.rows.len(), "answer")))
 }
 
-/// Claims of papers; `picture` finds a figure by the name of its file.
+/// The claims of papers. `picture` finds a figure by its file name.
 ///
 /// # Errors
 /// As [`simulation`].
@@ -61,7 +61,7 @@ pub fn reproduction(document: Value, file: &Path, picture: &dyn Fn(&str) -> Opti
     Ok((found.html(), format!("{}, {}", plural(claims, "claim"), plural(figures, "figure"))))
 }
 
-/// A figure of a folder; a name that leads out of it is none.
+/// Reads a figure from a folder; `None` if the name leads out of the folder.
 pub fn picture(folder: &Path, file: &str) -> Option<String> {
     let name = Path::new(file).file_name().filter(|name| *name == file)?;
     crate::input::text(&folder.join(name), crate::input::LIST).ok()

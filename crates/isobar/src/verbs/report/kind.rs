@@ -1,4 +1,4 @@
-//! What a file is, by its content.
+//! Recognises the kind of a file by its content.
 
 use crate::failure::bad_input;
 use anyhow::Context;
@@ -11,14 +11,15 @@ use std::path::Path;
 
 /// The first bytes of an SQLite file.
 const SQLITE: &[u8] = b"SQLite format 3\0";
-/// A document larger than this was named by mistake: a study of 100,000 answers has a quarter.
+/// A document larger than this was named by mistake: a study with 100,000 answers has a quarter of
+/// it.
 const MOST: u64 = 512 << 20;
 
-/// What a file holds.
+/// The kind of a file, with its content if it was read.
 pub enum Content {
-    /// A recording.
+    /// A recording, read later.
     Recording,
-    /// A page trace, or a page profile of another tool.
+    /// A page trace, or a page profile of another tool, read later.
     Trace,
     /// A comparison of policies.
     Simulation(Value),
@@ -29,7 +30,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// What it is, for people.
+    /// The name of the kind, for people.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Recording => "a recording",
@@ -41,10 +42,11 @@ impl Content {
     }
 }
 
-/// Reads what can only be read once; recordings and traces are left to their readers.
+/// Determines the kind of a file, and reads documents, which can only be read once. Recordings and
+/// traces are left to their own readers.
 ///
 /// # Errors
-/// Bad input: nothing that a report is made of.
+/// Bad input: the file is nothing that a report can be made from.
 pub fn read(path: &Path) -> anyhow::Result<Content> {
     let name = path.display().to_string();
     let cannot = |why: std::io::Error| bad_input(format!("{name}: cannot be read: {why}"));
@@ -73,7 +75,7 @@ pub fn read(path: &Path) -> anyhow::Result<Content> {
 const EXPECTED: &str = "expected a recording (`isobar record`), a trace (`isobar trace`), or what `isobar sim`, `study` or \
                         `reproduce` print with --json";
 
-/// Text that is no JSON: a page profile of numalize, whose header says so.
+/// Recognises text that is not JSON: the header of a page profile of numalize.
 fn profile(path: &Path, head: &[u8]) -> anyhow::Result<Content> {
     if head.starts_with(b"page.address") {
         return Ok(Content::Trace);

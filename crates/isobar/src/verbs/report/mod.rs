@@ -1,5 +1,5 @@
-//! `isobar report`: a run, a comparison, a study, a reproduction or a page trace as one HTML file.
-//! What a file is, its content says.
+//! `isobar report`: makes one HTML file from a run, a comparison, a study, a reproduction or a page
+//! trace. The content of a file determines its kind.
 
 mod documents;
 mod kind;
@@ -20,7 +20,7 @@ use kind::Content;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Make one HTML file of a recording, a simulation, a study, a reproduction or a page trace
+/// Make one HTML page from a recording, a simulation, a study, a reproduction or a page trace
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "report",
@@ -32,22 +32,23 @@ use std::path::{Path, PathBuf};
   isobar reproduce nmass --figures figures --json > nmass.json && isobar report nmass.json --figures figures
   isobar trace -o solver.trace -- ./solver && isobar report solver.trace --nodes 4
 
-What a file is, its content says. `sim`, `study` and `reproduce` also take --report FILE. The page needs no network and no server:
-figures, script and style are in the file. Charts share a span of time (drag over the strip at the top), tables sort and filter,
-and the figures are inside as JSON. docs/report.md says how to read each kind."
+The content of a file determines its kind. `sim`, `study` and `reproduce` also take --report FILE. The page needs no network and
+no server: figures, script and style are in the file. All charts show the same span of time (drag over the strip at the top to
+choose it), tables can be sorted and filtered, and the page contains its figures as JSON. docs/report.md says how to read each
+kind."
 )]
 pub struct Report {
-    /// A recording (`isobar record`, `manage --record`), what `isobar sim`, `study` or `reproduce`
-    /// print with --json, or a trace of `isobar trace`
+    /// A recording (`isobar record`, `manage --record`), the --json output of `isobar sim`, `study`
+    /// or `reproduce`, or a trace of `isobar trace`
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The page; else the file's name with .html
+    /// The page to write [default: the file's name with .html]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write over a page that is there already
+    /// Overwrite a page that exists already
     #[arg(long)]
     force: bool,
-    /// Of a reproduction: where `isobar reproduce --figures` wrote the figures
+    /// For a reproduction: the folder where `isobar reproduce --figures` wrote the figures
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
     /// where threads of a page trace run
@@ -81,7 +82,7 @@ impl Verb for Report {
 }
 
 impl Report {
-    /// Options that mean nothing for a file of this kind are a slip.
+    /// Refuses options that have no meaning for a file of this kind, because they are mistakes.
     fn suits(&self, content: &Content) -> anyhow::Result<()> {
         let wrong = |option: &str, of: &str| {
             let (file, kind) = (self.file.display(), content.name());
@@ -97,7 +98,7 @@ impl Report {
     }
 }
 
-/// The name of a file as a title.
+/// The name of a file, as a title.
 fn title(file: &Path) -> String {
     file.file_name().map_or_else(String::new, |name| plain(&name.to_string_lossy()).into_owned())
 }

@@ -1,5 +1,5 @@
-//! Where a page goes. A page that is there already is not written over unless that was asked for,
-//! and this is said before minutes of work.
+//! Writes a page. A page that exists already is not overwritten unless that was asked for, and this
+//! is checked before minutes of work.
 
 use crate::failure::bad_input;
 use anyhow::Context;
@@ -8,10 +8,10 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// `--report FILE` of a verb whose answer a page can show.
+/// `--report FILE` of verbs whose answer can be shown as a page.
 #[derive(Debug, clap::Args)]
 pub struct PageOption {
-    /// Write the answer into this file as one HTML page, too; it must not be there yet
+    /// Also write the answer to this file as one HTML page; the file must not exist yet
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }
@@ -22,10 +22,10 @@ impl PageOption {
         self.report.is_some()
     }
 
-    /// Before the work.
+    /// Checks the file before the work.
     ///
     /// # Errors
-    /// Bad input: a page that is there already, a folder that is not.
+    /// Bad input: a page that exists already, or a folder that does not.
     pub fn check(&self) -> anyhow::Result<()> {
         let Some(path) = &self.report else { return Ok(()) };
         if path.exists() {
@@ -38,10 +38,11 @@ impl PageOption {
         }
     }
 
-    /// After it; where it went goes to stderr, since the answer itself is on stdout.
+    /// Writes the page after the work. Where it went is reported on stderr, because the answer
+    /// itself is on stdout.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// If it cannot be written.
     pub fn write(&self, page: impl FnOnce() -> anyhow::Result<(String, String)>) -> anyhow::Result<()> {
         let Some(path) = &self.report else { return Ok(()) };
         let (page, what) = page()?;
@@ -52,10 +53,10 @@ impl PageOption {
     }
 }
 
-/// Whether a page can go there.
+/// Checks whether a page can be written there.
 ///
 /// # Errors
-/// Bad input: it is there already.
+/// Bad input: it exists already.
 pub fn check(path: &Path, force: bool) -> anyhow::Result<()> {
     if force || !path.exists() { Ok(()) } else { Err(there(path)) }
 }
@@ -64,10 +65,10 @@ fn there(path: &Path) -> anyhow::Error {
     bad_input(format!("{} is there already: give --force to write over it", path.display()))
 }
 
-/// Writes a page and says so.
+/// Writes a page and reports that.
 ///
 /// # Errors
-/// Bad input: it is there already; where it cannot be written.
+/// Bad input if it exists already; an error if it cannot be written.
 pub fn write(path: &Path, page: &str, what: &str, force: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(!force).create(force).truncate(force);

@@ -1,4 +1,4 @@
-//! The page of a recording.
+//! Makes the page of a recording.
 
 use crate::failure::bad_input;
 use crate::past::{self, Past};
@@ -8,10 +8,10 @@ use isobar_report::{Collector, Head};
 use isobar_view::Watch;
 use std::path::Path;
 
-/// The page, and how many epochs it shows.
+/// The page, and a description of how many epochs it shows.
 ///
 /// # Errors
-/// Bad input: a recording that is damaged, or holds no epoch.
+/// Bad input: a recording that is damaged, or contains no epoch.
 pub fn page(file: &Path) -> anyhow::Result<(String, String)> {
     let recording = Recording::open(file).map_err(bad_input)?;
     let facts = recording.facts()?;

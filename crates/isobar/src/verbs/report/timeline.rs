@@ -1,4 +1,4 @@
-//! One run of a simulated workload over time, for the page of a comparison.
+//! Runs a simulated workload once, to show it over time on the page of a comparison.
 
 use crate::moment::seen_as_moment;
 use isobar_lab::NamedPolicy;
@@ -8,7 +8,7 @@ use isobar_runtime::{BoxError, Epoch, Limits, Loop, Observer};
 use isobar_sim::{SimMachine, Workload};
 use isobar_view::Watch;
 
-/// A run and what it is of.
+/// A run, and which run it is.
 pub struct Timed {
     /// Its policy and seed.
     pub timeline: Timeline,
@@ -29,7 +29,8 @@ impl Observer for Collecting {
 }
 
 impl Timed {
-    /// Runs the workload under a policy to its end, as `isobar sim` does; about `seconds` long.
+    /// Runs the workload under a policy to its end, as `isobar sim` does; the run takes about
+    /// `seconds`.
     ///
     /// # Errors
     /// A policy whose plan cannot be carried out.

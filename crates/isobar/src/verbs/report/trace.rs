@@ -1,4 +1,4 @@
-//! The page of a page trace: accesses by address and time, and the report of `isobar pages`.
+//! Makes the page of a page trace: accesses by address and time, and the report of `isobar pages`.
 
 use super::title;
 use crate::failure::bad_input;
@@ -11,14 +11,14 @@ use isobar_pages::report::{Accesses, Advice, Course, Question, Report};
 use isobar_report::{Band, Head, Heat, Layer, PageUse};
 use std::path::Path;
 
-/// Threads beyond this number share the colour of their node, since a page of that many colours
+/// Threads beyond this number share the colour of their node, because a page with that many colours
 /// cannot be read.
 const THREADS: usize = 64;
 
-/// The page, and what it shows.
+/// The page, and a description of its contents.
 ///
 /// # Errors
-/// Bad input: a file that is damaged, threads that do not fit.
+/// Bad input: a file that is damaged, or threads that do not fit the file.
 pub fn page(file: &Path, placed: &Placed) -> anyhow::Result<(String, String)> {
     let of_file = |why: &dyn std::fmt::Display| bad_input(format!("{}: {why}", file.display()));
     let read = read(file)?;
@@ -67,7 +67,7 @@ fn remarks(shown: &Shown<'_>, timed: bool) -> Vec<String> {
     all
 }
 
-/// What a reader should take away.
+/// The conclusions for a reader.
 fn words(shown: &Shown<'_>) -> Vec<String> {
     let Shown { report, advice, .. } = shown;
     let size = Bytes(report.page_bytes.saturating_mul(u64::try_from(report.pages).unwrap_or(u64::MAX))).human();
@@ -93,7 +93,7 @@ fn capital(text: &str) -> String {
     rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
-/// Points in time: neighbours become one where there are more than a chart shows.
+/// Points in time. Neighbouring points are merged if there are more than a chart can show.
 fn times(course: Option<&Course>) -> PageUse {
     let nothing = PageUse {
         head: Head::default(),
@@ -121,7 +121,7 @@ fn times(course: Option<&Course>) -> PageUse {
     }
 }
 
-/// Accesses by address and time, coloured by node where there are several, and by thread.
+/// Accesses by address and time, coloured by node if there are several, and by thread.
 fn heat(read: &Source, homes: &Homes) -> anyhow::Result<Option<Heat>> {
     let profile = &read.profile;
     let threads = profile.usage.threads();

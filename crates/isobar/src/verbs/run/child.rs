@@ -1,4 +1,4 @@
-//! The command while it runs: it gets the decisions as they change.
+//! Runs the command, and passes it the decisions as they change.
 
 use super::manager::Manager;
 use super::plan::Plan;
@@ -12,12 +12,12 @@ use std::io;
 
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// Runs the command to its end; its exit code.
+/// Runs the command to its end. Returns its exit code.
 ///
 /// # Errors
-/// What kept it from being started; a failure to put back.
+/// Why it could not be started, or a failure to put something back.
 pub fn run(typed: &Run, plan: &Plan) -> anyhow::Result<u8> {
-    // Before the command starts, so that no signal is lost.
+    // Called before the command starts, so that no signal is lost.
     let mut signals = passing::signals()?;
     let (mut source, first) = typed.decision.as_deref().map(Source::open).transpose()?.unzip();
     let mut follower = Follower::open(plan.by, typed.decision.is_some())?;
@@ -60,7 +60,7 @@ pub fn run(typed: &Run, plan: &Plan) -> anyhow::Result<u8> {
     Ok(passing::code(status?))
 }
 
-/// Which processes get decisions.
+/// Which processes follow decisions, and how.
 enum Follower {
     Nobody,
     Page(SharedPage),
@@ -91,7 +91,7 @@ impl Follower {
         }
     }
 
-    /// Puts back what was changed of the machine.
+    /// Puts back what was changed on the machine.
     fn end(&mut self) -> anyhow::Result<()> {
         if let Self::Weights(weights) = self { weights.put_back() } else { Ok(()) }
     }

@@ -1,18 +1,18 @@
-//! A manager for one command: `isobar manage` as a process of ours, so that what it changes is put
-//! back by what puts back everything else.
+//! A manager for one command: `isobar manage` as a child process, so that its changes are put back
+//! by the same code as all others.
 
 use crate::failure::tell;
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Child, Command, Stdio};
 
-/// The manager; it ends in order when this is dropped.
+/// The manager process. Dropping it makes it end in order.
 pub struct Manager(Child);
 
 impl Manager {
-    /// Starts one for a process. It ends with us, however we end.
+    /// Starts a manager for a process. It ends when this process ends, however that happens.
     ///
     /// # Errors
-    /// Where it cannot be started.
+    /// If it cannot be started.
     pub fn start(policy: &str, command: u32) -> anyhow::Result<Self> {
         let mut manager = Command::new(std::env::current_exe()?);
         let (own, command) = (std::process::id().to_string(), command.to_string());
@@ -22,7 +22,7 @@ impl Manager {
 }
 
 impl Manager {
-    /// Whether it has ended, with an error that it has said itself.
+    /// Whether it has ended, which happens only with an error that it has already reported.
     pub fn has_ended(&mut self) -> bool {
         self.0.try_wait().is_ok_and(|status| status.is_some())
     }

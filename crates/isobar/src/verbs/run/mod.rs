@@ -1,4 +1,4 @@
-//! `isobar run`: a command whose new pages follow a decision, or under a fixed placement.
+//! `isobar run`: starts a command whose new pages follow a decision, or under a fixed placement.
 
 mod child;
 mod manager;
@@ -17,7 +17,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// Start a command whose new pages follow isobar's decision, or on given CPUs and nodes
+/// Start a command whose new pages follow isobar's decisions, or that runs on given CPUs and nodes
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "run",
@@ -27,14 +27,14 @@ use std::path::PathBuf;
   isobar run --decision where.txt -- ./solver input.dat
   isobar run --explain --interleave 0,1 -- ./solver input.dat
 
-A decision reaches the command in one of two ways. `shim`, a preloaded library: for each process
-separately, unprivileged, on every kernel. `weights`, the machine's weights of weighted interleave:
-Linux 6.9 and later, as root, also for statically linked and set-uid commands; all programs that use
-weighted interleave share these weights. Without --by, the first that can be used is taken.
-docs/design/allocation.md says what each can do.
+A decision reaches the command in one of two ways. `shim` is a preloaded library. It works for each
+process separately, without privileges, on every kernel. `weights` sets the machine's weights of
+weighted interleave. It needs Linux 6.9 or later and root, and also works for statically linked and
+set-uid commands; all programs that use weighted interleave share these weights. Without --by, the
+first way that can be used is taken. docs/design/allocation.md says what each can do.
 
-If `isobar manage` is running, its decisions are followed; else --policy starts one for this command
-alone, which ends with it.
+If `isobar manage` is running, its decisions are followed. Otherwise --policy starts a manager for
+this command alone, which ends with the command.
 
 The exit code is the command's, or 128 + N where signal N ended it; 127 if it was not found, 126 if
 it cannot be executed."
@@ -43,19 +43,20 @@ pub struct Run {
     /// Run the loop with this policy for the command, unless a manager runs already
     #[arg(long, value_name = "NAME", conflicts_with_all = ["node", "interleave", "decision"])]
     policy: Option<String>,
-    /// Follow this file, read again whenever it changes: `free`, `node N` or `weights N:W,N:W`
+    /// Follow the decision in this file, which is read again whenever it changes: `free`, `node N`
+    /// or `weights N:W,N:W`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["node", "interleave"])]
     decision: Option<PathBuf>,
-    /// How decisions reach the command
+    /// How decisions reach the command [default: the first way that can be used]
     #[arg(long, value_name = "WAY", conflicts_with_all = ["node", "interleave"])]
     by: Option<By>,
     /// The CPUs that the command may use, such as 0-3,8
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuSet>,
-    /// Its memory only from these nodes, and its CPUs only theirs unless --cpus names others
+    /// Take memory only from these nodes, and run only on their CPUs unless --cpus names others
     #[arg(long, value_name = "N[,N]", conflicts_with = "interleave")]
     node: Option<CpuSet>,
-    /// Its memory from these nodes in turn
+    /// Take memory from these nodes in turn
     #[arg(long, value_name = "N,N")]
     interleave: Option<CpuSet>,
     /// Say what would be done and why, and do nothing
@@ -69,7 +70,7 @@ pub struct Run {
 /// How a decision reaches the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum By {
-    /// the preloaded library
+    /// a preloaded library
     Shim,
     /// the machine's weights of weighted interleave
     Weights,

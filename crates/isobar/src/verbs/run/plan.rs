@@ -1,5 +1,5 @@
-//! What will be done, decided from what was typed, what the command is and what the machine has.
-//! Pure.
+//! Decides what will be done, from what was typed, what the command is, and what the machine
+//! offers. Pure.
 
 use super::{By, Run};
 use crate::machines::launch::{Here, Mode, Obstacle, Program};
@@ -9,20 +9,20 @@ use std::path::PathBuf;
 /// What will be done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// The CPUs.
+    /// The CPUs that the command may use.
     pub cpus: Option<CpuSet>,
     /// The memory policy that the command starts with.
     pub policy: Option<Mode>,
-    /// How decisions reach it; `None`: it follows none.
+    /// How decisions reach the command; `None` if it follows none.
     pub by: Option<By>,
     /// The library to preload.
     pub shim: Option<PathBuf>,
-    /// The same in words, a line each.
+    /// The plan in words, one line each.
     pub lines: Vec<String>,
 }
 
 impl Plan {
-    /// Decides.
+    /// Makes the plan.
     ///
     /// # Errors
     /// One line: what cannot be done, why, and the remedy.
@@ -65,7 +65,8 @@ impl Plan {
             (None, None) => Some("libisobar_alloc.so is not beside isobar nor in ../lib/isobar".to_owned()),
             (None, Some(_)) => None,
         };
-        // A manager writes pages; the machine's weights are set by who reads the file.
+        // A manager writes shared pages. Only the process that reads the decision file sets the
+        // machine's weights.
         let no_weights = here.no_weights.clone().or_else(|| {
             typed.decision.is_none().then(|| "the weights follow --decision only, not yet a manager".to_owned())
         });
@@ -106,7 +107,7 @@ impl Plan {
 }
 
 impl Obstacle {
-    /// For sentences.
+    /// A description for use in sentences.
     #[must_use]
     pub const fn words(self) -> &'static str {
         self.0.words()

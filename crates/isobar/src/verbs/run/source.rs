@@ -1,4 +1,4 @@
-//! The decision that a file says, read again whenever it changes.
+//! Reads a decision from a file, again whenever the file changes.
 
 use crate::failure::{bad_input, tell};
 use crate::machines::launch::Decision;
@@ -6,10 +6,10 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// More than any decision needs.
+/// Maximum size of the file in bytes, more than any decision needs.
 const MOST: u64 = 4096;
 
-/// A file and what it last said.
+/// A file, and the text that it last contained.
 pub struct Source {
     path: PathBuf,
     said: String,
@@ -19,15 +19,15 @@ impl Source {
     /// Reads the file for the first time.
     ///
     /// # Errors
-    /// Bad input: no such file, or no decision.
+    /// Bad input: there is no such file, or it contains no decision.
     pub fn open(path: &Path) -> anyhow::Result<(Self, Decision)> {
         let said = read(path).map_err(bad_input)?;
         let decision = Decision::parse(&said).map_err(|right| bad_input(wrong(path, &said, right)))?;
         Ok((Self { path: path.to_owned(), said }, decision))
     }
 
-    /// The decision, where it is another than before. A file that is gone, or that says none, is
-    /// reported once and changes nothing.
+    /// The decision, if it has changed. A file that is gone or contains no decision is reported
+    /// once and changes nothing.
     pub fn changed(&mut self) -> Option<Decision> {
         let said = read(&self.path).unwrap_or_else(|why| why);
         if said == self.said {
@@ -36,7 +36,7 @@ impl Source {
         self.said = said;
         match Decision::parse(&self.said) {
             Ok(decision) => Some(decision),
-            // Emptied a moment before it is written again.
+            // The file was emptied, and will be written again in a moment.
             Err(_) if self.said.is_empty() => None,
             Err(right) => {
                 tell(&format!("{}; the decision before it holds on", wrong(&self.path, &self.said, right)));

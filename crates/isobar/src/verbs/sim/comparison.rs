@@ -1,4 +1,4 @@
-//! The comparison of policies on a simulated machine.
+//! Compares policies on a simulated machine.
 
 use super::joint::yardstick;
 use super::{Optimum, Sim};
@@ -59,10 +59,10 @@ pub fn compare(file: &Path, args: &Sim, out: &mut dyn Write) -> anyhow::Result<(
     Ok(if args.json { writeln!(out, "{}", json_line(&json)) } else { write!(out, "{text}") }?)
 }
 
-/// The policy that a page shows over time.
+/// The policy whose run the page shows over time.
 ///
 /// # Errors
-/// Bad input: one that is not compared.
+/// Bad input: it is not among the compared policies.
 fn timeline<'p, 'a>(args: &Sim, policies: &'p [NamedPolicy<'a>]) -> anyhow::Result<&'p NamedPolicy<'a>> {
     let wanted = args.timeline.as_ref().or(args.policy.last());
     policies.iter().find(|(name, _)| Some(name) == wanted).ok_or_else(|| {
@@ -71,22 +71,22 @@ fn timeline<'p, 'a>(args: &Sim, policies: &'p [NamedPolicy<'a>]) -> anyhow::Resu
     })
 }
 
-/// What a page says of the workload.
+/// The facts about the workload on the page.
 fn facts(workload: &Workload) -> Vec<(String, String)> {
     vec![("machine".to_owned(), crate::report::machine_in_words(&workload.machine.topology))]
 }
 
-/// What is asked of a workload.
+/// The comparison to make with a workload.
 pub fn spec(workload: Workload, args: &Sim) -> CompareSpec {
     let (jobs, starts) = (args.jobs.count(), args.schedules.into());
     CompareSpec { workload, seed: args.seed, repeat: args.repeat, starts, jobs }
 }
 
-/// The policies that were asked for, each with those of groups beside it; but the baseline is
-/// Linux and nothing else.
+/// The policies that were asked for, each together with the policies of groups. The baseline is
+/// plain Linux, without groups.
 ///
 /// # Errors
-/// Bad input: a policy that is not known or occurs twice, a setting.
+/// Bad input: a policy that is not known or occurs twice, or a setting.
 pub fn makers(names: &[String], config: &Config) -> anyhow::Result<Vec<(String, Maker)>> {
     each_once(names)?;
     let mut without_groups = config.clone();
@@ -98,8 +98,8 @@ pub fn makers(names: &[String], config: &Config) -> anyhow::Result<Vec<(String, 
     names.iter().map(maker).collect()
 }
 
-/// An error of an experiment with a workload, which is its owner's where the workload asks for more
-/// than can be had.
+/// Converts an error of an experiment with a workload. If the workload asks for too much, it is bad
+/// input that names the workload's file.
 pub fn named_after(file: &Path, error: LabError) -> anyhow::Error {
     match error {
         LabError::Unfinished { .. } | LabError::TooMany { .. } => bad_input(format!("{}: {error}", file.display())),
@@ -113,13 +113,13 @@ fn run(
     optimum: bool,
     progress: &Progress,
 ) -> Result<(Comparison, Option<Vec<Mapping>>), LabError> {
-    // First, since it fails early where there are too many.
+    // This comes first because it fails early if there are too many mappings.
     let rank = || isobar_lab::optimum(&spec.workload, MOST_MAPPINGS, spec.jobs);
     let ranked = optimum.then(rank).transpose()?;
     Ok((isobar_lab::compare_with(spec, policies, &|done, all| progress.tell(done, all))?, ranked))
 }
 
-/// Notes on the programs' numbers.
+/// Adds remarks on the programs' numbers.
 fn add_notes(workload: &Workload, text: &mut String, json: &mut Value) {
     let notes: BTreeSet<_> = workload.apps.iter().flat_map(|app| app.program.notes()).collect();
     if notes.is_empty() {
@@ -130,8 +130,8 @@ fn add_notes(workload: &Workload, text: &mut String, json: &mut Value) {
     json["notes"] = notes.into_iter().collect();
 }
 
-/// A list with a hole or with a policy twice is a slip: it would cost minutes and show nothing
-/// more.
+/// Refuses a list of policies with an empty name or with a policy twice, which is a mistake: it
+/// would cost minutes and show nothing more.
 fn each_once(policies: &[String]) -> anyhow::Result<()> {
     let mut seen = BTreeSet::new();
     for name in policies {
@@ -146,12 +146,12 @@ fn each_once(policies: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The policies with their makers, and how each is made for a comparison.
+/// The policies by name, each with a function that makes instances for the comparison.
 pub fn named(makers: &[(String, Maker)]) -> Vec<NamedPolicy<'_>> {
     makers.iter().map(|(name, maker)| -> NamedPolicy<'_> { (name.clone(), Box::new(|| maker.make())) }).collect()
 }
 
-/// Says what programs among the policies cost.
+/// Reports what the programs among the policies cost.
 pub fn tell_costs(makers: &[(String, Maker)]) {
     makers.iter().for_each(|(_, maker)| maker.tell_costs());
 }

@@ -1,4 +1,4 @@
-//! Several workloads: policies and workloads as one matrix.
+//! Compares policies on several workloads, as a matrix of policies and workloads.
 
 use super::comparison::{makers, named, named_after, spec, tell_costs};
 use super::joint::yardstick;
@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 /// Runs every workload under every policy and prints what each policy gains over stock Linux.
 ///
 /// # Errors
-/// Bad input: a workload, a policy, a setting; `linux` missing; what only one workload can be asked
-/// for.
+/// Bad input: a workload, a policy or a setting; `linux` is missing; or an option that is possible
+/// with one workload only.
 pub fn compare(files: &[PathBuf], args: &Sim, out: &mut dyn Write) -> anyhow::Result<()> {
     let makers = makers(&args.policy, &args.sets.config()?)?;
     if !makers.iter().any(|(name, _)| name == BASE) {
@@ -41,7 +41,7 @@ pub fn compare(files: &[PathBuf], args: &Sim, out: &mut dyn Write) -> anyhow::Re
     if let Some(twice) = (1..files.len()).find(|at| files[..*at].contains(&files[*at])) {
         return Err(bad_input(format!("{}: is named twice: name each workload once", files[twice].display())));
     }
-    // All of them before the first minute of work.
+    // All workloads are read before the first minute of work.
     let workloads = files.iter().map(|file| Ok((file, read(file)?))).collect::<anyhow::Result<Vec<_>>>()?;
     let names = names(files);
     let mut joints: Vec<(String, f64, Joint)> = Vec::new();
@@ -67,17 +67,17 @@ pub fn compare(files: &[PathBuf], args: &Sim, out: &mut dyn Write) -> anyhow::Re
 
 /// A workload with its name.
 pub struct Task {
-    /// As it is shown.
+    /// The name that is shown.
     pub name: String,
-    /// What is asked of it.
+    /// The comparison to make with it.
     pub spec: CompareSpec,
 }
 
-/// Runs workloads that no file has under every policy, and prints what each gains over stock Linux,
-/// which is among them.
+/// Runs workloads that come from no file under every policy, and prints what each policy gains over
+/// stock Linux, which must be among the policies.
 ///
 /// # Errors
-/// Bad input: a policy, a setting.
+/// Bad input: a policy or a setting.
 pub fn compare_all(
     tasks: Vec<Task>,
     policies: &[String],
@@ -92,7 +92,7 @@ pub fn compare_all(
     show(&compared, &[], seed, repeat, json, &|_| Ok(()), out)
 }
 
-/// What else is asked of a workload when it is compared.
+/// An additional step after a workload was compared.
 type Each<'a> = &'a mut dyn FnMut(Option<&Path>, &Task, &Comparison) -> anyhow::Result<()>;
 
 fn all(
@@ -144,7 +144,7 @@ fn show(
     Ok(writeln!(out, "{}", json_line(&document))?)
 }
 
-/// All of it as JSON.
+/// The whole result as JSON.
 fn document(seed: u64, repeat: u32, matrix: &Across, compared: &[(String, Comparison)]) -> Value {
     let runs: Vec<_> = compared.iter().map(|(_, run)| run).collect();
     json!({
@@ -156,7 +156,7 @@ fn document(seed: u64, repeat: u32, matrix: &Across, compared: &[(String, Compar
     })
 }
 
-/// Workloads by the names of their files, without folder and ending where that is unambiguous.
+/// Names the workloads after their files, without folder and ending if that is unambiguous.
 fn names(files: &[PathBuf]) -> Vec<String> {
     let stem = |file: &Path| file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
     let short: Vec<_> = files.iter().map(|file| stem(file)).collect();

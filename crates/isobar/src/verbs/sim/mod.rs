@@ -1,4 +1,4 @@
-//! `isobar sim`: policies compared on a simulated machine.
+//! `isobar sim`: compares policies on a simulated machine.
 
 mod comparison;
 mod joint;
@@ -30,14 +30,16 @@ use std::path::{Path, PathBuf};
   isobar sim --describe examples/own/measured.csv:sweep"
 )]
 pub struct Sim {
-    /// The workload; of several, each policy's mean gain over `linux` on each is shown side by side
+    /// The workload; for several, a table shows each policy's mean gain over `linux` on each of
+    /// them
     #[arg(value_name = "WORKLOAD.toml", required_unless_present_any = ["list", "describe"])]
     workload: Vec<PathBuf>,
     /// List the machines and programs that ship
     #[arg(long, conflicts_with_all = ["workload", "policy", "describe"])]
     list: bool,
-    /// Describe a machine or program that ships, or one of your own file: FILE.toml or FILE.csv,
-    /// with :NAME where the file has several programs
+    /// Describe a machine or program that ships, or one in a file of your own
+    ///
+    /// A file is FILE.toml or FILE.csv, with :NAME if it has several programs.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["workload", "policy"])]
     describe: Option<String>,
     /// The policies to compare (`isobar --help` lists them); `linux` is the baseline
@@ -50,17 +52,16 @@ pub struct Sim {
     /// confidence interval
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
-    /// Where threads start: on every schedule that balances CPU load (`all`), on one that the seed
-    /// draws (`sampled`), or on all where at most 100 differ and at most 64 threads run (`auto`)
+    /// The schedules from which threads start
     #[arg(long, value_name = "WHICH", value_enum, default_value_t = Schedules::Auto)]
     schedules: Schedules,
-    /// Compare with an optimum, too: `mappings` (as without a word) runs every mapping of threads
-    /// to last-level caches; `joint` searches the best static arrangement of threads, pages and
-    /// cache ways under the contention model, and bounds how much better any can be
+    /// Also compare with an optimum; without a value, `mappings`
     #[arg(long, value_name = "WHICH", value_enum, num_args = 0..=1, default_missing_value = "mappings")]
     optimum: Option<Optimum>,
-    /// End the search of `--optimum joint` after S seconds on each workload, with the best found by
-    /// then; without it the search ends after a fixed number of evaluations of the model
+    /// End the search of `--optimum joint` after S seconds on each workload
+    ///
+    /// The best arrangement found by then is used. Without a limit, the search ends after a fixed
+    /// number of evaluations of the model.
     #[arg(long, value_name = "S", value_parser = positive_seconds, requires = "optimum")]
     time_limit: Option<f64>,
     /// how many runs at a time
@@ -72,8 +73,9 @@ pub struct Sim {
     /// a page of it
     #[command(flatten)]
     page: PageOption,
-    /// The policy whose run (with the first seed) the page also shows over time; else the last of
-    /// --policy. Of one workload only
+    /// The policy whose run the page also shows over time [default: the last of --policy]
+    ///
+    /// The run is the one with the first seed. Possible with one workload only.
     #[arg(long, value_name = "POLICY", requires = "report")]
     timeline: Option<String>,
     /// Print one JSON document
@@ -82,7 +84,7 @@ pub struct Sim {
 }
 
 impl Sim {
-    /// The page that was asked for.
+    /// Writes the page, if it was asked for.
     fn report(
         &self,
         document: serde_json::Value,
@@ -94,23 +96,24 @@ impl Sim {
     }
 }
 
-/// What policies are compared with.
+/// The optimum that policies are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Optimum {
-    /// every mapping of threads, simulated
+    /// the best mapping of threads to last-level caches; every mapping is simulated
     Mappings,
-    /// threads, pages and ways, by the model
+    /// the best static arrangement of threads, pages and cache ways that a search finds under the
+    /// contention model, with a bound on how much better any can be
     Joint,
 }
 
 /// Where the threads of `isobar sim` start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Schedules {
-    /// all where they are few
+    /// `all` if at most 100 schedules differ and at most 64 threads run, otherwise `sampled`
     Auto,
-    /// all
+    /// every schedule that balances CPU load
     All,
-    /// drawn by the seed
+    /// one such schedule, drawn by the seed
     Sampled,
 }
 

@@ -1,5 +1,5 @@
-//! `isobar sim --list` and `isobar sim --describe NAME`: what ships with the simulator, and what a
-//! user's own program looks like to it.
+//! `isobar sim --list` and `isobar sim --describe NAME`: shows what ships with the simulator, and
+//! how the simulator sees a user's own program.
 
 use crate::catalogue::{self, facts, facts::Own};
 use crate::failure::bad_input;
@@ -11,7 +11,7 @@ use std::path::Path;
 /// Lists machines and programs.
 ///
 /// # Errors
-/// Output that cannot be written.
+/// If the output cannot be written.
 pub fn list(json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     let all = facts::all()?;
     tell(json, out, "list", &all, || catalogue::list(&all))
@@ -21,7 +21,7 @@ pub fn list(json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
 /// `FILE.csv:NAME`.
 ///
 /// # Errors
-/// Bad input: nothing of that name, a file that is wrong.
+/// Bad input: nothing has this name, or a file is wrong.
 pub fn describe(name: &str, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     if let Some(found) = facts::machine(name)? {
         return tell(json, out, "machine", &found, || catalogue::machine(&found));
@@ -55,7 +55,7 @@ fn tell(
     Ok(writeln!(out, "{}", json_line(&document))?)
 }
 
-/// A file, and the program of it that was asked for.
+/// A file, and the name of the program in it that was asked for.
 fn own_file(name: &str) -> Option<(&str, Option<&str>)> {
     let is_file = |path: &str| [".toml", ".csv"].iter().any(|end| path.to_ascii_lowercase().ends_with(end));
     if is_file(name) {
@@ -67,7 +67,7 @@ fn own_file(name: &str) -> Option<(&str, Option<&str>)> {
 
 fn unknown(name: &str) -> anyhow::Result<anyhow::Error> {
     let names = facts::names()?;
-    // Nothing longer is near to any of them.
+    // A longer name is similar to none of them.
     let comparable = names.iter().filter(|_| name.len() <= 100);
     let mut near: Vec<_> = comparable.map(|known| (strsim::levenshtein(name, known), known)).collect();
     near.sort();

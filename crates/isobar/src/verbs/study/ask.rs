@@ -1,4 +1,4 @@
-//! From what was typed to a static study, with the files that it is made of.
+//! Builds a static study from what was typed, with the files that it uses.
 
 use crate::failure::bad_input;
 use crate::input;
@@ -9,7 +9,7 @@ use isobar_study::{Ask, Counted, MACHINE, Row, Source, Standing, Study, Watch, t
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// One line for each algorithm, for the help.
+/// The algorithms, one line each, for the help.
 pub fn described() -> String {
     let algorithms = isobar_study::described();
     let width = algorithms.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
@@ -19,7 +19,7 @@ pub fn described() -> String {
 /// The study that was asked for.
 ///
 /// # Errors
-/// Bad input: a file that cannot be read or does not hold together, a request that makes no sense.
+/// Bad input: a file that cannot be read or is inconsistent, or a request that makes no sense.
 pub fn prepare(args: &super::Study) -> anyhow::Result<Study> {
     let profiles = profiles(args.profiles.as_deref().unwrap_or_default())?;
     let workloads = args.workloads.as_deref().map(|file| read(file, input::LIST, "a list of workloads")).transpose()?;
@@ -42,10 +42,10 @@ pub fn counts(args: &super::Study) -> anyhow::Result<Vec<Counted>> {
         .map_err(bad_input)
 }
 
-/// Answers everything; each row is handed on in order.
+/// Computes all answers. Each row is passed to `sink` in order.
 ///
 /// # Errors
-/// What `sink` says; threads that cannot be started.
+/// Errors of `sink`, and threads that cannot be started.
 pub fn run(
     study: &Study,
     jobs: usize,
@@ -94,7 +94,7 @@ fn ask(args: &super::Study) -> Ask {
         ways: args.ways,
         objective: args.objective.clone(),
         machine: args.machine.clone(),
-        // As long as a Duration can be; who waits that long sets no limit.
+        // A limit longer than a Duration can be is no limit.
         time_limit: args.time_limit.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)),
     }
 }

@@ -1,4 +1,4 @@
-//! `isobar study`: static what-if and exact optima.
+//! `isobar study`: answers static what-if questions and computes exact optima.
 
 mod ask;
 
@@ -23,20 +23,21 @@ const EXAMPLES: &str = "Example:
   isobar study --profiles metrics.csv --workloads workloads.csv --algorithm all --report study.html
   isobar study --count --apps 16 --groups 4 --ways 16
 
-A workload list has one workload a line, names separated by commas, # comments. Solutions are
+A workload list has one workload on each line, as names separated by commas; # begins a comment.
+Solutions are written as
   {\"solutions\": [{\"apps\": [\"a\", \"b\"], \"llc\": [0, 0], \"cluster\": [0, 1], \"ways\": [9, 2]}]}
-Ctrl-C ends it with the answers so far; a search then prints the best solution found so far.";
+Ctrl-C ends the study with the answers so far; a search then prints the best solution that it found.";
 
-/// Ask who should go to which last-level cache and share which ways: heuristics, exact optima, and
-/// solutions of your own
+/// Find out which programs should share which last-level cache and which of its ways: heuristics,
+/// exact optima, and solutions of your own
 #[derive(Debug, clap::Parser)]
 #[command(name = "study", after_help = format!("Algorithms:\n{}\n{EXAMPLES}", ask::described()))]
 pub struct Study {
     /// The programs: a measured table (.csv), curves (.toml, .json), observations (.jsonl), or
-    /// machine:NAME for those of the simulator on a machine that ships
+    /// machine:NAME for the simulator's programs on a machine that ships
     #[arg(long, value_name = "FILE|machine:NAME", required_unless_present = "count")]
     profiles: Option<String>,
-    /// The workloads; else those of --solution
+    /// The workloads [default: those of --solution]
     #[arg(long, value_name = "FILE", required_unless_present_any = ["count", "solution"])]
     workloads: Option<PathBuf>,
     /// The algorithms, listed below; `all` stands for all that apply
@@ -45,43 +46,44 @@ pub struct Study {
     /// Solutions to evaluate, for --algorithm fixed
     #[arg(long, value_name = "FILE")]
     solution: Option<PathBuf>,
-    /// How programs slow each other down: queueing, pbbcache-simple or pbbcache-stalls
+    /// The model of how programs slow each other down: queueing, pbbcache-simple or pbbcache-stalls
     #[arg(long, value_name = "NAME", default_value = "queueing")]
     model: String,
-    /// Memory bandwidth of each group, with --uma of all together; else no limit, for queueing that
-    /// of --machine
+    /// Memory bandwidth of each group in MB/s, or with --uma of all groups together, 1 to 1e9
+    /// [default: no limit; for queueing that of --machine]
     #[arg(long, value_name = "MBPS", allow_negative_numbers = true, value_parser = megabytes)]
     max_bandwidth: Option<f64>,
-    /// Last-level caches; else 1, or as many as a given solution uses
+    /// Number of last-level caches [default: 1, or as many as a given solution uses]
     #[arg(long, value_name = "N")]
     groups: Option<usize>,
-    /// All groups share one memory controller; else each has its own
+    /// All groups share one memory controller, instead of one for each group
     #[arg(long)]
     uma: bool,
-    /// Programs that fit on one last-level cache; else as many as an even spread needs
+    /// Maximum number of programs on one last-level cache [default: as many as an even spread
+    /// needs]
     #[arg(long, value_name = "C")]
     cores: Option<usize>,
-    /// Ways of every last-level cache; else as many as the profiles have
+    /// Ways of each last-level cache [default: as many as the profiles have]
     #[arg(long, value_name = "W")]
     ways: Option<usize>,
     /// What the exact searches optimise: unfairness or stp
     #[arg(long, value_name = "NAME", default_value = "unfairness")]
     objective: String,
-    /// The machine that a table was measured on, which gives queueing the size of a way, the
-    /// latency and the memory controller; else skylake-2x20
+    /// The machine on which a table was measured, which gives queueing the size of a way, the
+    /// latency and the memory controller [default: skylake-2x20]
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
-    /// Print how many mappings and solutions there are, and search nothing
+    /// Print the number of mappings and of solutions, and search nothing
     #[arg(long, conflicts_with_all = ["algorithm", "solution"])]
     count: bool,
-    /// Programs of a workload, for --count without --workloads
+    /// Number of programs in a workload, for --count without --workloads
     #[arg(long, value_name = "N", requires = "count", conflicts_with = "workloads")]
     apps: Option<usize>,
-    /// End each search after S seconds, with the best so far and how far it may be from the
-    /// optimum
+    /// End each search after S seconds, with the best solution so far and a bound on how far it is
+    /// from the optimum
     #[arg(long, value_name = "S", value_parser = positive_seconds)]
     time_limit: Option<f64>,
-    /// Threads to compute with, changing no solution; else one for each CPU
+    /// Threads to compute with, which change no solution [default: one for each CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
     /// a page of it
@@ -136,14 +138,14 @@ fn count(counted: &Counted, json: bool, out: &mut dyn Write) -> anyhow::Result<(
     Ok(writeln!(out, "{text}")?)
 }
 
-/// What is printed, for people or for programs.
+/// Prints the answers, for people or for programs.
 struct Printer<'a> {
     out: &'a mut dyn Write,
     json: bool,
     text: Text,
     summary: Summary,
     rows: usize,
-    /// Answers for a page, where one was asked for.
+    /// Whether answers are kept for a page.
     keeps: bool,
     kept: Vec<serde_json::Value>,
 }
@@ -195,5 +197,5 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// The widest line, however wide the terminal.
+/// The widest line, even if the terminal is wider.
 const MOST_COLUMNS: usize = 120;

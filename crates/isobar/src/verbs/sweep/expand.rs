@@ -1,5 +1,5 @@
-//! From the file of a sweep to its jobs. Everything that can be checked is checked here, before the
-//! first hour of work: files, policies, settings.
+//! Expands the file of a sweep to its jobs. Everything that can be checked is checked here, before
+//! the first hour of work: files, policies, settings.
 
 use super::file::{File, Numasim, Sim, Study, read};
 use super::jobs::{Draft, Job, Kind};
@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The jobs of a sweep, in the order of the file. The same job twice is one.
+/// The jobs of a sweep, in the order of the file. Identical jobs are listed once.
 ///
 /// # Errors
 /// Bad input: the file, or what it names.
@@ -38,7 +38,7 @@ pub fn expand(path: &Path) -> anyhow::Result<Vec<Job>> {
     Ok(all)
 }
 
-/// A file with the texts of all that it is made of.
+/// A file, with the texts of everything that it consists of.
 type WithTexts = (PathBuf, Vec<String>);
 
 struct At<'a> {
@@ -101,7 +101,7 @@ impl At<'_> {
         Ok(jobs)
     }
 
-    /// Profiles: a file, or `machine:NAME`, which has no texts.
+    /// Profiles: a file, or `machine:NAME`, which is its own text.
     fn profiles(&self, name: &str) -> anyhow::Result<WithTexts> {
         if name.starts_with(isobar_study::MACHINE) {
             return Ok((PathBuf::from(name), vec![name.to_owned()]));
@@ -143,7 +143,7 @@ fn some<T>(key: &str, list: &[T]) -> anyhow::Result<()> {
     if list.is_empty() { Err(bad_input(format!("{key} is empty: expected one or more"))) } else { Ok(()) }
 }
 
-/// The texts that a workload is made of, checked.
+/// The texts that a workload consists of, after checking the workload.
 fn workload(path: &Path) -> anyhow::Result<Vec<String>> {
     let mut texts = plain_file(path)?;
     let (folder, more) = (path.parent().unwrap_or(Path::new("")), RefCell::new(Vec::new()));

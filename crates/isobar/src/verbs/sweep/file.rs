@@ -1,5 +1,5 @@
-//! The file of a sweep, as it is written. It checks keys and shapes; what the values mean is
-//! `expand.rs`'s.
+//! The file of a sweep, as it is written. This module checks keys and shapes; `expand.rs` checks
+//! what the values mean.
 
 use crate::failure::bad_input;
 use crate::input;
@@ -25,14 +25,15 @@ pub struct File {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sim {
-    /// Files, or globs of them, beside this file.
+    /// Files or globs, relative to this file.
     pub workloads: Vec<String>,
     /// Names of policies.
     pub policies: Vec<String>,
     /// Seeds.
     #[serde(default)]
     pub seeds: Seeds,
-    /// Lists of settings, each a point of the grid, such as `[[], ["dino.class_window=3"]]`.
+    /// Lists of settings, each of which is a point of the grid, such as
+    /// `[[], ["dino.class_window=3"]]`.
     #[serde(default = "nothing_set")]
     pub settings: Vec<Vec<String>>,
     /// `auto`, `all` or `sampled`.
@@ -44,9 +45,9 @@ pub struct Sim {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
-    /// Files of programs beside this file, or `machine:NAME`.
+    /// Files of programs, relative to this file, or `machine:NAME`.
     pub profiles: Vec<String>,
-    /// Files of workloads, or globs of them.
+    /// Files of workloads, or globs.
     pub workloads: Vec<String>,
     /// Names of algorithms.
     pub algorithms: Vec<String>,
@@ -56,7 +57,7 @@ pub struct Study {
     /// Numbers of last-level caches.
     #[serde(default = "one")]
     pub groups: Vec<u32>,
-    /// Other options of `isobar study`, as typed, the same for all.
+    /// Other options of `isobar study`, as typed; they are the same for all jobs.
     #[serde(default)]
     pub options: Vec<String>,
 }
@@ -65,23 +66,23 @@ pub struct Study {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Numasim {
-    /// Files, or globs of them.
+    /// Files or globs.
     pub experiments: Vec<String>,
     /// Seeds.
     #[serde(default)]
     pub seeds: Seeds,
-    /// Boots, instead of what the experiment says.
+    /// Number of boots, instead of what the experiment says.
     pub repeats: Option<u32>,
-    /// The command.
+    /// The command that runs an experiment.
     #[serde(default = "numasim")]
     pub command: String,
 }
 
-/// Seeds: a list, or how many from which on.
+/// Seeds: a list, or a first seed and a count.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Seeds {
-    /// These.
+    /// These seeds.
     List(Vec<u64>),
     /// `{ first = 1, count = 20 }`
     From {
@@ -99,7 +100,7 @@ impl Default for Seeds {
 }
 
 impl Seeds {
-    /// Each of them.
+    /// All seeds.
     pub fn each(&self) -> Vec<u64> {
         match self {
             Self::List(list) => list.clone(),

@@ -1,6 +1,6 @@
-//! A job of a sweep: what it runs, and its name. The name says what it is to a person, and ends in
-//! a hash of all that its result depends on: the version of isobar, its parameters, and the
-//! contents of its files, wherever they lie.
+//! A job of a sweep: what it runs, and its name. The name describes the job to a person, and ends
+//! in a hash of everything that the result depends on: the version of isobar, the parameters, and
+//! the contents of the files, wherever they are.
 
 use crate::text::{json_line, plain};
 use serde_json::{Map, Value, json};
@@ -24,11 +24,11 @@ pub enum Kind {
 /// One point of the grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Its name, which is the name of its file.
+    /// Its name, which is also the name of its result file.
     pub name: String,
     /// What it runs.
     pub kind: Kind,
-    /// The point of the grid, in the order of the columns.
+    /// The point of the grid: parameters in the order of the columns.
     pub parameters: Map<String, Value>,
     /// The program; `None` is isobar itself.
     pub program: Option<String>,
@@ -36,7 +36,7 @@ pub struct Job {
     pub arguments: Vec<OsString>,
 }
 
-/// A job as it is put together.
+/// A job while it is put together.
 #[derive(Debug)]
 pub struct Draft {
     kind: Kind,
@@ -45,7 +45,7 @@ pub struct Draft {
     hash: Sha256,
 }
 
-/// The longest that the readable part of a name is: file names end at 255 bytes.
+/// Maximum length of the readable part of a name, because file names have at most 255 bytes.
 const READABLE: usize = 120;
 
 impl Kind {
@@ -60,20 +60,20 @@ impl Kind {
 }
 
 impl Draft {
-    /// A job of a kind.
+    /// Starts a job of a kind.
     pub fn of(kind: Kind) -> Self {
         let mut draft = Self { kind, parameters: Map::new(), arguments: Vec::new(), hash: Sha256::new() };
         draft.hashed(&[env!("CARGO_PKG_VERSION"), kind.name()]);
         draft
     }
 
-    /// What is typed.
+    /// Adds an argument of the command.
     pub fn argument(&mut self, argument: impl Into<OsString>) -> &mut Self {
         self.arguments.push(argument.into());
         self
     }
 
-    /// A parameter that is its own content.
+    /// Adds a parameter that is its own content.
     pub fn parameter(&mut self, key: &str, value: impl Into<Value>) -> &mut Self {
         let value = value.into();
         self.hashed(&[key, &value.to_string()]);
@@ -81,7 +81,8 @@ impl Draft {
         self
     }
 
-    /// A parameter that is a file: its column has its name, the hash its contents.
+    /// Adds a parameter that is a file. Its column shows the file's name; the hash covers the
+    /// contents.
     pub fn file(&mut self, key: &str, path: &Path, contents: &[String]) -> &mut Self {
         self.hashed(&[key]);
         contents.iter().for_each(|text| self.hashed(&[text]));
@@ -90,13 +91,13 @@ impl Draft {
         self
     }
 
-    /// An option that the result depends on and that is no column.
+    /// Adds an option that the result depends on and that is no column.
     pub fn option(&mut self, option: &str) -> &mut Self {
         self.hashed(&[option]);
         self.argument(option)
     }
 
-    /// Each with its length, so that no two lists hash alike.
+    /// Hashes each text with its length, so that no two lists hash alike.
     fn hashed(&mut self, texts: &[&str]) {
         for text in texts {
             self.hash.update(text.len().to_le_bytes());
@@ -104,13 +105,14 @@ impl Draft {
         }
     }
 
-    /// The job of another program. As it is written: each of several builds has results of its own.
+    /// Finishes a job that another program runs. The command is hashed as it is written, so each of
+    /// several builds has results of its own.
     pub fn run_by(mut self, program: &str) -> Job {
         self.hashed(&["command", program]);
         self.finish(Some(program.to_owned()))
     }
 
-    /// The job.
+    /// Finishes the job.
     pub fn finish(self, program: Option<String>) -> Job {
         let Self { kind, parameters, arguments, hash } = self;
         let digest = hash.finalize();
@@ -122,7 +124,8 @@ impl Draft {
     }
 }
 
-/// What a person reads of a name; only what every file system and shell takes as it is.
+/// The readable part of a name, with only those characters that every file system and shell
+/// accepts.
 fn readable(kind: Kind, parameters: &Map<String, Value>) -> String {
     let mut name = kind.name().to_owned();
     for (key, value) in parameters {
@@ -147,12 +150,12 @@ impl Job {
         folder.join("jobs").join(format!("{}.json", self.name))
     }
 
-    /// The file of what it said where it failed.
+    /// The file of its error messages, if it failed.
     pub fn failure(&self, folder: &Path) -> PathBuf {
         folder.join("failed").join(format!("{}.txt", self.name))
     }
 
-    /// How it stands.
+    /// The state of the job.
     fn state(&self, folder: &Path) -> &'static str {
         match (self.result(folder).exists(), self.failure(folder).exists()) {
             (true, _) => "done",
@@ -161,7 +164,7 @@ impl Job {
         }
     }
 
-    /// As a person would type it.
+    /// The command as a person would type it.
     fn command(&self) -> String {
         let program = self.program.as_deref().unwrap_or("isobar");
         let words = self.arguments.iter().map(|word| word.to_string_lossy().into_owned());
@@ -169,10 +172,10 @@ impl Job {
     }
 }
 
-/// Prints jobs and how they stand.
+/// Prints jobs and their states.
 ///
 /// # Errors
-/// Output that cannot be written.
+/// If the output cannot be written.
 pub fn list(jobs: &[Job], folder: &Path, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     for job in jobs {
         let (name, state, command) = (&job.name, job.state(folder), job.command());

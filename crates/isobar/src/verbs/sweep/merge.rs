@@ -1,4 +1,5 @@
-//! The results of a sweep as one table. It knows what each kind of job prints; it runs nothing.
+//! Merges the results of a sweep into one table. It knows what each kind of job prints; it runs
+//! nothing.
 
 use super::jobs::{Job, Kind};
 use crate::failure::bad_input;
@@ -11,16 +12,16 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-/// A row: the columns of its point of the grid, then its figures.
+/// A row: the columns of its grid point, then its figures.
 type Row = Map<String, Value>;
 
-/// The policy that simulations are measured against.
+/// The policy that simulations are compared with.
 const BASE: &str = isobar_lab::BASE;
 
-/// Prints the results; how many jobs have none.
+/// Prints the results. Returns how many jobs have none.
 ///
 /// # Errors
-/// A result that is none of ours; output that cannot be written.
+/// A result that does not come from a job, or output that cannot be written.
 pub fn merge(jobs: &[Job], folder: &Path, json: bool, out: &mut dyn Write) -> anyhow::Result<usize> {
     let (mut rows, mut missing) = (Vec::new(), 0);
     for job in jobs {
@@ -39,7 +40,7 @@ pub fn merge(jobs: &[Job], folder: &Path, json: bool, out: &mut dyn Write) -> an
     Ok(missing)
 }
 
-/// The rows of a job: one for each line that it printed, and for each row in that line.
+/// The rows of a job: for each line that it printed, the rows in that line.
 fn rows_of(job: &Job, text: &str) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
     for line in text.lines() {
@@ -66,7 +67,7 @@ fn rows_of(job: &Job, text: &str) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The figures behind the point; a parameter keeps its value.
+/// The grid point followed by the figures. If both have a key, the value of the parameter is kept.
 fn joined(point: &Row, figures: Row) -> Row {
     let mut row = point.clone();
     for (key, value) in figures {
@@ -75,8 +76,8 @@ fn joined(point: &Row, figures: Row) -> Row {
     row
 }
 
-/// The improvement of each simulation over stock Linux with the same workload, seed and schedules,
-/// as `sim` prints it, where that was among the jobs.
+/// Adds the improvement of each simulation over stock Linux with the same workload, seed and
+/// schedules, as `sim` prints it, if that run was among the jobs.
 fn measure(rows: &mut [Row], jobs: &[Job]) {
     let alike: BTreeMap<&str, Vec<&OsString>> = jobs.iter().map(|job| (&*job.name, but_for_policy(job))).collect();
     let key = |row: &Row| Some((alike.get(row.get("job")?.as_str()?)?, row.get("seed")?.to_string()));
@@ -88,8 +89,8 @@ fn measure(rows: &mut [Row], jobs: &[Job]) {
     }
 }
 
-/// What a job runs, but for its policy and the settings of that, which stock Linux has none of. Two
-/// workloads of one name in two folders are not one.
+/// The arguments of a job without its policy and the settings of the policy, of which stock Linux
+/// has none. Workloads of the same name in two folders remain distinct.
 fn but_for_policy(job: &Job) -> Vec<&OsString> {
     let is_policy =
         |word: &&OsString| ["--policy=", "--set="].iter().any(|key| word.to_string_lossy().starts_with(key));
@@ -110,7 +111,8 @@ fn mean_gain(seconds: &[f64], base: &[f64]) -> Option<f64> {
     Some(gains / isobar_model::num::float_len(base.len()))
 }
 
-/// Columns in the order in which they first occur; lists and tables are for JSON only.
+/// Prints columns in the order in which they first occur. Lists and tables are printed in JSON
+/// only.
 fn csv(rows: &[Row], out: &mut dyn Write) -> anyhow::Result<()> {
     let mut columns: Vec<&String> = Vec::new();
     for row in rows {

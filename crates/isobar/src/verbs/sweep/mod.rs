@@ -1,5 +1,6 @@
-//! `isobar sweep`: a grid of simulations, studies and numasim experiments as jobs with stable
-//! names, run here on all cores or on a cluster, resumed where they were cut off, and merged.
+//! `isobar sweep`: runs a grid of simulations, studies and numasim experiments as jobs with stable
+//! names, on all cores here or on a cluster. A sweep that was cut off can be resumed, and its
+//! results merged.
 
 mod expand;
 mod file;
@@ -28,37 +29,37 @@ use std::path::PathBuf;
   isobar sweep grid.toml --merge > grid.csv
   isobar sweep grid.toml --slurm cluster && sbatch cluster/sweep.sbatch
 
-docs/sweep.md says what FILE holds. A job's name is made of what it runs and of the contents of its files: where they change, it
-is another job. Results lie in DIR/jobs, a file each; what a job that failed said lies in DIR/failed."
+docs/sweep.md describes FILE. The name of a job is made from what it runs and from the contents of its files: if they change, it
+is a different job. Results are in DIR/jobs, one file for each job. The error messages of failed jobs are in DIR/failed."
 )]
 pub struct Sweep {
-    /// The grid
+    /// The file that describes the grid
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where results are; else FILE without its ending, and .sweep
+    /// The folder of results [default: FILE with the ending .sweep]
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Run only the jobs of part I of N parts, from 1/N to N/N
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
-    /// Print the jobs and how each stands, and run nothing
+    /// Print the jobs and the state of each, and run nothing
     #[arg(long, conflicts_with_all = ["merge", "slurm"])]
     list: bool,
-    /// Print the results that are there, as CSV, or with --json as JSON lines with all that a job
+    /// Print the results so far as CSV, or with --json as JSON lines with everything that the jobs
     /// printed; run nothing
     #[arg(long, conflicts_with = "slurm")]
     merge: bool,
-    /// Write a Slurm job array that runs the sweep into this folder, which is made where it is
+    /// Write a Slurm job array that runs the sweep into this folder, which is created if it is
     /// missing; run nothing
     #[arg(long, value_name = "DIR")]
     slurm: Option<PathBuf>,
-    /// Tasks of that array; else one for each job, 100 at most
+    /// Number of tasks in that array [default: one for each job, at most 100]
     #[arg(long, value_name = "N", requires = "slurm", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     tasks: Option<u32>,
     /// how many jobs at a time
     #[command(flatten)]
     jobs: Jobs,
-    /// With --merge and --list, print JSON lines; else one JSON document at the end
+    /// Print JSON: lines with --merge and --list, otherwise one document at the end
     #[arg(long)]
     json: bool,
 }

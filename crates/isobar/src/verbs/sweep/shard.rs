@@ -1,9 +1,9 @@
-//! A part of a sweep: every n-th job. Parts of neighbours' jobs are about as long, since neighbours
-//! in the grid are alike.
+//! A part of a sweep: every n-th job. The parts take about equally long, because neighbouring jobs
+//! in the grid are similar.
 
 use std::str::FromStr;
 
-/// Part `index` of `of`, from 0.
+/// Part `index` of `of` parts, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     index: usize,
@@ -22,7 +22,7 @@ impl FromStr for Shard {
 }
 
 impl Shard {
-    /// Its part.
+    /// The jobs of this part.
     pub fn of<T: Clone>(self, all: &[T]) -> Vec<T> {
         all.iter().skip(self.index).step_by(self.of).cloned().collect()
     }

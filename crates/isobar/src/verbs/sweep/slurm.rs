@@ -1,5 +1,6 @@
-//! A sweep as a Slurm job array (sbatch(1)): every task runs its part, so that the array can be
-//! submitted again until all is done. It writes a script and submits nothing.
+//! Writes a sweep as a Slurm job array (sbatch(1)). Every task runs its part of the jobs that have
+//! no result yet, so that the array can be submitted again until all are done. This module writes a
+//! script and submits nothing.
 
 use super::Sweep;
 use crate::failure::bad_input;
@@ -9,13 +10,13 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Tasks of an array where no number is given: the usual limit of a cluster is 1000.
+/// Number of tasks in an array if none is given. The usual limit of a cluster is 1000.
 const TASKS: usize = 100;
 
 /// Writes the script.
 ///
 /// # Errors
-/// Where it cannot be written.
+/// If it cannot be written.
 pub fn write(folder: &Path, args: &Sweep, jobs: usize, out: &mut dyn Write) -> anyhow::Result<()> {
     fs::create_dir_all(folder.join("log")).map_err(|error| {
         bad_input(format!("--slurm {}: {error}: expected a folder, or a place where one can be made", folder.display()))
@@ -56,7 +57,7 @@ struct Script {
 impl Script {
     fn text(&self) -> anyhow::Result<String> {
         let Self { isobar, file, results, log, here, tasks } = self;
-        // sbatch reads its options up to the next space, and knows no quotes.
+        // sbatch reads each option up to the next space and does not interpret quotes.
         let option = |path: &Path| {
             let text = path.to_string_lossy().into_owned();
             let plain = text.chars().all(|c| !c.is_whitespace() && !c.is_control() && !"\"'\\%".contains(c));

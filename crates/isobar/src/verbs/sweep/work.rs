@@ -1,5 +1,5 @@
-//! The jobs of a sweep as child processes, some at a time. A result appears under its name whole or
-//! not at all, so that a sweep that is killed goes on where it was; its jobs end with it.
+//! Runs the jobs of a sweep as child processes, several at a time. A result file appears complete
+//! or not at all, so that a killed sweep can be continued. The jobs end with the sweep.
 
 use super::jobs::Job;
 use crate::failure::Ended;
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What became of a sweep.
+/// The result of a sweep.
 #[derive(Debug)]
 pub struct Done {
     before: usize,
@@ -37,17 +37,17 @@ enum End {
     Stopped,
 }
 
-/// How often a job is looked at.
+/// Pause between two checks of a job.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How long a job that is asked to stop may take to end what it started: numasim ends its machine.
+/// How long a job that is asked to stop has to end what it started, such as numasim's machine.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Runs what has no result yet, `side_by_side` jobs at a time. A job that fails keeps no other from
-/// running.
+/// Runs the jobs that have no result yet, `side_by_side` at a time. A failed job does not stop the
+/// others.
 ///
 /// # Errors
-/// Where results cannot be written.
+/// If results cannot be written.
 pub fn run(jobs: &[Job], folder: &Path, side_by_side: usize) -> anyhow::Result<Done> {
     for part in ["jobs", "failed"] {
         let path = folder.join(part);
@@ -79,7 +79,7 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// Takes job after job. The process of a job is bound to this thread.
+    /// Runs one job after another. The process of a job ends with this thread.
     fn work(&self, progress: &dyn Fn(usize)) -> anyhow::Result<()> {
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
@@ -93,7 +93,7 @@ impl Sweep<'_> {
 
     fn one(&self, job: &Job) -> anyhow::Result<End> {
         let (result, failure) = (job.result(self.folder), job.failure(self.folder));
-        // Two sweeps of one folder, on machines that share it, must not write into one file.
+        // Two sweeps of one folder, on machines that share it, must not write to the same file.
         let chance = RandomState::new().build_hasher().finish();
         let beside = |path: &Path| path.with_extension(format!("{chance:016x}.tmp"));
         let (output, complaint) = (Temporary(beside(&result)), Temporary(beside(&failure)));
@@ -107,7 +107,7 @@ impl Sweep<'_> {
         match ended {
             Ok(None) => Ok(End::Stopped),
             Ok(Some(status)) if status.success() => {
-                // What has a name is whole, after a loss of power, too.
+                // A file with its final name is complete, even after a loss of power.
                 File::open(&output.0)?.sync_all()?;
                 fs::rename(&output.0, &result)?;
                 drop(fs::remove_file(&failure));
@@ -125,7 +125,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Waits for a job; `None` where the sweep was asked to stop, and it with it.
+    /// Waits for a job; `None` if the sweep was asked to stop, and the job with it.
     fn end_of(&self, mut child: Child) -> io::Result<Option<ExitStatus>> {
         loop {
             if let Some(status) = child.try_wait()? {
@@ -150,8 +150,8 @@ impl Sweep<'_> {
     }
 }
 
-/// Asks a job to end, and ends it with all of its group where it does not. Its group stays ours to
-/// name until it was waited for.
+/// Asks a job to end, and kills its process group if it does not end in time. The group id cannot
+/// be reused until the job was waited for.
 fn end(child: &mut Child) -> io::Result<()> {
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let tell = |signal| group.map_or(Ok(()), |group| kill_process_group(group, signal));
@@ -168,7 +168,7 @@ fn end(child: &mut Child) -> io::Result<()> {
     Ok(())
 }
 
-/// A file that is gone when this is dropped, unless it was renamed.
+/// A file that is deleted when this is dropped, unless it was renamed.
 struct Temporary(PathBuf);
 
 impl Drop for Temporary {
@@ -178,10 +178,10 @@ impl Drop for Temporary {
 }
 
 impl Done {
-    /// Says what became of it.
+    /// Reports the result.
     ///
     /// # Errors
-    /// Where a job failed, or some are left: exit code 1.
+    /// If a job failed or some are left: exit code 1.
     pub fn show(&self, folder: &Path, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
         let Self { before, now, failed, left } = self;
         if json {

@@ -1,4 +1,4 @@
-//! From what is needed to a run: opens the machine, runs the loop, shows and records it.
+//! Opens the machine, runs the loop, and shows and records the run.
 
 use super::{Needed, Target};
 use crate::failure::{self, bad_input};
@@ -18,10 +18,10 @@ use std::time::Duration;
 /// Opens the machine and runs the loop.
 ///
 /// # Errors
-/// As [`Loop::run`], and where the machine cannot be opened.
+/// As [`Loop::run`], or if the machine cannot be opened.
 pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> anyhow::Result<()> {
-    // Before anything is opened: a signal must find the loop, which puts back, and not the default
-    // action.
+    // Done before anything is opened: a signal must reach the loop, which puts everything back, and
+    // not trigger the default action.
     let changed = linux::Changed::default();
     let patience = Duration::from_secs_f64(needed.config.stop_seconds);
     let left = changed.clone();
@@ -56,8 +56,8 @@ pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> 
             let machine = SimMachine::new(&workload, seed).probing_for(needed.policy.needs());
             needed.limits.interval = needed.config.interval_seconds.map_or_else(|| machine.epoch(), Seconds);
             long_enough(needed.limits)?;
-            // What the simulator costs is not the cost of watching, and would differ from run to
-            // run.
+            // The CPU time of the simulator is not the cost of watching, and would differ from run
+            // to run.
             let surroundings = Surroundings { stop: &stop, ..Surroundings::default() };
             over(machine, needed, surroundings, exposer, queue, reporter, |machine| Aftermath {
                 truth: Some(simulated::truth(&workload, machine)),
@@ -67,7 +67,7 @@ pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> 
     }
 }
 
-/// A run that ends before its first decision would watch in vain.
+/// Refuses a run that would end before its first decision.
 fn long_enough(limits: Limits) -> anyhow::Result<()> {
     let interval = limits.interval.0;
     match limits.duration.filter(|duration| duration.0 < interval) {
@@ -96,7 +96,7 @@ fn over<M: Machine>(
         exposer.announce();
     }
     let mut run = Loop::new(machine, policy, limits).selecting(rules).within(surroundings);
-    // What shows the run, from the inside out.
+    // The reporters that show the run, from the innermost to the outermost.
     let dropped = || queue.dropped_lines();
     let (mut paced, mut exposed);
     let mut all: &mut dyn Reporter = reporter;
@@ -112,8 +112,8 @@ fn over<M: Machine>(
     profiles.map_or(Ok(()), |profiles| profiles.write(&run.policy().learnt()))
 }
 
-/// Runs a loop to its end, shows it and records it. Apart: why a recording ended early, which is
-/// no reason for the run to.
+/// Runs a loop to its end, shows it and records it. The inner result says why a recording ended
+/// early, which does not end the run.
 ///
 /// # Errors
 /// As [`Loop::run`].
@@ -127,12 +127,12 @@ pub fn shown<M: Machine>(
         Some(recording) => run.run(&mut recording.beside(reporter)),
         None => run.run(reporter),
     };
-    // Whatever ended the run: what was recorded of it is worth keeping.
+    // Whatever ended the run, what was recorded of it is worth keeping.
     let recorded = recording.map(Recording::finish).transpose();
     let mut after = aftermath(run.machine());
     after.recorded = recorded.as_ref().ok().copied().flatten();
     if ended.is_err() {
-        // The report's end is not written then.
+        // In that case the end of the report was not written.
         after.remarks.iter().for_each(|remark| failure::tell(&format!("remark: {remark}")));
         let why = recorded.as_ref().err();
         why.iter().for_each(|why| failure::tell(&format!("remark: the recording ended early: {why}")));
@@ -141,7 +141,7 @@ pub fn shown<M: Machine>(
     Ok(recorded.map(drop))
 }
 
-/// How a notice of dropped lines is put, for programs or people.
+/// The format of the notice of dropped lines, for programs or people.
 pub fn notice(json: bool) -> fn(u64) -> String {
     if json {
         |lines| serde_json::json!({ "dropped_lines": lines }).to_string()
@@ -154,11 +154,11 @@ fn dropped(lines: u64) -> String {
     format!("{} of output dropped: the reader did not keep up", plural(lines, "line"))
 }
 
-/// Writes what is still queued, when everything is put back; a reader that does not read is given
+/// Writes what is still queued after everything is put back. A reader that does not read is given
 /// up after a while.
 ///
 /// # Errors
-/// What went wrong before, else what went wrong with standard output.
+/// An earlier error, otherwise an error of standard output.
 pub fn finish(done: anyhow::Result<()>, queue: Queue) -> anyhow::Result<()> {
     let drained = queue.finish();
     done?;

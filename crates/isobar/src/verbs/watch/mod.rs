@@ -1,5 +1,5 @@
-//! What `manage`, `explain`, `top` and `doctor` share: from what was typed and configured to what
-//! is needed, and the machine it runs on.
+//! What `manage`, `explain`, `top` and `doctor` share: turns what was typed and configured into
+//! what the loop needs, including its machine.
 
 mod drive;
 mod tape;
@@ -28,35 +28,35 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, clap::Args)]
 #[allow(rustdoc::broken_intra_doc_links)] // These comments are the text of --help: [manage] is a section, not a link.
 pub struct WatchArgs {
-    /// The policy (`isobar --help` lists them), unless `policy` in the section [manage] of the
-    /// configuration names it
+    /// The policy (`isobar --help` lists them) [default: `policy` in the section [manage] of the
+    /// configuration]
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
-    /// Settings as TOML: a section [manage] and one for each policy; the command line wins
+    /// TOML file with settings: a section [manage] and one for each policy; the command line wins
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Manage only this process name, process id, group such as unit:redis.service, or cgroup path
-    /// and what is below it, all but ids also as globs; may be repeated
+    /// Manage only what this selects: a process name, a process id, a group such as
+    /// unit:redis.service, or a cgroup path and everything below it. All but ids may be globs; may
+    /// be repeated
     #[arg(long, value_name = "NAME|PID|GROUP|CGROUP")]
     pub only: Vec<String>,
     /// One setting, such as manage.min_cpu_percent=5 or dino.stray_percent=10; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Seconds from decision to decision, 0.01 to 86400; else 1, or what a simulated workload asks
-    /// for
+    /// Seconds between decisions, 0.01 to 86400 [default: 1, or what a simulated workload asks for]
     #[arg(long, value_name = "S", value_parser = interval_seconds)]
     pub interval: Option<f64>,
-    /// A simulated machine instead of this one
+    /// A simulated machine instead of this one; `top` also takes FILE of a recording
     #[arg(long, value_name = "sim:FILE")]
     pub machine: Option<String>,
     /// Seed of the simulated machine
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
-    /// Serve metrics for Prometheus at this address (or port of the loopback), as
-    /// http://ADDR/metrics; a simulated machine then keeps time, unless --speed says otherwise
+    /// Serve metrics for Prometheus at http://ADDR/metrics; ADDR is an address and port, or a port
+    /// of the loopback. A simulated machine then runs in real time, unless --speed says otherwise
     #[arg(long, value_name = "ADDR", value_parser = settings::address)]
     pub metrics: Option<SocketAddr>,
-    /// Print JSON: `manage` one document an epoch and a summary, the others one document
+    /// Print JSON: `manage` one document for each epoch and a summary, the others one document
     #[arg(long)]
     pub json: bool,
 }
@@ -66,27 +66,27 @@ fn interval_seconds(text: &str) -> Result<f64, String> {
     within(text, INTERVAL_SECONDS, &format!("seconds from {low} to {high}, such as 0.5 or 10"))
 }
 
-/// Everything that the loop needs, checked; nothing is opened yet.
+/// Everything that the loop needs, already checked; nothing is opened yet.
 pub struct Needed {
-    /// What decides.
+    /// The policy.
     pub policy: Box<dyn Policy>,
     /// The section `[manage]`, with what was typed.
     pub config: ManageConfig,
-    /// Everything that was set, as it was read.
+    /// All settings, as they were read.
     pub whole: Config,
     /// The machine to run on.
     pub target: Target,
     /// Which threads are managed.
     pub rules: Rules,
-    /// How long and how.
+    /// How long to run, and how.
     pub limits: Limits,
-    /// Where to what the policy learns of programs is written at the end.
+    /// The file to which the policy's profiles of programs are written at the end.
     pub profiles: Option<Profiles>,
-    /// The recording that is made of the run.
+    /// The recording to make of the run.
     pub recording: Option<(PathBuf, Bounds)>,
-    /// Where metrics are served, and for how many groups.
+    /// The address where metrics are served, and for how many groups.
     pub metrics: Option<(SocketAddr, usize)>,
-    /// Seconds of a simulated machine in a second; `None`: as fast as it can.
+    /// Seconds of a simulated machine that pass in one second; `None` for as fast as possible.
     pub speed: Option<f64>,
     about: About,
 }
@@ -100,7 +100,7 @@ impl Needed {
         Self::from_args_or(args, None)
     }
 
-    /// The same, with the policy where none is named.
+    /// Like [`Needed::from_args`], with a policy to use if none is named.
     ///
     /// # Errors
     /// Bad input.
@@ -135,16 +135,16 @@ impl Needed {
         })
     }
 
-    /// The recording that is made of the run, with the file to be made.
+    /// Starts the recording of the run, if there is to be one, by creating its file.
     ///
     /// # Errors
-    /// Where it is there already or cannot be made.
+    /// If the file exists already or cannot be created.
     pub fn start_recording(&self) -> anyhow::Result<Option<Recording>> {
         let Some((file, bounds)) = &self.recording else { return Ok(None) };
         self.recording_to(file.clone(), *bounds).map(Some)
     }
 
-    /// A recording of the run to a file.
+    /// Starts a recording of the run to a file.
     ///
     /// # Errors
     /// As [`Needed::start_recording`].
@@ -160,10 +160,10 @@ impl Needed {
         Tape::new(about, self.target != Target::Linux)
     }
 
-    /// The metrics that are served of the run, where they are to be.
+    /// Starts to serve the metrics of the run, if they are to be served.
     ///
     /// # Errors
-    /// Bad input where the address cannot be had.
+    /// Bad input if the address cannot be bound.
     pub fn expose(&self) -> anyhow::Result<Option<Exposer>> {
         let Some((address, most_groups)) = self.metrics else { return Ok(None) };
         let about = isobar_metrics::About {
@@ -177,15 +177,15 @@ impl Needed {
         Exposer::start(metrics::Wanted { address, about, recording }).map(Some)
     }
 
-    /// Seconds of the machine in a second, where it is held to that: a simulated machine of which
-    /// metrics are served would be over before the first scrape.
+    /// Seconds of the machine that pass in one second, if its speed is limited. A simulated machine
+    /// whose metrics are served would otherwise end before the first scrape.
     fn pace(&self) -> Option<f64> {
         let is_simulated = matches!(self.target, Target::Sim { .. });
         self.speed.or(self.metrics.map(|_| 1.0)).filter(|_| is_simulated)
     }
 
-    /// Whether the output is worth waiting for: a simulated machine stands still meanwhile, and
-    /// `explain` (which alone counts epochs) has nothing to put back.
+    /// Whether to wait for the reader of the output. A simulated machine stands still meanwhile,
+    /// and `explain` (the only verb that counts epochs) has nothing to put back.
     fn can_wait(&self) -> bool {
         self.target != Target::Linux || self.limits.epochs.is_some()
     }
@@ -199,7 +199,7 @@ impl Needed {
     }
 }
 
-/// Where metrics are served, and for how many groups; what was typed wins.
+/// Where metrics are served, and for how many groups. What was typed takes precedence.
 fn served(typed: Option<SocketAddr>, config: &MetricsConfig) -> anyhow::Result<Option<(SocketAddr, usize)>> {
     let address = typed.map_or_else(|| config.address(), |address| Ok(Some(address))).map_err(bad_input)?;
     Ok(address.map(|address| (address, usize::try_from(config.groups).unwrap_or(usize::MAX))))

@@ -1,4 +1,4 @@
-//! What a recording of a run says of the run itself.
+//! What a recording of a run says about the run itself.
 
 use crate::failure::bad_input;
 use crate::record::{self, Recording, Wanted};
@@ -7,7 +7,7 @@ use jiff::Zoned;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What recordings of a run are made from, while it goes on.
+/// Makes recordings of a run while it goes on.
 #[derive(Clone, Debug)]
 pub struct Tape {
     about: About,
@@ -19,10 +19,10 @@ impl Tape {
         Self { about, is_simulated }
     }
 
-    /// A recording to a new file in the working folder, named by the time of day.
+    /// Starts a recording to a new file in the working folder, named after the time of day.
     ///
     /// # Errors
-    /// Where it cannot be made.
+    /// If the file cannot be created.
     pub fn start(&self) -> anyhow::Result<Recording> {
         let now = Zoned::now().strftime("%Y%m%d-%H%M%S");
         self.start_to(format!("isobar-{now}.isobar").into(), Bounds::default())
@@ -34,8 +34,8 @@ impl Tape {
     }
 }
 
-/// What is known of a run before it begins: on the machine that was typed, with the settings that
-/// were, from a file and one by one.
+/// What is known of a run before it begins: the policy, the machine as typed, and the settings from
+/// a file and from the command line.
 pub(super) fn facts(
     policy: &str,
     machine: Option<&str>,

@@ -1,4 +1,4 @@
-//! The machine that a verb runs on, by what was typed.
+//! Determines the machine that a verb runs on from what was typed.
 
 use crate::failure::bad_input;
 use isobar_model::Pid;
@@ -8,20 +8,20 @@ use std::path::{Path, PathBuf};
 /// The machine to run on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// This one.
+    /// This machine.
     Linux,
-    /// A simulated one.
+    /// A simulated machine.
     Sim {
         /// the file of its workload
         workload: PathBuf,
-        /// the seed of its chance
+        /// the seed of its random numbers
         seed: u64,
     },
-    /// One that was recorded, to be looked at.
+    /// A recorded machine, to be looked at.
     Recording(PathBuf),
 }
 
-/// Seconds between two decisions of a program where nothing hurries.
+/// Seconds that a program has between two decisions if the machine does not run on meanwhile.
 const STILL: f64 = 20.0;
 
 impl Target {
@@ -36,13 +36,14 @@ impl Target {
         }
     }
 
-    /// The time between two decisions as a program that decides sees it: a simulated machine
-    /// stands still meanwhile.
+    /// The time between two decisions that a deciding program is given. A simulated machine stands
+    /// still while it decides.
     pub(super) fn patience(&self, interval: f64) -> f64 {
         if *self == Self::Linux { interval } else { STILL }
     }
 
-    /// The tool itself; a simulated process may have its number by chance.
+    /// Processes that are never managed: isobar itself. A simulated process may have the same id by
+    /// chance.
     pub(super) fn never_managed(&self) -> BTreeSet<Pid> {
         if *self == Self::Linux { BTreeSet::from([Pid(std::process::id())]) } else { BTreeSet::new() }
     }

@@ -1,4 +1,4 @@
-//! A daemon with a folder of its own, and its other side.
+//! Runs a daemon in a folder of its own, and talks to it.
 
 use super::processes::eventually;
 use super::{Said, command, said};
@@ -6,14 +6,14 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-/// A daemon with its folder; killed with this.
+/// A daemon with its folder; dropping this kills it.
 pub struct Daemon {
     pub child: Child,
     pub folder: tempfile::TempDir,
 }
 
 impl Daemon {
-    /// Starts one with a configuration, and waits until it answers.
+    /// Starts a daemon with a configuration, and waits until it answers.
     pub fn start(config: &str, more: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("isobar.toml"), config).unwrap();
@@ -30,7 +30,7 @@ impl Daemon {
         daemon
     }
 
-    /// Whether it is gone, or waits to be asked for its exit code.
+    /// Whether it is gone, or has ended and waits for its exit code to be read.
     pub fn has_ended(&self) -> bool {
         !PathBuf::from(format!("/proc/{}/cwd", self.child.id())).exists()
     }
@@ -61,7 +61,7 @@ impl Daemon {
         Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().unwrap();
     }
 
-    /// Ends it in order; its exit code.
+    /// Ends it in order. Returns its exit code, its log and its folder.
     pub fn stop(mut self) -> (Option<i32>, String, tempfile::TempDir) {
         self.signal("TERM");
         let code = self.child.wait().unwrap().code();

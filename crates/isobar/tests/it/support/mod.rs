@@ -1,5 +1,5 @@
-//! Runs the `isobar` binary and holds what it says to the rules: one line on stderr, exit codes 0,
-//! 1 and 2.
+//! Runs the `isobar` binary and checks the rules for its output: one line on stderr, and exit codes
+//! 0, 1 and 2.
 
 pub mod daemon;
 pub mod processes;
@@ -15,7 +15,7 @@ pub fn policies() -> Vec<&'static str> {
     isobar_runtime::policies::names()
 }
 
-/// What a run said.
+/// The output and exit code of a run.
 pub struct Said {
     pub code: Option<i32>,
     pub out: String,
@@ -27,7 +27,7 @@ pub fn isobar(args: &[&str]) -> Said {
     isobar_with(args, "")
 }
 
-/// Runs the binary with words that hold no space.
+/// Runs the binary with words that contain no spaces.
 pub fn run(words: &str) -> Said {
     isobar(&words.split_whitespace().collect::<Vec<_>>())
 }
@@ -35,7 +35,7 @@ pub fn run(words: &str) -> Said {
 /// Runs the binary with a text on standard input.
 pub fn isobar_with(args: &[&str], input: &str) -> Said {
     let mut child = command(args).stdin(Stdio::piped()).spawn().unwrap();
-    // A program that refuses its arguments does not read its input: a closed pipe is no failure
+    // A program that refuses its arguments does not read its input, so a closed pipe is no failure
     // here.
     drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
     said(&child.wait_with_output().unwrap())
@@ -44,28 +44,29 @@ pub fn isobar_with(args: &[&str], input: &str) -> Said {
 /// The binary, with its output piped.
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_isobar"));
-    // Tests run side by side, and beside a real isobar.
+    // Tests run side by side, and perhaps beside a real isobar.
     command.env("ISOBAR_TEST_MANAGER_LOCK", "none");
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
-/// A finished run as text.
+/// The result of a finished run as text.
 pub fn said(output: &Output) -> Said {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     Said { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
 }
 
 impl Said {
-    /// Bad input: exit code 2, one line on stderr that holds every given piece, and nothing on
-    /// stdout.
+    /// Checks for bad input: exit code 2, one line on stderr that contains every given piece, and
+    /// nothing on stdout.
     #[track_caller]
     pub fn refused(&self, pieces: &[&str]) {
         self.failed(2, pieces);
         assert_eq!(self.out, "", "nothing is printed for bad input; stderr: {}", self.err);
     }
 
-    /// A failure with this exit code, explained in one line that holds every given piece.
+    /// Checks for a failure with this exit code, explained in one line that contains every given
+    /// piece.
     #[track_caller]
     pub fn failed(&self, code: i32, pieces: &[&str]) {
         assert_eq!(self.code, Some(code), "stdout: {}\nstderr: {}", self.out, self.err);
@@ -77,27 +78,27 @@ impl Said {
         }
     }
 
-    /// Success without a word on stderr; the output.
+    /// Checks for success without output on stderr. Returns the output.
     #[track_caller]
     pub fn done(&self) -> &str {
         assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "stdout: {}", self.out);
         &self.out
     }
 
-    /// Success; the JSON documents, one a line.
+    /// Checks for success. Returns the JSON documents, one on each line.
     #[track_caller]
     pub fn documents(&self) -> Vec<Value> {
         documents(self.done())
     }
 
-    /// Success; the only JSON document.
+    /// Checks for success. Returns the only JSON document.
     #[track_caller]
     pub fn document(&self) -> Value {
         serde_json::from_str(self.done()).unwrap()
     }
 
-    /// Success of a log; its epochs and its summary. `decide` makes the plans again from the
-    /// observations.
+    /// Checks for success of a run that logs JSON. Returns its epochs and its summary, after
+    /// `decide` has made the same plans from the observations.
     #[track_caller]
     pub fn decided_again(&self, policy: &str) -> (Vec<Value>, Value) {
         let mut epochs = self.documents();
@@ -109,12 +110,12 @@ impl Said {
     }
 }
 
-/// JSON documents, one a line.
+/// JSON documents, one on each line.
 pub fn documents(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// A file in a folder of its own, gone with the returned guard.
+/// A file in a folder of its own, which is deleted with the returned guard.
 pub fn file(name: &str, text: impl AsRef<[u8]>) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -123,7 +124,7 @@ pub fn file(name: &str, text: impl AsRef<[u8]>) -> (tempfile::TempDir, String) {
     (folder, path)
 }
 
-/// One observation of four domains of two cores, each process with one thread and the MPKI given,
+/// One observation of four domains of two cores. Each process has one thread with the given MPKI,
 /// in CPU order.
 pub fn observation(mpki: &[u64]) -> Value {
     let cpus: Vec<_> =
@@ -147,9 +148,9 @@ fn process(mpki: u64, index: usize) -> Value {
     serde_json::json!({"pid": 100 + index, "name": format!("p{index}"), "pages": pages, "threads": [thread]})
 }
 
-/// Copies a program to be executed. By another process: what this one has open for writing, a
-/// process that another test forks at that moment holds open too, and the copy could not be
-/// executed (ETXTBSY).
+/// Copies a program in order to execute it. Another process does the copying: if this process had
+/// the copy open for writing, a child that another test forks at that moment would keep it open,
+/// and the copy could not be executed (ETXTBSY).
 pub fn copy_program(from: impl AsRef<Path>, to: impl AsRef<Path>) {
     let copied = Command::new("cp").arg("--").arg(from.as_ref()).arg(to.as_ref()).status().unwrap();
     assert!(copied.success(), "cp failed");

@@ -1,22 +1,22 @@
-//! Processes beside the binary: they end with the test, whatever becomes of it.
+//! Processes that run beside the binary. They end with the test, whatever its result.
 
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A process that is ended with the test.
+/// A process that ends with the test.
 pub struct Kept(pub Child);
 
 impl Kept {
-    /// Starts a program that has nothing to read and no reader.
+    /// Starts a program without input, whose output is discarded.
     pub fn start(program: impl AsRef<OsStr>, args: &[&str]) -> Self {
         let mut command = Command::new(program);
         command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         Self(command.spawn().unwrap())
     }
 
-    /// A shell that is busy for a minute of CPU time at most.
+    /// Starts a shell that is busy for at most a minute of CPU time.
     pub fn busy(shell: impl AsRef<OsStr>) -> Self {
         let busy = Self::start(shell, &["-c", "ulimit -t 60; while :; do :; done"]);
         std::thread::sleep(Duration::from_millis(100));
@@ -46,7 +46,7 @@ pub fn cpus_of(process: &str) -> String {
     status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim().to_owned()
 }
 
-/// Waits, far longer than anything takes on a loaded machine.
+/// Waits until something holds, far longer than anything takes on a loaded machine.
 #[track_caller]
 pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
@@ -56,8 +56,8 @@ pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// The setting of a state file of one's own, so that tests neither meet each other nor a real
-/// isobar.
+/// A setting that gives a test its own state file, so that tests interfere neither with each other
+/// nor with a real isobar.
 pub fn state_in(folder: &Path) -> String {
     format!("manage.state_file={}", folder.join("state.json").display())
 }

@@ -5,16 +5,16 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A tmpfs, unmounted with this.
+/// A tmpfs; dropping this unmounts it.
 pub struct Small(tempfile::TempDir);
 
 impl Small {
-    /// One of 64 KiB; `None`, with the reason on stderr, where it cannot be mounted.
+    /// Mounts one of 64 KiB; `None`, with the reason on stderr, if it cannot be mounted.
     pub fn mount() -> Option<Self> {
         Self::of("64k")
     }
 
-    /// One of this size.
+    /// Mounts one of this size.
     pub fn of(size: &str) -> Option<Self> {
         let small = Self(tempfile::tempdir().unwrap());
         if small.run("mount", &["-t", "tmpfs", "-o", &format!("size={size},mode=0700"), "tmpfs"]) {
@@ -24,23 +24,23 @@ impl Small {
         None
     }
 
-    /// Where it is.
+    /// The folder where it is mounted.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// Takes the last byte.
+    /// Fills it to the last byte.
     pub fn fill(&self) {
         let mut file = fs::File::create(self.path().join("filler")).unwrap();
         while file.write_all(&[0; 4096]).is_ok() {}
     }
 
-    /// Gives back what [`Small::fill`] took.
+    /// Frees what [`Small::fill`] took.
     pub fn free(&self) {
         fs::remove_file(self.path().join("filler")).unwrap();
     }
 
-    /// Mounts it anew with an option: `ro`, `rw`.
+    /// Remounts it with an option: `ro`, `rw`.
     pub fn remount(&self, option: &str) {
         assert!(self.run("mount", &["-o", &format!("remount,{option}")]), "remount,{option}");
     }

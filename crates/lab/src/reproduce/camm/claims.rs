@@ -5,18 +5,19 @@ use super::platform::PLATFORMS;
 use crate::reproduce::claim::{Claim, Verdict};
 use crate::stats::mean_or_zero;
 
-/// A gain is of the paper's size within this factor, up or down.
+/// A gain agrees with the paper's size within this factor, up or down.
 const FACTOR: f64 = 2.0;
-/// Points of improvement that count as none: a page that moves once costs as much.
+/// Points of improvement that count as no gain: a page that moves once costs as much.
 const NONE: f64 = 0.5;
-/// Points that CAMA may stay behind the best fixed split (the paper: 1), with the first epoch, in
-/// which it knows nothing, beside.
+/// Points that CAMA may stay behind the best fixed split. The paper has 1; the rest allows for the
+/// first epoch, in which CAMA knows nothing.
 const BEHIND: f64 = 2.0;
-/// The paper's worst count of crossings (section VI), and the epochs of 2 s of that run: it is
-/// congested for 340 s without a policy. More crossings an epoch are a failure.
+/// The paper's worst count of crossings (section VI), and the number of epochs of 2 s in that run:
+/// without a policy it is congested for 340 s. More crossings per epoch are a failure.
 const MOST_OSCILLATIONS: f64 = 49.0;
 const OVER_EPOCHS: f64 = 170.0;
-/// Points of improvement between the printed averages of both epochs that still are "about equal".
+/// Points of improvement by which the averages with both epochs may differ and still be "about
+/// equal".
 const EQUAL: f64 = 2.0;
 
 /// All claims, in the order of the design's table.
@@ -25,12 +26,12 @@ pub(super) fn claims(seen: &Seen) -> Vec<Claim> {
 }
 
 impl Splits {
-    /// Improvement by split, mean over the programs.
+    /// Improvement by split, as the mean over the programs.
     pub(super) fn means(&self) -> Vec<f64> {
         (0..LOCAL.len()).map(|split| mean_or_zero(self.gains.iter().map(|gains| gains[split]))).collect()
     }
 
-    /// The best split: per cent local, and its improvement.
+    /// The best split: the per cent that stay local, and the improvement.
     pub(super) fn best(&self) -> (u32, f64) {
         let all = LOCAL.into_iter().zip(self.means());
         all.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or_default()
@@ -187,7 +188,7 @@ fn camm_4(seen: &Seen) -> Claim {
     }
 }
 
-/// The best fixed rate with its improvement, and the improvement by the gap's rate.
+/// The best fixed rate with its improvement, and the improvement with the gap's rate.
 fn best_rates(pairs: &[Pair]) -> ((&str, f64), f64) {
     let Some((last, fixed)) = pairs.split_last() else { return (("", 0.0), 0.0) };
     let fixed = fixed.iter().map(|pair| (pair.name.as_str(), pair.gain()));
@@ -232,7 +233,7 @@ fn camm_5(seen: &Seen) -> Claim {
     }
 }
 
-/// On each machine the run whose latencies crossed most often in an epoch.
+/// For each machine, the run whose latencies crossed most often per epoch.
 fn oscillation(seen: &Seen) -> String {
     let words = PLATFORMS.iter().zip(&seen.overall).filter_map(|(platform, all)| {
         let run = all.iter().max_by(|a, b| a.oscillation.rate().total_cmp(&b.oscillation.rate()))?;

@@ -1,4 +1,4 @@
-//! The experiments: what is run, and nothing of what it is compared with.
+//! The experiments: runs them, without knowing what the results are compared with.
 
 use super::platform::{PLATFORMS, Platform};
 use super::runs::{BASE, Named, Outcome, run};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Per cent that stay local in the fixed splits (figures 4 and 5).
 pub(super) const LOCAL: [u32; 5] = [90, 80, 70, 60, 50];
-/// Nodes that share the rest on Westmere (section III-B).
+/// Number of nodes that share the rest on Westmere (section III-B).
 pub(super) const SHARERS: [u32; 3] = [2, 4, 8];
 /// Fixed migration rates (figure 13a).
 pub(super) const FIXED: [&str; 4] = ["2000", "4000", "8000", "16000"];
@@ -22,21 +22,22 @@ pub(super) const CONSOLIDATED: [&str; 6] = ["npb-is", "mcf", "libquantum", "milc
 /// Epochs of section V, in seconds.
 pub(super) const EPOCHS: [f64; 2] = [2.0, 0.2];
 
-/// What was measured.
+/// The measured results.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// By platform and number of nodes that share: improvements by split, then by program.
+    /// By platform and number of sharing nodes: improvements by split, then by program.
     pub splits: Vec<Splits>,
-    /// CAMA on each platform, and with the short epoch on the first, by growing program.
+    /// CAMA on each platform, and with the short epoch on the first platform, by program with
+    /// growing memory.
     pub cama: Vec<Vec<Pair>>,
     pub short: Vec<Pair>,
-    /// The mix of section VI without a policy, under CAPM with fixed rates, and with the gap's; and
-    /// WL-1 of table VII, which is more congested.
+    /// The mix of section VI without a policy, under CAPM with fixed rates, and with the gap's
+    /// rate; and WL-1 of table VII, which is more congested.
     pub mix: Vec<Pair>,
     pub heavy: Vec<Pair>,
-    /// Everything on each platform.
+    /// All workloads of figure 15 on each platform.
     pub overall: Vec<Vec<Overall>>,
-    /// Slowdown from half of the hardware threads to all, in per cent, by program.
+    /// Slowdown from half of the hardware threads to all of them, in per cent, by program.
     pub consolidation: Vec<(&'static str, f64)>,
 }
 
@@ -49,7 +50,7 @@ pub(super) struct Splits {
     pub gains: Vec<Vec<f64>>,
 }
 
-/// A program or mix with and without a policy.
+/// A program or mix, without and with a policy.
 #[derive(Clone, Debug)]
 pub(super) struct Pair {
     pub name: String,
@@ -61,22 +62,22 @@ pub(super) struct Pair {
 #[derive(Clone, Debug)]
 pub(super) struct Overall {
     pub name: String,
-    /// Whether all nodes run the same.
+    /// Whether all nodes run the same workload.
     pub identical: bool,
     /// Improvements, in the order of [`POLICIES`].
     pub gains: Vec<f64>,
-    /// Actions that CAMM had carried out.
+    /// Number of CAMM's actions that had an effect.
     pub acted: usize,
-    /// The run under CAMM or CAPM whose latencies crossed most often in an epoch.
+    /// The run under CAMM or CAPM whose latencies crossed most often per epoch.
     pub oscillation: Oscillation,
 }
 
-/// How often latencies crossed in a run, on the node where they did so most.
+/// How often latencies crossed in a run, on the node with the most crossings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Oscillation {
     pub policy: &'static str,
     pub crossings: f64,
-    /// Those between gaps that CAPM acts on.
+    /// The crossings between gaps on which CAPM acts.
     pub wide: f64,
     pub epochs: usize,
 }
@@ -87,7 +88,7 @@ impl Oscillation {
         Self { policy, crossings, wide, epochs: run.looks.len() }
     }
 
-    /// Crossings an epoch.
+    /// Crossings per epoch.
     pub fn rate(&self) -> f64 {
         self.crossings / isobar_model::num::float_len(self.epochs.max(1))
     }
@@ -100,7 +101,7 @@ impl Pair {
     }
 }
 
-/// Runs everything; `progress` is called with experiments done and in all.
+/// Runs everything; `progress` is called with the number of experiments done and the total.
 pub(super) fn all(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Seen, LabError> {
     let counter = Counter { done: AtomicUsize::new(0), all: 8 + 2 * PLATFORMS.len(), progress };
     let [haswell, westmere] = &PLATFORMS;
@@ -137,11 +138,12 @@ pub(super) fn programs(options: &Options) -> &'static [&'static str] {
     if options.quick { &HOMOGENEOUS[..2] } else { &HOMOGENEOUS }
 }
 
-/// The weights of a split: what is not local goes to the nearest others in equal parts. Node 0's
-/// nearest are 1, 2, 3 and so on (table III).
+/// The weights of a split: the part that is not local goes to the nearest other nodes in equal
+/// parts. Node 0's nearest are 1, 2, 3 and so on (table III).
 pub(super) fn weights(local: u32, nodes: u32) -> Vec<(u32, u32)> {
     let others = nodes - 1;
-    // Times the number of others, so that parts are whole; in lowest terms all of them fit a byte.
+    // Multiplied by the number of others, so that parts are whole. In lowest terms, all of them fit
+    // a byte.
     let (home, away) = (local * others, 100 - local);
     let common = gcd(home, away);
     std::iter::once((0, home / common)).chain((1..nodes).map(|node| (node, away / common))).collect()
@@ -160,7 +162,7 @@ fn fixed(platform: &Platform, nodes: u32, options: &Options) -> Result<Splits, L
     Ok(Splits { platform: *platform, nodes, gains })
 }
 
-/// CAMA on programs whose memory grows, with an epoch of some seconds.
+/// CAMA on programs whose memory grows, with an epoch of the given number of seconds.
 fn growing(platform: &Platform, epoch: f64, options: &Options) -> Result<Vec<Pair>, LabError> {
     let programs = if options.quick { &GROWING[2..3] } else { &GROWING[..] };
     parallel::each(options.jobs, programs, |program| {
@@ -172,7 +174,7 @@ fn growing(platform: &Platform, epoch: f64, options: &Options) -> Result<Vec<Pai
     })
 }
 
-/// CAPM on a workload, by migration rate; the gap's last.
+/// CAPM on a workload, by migration rate; the gap's rate is last.
 fn rates(workload: &Workload, options: &Options) -> Result<Vec<Pair>, LabError> {
     let base = run(workload, (BASE, &[]), options.seed)?;
     let pair = |name: &str, set: &[(&str, &str)]| {
@@ -183,7 +185,7 @@ fn rates(workload: &Workload, options: &Options) -> Result<Vec<Pair>, LabError> 
     fixed.chain([pair("gap * 60", &[])]).collect()
 }
 
-/// A workload of figure 15, and whether all nodes run it.
+/// A workload of figure 15: its name, whether all nodes run it, and the workload.
 type Case = (String, bool, Workload);
 
 fn cases(platform: &Platform, options: &Options) -> Result<Vec<Case>, LabError> {
@@ -228,7 +230,7 @@ fn figure_15(platform: &Platform, options: &Options) -> Result<Vec<Overall>, Lab
     })
 }
 
-/// Of the runs in the order of [`POLICIES`], the one under CAMM or CAPM with the most crossings an
+/// Of the runs in the order of [`POLICIES`], the run under CAMM or CAPM with the most crossings per
 /// epoch.
 fn worst(runs: &[Outcome]) -> Oscillation {
     let [camm, capm] = [0, 2].map(|index| Oscillation::of(POLICIES[index], &runs[index]));

@@ -1,4 +1,4 @@
-//! The paper's figures, drawn from what came out: 2 (consolidation), 3 and 6 (latencies of `npb_is`
+//! The paper's figures, drawn from the results: 2 (consolidation), 3 and 6 (latencies of `npb_is`
 //! without and with CAMA), 4 and 5 (fixed splits), 8 and 10 (CAMA), 11 (mcf by epoch), 12d and 14
 //! (the mix), 13 (migration rates), 15 (everything).
 
@@ -27,7 +27,7 @@ fn figure_2(seen: &Seen) -> Figure {
     columns("2", title, &names, &[(String::new(), values)], "slower, per cent")
 }
 
-/// Latency from node 0 over time, base and policy, wherever the paper draws it.
+/// Latency from node 0 over time, for the base case and the policy, wherever the paper draws it.
 fn latencies(seen: &Seen) -> Vec<Figure> {
     let of = |pairs: &[Pair], name: &str| pairs.iter().find(|pair| pair.name == name).cloned();
     let is = of(&seen.cama[0], "npb-is").into_iter().flat_map(|pair| {
@@ -46,7 +46,7 @@ fn latencies(seen: &Seen) -> Vec<Figure> {
     is.chain(epochs).chain(mix).collect()
 }
 
-/// Points of a curve are at most these, so that a figure can be read.
+/// Maximum number of points of a curve, so that a figure is legible.
 const POINTS: usize = 120;
 
 fn over_time(file: &str, title: &str, looks: &[Look]) -> Figure {

@@ -10,8 +10,8 @@
 //! | camm-5 | section VII, figure 15, tables VI and VII | everything |
 //! | camm-6 | section III-A, figure 2 | 18 and 36 virtual machines on a socket |
 //!
-//! What the paper leaves open is read as [`workloads`] says. Figures are not in the text of the
-//! paper that we have: a bar is only compared where the text names its height.
+//! [`workloads`] says how we read what the paper leaves open. The text of the paper that we have
+//! contains no figures: a bar is only compared if the text names its height.
 
 mod claims;
 mod experiments;
@@ -24,10 +24,10 @@ use crate::error::LabError;
 use crate::reproduce::claim::Reproduction;
 use crate::reproduce::options::Options;
 
-/// Runs the paper's experiments; `progress` is called with the number done and of all.
+/// Runs the paper's experiments; `progress` is called with the number done and the total.
 ///
 /// # Errors
-/// [`LabError`] where a run cannot be made: a fault of the data that ships, or of a policy.
+/// [`LabError`] if a run cannot be made: a fault of the shipped data, or of a policy.
 pub fn camm(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Reproduction, LabError> {
     let seen = experiments::all(options, progress)?;
     Ok(Reproduction { paper: "camm", claims: claims::claims(&seen), figures: figures::figures(&seen) })

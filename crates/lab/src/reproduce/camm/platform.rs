@@ -1,17 +1,18 @@
-//! The two machines of the paper (tables I and II), and what it prints about the policies there.
+//! The two machines of the paper (tables I and II), and the results that it prints for them.
 
 /// A machine with its printed results.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Platform {
     /// Its name in this table.
     pub name: &'static str,
-    /// Its name in the library.
+    /// Its name in the simulator's library.
     pub machine: &'static str,
-    /// NUMA nodes.
+    /// Number of NUMA nodes.
     pub nodes: u32,
-    /// Cores of the whole machine: where the second hardware threads begin.
+    /// Number of cores of the whole machine; the numbers of the second hardware threads begin
+    /// there.
     pub cores: u32,
-    /// Hardware threads of a socket.
+    /// Number of hardware threads of a socket.
     pub hardware_threads: u32,
     /// Improvement by CAMM, CAMA, CAPM and NUMA balancing, in per cent (section VII).
     pub printed: [f64; 4],

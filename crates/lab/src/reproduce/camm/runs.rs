@@ -1,4 +1,4 @@
-//! One workload under one policy, and how much sooner its programs end than in the base case.
+//! Runs one workload under one policy, and compares how soon its programs end with the base case.
 
 use crate::congestion::{Congestion, Look, Meter};
 use crate::error::LabError;
@@ -9,27 +9,27 @@ use isobar_policy::settings::Settings;
 use isobar_runtime::{Epoch, Observer};
 use isobar_sim::Workload;
 
-/// The base case: nothing acts, memory is where it was touched.
+/// The base case: no policy acts, and memory stays where it was touched.
 pub(super) const BASE: &str = "linux";
 
-/// A policy by name with its settings.
+/// A policy by name, with its settings.
 pub(super) type Named<'a> = (&'a str, &'a [(&'a str, &'a str)]);
 
-/// What came out of a run.
+/// The results of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Outcome {
-    /// Completion time of each application.
+    /// Completion time of each application, in seconds.
     pub seconds: Vec<f64>,
-    /// The measures of section VI: time and gap of the node that was congested longest, crossings
-    /// of the node with the most.
+    /// The measures of section VI: time and gap of the node that was congested longest, and
+    /// crossings of the node with the most.
     pub congestion: Congestion,
     /// Latencies from node 0 over time.
     pub looks: Vec<Look>,
-    /// Actions that had an effect.
+    /// Number of actions that had an effect.
     pub effective: usize,
 }
 
-/// Keeps latencies and counts actions that had an effect.
+/// Keeps latencies, and counts actions that had an effect.
 struct Watch {
     meter: Meter,
     effective: usize,
@@ -67,8 +67,8 @@ pub(super) fn run(workload: &Workload, (name, set): Named<'_>, seed: u64) -> Res
 }
 
 impl Outcome {
-    /// How much sooner the applications end than in another run, in per cent: 1 less the geometric
-    /// mean of their times over those there (section II-B).
+    /// How much sooner the applications end than in another run, in per cent: 1 minus the geometric
+    /// mean of their times divided by the times there (section II-B).
     pub fn improvement(&self, base: &Self) -> f64 {
         let ratios = self.seconds.iter().zip(&base.seconds).map(|(own, base)| (own / base).ln());
         let count = isobar_model::num::float_len(self.seconds.len().max(1));

@@ -1,4 +1,4 @@
-//! What must come out whatever the figures are; figures themselves are not pinned.
+//! What must hold whatever the figures are; the figures themselves are not fixed by tests.
 
 use super::platform::PLATFORMS;
 use super::runs::{BASE, run};
@@ -14,14 +14,15 @@ const QUICK: Options = Options { quick: true, seed: 1, jobs: 2, varied: None };
 fn every_claim_of_the_design_is_there_and_figures_are_whole() {
     let done = camm(&QUICK, &|_, _| ()).unwrap();
     done.is_whole(&["camm-1", "camm-2", "camm-3", "camm-4", "camm-5", "camm-6"]);
-    // Of the two programs of the quick run; the whole one has mcf, which becomes slower still.
+    // For the two programs of the quick run; the full run includes mcf, which becomes slower still.
     assert_eq!(done.claims[5].sign, Verdict::Agrees, "{}", done.claims[5].ours);
     let equal = &done.claims[4].ours;
     assert!(equal.contains("identical loads: 0 actions, at most 0.00 % of change"), "{equal}");
 }
 
-/// Figures 3 and 6: without a policy local memory is the farther one all along; under CAMA, once
-/// enough memory came after the first decisions, both are nearly as far, and programs end sooner.
+/// Figures 3 and 6. Without a policy, local memory is the farther one throughout. Under CAMA, once
+/// enough memory has been touched after the first decisions, both latencies are nearly equal, and
+/// programs end sooner.
 #[test]
 fn latencies_meet_under_cama_and_programs_end_sooner() {
     let mut workload = homogeneous(&PLATFORMS[0], "npb-is", &[], &QUICK).unwrap();

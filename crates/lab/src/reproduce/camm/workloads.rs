@@ -1,6 +1,6 @@
 //! The workloads of the paper: homogeneous ones (section V), tables VI and VII, the mix of section
-//! VI. A virtual machine is a process; a virtual CPU of it is a thread on a hardware thread of its
-//! own.
+//! VI. A virtual machine is a process, and each of its virtual CPUs is a thread on a hardware
+//! thread of its own.
 //!
 //! | the paper leaves open | read as |
 //! |---|---|
@@ -24,7 +24,7 @@ const THREADED: [&str; 6] = ["swim", "equake", "specjbb", "cc", "mgrid", "scc"];
 /// Workloads that restart programs which end early (tables VI and VII).
 const RESTARTED: [&str; 3] = ["WL-8", "WL-9", "WL-10"];
 
-/// Programs with the number of their virtual machines.
+/// Programs with their numbers of virtual machines.
 type Mix = &'static [(&'static str, u32)];
 
 /// The mix of section VI (figures 12d to 14).
@@ -132,11 +132,11 @@ pub(super) const HASWELL: [(&str, Mix); 10] = [
     ),
 ];
 
-/// Where new memory of a workload goes before any policy acts: weights by node, in per cent; none:
-/// where it is touched first.
+/// Where new memory of a workload goes before any policy acts: weights by node, in per cent. If
+/// empty, memory goes where it is touched first.
 pub(super) type Split<'a> = &'a [(u32, u32)];
 
-/// Virtual machines of one program, one virtual CPU each, on every hardware thread of node 0.
+/// Virtual machines of one program, with one virtual CPU each, on every hardware thread of node 0.
 pub(super) fn homogeneous(
     platform: &Platform,
     program: &str,
@@ -146,8 +146,8 @@ pub(super) fn homogeneous(
     mixed(platform, &[(program, platform.hardware_threads)], 1, split, options)
 }
 
-/// `count` virtual machines of one program on the first hardware threads of node 0, both threads of
-/// a core before the next core, as ESXi numbers them.
+/// `count` virtual machines of one program on the first hardware threads of node 0. Both threads of
+/// a core come before the next core, as ESXi numbers them.
 pub(super) fn consolidated(
     platform: &Platform,
     program: &str,
@@ -198,7 +198,8 @@ pub(super) fn mixed(
     Ok(Workload::from_toml("mix", &text)?)
 }
 
-/// Two seconds an epoch (section IV), four steps in each; once each, quick: a tenth of the length.
+/// Two seconds per epoch (section IV), with four steps in each. Each program runs once; quick: a
+/// tenth of its length.
 fn head(platform: &Platform, options: &Options) -> String {
     let factor = if options.quick { 0.1 } else { 1.0 };
     format!(
@@ -218,7 +219,7 @@ fn spread(split: Split<'_>) -> String {
     if weights.is_empty() { String::new() } else { format!("spread = [{}]\n", weights.join(", ")) }
 }
 
-/// Every virtual machine of a mix with its threads.
+/// Every virtual machine of a mix, with its number of threads.
 fn virtual_cpus<'a>(mix: &[(&'a str, u32)], all: u32) -> Vec<(&'a str, u32)> {
     let threaded = |program: &str| THREADED.contains(&program) && mix.len() > 1;
     let count = |wanted: bool| mix.iter().filter(|(name, _)| threaded(name) == wanted).map(|(_, count)| count).sum();
@@ -244,8 +245,8 @@ mod tests {
 
     const QUICK: Options = Options { quick: true, seed: 1, jobs: 1, varied: None };
 
-    /// Haswell, WL-1: 25 single-threaded machines leave 11 of 36 hardware threads to two of swim: 6
-    /// and 5.
+    /// Haswell, WL-1: 25 single-threaded machines leave 11 of 36 hardware threads to two machines
+    /// of swim: 6 and 5.
     #[test]
     fn machines_fill_a_socket() {
         let sizes = virtual_cpus(HASWELL[0].1, 36);
@@ -263,7 +264,7 @@ mod tests {
         }
     }
 
-    /// Eighteen on nine cores of two threads, not on eighteen cores.
+    /// Eighteen machines run on nine cores of two threads, not on eighteen cores.
     #[test]
     fn both_threads_of_a_core_come_before_the_next_core() {
         let eighteen = consolidated(&PLATFORMS[0], "povray", 18, &QUICK).unwrap();

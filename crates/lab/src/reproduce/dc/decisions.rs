@@ -1,11 +1,12 @@
-//! Claim dc-6: what one decision costs. It reads the clock, so that its figures, and no others
-//! here, differ from run to run.
+//! Claim dc-6: the cost of one decision. It reads the clock, so its figures differ from run to run,
+//! unlike all others here.
 //!
-//! Of the first ten mixes (22 programs, 40 threads, table IV) the first is taken where its threads
-//! start. *Balancing*: the four steps of Divide&Content on both groups, from loads to who belongs
-//! where (`isobar_partition::balance`). *Partitioning*: LFOC+ on the programs of one group. *DINO*:
-//! a whole decision of the policy, observation to plan with its reasons in words. The paper times
-//! functions of a kernel module; what the policies do besides (sensors, plans) is in `cargo bench`.
+//! Of the first ten mixes (22 programs, 40 threads, table IV) the first is used, in the state in
+//! which its threads start. *Balancing*: the four steps of Divide&Content on both groups, from
+//! loads to the placement of threads (`isobar_partition::balance`). *Partitioning*: LFOC+ on the
+//! programs of one group. *DINO*: a whole decision of the policy, from observation to plan, with
+//! its reasons in words. The paper times functions of a kernel module; `cargo bench` covers the
+//! other work of the policies (sensors, plans).
 
 use super::dynamic::{Mix, dino};
 use super::programs::{class, curves};
@@ -20,15 +21,15 @@ use isobar_sim::program::shipped;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Calls of which the median is reported.
+/// Number of calls of which the median is reported.
 const CALLS: usize = 501;
-/// Simulated seconds before the observation, and of it.
+/// Simulated seconds before the observation, and of the observation itself.
 const WARM: Seconds = Seconds(20.0);
 const EPOCH: Seconds = Seconds(1.0);
 /// Table IV, in microseconds: balancing, partitioning, DINO.
 const PRINTED: [f64; 3] = [11.15, 12.99, 21.16];
 
-/// A mix where its threads start, as the algorithms see it.
+/// A mix in the state in which its threads start, as the algorithms see it.
 struct Scene {
     seen: Observation,
     programs: Vec<Program>,
@@ -39,7 +40,7 @@ struct Scene {
     ways: usize,
 }
 
-/// Times the three.
+/// Times the three kinds of decision.
 pub(super) fn dc_6(mix: &Mix, seed: u64) -> Result<Claim, LabError> {
     let scene = Scene::of(mix, seed)?;
     let sides = [Side { slots: scene.cores, ..Side::default() }; 2];

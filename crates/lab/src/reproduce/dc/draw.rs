@@ -1,18 +1,18 @@
-//! Workloads drawn at random by a seed. It knows shares of classes and names, no machine.
+//! Draws workloads at random by a seed. It knows shares of classes and names, but no machine.
 //!
 //! The paper says of its 240 workloads that they were "randomly generated [...] by combining SPEC
-//! CPU2006 and CPU2017 programs", of its 30 mixes that they "combine varying amounts" of the three
-//! classes; which programs they have is in figure 9, which its text lacks. So each program's class
-//! is drawn with the shares that the authors' published lists of as many programs have (PBBCache,
-//! `workloads8.txt` to `workloads20.txt`, by the classes here), then a program of that class that
-//! the workload does not have yet.
+//! CPU2006 and CPU2017 programs", and of its 30 mixes that they "combine varying amounts" of the
+//! three classes. Their programs are in figure 9, which our text of the paper lacks. So each
+//! program's class is drawn with the shares found in the authors' published lists with the same
+//! number of programs (PBBCache, `workloads8.txt` to `workloads20.txt`, by the classes here). Then
+//! a program of that class is drawn that the workload does not have yet.
 
 use super::programs::Pools;
 use isobar_model::num;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// Parts of the programs of a workload that are streaming and sensitive; the rest share lightly.
+/// Fractions of a workload's programs that are streaming and sensitive; the rest share lightly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Shares {
     pub streaming: f64,
@@ -28,19 +28,19 @@ pub(super) const SIXTEEN: Shares = Shares { streaming: 0.23, sensitive: 0.31 };
 /// Lists of 20: 22 and 25 % of 1,060.
 pub(super) const TWENTY: Shares = Shares { streaming: 0.22, sensitive: 0.25 };
 
-/// A source of chance of its own for each workload.
+/// A random number generator of its own for each workload.
 #[derive(Clone, Debug)]
 pub(super) struct Dice(ChaCha8Rng);
 
 impl Dice {
-    /// For one workload of those of a seed.
+    /// The generator for one workload of a seed.
     pub fn new(seed: u64, stream: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(stream);
         Self(rng)
     }
 
-    /// A number below `count`, evenly. The same on every platform.
+    /// A number below `count`, uniformly distributed. The same on every platform.
     pub fn below(&mut self, count: usize) -> usize {
         let count = u64::from(num::narrow(count));
         usize::try_from((u64::from(self.0.next_u32()) * count) >> 32).unwrap_or_default()
@@ -51,7 +51,7 @@ impl Dice {
         num::float(u64::from(self.0.next_u32())) / num::float(1 << 32)
     }
 
-    /// `count` different items of a list, in the order drawn; all of them where there are no more.
+    /// `count` different items of a list, in the order drawn; all of them if the list has no more.
     pub fn some<T: Copy>(&mut self, count: usize, of: &[T]) -> Vec<T> {
         let mut left = of.to_vec();
         (0..count.min(of.len())).map(|_| left.swap_remove(self.below(left.len()))).collect()
@@ -63,7 +63,7 @@ impl Dice {
         (0..count).filter_map(|_| self.program(shares, &mut left)).collect()
     }
 
-    /// One of the class drawn; of the next class that has any left, where that one has none.
+    /// A program of the class drawn, or of the next class that has any left.
     fn program(&mut self, shares: Shares, left: &mut Pools) -> Option<&'static str> {
         let drawn = self.part();
         let first = match drawn {

@@ -1,19 +1,20 @@
-//! How much of the paper's experiments is run.
+//! How much of the paper's experiments to run.
 
 use crate::reproduce::options::Options;
 
-/// How much is run.
+/// How much to run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Extent {
-    /// Workloads of platforms A and B; those of B take ten times as long.
+    /// Number of workloads of platforms A and B; those of B take ten times as long.
     pub workloads: [usize; 2],
-    /// Mixes of each of the three kinds.
+    /// Number of mixes of each of the three kinds.
     pub mixes: usize,
-    /// Launches of each mix under each strategy.
+    /// Number of launches of each mix under each strategy.
     pub launches: usize,
-    /// How long a program of a mix runs alone, about. Programs are shortened to about a minute; the
-    /// paper's are not, and the reference inputs of SPEC CPU take some minutes on such cores. A
-    /// short run counts its start, when no program is classified yet, for more than it is.
+    /// Approximate time for which a program of a mix runs alone. Our programs are shortened to
+    /// about a minute; the paper's are not, and the reference inputs of SPEC CPU take several
+    /// minutes on such cores. In a short run the start, when no program is classified yet, has too
+    /// much weight.
     pub minutes: f64,
 }
 

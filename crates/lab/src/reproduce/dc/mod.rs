@@ -8,9 +8,9 @@
 //! | dc-3, dc-4, dc-5 | section VI, figures 10, 11, tables III, IV | [`dynamic`]: 30 mixes, ten runs each |
 //! | dc-6 | table IV | [`decisions`]: timed |
 //!
-//! Figures are not in the text of the paper that we have: which programs each workload and mix has
-//! is not known. They are drawn by class, by the seed ([`draw`]), from the programs that the
-//! authors use ([`programs`]); these are calibrated on solo runs alone.
+//! The text of the paper that we have contains no figures, so the programs of each workload and mix
+//! are not known. They are drawn by class and by the seed ([`draw`]) from the programs that the
+//! authors use ([`programs`]). These programs are calibrated on solo runs alone.
 
 mod decisions;
 mod draw;
@@ -44,7 +44,7 @@ pub const DC: Paper = Paper {
     ],
 };
 
-/// Counted, or timed.
+/// No workloads: the part is counted, or timed.
 fn nothing(_: &Options) -> Result<Vec<Workload>, LabError> {
     Ok(Vec::new())
 }

@@ -1,11 +1,11 @@
-//! The programs of the paper's workloads, and which class each has on a machine. It knows names;
-//! what they do stands in the simulator's library.
+//! The programs of the paper's workloads, and the class of each on a machine. It knows names; the
+//! simulator's library describes the programs.
 //!
-//! *Single-threaded* (SPEC CPU2006 and CPU2017): the 42 that the authors' published lists of
-//! workloads name (PBBCache, `workloads*.txt`). *Multithreaded*: 19 of PARSEC 3, the NAS parallel
-//! benchmarks, SPEC OMP2012 and Rodinia that split their data among equal threads; 61 in all, of
-//! six suites, as in section VI-A. Which 19 the paper has is in figure 9, which its text lacks; it
-//! names two of them, SP and myocyte (figure 3).
+//! *Single-threaded* (SPEC CPU2006 and CPU2017): the 42 programs that the authors' published lists
+//! of workloads name (PBBCache, `workloads*.txt`). *Multithreaded*: 19 programs of PARSEC 3, the
+//! NAS parallel benchmarks, SPEC OMP2012 and Rodinia that split their data among equal threads.
+//! There are 61 in all, of six suites, as in section VI-A. The paper's own 19 are in figure 9,
+//! which our text of the paper lacks; the text names two of them, SP and myocyte (figure 3).
 
 use crate::error::LabError;
 use isobar_model::CacheClass;
@@ -13,7 +13,7 @@ use isobar_partition::class::{ClassLimits, classify};
 use isobar_sim::machine::MachineSpec;
 use isobar_sim::program::Library;
 
-/// The single-threaded ones.
+/// The single-threaded programs.
 pub(super) const SPEC: [&str; 42] = [
     "GemsFDTD06",
     "astar06",
@@ -59,7 +59,7 @@ pub(super) const SPEC: [&str; 42] = [
     "xz17",
 ];
 
-/// The multithreaded ones.
+/// The multithreaded programs.
 pub(super) const PARALLEL: [&str; 19] = [
     "blackscholes",
     "bodytrack",
@@ -91,7 +91,7 @@ pub(super) struct Pools {
 }
 
 impl Pools {
-    /// The classes that LFOC+'s rule gives them on a machine.
+    /// Sorts the programs by the class that LFOC+'s rule gives them on a machine.
     pub fn on(machine: &MachineSpec, library: &Library) -> Result<Self, LabError> {
         let mut pools = Self::default();
         for name in SPEC {
@@ -105,14 +105,14 @@ impl Pools {
     }
 }
 
-/// The class of one thread of a program that runs alone on the machine with one way, two, and so
-/// on.
+/// The class of one thread of a program, from runs alone on the machine with one way, two ways, and
+/// so on.
 pub(super) fn class(machine: &MachineSpec, library: &Library, name: &str) -> Result<CacheClass, LabError> {
     let (slowdown, llcmpkc) = curves(machine, library, name)?;
     Ok(classify(&slowdown, &llcmpkc, ClassLimits::default()))
 }
 
-/// Slowdown against all ways, and misses per 1000 cycles, by ways.
+/// Slowdown relative to all ways, and misses per 1000 cycles, by ways.
 pub(super) fn curves(machine: &MachineSpec, library: &Library, name: &str) -> Result<(Vec<f64>, Vec<f64>), LabError> {
     let program = library.find("Divide&Content", "program", name)?;
     let steady = isobar_sim::steady(machine, None, &[&program]);
@@ -132,7 +132,7 @@ mod tests {
     use isobar_sim::machine::find;
     use isobar_sim::program::shipped;
 
-    /// Table II, on the machine of the simulations and on that of the measurements.
+    /// Table II, on the machine of the simulations and on the machine of the measurements.
     const PRINTED: [(CacheClass, &[&str]); 3] = [
         (CacheClass::Sensitive, &["astar06", "mcf06", "omnetpp17", "soplex06", "xalancbmk17"]),
         (CacheClass::Streaming, &["fotonik3d17", "GemsFDTD06", "lbm17", "milc06"]),

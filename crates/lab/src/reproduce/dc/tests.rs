@@ -1,10 +1,10 @@
-//! What must come out whatever the figures are; figures themselves are not pinned.
+//! What must hold whatever the figures are; the figures themselves are not fixed by tests.
 
 use super::*;
 use crate::reproduce::claim::{Reproduction, Verdict};
 use crate::reproduce::table::claims_table;
 
-/// All of it, as small as it can be.
+/// Everything, as small as possible.
 const TINY: Extent = Extent { workloads: [1, 0], mixes: 1, launches: 2, minutes: 0.5 };
 
 fn run(jobs: usize) -> Reproduction {
@@ -29,7 +29,7 @@ fn every_claim_of_the_design_is_there_and_figures_are_whole() {
     assert_eq!(done.figures.len(), 13);
 }
 
-/// But for dc-6, which is timed.
+/// Except for dc-6, which is timed.
 #[test]
 fn jobs_change_no_byte() {
     let steady = |jobs| {

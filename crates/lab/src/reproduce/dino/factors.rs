@@ -1,10 +1,11 @@
-//! Section 2.1: what contention for the cache (CA), the memory controller (MC) and the interconnect
-//! (IC), and remote latency (RL) each cost a target program T beside three competitors C.
+//! Section 2.1: how much contention for the cache (CA), the memory controller (MC) and the
+//! interconnect (IC), and remote latency (RL), each cost a target program T beside three
+//! competitors C.
 //!
 //! The paper varies three things: whether T runs where its memory is, whether T and C share a
-//! domain, and whether their memories do: its scenarios 0 to 7. Its figure 3, which draws them, is
-//! not in the text that we have; the numbers below are read from the text (0 is contention-free, 3
-//! is a T alone on its domain with remote memory beside C's, 7 is the worst).
+//! domain, and whether their memories do. These are its scenarios 0 to 7. Its figure 3, which draws
+//! them, is not in the text that we have. The numbers below are read from the text (0 is
+//! contention-free, 3 is a T alone on its domain with remote memory beside C's, 7 is the worst).
 //!
 //! | scenario | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |
 //! |---|---|---|---|---|---|---|---|---|
@@ -13,12 +14,12 @@
 //! | memory of C on | 1 | 0 | 1 | 0 | 1 | 0 | 1 | 0 |
 //!
 //! T's memory is on node 0. Between two scenarios that differ in one of the three, the paper reads
-//! off one factor; which pairs it took for its figure 5 is not in the text. Factors act on each
-//! other (a miss that the cache no longer saves costs more where memory is slow), so that pairs
-//! differ: for each factor there are four. We weigh them so that the parts add up to all of
-//! scenario 7: the mean over the orders in which the three can be added (Shapley, 1953). What a
-//! remote T alone loses is RL; the rest of what being remote adds is IC. The split with the cache
-//! added last, which gives it the most, is reported beside it.
+//! off one factor; the text does not say which pairs it took for its figure 5. Factors affect each
+//! other (a miss that the cache no longer saves costs more if memory is slow), so pairs differ: for
+//! each factor there are four. We weight them so that the parts add up to all of scenario 7: the
+//! mean over the orders in which the three can be added (Shapley, 1953). The loss of a remote T
+//! alone is RL; the rest of what being remote adds is IC. The split with the cache added last,
+//! which gives the cache the most, is reported as well.
 
 use crate::error::LabError;
 use crate::reproduce::claim::{Claim, Figure, Verdict};
@@ -33,8 +34,9 @@ use std::sync::Arc;
 
 /// The paper's machine of this section.
 const MACHINE: &str = "barcelona-4x4";
-/// Section 2.1: three devils, three soft devils, three turtles; both targets and, three of a class
-/// at a time, competitors. Which three of a class competed is in no text: all three is our reading.
+/// Section 2.1: three devils, three soft devils, three turtles. All of them are targets and, three
+/// of a class at a time, competitors. No text says which three of a class competed: all three is
+/// our reading.
 pub(super) const CLASSES: [(&str, [&str; 3]); 3] = [
     ("devils", ["mcf", "omnetpp", "milc"]),
     ("soft devils", ["gcc", "bwaves", "bzip2"]),
@@ -42,9 +44,9 @@ pub(super) const CLASSES: [(&str, [&str; 3]); 3] = [
 ];
 /// Node of T's memory.
 const HOME: u32 = 0;
-/// Longer than a program needs to reach a steady state, which it starts in.
+/// Longer than a program needs to reach a steady state; it starts in one.
 const SECONDS: f64 = 1.0;
-/// No program ends.
+/// Instructions factor so large that no program ends.
 const LONG: f64 = 1e9;
 
 /// Where T runs, and where its competitors run and have their memory.
@@ -71,7 +73,8 @@ const SCENARIOS: [Arrangement; 8] = [
 ];
 const REMOTE_ALONE: Arrangement = Arrangement { target: 1, rivals: None };
 
-/// What a factor adds to the completion time, as a part of that in scenario 0.
+/// The amount that each factor adds to the completion time, as a fraction of the time in scenario
+/// 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Split {
     pub remote_latency: f64,
@@ -81,8 +84,8 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// From the degradations in scenarios 0 to 7 and that of a remote T alone. Bits of a scenario's
-    /// number: 1 memories together, 2 remote, 4 cache.
+    /// Computes the split from the degradations in scenarios 0 to 7 and that of a remote T alone.
+    /// Bits of a scenario's number: 1 memories together, 2 remote, 4 cache.
     pub fn of(scenarios: &[f64; 8], remote_alone: f64) -> Self {
         let remote = added(scenarios, 2);
         Self {
@@ -93,43 +96,43 @@ impl Split {
         }
     }
 
-    /// CA, MC, IC, RL in per cent of all.
+    /// CA, MC, IC, RL in per cent of their sum.
     pub fn percents(&self) -> [f64; 4] {
         let all = self.cache + self.controller + self.interconnect + self.remote_latency;
         [self.cache, self.controller, self.interconnect, self.remote_latency].map(|part| 100.0 * part / all)
     }
 }
 
-/// What a factor adds in the mean over the orders of adding the three: it is first or last in a
-/// third of them each, and between either of the others in a sixth.
+/// The mean addition of a factor over the orders of adding the three: it is first in a third of the
+/// orders and last in a third, and comes after each of the other factors in a sixth.
 fn added(scenarios: &[f64; 8], factor: usize) -> f64 {
     let without = (0..8_usize).filter(|scenario| scenario & factor == 0);
     let weight = |scenario: usize| if scenario.count_ones() == 1 { 1.0 / 6.0 } else { 1.0 / 3.0 };
     without.map(|scenario| weight(scenario) * (scenarios[scenario + factor] - scenarios[scenario])).sum()
 }
 
-/// A target beside devils, soft devils and turtles.
+/// A target and its degradation beside devils, soft devils and turtles.
 #[derive(Clone, Debug)]
 struct Target {
     name: &'static str,
     turtle: bool,
     /// Degradation in per cent: by class of the competitors, scenarios 0 to 7.
     by_class: Vec<[f64; 8]>,
-    /// Beside devils.
+    /// The split beside devils.
     split: Split,
-    /// CA added first (scenario 4) and last (7 without 3), as parts of the degradation in scenario
-    /// 7, in per cent.
+    /// CA added first (scenario 4) and last (7 without 3), as per cent of the degradation in
+    /// scenario 7.
     cache_first: f64,
     cache_last: f64,
 }
 
-/// What came out.
+/// The results for all targets.
 #[derive(Clone, Debug)]
 pub(super) struct Factors {
     targets: Vec<Target>,
 }
 
-/// All programs together, which shows what estimates the runs have.
+/// All programs together, which shows which estimates the runs depend on.
 pub(super) fn workloads(options: &Options) -> Result<Vec<Workload>, LabError> {
     let bench = Bench::new(options)?;
     let names = CLASSES.iter().flat_map(|(_, names)| names);
@@ -180,7 +183,7 @@ impl Bench {
         Ok(100.0 * (alone / self.rate(target, rivals, at)? - 1.0))
     }
 
-    /// Instructions of T in [`SECONDS`].
+    /// Number of instructions of T in [`SECONDS`].
     fn rate(&self, target: &str, rivals: &[&str], at: Arrangement) -> Result<f64, LabError> {
         let mut apps = vec![self.app(target, at.target, 0, HOME)?];
         if let Some((node, memory)) = at.rivals {
@@ -197,7 +200,8 @@ impl Bench {
         Ok(num::float(thread.and_then(|thread| thread.instructions).unwrap_or(1)))
     }
 
-    /// Programs that do not end, each in the mean of its phases: one second shows no others.
+    /// Programs that do not end, each at the mean of its phases, because one second would show only
+    /// one phase.
     fn workload(&self, apps: Vec<App>) -> Result<Workload, LabError> {
         let run = Run { runs: 1, instructions_factor: LONG, step_seconds: LONG, max_seconds: LONG, ..Run::default() };
         let mut workload = self.options.vary(Workload { machine: Arc::clone(&self.machine), apps, run })?;
@@ -231,12 +235,12 @@ impl Bench {
     }
 }
 
-/// "Contributing at most 20 % to the overall degradation" (section 2.1), and as much again for what
-/// is read from figures.
+/// "Contributing at most 20 % to the overall degradation" (section 2.1). The claim allows the same
+/// again for values that are read from figures.
 const MOST_CACHE: f64 = 20.0;
 /// MILC in scenario 3: "reaching 110 %".
 const SCENARIO_3: f64 = 110.0;
-/// Ours may be half as much or half as much again.
+/// Ours may be half as large or half as large again.
 const SCENARIO_3_BAND: f64 = 0.5;
 
 impl Factors {
@@ -246,7 +250,7 @@ impl Factors {
         self.targets.iter().filter(|target| !target.turtle)
     }
 
-    /// CA, MC, IC, RL: mean over the devils and soft devils, in per cent.
+    /// CA, MC, IC, RL: means over the devils and soft devils, in per cent.
     fn mean_percents(&self) -> [f64; 4] {
         [0, 1, 2, 3].map(|factor| mean_or_zero(self.shown().map(|target| target.split.percents()[factor])))
     }

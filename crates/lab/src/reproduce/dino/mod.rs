@@ -8,8 +8,8 @@
 //! | dino-3 | table 1 | [`schedulers`] |
 //! | dino-4, dino-5 | sections 4.1 and 5.2 | [`pages`], from [`crate::sra`] |
 //!
-//! Figures are not in the text of the paper that we have: a bar is only compared where the text
-//! names its height.
+//! The text of the paper that we have contains no figures: a bar is only compared if the text names
+//! its height.
 
 mod factors;
 mod pages;
@@ -42,7 +42,7 @@ fn schedulers(options: &Options) -> Result<Done, LabError> {
     Ok((runs.claims(), plots::figures(&runs)))
 }
 
-/// The page-migration study, of a given size.
+/// The page-migration study, with a given extent.
 fn migration(spec: &Spec) -> Result<Done, LabError> {
     let study = sra::study(spec)?;
     Ok((pages::claims(&study), pages::figures(spec, &study)))

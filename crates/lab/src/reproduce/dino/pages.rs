@@ -1,5 +1,5 @@
-//! Claims dino-4 and dino-5, from the page-migration study. Verdicts are computed; a claim that
-//! does not come out says so.
+//! Claims dino-4 and dino-5, from the page-migration study. Verdicts are computed, and a claim that
+//! does not come out is reported as such.
 
 use crate::reproduce::claim::{Claim, Figure, Verdict};
 use crate::reproduce::options::Options;
@@ -8,14 +8,14 @@ use crate::stats::mean;
 
 /// SRA in section 4.1: "as high as 74.9%".
 const PAPER_SRA: f64 = 74.9;
-/// How far ours may lie from it, in points: traces that were made from a few sentences show no
-/// more.
+/// How far ours may be from it, in points: traces that are made from a few sentences cannot be more
+/// exact.
 const SRA_BAND: f64 = 10.0;
-/// What "comparable" may mean, in per cent of completion time: the deviation of the paper's runs is
-/// under 6 % (section 3.2).
+/// The meaning of "comparable", in per cent of completion time: the deviation of the paper's runs
+/// is under 6 % (section 3.2).
 const COMPARABLE: f64 = 6.0;
 
-/// The study behind both claims.
+/// The study on which both claims are based.
 pub(super) fn spec(options: &Options) -> Spec {
     let spec = if options.quick { Spec { repeats: 1, ..Spec::quick() } } else { Spec::paper() };
     Spec { seed: options.seed, ..spec }
@@ -51,8 +51,8 @@ fn dino_4(study: &Study) -> Claim {
     }
 }
 
-/// Completion time with K = 4096 over that with whole resident sets: mean over the single-threaded
-/// programs; each program whose threads share, mean over the seeds.
+/// Completion time with K = 4096 compared with that for whole resident sets: the mean over the
+/// single-threaded programs, and each program whose threads share data, as the mean over the seeds.
 fn dino_5(study: &Study) -> Claim {
     let alone = |k: u32| {
         let rows = study.versus.iter().filter(move |row| !row.shared && row.k == k);

@@ -9,7 +9,7 @@ use isobar_plot::bars;
 use isobar_policy::baseline::linux;
 use isobar_policy::dino::{di_migrate, dino};
 
-/// All of them.
+/// All figures.
 pub(super) fn figures(runs: &Runs) -> Vec<Figure> {
     let steady = runs.steady.iter().map(|(named, of)| figure_6(named, of));
     steady.chain([figure_7(runs), figure_12(runs), table_1(runs)]).collect()
@@ -33,7 +33,7 @@ fn figure_12(runs: &Runs) -> Figure {
     gains("dino-figure-12-worst.svg", title, &jobs(runs), value)
 }
 
-/// Of the first steady workload, and the jobs.
+/// Table 1, for the first steady workload and the jobs.
 fn table_1(runs: &Runs) -> Figure {
     let first = || runs.steady.iter().take(1);
     let categories: Vec<_> = first().flat_map(|(_, of)| programs(of)).chain(jobs(runs)).collect();

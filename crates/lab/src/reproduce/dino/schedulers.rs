@@ -1,5 +1,5 @@
-//! DI-Plain, DI-Migrate and DINO against the stock scheduler (sections 3.2 and 5.3), and how often
-//! each moves memory (table 1).
+//! Compares DI-Plain, DI-Migrate and DINO with the stock scheduler (sections 3.2 and 5.3), and
+//! counts how often each moves memory (table 1).
 
 use super::workloads::{Named, changing, steady};
 use crate::compare::{CompareSpec, Comparison, NamedPolicy, PolicyRow, compare, shorter};
@@ -13,20 +13,20 @@ use isobar_policy::dino::{di_migrate, di_plain, dino};
 use isobar_policy::kit::page_settings::PageSettings;
 use isobar_sim::Workload;
 
-/// The paper's three, in the order of its figures.
+/// The paper's three policies, in the order of its figures.
 pub(super) const POLICIES: [&str; 3] = [di_plain::NAME, di_migrate::NAME, dino::NAME];
 /// "We perform the experiment ten times."
 const REPEATS: u32 = 10;
 const QUICK_REPEATS: u32 = 2;
 
-/// What came out.
+/// The results.
 #[derive(Clone, Debug)]
 pub(super) struct Runs {
     pub steady: Vec<(Named, Comparison)>,
     pub changing: Vec<(Named, Comparison)>,
 }
 
-/// What [`run`] runs.
+/// The workloads that [`run`] runs.
 pub(super) fn workloads(options: &Options) -> Result<Vec<Workload>, LabError> {
     let all = [steady(options)?, changing(options)?].concat();
     Ok(all.into_iter().map(|one| one.workload).collect())
@@ -83,7 +83,7 @@ pub(super) fn by_program(of: &Comparison, policy: &str) -> Vec<f64> {
     of.row(policy).into_iter().flat_map(|row| &row.apps).filter_map(|app| app.vs_linux_percent).collect()
 }
 
-/// Improvement of a job, which ends with the last of its processes.
+/// Improvement of a job, which ends when the last of its processes ends.
 pub(super) fn by_job(of: &Comparison, policy: &str) -> f64 {
     let seconds = |policy| of.row(policy).map_or(1.0, |row| row.seconds);
     shorter(seconds(policy), seconds(linux::NAME))
@@ -96,7 +96,7 @@ pub(super) fn worst_case(of: &Comparison, policy: &str) -> f64 {
     shorter(slowest(policy), slowest(linux::NAME))
 }
 
-/// Memory migrations an hour of each process.
+/// Memory migrations per hour of each process.
 pub(super) fn migrations(of: &Comparison, policy: &str) -> Vec<f64> {
     let hourly = |row: &PolicyRow| {
         let seconds = row.seconds;
@@ -114,13 +114,13 @@ impl Runs {
         Gains::of(&self.changing.iter().map(|(_, of)| by_job(of, policy)).collect::<Vec<_>>())
     }
 
-    /// Migrations an hour of the programs of the steady workloads with or without copies.
+    /// Migrations per hour of the programs of the steady workloads, with or without copies.
     fn steady_hourly(&self, policy: &str, copies: bool) -> Vec<f64> {
         let wanted = self.steady.iter().filter(|(named, _)| named.copies == copies);
         wanted.flat_map(|(_, of)| migrations(of, policy)).collect()
     }
 
-    /// Migrations an hour of the jobs: the mean of their processes.
+    /// Migrations per hour of the jobs: the mean of their processes.
     fn job_hourly(&self, policy: &str) -> Vec<f64> {
         self.changing.iter().map(|(_, of)| mean_or_zero(migrations(of, policy))).collect()
     }
@@ -214,5 +214,5 @@ fn span(values: &[f64]) -> String {
 
 /// Points by which the best and the worst may differ.
 const BAND: f64 = 10.0;
-/// Factor by which migrations may lie beyond the paper's range.
+/// Factor by which migrations may be outside the paper's range.
 const FACTOR: f64 = 2.0;

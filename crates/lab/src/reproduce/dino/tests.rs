@@ -1,4 +1,4 @@
-//! The pure parts by hand; a quick run of all.
+//! The pure parts, computed by hand, and a quick run of everything.
 
 use super::factors::Split;
 use super::workloads::BARRIER_BILLION;
@@ -8,7 +8,7 @@ use crate::reproduce::estimate::BARRIERS;
 use crate::reproduce::options::Options;
 use crate::sra::Spec;
 
-/// Effects that do not act on each other are found as they are, whatever the order: 1 for memories
+/// Effects that do not affect each other are found exactly, whatever the order: 1 for memories
 /// together, 2 for remote (of which 0.5 alone), 4 for the cache.
 #[test]
 fn independent_factors_are_found() {
@@ -17,8 +17,8 @@ fn independent_factors_are_found() {
     assert!((split.interconnect - 1.5).abs() < 1e-12 && (split.remote_latency - 0.5).abs() < 1e-12);
 }
 
-/// All at once cost 10, one or two of them nothing: each is last in a third of the orders, and the
-/// parts add up.
+/// All three at once cost 10, and one or two of them cost nothing. Each is last in a third of the
+/// orders, and the parts add up.
 #[test]
 fn what_only_all_cost_is_shared() {
     let split = Split::of(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 9.0], 1.0);
@@ -27,15 +27,15 @@ fn what_only_all_cost_is_shared() {
     assert!((cache + controller + interconnect + remote - 100.0).abs() < 1e-9 && (remote - 100.0 / 9.0).abs() < 1e-9);
 }
 
-/// What `--sensitivity` moves is the range that stands beside the estimate.
+/// `--sensitivity` moves the estimate over the range that is stated beside it.
 #[test]
 fn barriers_are_moved_to_the_ends_of_their_range() {
     let factors = [BARRIER_BILLION.low, BARRIER_BILLION.high].map(|end| end / BARRIER_BILLION.value);
     assert!(factors.iter().zip(BARRIERS).all(|(own, moved)| (own / moved - 1.0).abs() < 1e-9), "{factors:?}");
 }
 
-/// Short, but for its few pages of memory the whole of it. What is asserted of verdicts holds by
-/// far.
+/// A short run of everything, with few pages of memory. The asserted verdicts hold with a wide
+/// margin.
 #[test]
 fn a_quick_run_tells_every_claim_of_the_design() {
     let pages = Spec {

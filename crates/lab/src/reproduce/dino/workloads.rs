@@ -1,12 +1,12 @@
-//! The paper's workloads (sections 3.2 and 5.1), as far as its text names them: lists of programs
-//! are in figures that it does not print. Chosen before any of them was run.
+//! The paper's workloads (sections 3.2 and 5.1), as far as its text names them: the lists of
+//! programs are in figures that the text lacks. They were chosen before any of them was run.
 //!
-//! - SPEC CPU2006, "launched simultaneously", one program a core: the programs that the text names
-//!   (section 2.1 and table 1) and, to fill sixteen cores, three more of that suite; half of them
-//!   for its smaller machine; and the workload with copies that ships as an example.
-//! - SPEC MPI2007: the jobs of table 1, "a single job, each comprised of 16 processes", each to its
-//!   end once, and that ten times. Processes wait for each other at barriers, whose distance is an
-//!   estimate ([`BARRIER_BILLION`]), so they go through their phases together (our reading).
+//! - SPEC CPU2006, "launched simultaneously", one program per core: the programs that the text
+//!   names (section 2.1 and table 1) and, to fill sixteen cores, three more of that suite; half of
+//!   them for its smaller machine; and the workload with copies that ships as an example.
+//! - SPEC MPI2007: the jobs of table 1, "a single job, each comprised of 16 processes", each run to
+//!   its end once, and this ten times. Processes wait for each other at barriers, whose distance is
+//!   an estimate ([`BARRIER_BILLION`]), so they go through their phases together (our reading).
 
 use crate::error::LabError;
 use crate::reproduce::options::Options;
@@ -40,15 +40,15 @@ const COPIES: &str = include_str!("../../../../../examples/workloads/dino-spec.t
 const JOBS: [&str; 5] = ["leslie3d-mpi", "lammps-mpi", "gapgeofem-mpi", "socorro-mpi", "lu-mpi"];
 
 /// Instructions of a process between two barriers, in billions: a tenth of a second at the 1.5
-/// billion a second that these programs reach. Estimates: a time step, or an iteration of a solver
-/// that ends with a reduction, takes from ten milliseconds to a second on sixteen processes;
+/// billion per second that these programs reach. The range: a time step, or an iteration of a
+/// solver that ends with a reduction, takes from ten milliseconds to a second on sixteen processes;
 /// neither the paper nor any other source that we found counts them.
 pub(super) const BARRIER_BILLION: Estimated = Estimated { value: 0.15, low: 0.015, high: 1.5 };
 
 /// One workload.
 #[derive(Clone, Debug)]
 pub(super) struct Named {
-    /// In words, for figures.
+    /// Its name in words, for figures.
     pub name: &'static str,
     /// Its figure's file name.
     pub file: &'static str,
@@ -88,11 +88,11 @@ fn list(machine: &str, programs: &[&str]) -> String {
     format!("machine = \"{machine}\"\n{apps}")
 }
 
-/// Programs are shortened to about a minute alone; the paper runs "reference sets in both cases",
-/// which take some 700 s on such CPUs: reference times of SPEC CPU2006 of 5,320 (povray) to 22,130
-/// s (h264ref), mostly about 9,000, over base ratios of about 12 (estimate for a Barcelona of 2.3
-/// GHz). A short run would count its restarts, each of which brings pages to a new place, as
-/// migrations an hour.
+/// Length factor of the runs. Programs are shortened to about a minute alone, while the paper runs
+/// "reference sets in both cases", which take some 700 s on such CPUs: reference times of SPEC
+/// CPU2006 of 5,320 (povray) to 22,130 s (h264ref), mostly about 9,000, divided by base ratios of
+/// about 12 (estimate for a Barcelona of 2.3 GHz). A short run would count its restarts, each of
+/// which brings pages to a new place, as migrations per hour.
 const REFERENCE: f64 = 12.0;
 
 /// "Until each benchmark completes three times. We use the result of the second execution" (section
@@ -100,7 +100,7 @@ const REFERENCE: f64 = 12.0;
 const RUNS: u32 = 3;
 const JUDGED: u32 = 2;
 
-/// Three runs of each program, of which the second counts, as in section 3.2; quick: one.
+/// Three runs of each program, of which the second counts, as in section 3.2; quick: one run.
 fn read(name: &'static str, file: &'static str, text: &str, options: &Options) -> Result<Named, LabError> {
     let mut workload = Workload::from_toml(name, text)?;
     workload.run.instructions_factor = REFERENCE;

@@ -11,17 +11,17 @@ use isobar_model::num;
 use isobar_policy::baseline::linux;
 use isobar_policy::nmass::{maximum_local, n_mass, n_mass_regression};
 
-/// Points that locality at the optimum may differ by: half the distance between neighbouring
+/// Points by which locality at the optimum may differ: half the distance between neighbouring
 /// mappings (57, 80 and 100 %).
 const LOCALITY: f64 = 10.0;
-/// Per cent that count as no difference: the first second, before any policy can decide, is 0.5 %
-/// of the shortest run, and a restart gives the same again.
+/// Per cent that count as no difference. The first second, before any policy can decide, is 0.5 %
+/// of the shortest run, and a restart adds the same again.
 const NONE: f64 = 0.5;
-/// Points that two means may differ by where the paper says "approximately the same".
+/// Points by which two means may differ if the paper says "approximately the same".
 const SAME: f64 = 1.0;
-/// Points that the worst program may be off.
+/// Points by which the worst program may differ.
 const WORST: f64 = 6.0;
-/// A gain is of the paper's size within this factor, up or down.
+/// A gain agrees with the paper's size within this factor, up or down.
 const FACTOR: f64 = 2.0;
 /// Per cent from which on a program counts as hurt (section 4.5).
 const HURT: f64 = -5.0;
@@ -98,7 +98,7 @@ fn nmass_2(runs: &Runs) -> Claim {
     }
 }
 
-/// Why n-mass falls behind where it does.
+/// Why n-mass falls behind, if it does.
 fn failing(behind: &[&str]) -> String {
     let sphinx = ["WL1", "WL6", "WL7"];
     match behind {

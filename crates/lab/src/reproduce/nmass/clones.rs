@@ -1,5 +1,5 @@
 //! Four clones of soplex, memory on node 0, in every mapping from all local to all remote (section
-//! 3.1, figures 4 and 5), and where N-MASS puts them.
+//! 3.1, figures 4 and 5), and the mapping that N-MASS chooses.
 
 use super::profiles::Profiles;
 use crate::compare::{CompareSpec, compare};
@@ -17,15 +17,15 @@ use isobar_sim::{SimMachine, Workload};
 const HOME: (NodeId, LlcId) = (NodeId(0), LlcId(0));
 /// Seconds after which cold caches are warm.
 const WARM: Seconds = Seconds(5.0);
-/// Decisions after which a policy has come to rest, and before which no clone ends.
+/// Number of decisions after which a policy has settled, and before which no clone ends.
 const EPOCHS: u64 = 8;
 
-/// What came out.
+/// The results.
 #[derive(Clone, Debug)]
 pub(super) struct Clones {
-    /// By how many run remotely, from none on.
+    /// By the number of clones that run remotely, from 0.
     pub mappings: Vec<Split>,
-    /// How many N-MASS runs remotely in the end.
+    /// Number of clones that N-MASS runs remotely in the end.
     pub n_mass_remote: usize,
     /// Mean slowdown under N-MASS.
     pub n_mass: Option<f64>,
@@ -35,13 +35,13 @@ pub(super) struct Clones {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Split {
     pub remote: usize,
-    /// Mean slowdown of all, of the local ones and of the remote ones.
+    /// Mean slowdown of all clones, of the local ones and of the remote ones.
     pub mean: f64,
     pub local_mean: Option<f64>,
     pub remote_mean: Option<f64>,
-    /// Accesses that are local, of all, in per cent: the x-axis of figures 4 and 5.
+    /// Local accesses in per cent of all: the x-axis of figures 4 and 5.
     pub locality: f64,
-    /// MPKI, mean over the clones, above that of soplex alone, in per cent.
+    /// MPKI, mean over the clones, relative to soplex alone: the increase in per cent.
     pub mpki_increase: f64,
 }
 
@@ -52,7 +52,7 @@ impl Clones {
     }
 }
 
-/// Runs all of it.
+/// Runs all mappings, and N-MASS.
 pub(super) fn run(workload: &Workload, profiles: &Profiles, options: &Options) -> Result<Clones, LabError> {
     let mut mappings = every_mapping(workload, profiles, options)?;
     mappings.sort_by_key(|split| split.remote);
@@ -87,7 +87,7 @@ fn every_mapping(workload: &Workload, profiles: &Profiles, options: &Options) ->
     Ok(ranked.iter().filter_map(split).collect())
 }
 
-/// The part of the accesses that is local, and the mean MPKI, once caches are warm.
+/// The fraction of accesses that are local, and the mean MPKI, once caches are warm.
 fn look(workload: &Workload, schedule: &Schedule) -> Option<(f64, f64)> {
     let mut machine = SimMachine::new(&workload.seated(schedule, true), 0);
     machine.wait(WARM).ok()?;
@@ -108,7 +108,7 @@ fn home_of(seen: &Observation, cpu: Option<isobar_model::CpuId>) -> Option<NodeI
     seen.machine.cpu(cpu?)?.node
 }
 
-/// How many clones are away from home after some decisions of a policy.
+/// The number of clones that are away from home after [`EPOCHS`] decisions of a policy.
 fn remote_in_the_end(workload: &Workload, policy: &mut dyn Policy) -> Result<usize, LabError> {
     let machine = SimMachine::new(workload, 0);
     let limits = Limits { epochs: Some(EPOCHS), despite_missing: true, ..Limits::every(machine.epoch()) };

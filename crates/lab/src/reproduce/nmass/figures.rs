@@ -1,4 +1,4 @@
-//! The paper's figures, drawn from what came out: 3.c (two programs), 4 and 5 (clones), 7
+//! The paper's figures, drawn from the results: 3.c (two programs), 4 and 5 (clones), 7
 //! (penalties), 9 (misses of the workloads), 10 (maps), 11 and 12 (programs). Figures 1, 2, 6 and 8
 //! are drawings.
 
@@ -21,7 +21,7 @@ pub(super) fn figures(seen: &Seen) -> Vec<Figure> {
     clones.into_iter().chain(programs).chain(maps).chain(each).collect()
 }
 
-/// The printed bars beside ours.
+/// The printed bars next to ours.
 fn figure_3(seen: &Seen) -> Figure {
     let names: Vec<_> = seen.pair.iter().map(|one| one.mapping.to_owned()).collect();
     let program = |index: usize, name: &str| {
@@ -52,7 +52,7 @@ fn figure_5(seen: &Seen) -> Figure {
     lines("5", title, &series, "local accesses, per cent", "slowdown, per cent")
 }
 
-/// The points and the line of section 4.5.
+/// The points and the regression line of section 4.5.
 fn figure_7(seen: &Seen) -> Figure {
     let solos = seen.profiles.0.values().filter_map(|solo| Some((solo.mpki, solo.numa_penalty?)));
     let mut points: Vec<_> = solos.collect();
@@ -95,7 +95,7 @@ fn by_map(seen: &Seen, file: &str, title: &str, value: impl Fn(&Run) -> f64, uni
     columns(file, title, &MAPS.map(str::to_owned), &series, unit)
 }
 
-/// Figures 11 and 12: improvement of every program of every workload of `processes` processes.
+/// Figures 11 and 12: improvement of every program of every workload with `processes` processes.
 fn by_program(seen: &Seen, number: &str, kind: &str, processes: usize) -> Figure {
     let runs: Vec<_> = seen.runs.on_one_node().filter(|run| run.case.workload.apps.len() == processes).collect();
     let name = |run: &&Run| {

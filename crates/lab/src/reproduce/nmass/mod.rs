@@ -10,8 +10,8 @@
 //! | nmass-4 | section 4.3, figures 10.e and 10.f | the same |
 //!
 //! NUMA penalties are measured first, each program alone, as the paper does (section 3.2;
-//! [`profiles`]). Figures are not in the text of the paper that we have: a bar is only compared
-//! where the text names its height.
+//! [`profiles`]). The text of the paper that we have contains no figures: a bar is only compared if
+//! the text names its height.
 
 mod claims;
 mod clones;

@@ -1,7 +1,7 @@
-//! mcf and lbm, memory on node 0, in the three mappings of section 2 (figures 2 and 3.c): the one
-//! experiment whose every bar the text gives. Two of them (lbm remote, mcf remote) are where the
-//! penalties of these programs come from; that both local are worse than mcf remote is a check of
-//! the caches and the controller, to which nothing was fitted.
+//! mcf and lbm, memory on node 0, in the three mappings of section 2 (figures 2 and 3.c): the only
+//! experiment for which the text gives every bar. Two of the mappings (lbm remote, mcf remote) are
+//! the source of these programs' penalties. That both local are worse than mcf remote is a check of
+//! the caches and the controller, which were not fitted to it.
 
 use crate::compare::alone;
 use crate::error::LabError;
@@ -10,11 +10,11 @@ use crate::run::{run_policy, slowdowns};
 use isobar_policy::baseline::linux::Linux;
 use isobar_sim::Workload;
 
-/// Slowdowns of mcf and lbm in per cent; `None` where the text gives none.
+/// Slowdowns of mcf and lbm in per cent; `None` if the text gives none.
 type Printed = [Option<f64>; 2];
 
-/// Mappings of figure 2, the CPUs of mcf and lbm there, and their slowdowns in per cent as section
-/// 2 gives them; mcf's in (a) and (c) from lbm's and the mean.
+/// The mappings of figure 2: the CPUs of mcf and lbm, and their slowdowns in per cent as section 2
+/// gives them; mcf's in (a) and (c) follow from lbm's and the mean.
 const MAPPINGS: [(&str, [u32; 2], Printed); 3] = [
     ("(a) both local", [0, 1], [Some(23.0), Some(11.0)]),
     ("(b) lbm remote", [0, 4], [None, Some(30.0)]),

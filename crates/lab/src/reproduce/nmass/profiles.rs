@@ -1,8 +1,8 @@
 //! Profiles: every program alone, locally and remotely (equation 1, figure 7). The paper gives its
-//! policies traces of such runs, with the penalty and the MPKI of each sample, since its machine
-//! cannot count local and remote misses at once (section 3.4). So do we: penalties go into the
-//! policies' settings, and [`Traced`] shows them the MPKI of the profile in the place of what
-//! counters see beside others.
+//! policies traces of such runs, with the penalty and the MPKI of each sample, because its machine
+//! cannot count local and remote misses at once (section 3.4). We do the same: penalties go into
+//! the policies' settings, and [`Traced`] shows the policies the MPKI of the profile instead of the
+//! counters' values under contention.
 
 use crate::compare::NamedPolicy;
 use crate::error::LabError;
@@ -17,10 +17,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The three policies of the paper, after the baseline.
+/// The baseline, and the three policies of the paper.
 pub(super) const POLICIES: [&str; 4] = [linux::NAME, maximum_local::NAME, n_mass::NAME, n_mass_regression::NAME];
 
-/// What each program does alone, by name.
+/// The behaviour of each program alone, by name.
 #[derive(Clone, Debug)]
 pub(super) struct Profiles(pub BTreeMap<String, Solo>);
 
@@ -36,10 +36,10 @@ impl Profiles {
         Self(known.into_iter().filter_map(|(name, solo)| Some((name, solo?))).collect())
     }
 
-    /// The policies with these penalties: the regression has none, as in section 4.5.
+    /// The policies with these penalties; the regression gets none, as in section 4.5.
     ///
     /// # Errors
-    /// [`LabError::Settings`]: never for penalties, which are numbers of at least 1.
+    /// [`LabError::Settings`], which cannot occur for penalties: they are numbers of at least 1.
     pub fn policies(&self) -> Result<Vec<NamedPolicy<'static>>, LabError> {
         let mut settings = Settings::default();
         for name in [maximum_local::NAME, n_mass::NAME] {
@@ -53,7 +53,7 @@ impl Profiles {
         self.0.iter().map(|(name, solo)| (name.clone(), solo.mpki)).collect()
     }
 
-    /// As the setting is written: `soplex=1.36 mcf=1.2`.
+    /// The penalties in the form of the setting: `soplex=1.36 mcf=1.2`.
     fn text(&self) -> String {
         self.0.iter().fold(String::new(), |mut text, (name, solo)| {
             let _ = write!(text, "{name}={:.4} ", solo.numa_penalty.unwrap_or(1.0).max(1.0));
@@ -76,8 +76,8 @@ fn maker(name: &'static str, settings: &Arc<Settings>, rates: &Arc<Rates>) -> Re
     Ok((name.to_owned(), Box::new(make)))
 }
 
-/// A policy that is shown the miss rates of profiles. Programs here are steady, so that a trace is
-/// one number.
+/// A policy that is shown the miss rates of profiles. Programs here are steady, so a trace is one
+/// number.
 struct Traced {
     policy: Box<dyn Policy>,
     rates: Arc<Rates>,

@@ -1,5 +1,5 @@
-//! Every workload and map under every policy, against the stock scheduler: the mean over all its
-//! balanced schedules, as in section 4.3.
+//! Runs every workload and map under every policy and compares them with the stock scheduler: the
+//! mean over all its balanced schedules, as in section 4.3.
 
 use super::profiles::Profiles;
 use super::workloads::Case;
@@ -8,11 +8,11 @@ use crate::error::LabError;
 use crate::reproduce::options::Options;
 use crate::starts::Starts;
 
-/// What came out, in the order of table 2.
+/// The results, in the order of table 2.
 #[derive(Clone, Debug)]
 pub(super) struct Runs(pub Vec<Run>);
 
-/// A workload with a map under every policy.
+/// A workload with a map, under every policy.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub case: Case,
@@ -38,12 +38,12 @@ pub(super) fn run(
 }
 
 impl Run {
-    /// How its programs did under a policy.
+    /// The results of its programs under a policy.
     pub fn apps(&self, policy: &str) -> &[AppRow] {
         self.compared.row(policy).map_or(&[], |row| &row.apps)
     }
 
-    /// Improvement over the stock scheduler, mean over the programs, in per cent.
+    /// Improvement over the stock scheduler, as the mean over the programs, in per cent.
     pub fn gain(&self, policy: &str) -> f64 {
         self.compared.row(policy).and_then(|row| row.vs_linux_percent).unwrap_or_default()
     }
@@ -60,17 +60,17 @@ impl Run {
 }
 
 impl Runs {
-    /// Those with all memory on node 0: one for each workload.
+    /// The runs with all memory on node 0: one for each workload.
     pub fn on_one_node(&self) -> impl Iterator<Item = &Run> {
         self.0.iter().filter(|run| run.case.is_on_one_node())
     }
 
-    /// A workload under every map that was run.
+    /// The runs of a workload under every map.
     pub fn of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Run> {
         self.0.iter().filter(move |run| run.case.name == name)
     }
 
-    /// A workload under a map.
+    /// The run of a workload under a map.
     pub fn one<'a>(&'a self, name: &'a str, map: &str) -> Option<&'a Run> {
         self.of(name).find(|run| run.case.map == map)
     }

@@ -1,11 +1,11 @@
-//! What the experiments measured, from which claims and figures are made.
+//! The measurements of the experiments, from which claims and figures are made.
 
 use super::clones::Clones;
 use super::pair::Pair;
 use super::profiles::Profiles;
 use super::runs::Runs;
 
-/// All that was measured.
+/// All measurements.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     pub profiles: Profiles,

@@ -1,4 +1,4 @@
-//! What must come out whatever the figures are; figures themselves are not pinned.
+//! What must hold whatever the figures are; the figures themselves are not fixed by tests.
 
 use super::*;
 use crate::reproduce::claim::Verdict;
@@ -21,9 +21,9 @@ fn jobs_change_no_byte() {
     assert_eq!(text(1), text(2));
 }
 
-/// Figure 4: 35 % more misses with all clones on one cache, 19 % at 57 % locality. They follow from
-/// the curve, which was fitted to them; what is tested is that the model shares caches as the curve
-/// supposes.
+/// Figure 4: 35 % more misses with all clones on one cache, 19 % at 57 % locality. These values
+/// follow from the curve, which was fitted to them. The test checks that the model shares caches as
+/// the curve assumes.
 #[test]
 fn clones_share_caches_and_locality_falls_with_each_that_leaves() {
     let workload = workloads::clones(&QUICK).unwrap();
@@ -39,9 +39,10 @@ fn clones_share_caches_and_locality_falls_with_each_that_leaves() {
     near(seen.mappings[0].locality, 100.0);
 }
 
-/// Section 2: with both local mean slowdown is 17 %, lbm's 11 %; with mcf remote the mean is 11 %.
-/// With the controller at its printed peak both local came out better than mcf remote. With what
-/// prefetchers bring, as much for either, contention is somewhat more than printed.
+/// Section 2: with both local, mean slowdown is 17 % and lbm's 11 %; with mcf remote, the mean is
+/// 11 %. With the controller at its printed peak, both local came out better than mcf remote. With
+/// the traffic of prefetchers, equal for both programs, contention is slightly stronger than
+/// printed.
 #[test]
 fn mcf_and_lbm_are_better_apart_although_one_is_remote() {
     let seen = pair::run(&QUICK).unwrap();

@@ -3,7 +3,7 @@
 //! move the homes.
 //!
 //! All fourteen programs are in the library, `sphinx` as `sphinx3` and `h264` as `h264ref`; table 2
-//! writes gamess with one s too many. Maps run are those that the paper runs: all eight for WL1 and
+//! writes gamess with one s too many. The maps are those that the paper runs: all eight for WL1 and
 //! WL9 (section 4.3), 0000 for the others (section 4.4).
 
 use crate::error::LabError;
@@ -34,13 +34,13 @@ const TABLE: [(&str, &str); 11] = [
 /// The workloads at the ends of the spectrum of memory-boundedness, run with every map (section
 /// 4.3).
 pub(super) const BOTH_ENDS: [&str; 2] = ["WL1", "WL9"];
-/// Table 3, balanced first.
+/// The maps of table 3, the balanced ones first.
 pub(super) const MAPS: [&str; 8] = ["1100", "1010", "1001", "1000", "0100", "0010", "0001", "0000"];
 
 /// A workload with an allocation map.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
-    /// As in table 2.
+    /// Its name in table 2.
     pub name: &'static str,
     /// The home of each process, `0` or `1`.
     pub map: String,
@@ -54,7 +54,7 @@ impl Case {
     }
 }
 
-/// Everything that the paper runs.
+/// All cases that the paper runs.
 pub(super) fn cases(options: &Options) -> Result<Vec<Case>, LabError> {
     let mut cases = Vec::new();
     for (name, text) in TABLE {
@@ -81,7 +81,7 @@ fn case(name: &'static str, map: String, workload: &Workload) -> Case {
     Case { name, map, workload }
 }
 
-/// Three runs of each program as in section 4.1; quick: one, of half the length.
+/// Three runs of each program as in section 4.1; quick: one run of half the length.
 fn read(name: &str, text: &str, options: &Options) -> Result<Workload, LabError> {
     let mut workload = Workload::from_toml(name, text)?;
     if options.quick {
@@ -95,9 +95,9 @@ fn read(name: &str, text: &str, options: &Options) -> Result<Workload, LabError>
 mod tests {
     use super::*;
 
-    /// Table 2: how many programs, and how many of them memory-bound; section 4.5: those are at 1
-    /// MPKI and above. Table 2 counts sphinx as compute-bound, ours is not (see its remarks in the
-    /// library).
+    /// Table 2: the number of programs, and how many of them are memory-bound; by section 4.5 these
+    /// have 1 MPKI or more. Table 2 counts sphinx as compute-bound, but ours is not (see its
+    /// remarks in the library).
     #[test]
     fn table_2_is_told_right() {
         let counts = |name: &str| {

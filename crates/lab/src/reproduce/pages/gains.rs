@@ -1,4 +1,4 @@
-//! pages-4 and pages-5: what every mapping gains on every machine.
+//! Claims pages-4 and pages-5: the gain of every mapping on every machine.
 
 use super::kernels::Kernel;
 use crate::error::LabError;
@@ -12,32 +12,33 @@ use isobar_pages::{Homes, MIN_EXCLUSIVITY};
 use isobar_plot::bars;
 use isobar_sim::machine::find;
 
-/// Bytes of the programs that the profiles stand for. The paper gives none, but wants them far
-/// above the caches (section 4), which are 72 MiB together on its `Xeon`. An assumption; two other
-/// sizes are computed beside it.
+/// Size in bytes of the programs for which the profiles stand. The paper gives no size, but
+/// requires programs far larger than the caches (section 4), which are 72 MiB together on its
+/// `Xeon`. This is an assumption; two other sizes are computed as well.
 const STANDS_FOR: f64 = 512.0 * 1_048_576.0;
 const OTHER_SIZES: [f64; 2] = [STANDS_FOR / 4.0, STANDS_FOR * 4.0];
 const MAPPINGS: [&str; 5] = ["random", "interleave", "locality", "balanced", "mixed"];
 /// A machine, whether it runs 64 threads, and the paper's averages.
 type Machine = (&'static str, bool, [f64; 5]);
-/// The machine, how many threads it runs, and the paper's averages in the order of [`MAPPINGS`].
+/// The machines, whether they run 64 threads, and the paper's averages in the order of
+/// [`MAPPINGS`].
 const MACHINES: [Machine; 3] = [
     ("itanium-2x4", false, [5.2, 5.7, 20.9, 14.4, 19.4]),
     ("xeon-4x8", true, [8.7, 15.8, 18.5, 14.6, 23.7]),
     ("opteron-8x8", true, [6.3, 7.2, 50.0, 23.9, 61.8]),
 ];
 const XEON: usize = 1;
-/// Per cent by which two averages, or a program, count as alike.
+/// Differences up to this many per cent, between averages or in a program's time, do not count.
 const ALIKE: f64 = 0.5;
-/// Per cent from which on a mapping gains.
+/// Per cent from which on a mapping counts as a gain.
 const GAINS: f64 = 5.0;
 
-/// What came of it.
+/// The results.
 pub(super) struct Gains {
     names: Vec<&'static str>,
     /// By machine, then kernel.
     times: Vec<Vec<Times>>,
-    /// By kernel: the mapping that the metrics advise at 4 nodes.
+    /// By kernel: the mapping that the metrics advise for 4 nodes.
     advised: Vec<Option<&'static str>>,
     /// By size: averages of `mixed` by machine.
     other: Vec<Vec<f64>>,
@@ -63,7 +64,7 @@ impl Gains {
         Ok(Self { names: kernels.iter().map(|kernel| kernel.name).collect(), times, advised, other })
     }
 
-    /// pages-4.
+    /// Claim pages-4.
     pub fn averages(&self) -> Claim {
         let found: Vec<Vec<f64>> =
             self.times.iter().map(|of| MAPPINGS.map(|name| average(of, name)).to_vec()).collect();
@@ -90,7 +91,7 @@ impl Gains {
         }
     }
 
-    /// pages-5.
+    /// Claim pages-5.
     pub fn suitability(&self) -> Claim {
         let each = self.names.iter().zip(&self.advised).zip(&self.times[XEON]);
         let judged: Vec<_> = each.map(|((name, advised), times)| (*name, *advised, greatest(times))).collect();
@@ -161,7 +162,7 @@ impl Gains {
     }
 }
 
-/// Every kernel on every machine.
+/// The times of every kernel on every machine.
 fn every(kernels: &[Kernel], bytes: f64, options: &Options) -> Result<Vec<Vec<Times>>, LabError> {
     let assumed = Assumptions { stands_for: Some(bytes), ..Assumptions::default() };
     let pairs: Vec<_> =

@@ -1,5 +1,5 @@
-//! Page profiles of the kernels in `numasim/programs`, made by `scripts/page-profiles.sh`: every
-//! access, with 64 threads, and with 8 for the machine that runs no more.
+//! Page profiles of the kernels in `numasim/programs`, made by `scripts/page-profiles.sh`. They
+//! hold every access, with 64 threads, and with 8 for the machine that cannot run more.
 
 use crate::error::LabError;
 use isobar_pages::PageProfile;
@@ -7,9 +7,9 @@ use isobar_pages::PageProfile;
 /// A kernel.
 pub(super) struct Kernel {
     pub name: &'static str,
-    /// 64 threads.
+    /// The profile with 64 threads.
     pub wide: PageProfile,
-    /// 8 threads.
+    /// The profile with 8 threads.
     pub narrow: PageProfile,
 }
 
@@ -26,7 +26,7 @@ macro_rules! kernel {
 const SHIPPED: [(&str, &[u8], &[u8]); 6] =
     [kernel!("matrix"), kernel!("cg"), kernel!("ft"), kernel!("stencil"), kernel!("table"), kernel!("pipeline")];
 
-/// All of them.
+/// All kernels.
 pub(super) fn kernels() -> Result<Vec<Kernel>, LabError> {
     let read = |(name, wide, narrow): (&'static str, &[u8], &[u8])| {
         let profile = |bytes| PageProfile::read(bytes).map_err(|cause| LabError::Profile { name, cause });
@@ -39,7 +39,8 @@ pub(super) fn kernels() -> Result<Vec<Kernel>, LabError> {
 mod tests {
     use super::*;
 
-    /// The first thread and its 63 or 7 others; whole traces of every access by an engine.
+    /// The first thread and its 63 or 7 others; each profile is a whole trace of every access by a
+    /// tracing engine.
     #[test]
     fn profiles_are_whole_and_traced() {
         for kernel in kernels().unwrap() {

@@ -1,5 +1,5 @@
 //! Diener et al., "Modeling Memory Access Behavior for Data Mapping" (2016): its claims on page
-//! profiles of six kernels, traced for real, and on the machines of its table 5.
+//! profiles of six kernels, traced in real runs, and on the machines of its table 5.
 //!
 //! | claim | paper | here |
 //! |---|---|---|
@@ -7,8 +7,8 @@
 //! | pages-2, 3 | table 3, figure 4 | [`usage`]: metrics of the kernels, 64 threads |
 //! | pages-4, 5 | section 7.2, figures 12 to 14 | [`gains`]: every mapping on every machine |
 //!
-//! The paper's programs are NAS and PARSEC; [`kernels`] are ours. Orders and signs can be compared,
-//! and averages only as those of another set of programs (docs/design/page-usage.md).
+//! The paper's programs are NAS and PARSEC; the [`kernels`] are ours. Orders and signs can be
+//! compared, but averages only as those of a different set of programs (docs/design/page-usage.md).
 
 mod gains;
 mod kernels;
@@ -19,10 +19,10 @@ use crate::error::LabError;
 use crate::reproduce::claim::Reproduction;
 use crate::reproduce::options::Options;
 
-/// Computes what the paper measured; `progress` is called with the number done and of all.
+/// Computes what the paper measured; `progress` is called with the number done and the total.
 ///
 /// # Errors
-/// [`LabError`] where a profile that ships is wrong, or the contention model has no answer.
+/// [`LabError`] if a shipped profile is wrong, or if the contention model has no answer.
 pub fn pages(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Reproduction, LabError> {
     let kernels = kernels::kernels()?;
     let used = usage::Used::of(&kernels)?;

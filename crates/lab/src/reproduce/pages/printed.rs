@@ -1,4 +1,4 @@
-//! pages-1: tables 1 and 2 as printed, and what the text says of figures 2 and 3.
+//! Claim pages-1: tables 1 and 2 as printed, and what the text says about figures 2 and 3.
 
 use crate::error::LabError;
 use crate::reproduce::claim::{Claim, Verdict};
@@ -93,8 +93,8 @@ fn figure_3(seen: &Seen<'_>) -> Vec<Statement> {
 
 #[cfg(test)]
 mod tests {
-    /// Interleave leaves page 1 on its best node, 1: a quarter of the pages; see the claim for the
-    /// one statement that our reading contradicts.
+    /// Interleave leaves page 1 on its best node, 1: a quarter of the pages. See the claim for the
+    /// only statement that our reading contradicts.
     #[test]
     fn one_statement_contradicts_our_reading() {
         let claim = super::claim().unwrap();

@@ -1,4 +1,4 @@
-//! pages-2 and pages-3: balance and exclusivity of the kernels with 64 threads.
+//! Claims pages-2 and pages-3: balance and exclusivity of the kernels with 64 threads.
 
 use super::kernels::Kernel;
 use crate::error::LabError;
@@ -14,19 +14,19 @@ const TABLE_3: [(&str, f64, f64); 5] = [
     ("mixed", 51.1, 48.2),
     ("balanced", 60.6, 12.2),
 ];
-/// Points within which an average of other programs counts as the paper's.
+/// Points within which an average of other programs agrees with the paper's.
 const BALANCE_BAND: f64 = 25.0;
 const EXCLUSIVITY_BAND: f64 = 10.0;
 const NODES: [usize; 2] = [4, 64];
 const PAGES: [u64; 3] = [4 << 10, 2 << 20, 64 << 20];
-/// Section 6.1.1: by nodes, then page size.
+/// Section 6.1.1: by nodes, then by page size.
 const EXCLUSIVE: [[f64; 3]; 2] = [[83.3, 77.1, 71.3], [74.0, 64.4, 29.0]];
 
-/// What the kernels' pages are used for.
+/// The page usage of the kernels.
 pub(super) struct Used {
     /// Averages in the order of [`TABLE_3`].
     balance: Vec<(f64, f64)>,
-    /// Averages by nodes, then page size.
+    /// Averages by nodes, then by page size.
     exclusive: [[f64; 3]; 2],
 }
 
@@ -56,7 +56,7 @@ impl Used {
         Ok(Self { balance, exclusive })
     }
 
-    /// pages-2.
+    /// Claim pages-2.
     pub fn balance(&self) -> Claim {
         let paper: Vec<(f64, f64)> = TABLE_3.iter().map(|(_, pages, accesses)| (*pages, *accesses)).collect();
         let pages = ordered(&paper, &self.balance, |both| both.0);
@@ -85,7 +85,7 @@ impl Used {
         }
     }
 
-    /// pages-3.
+    /// Claim pages-3.
     pub fn exclusivity(&self) -> Claim {
         let falls = self.exclusive.iter().all(|row| row.windows(2).all(|pair| pair[1] <= pair[0]));
         let nodes = self.exclusive[0].iter().zip(&self.exclusive[1]).all(|(few, many)| many < few);
@@ -111,7 +111,7 @@ fn mapping(name: &str) -> Option<Mapping> {
     Mapping::ALL.into_iter().find(|mapping| mapping.name() == name)
 }
 
-/// Per cent.
+/// The mean exclusivity in per cent.
 fn mean_exclusivity(kernels: &[Kernel], nodes: usize, bytes: u64) -> Result<f64, LabError> {
     let homes = Homes::compact(nodes, 64)?;
     let mut all = Vec::new();
@@ -122,7 +122,7 @@ fn mean_exclusivity(kernels: &[Kernel], nodes: usize, bytes: u64) -> Result<f64,
     Ok(mean_or_zero(all))
 }
 
-/// Pairs that stand in the same order in both lists.
+/// Number of pairs that are in the same order in both lists.
 fn ordered<T>(paper: &[T], ours: &[T], read: fn(&T) -> f64) -> usize {
     let pairs = (0..paper.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
     pairs.filter(|(a, b)| (read(&paper[*a]) < read(&paper[*b])) == (read(&ours[*a]) < read(&ours[*b]))).count()

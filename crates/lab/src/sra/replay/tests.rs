@@ -27,7 +27,7 @@ fn moved(trace: &[Access], mover: Mover, samples: Vec<u64>) -> Tally {
     replay(trace.iter().copied(), 3, PAGES, &mut [Group::new(samples.into_iter(), vec![mover])])[0][0]
 }
 
-/// The same, counted access by access with no cleverness: one vector of nodes, one counter.
+/// The same, computed in the simplest way, access by access: one vector of nodes, one counter.
 fn plain(trace: &[Access], k: u32, samples: &[u64]) -> (i64, u64) {
     let (mut moved, mut remote, mut moves) = (vec![false; PAGES as usize], 0, 0);
     for (at, access) in (0..).zip(trace) {
@@ -46,8 +46,8 @@ fn plain(trace: &[Access], k: u32, samples: &[u64]) -> (i64, u64) {
 
 #[test]
 fn a_sample_saves_its_own_access_and_all_later_ones_of_its_pages() {
-    // Pages 5 and 6 move at the third access, so the first two were remote; page 9 stays remote: 3
-    // of 6 saved.
+    // Pages 5 and 6 move at the third access, so the first two accesses were remote. Page 9 stays
+    // remote: 3 of 6 are saved.
     let trace = accesses(&[6, 5, 5, 9, 5, 5]);
     let tally = run(&trace, Strategy::Forward, 2, vec![2]);
     assert_eq!(tally, Tally { unmoved: 6, remote: 3, moves: 2 });
@@ -56,13 +56,14 @@ fn a_sample_saves_its_own_access_and_all_later_ones_of_its_pages() {
 
 #[test]
 fn threads_that_stay_lose_what_the_moved_one_gains() {
-    // Thread 0 accesses page 1 twice, thread 1 three times; it moves at the first access: 2 saved,
-    // 3 made remote.
+    // Thread 0 accesses page 1 twice, thread 1 three times. The page moves at the first access: 2
+    // accesses are saved, and 3 become remote.
     let trace = by_threads(&[(0, 1), (1, 1), (0, 1), (1, 1), (1, 1)]);
     let one = run(&trace, Strategy::Forward, 1, vec![0]);
     assert_eq!((one.unmoved, one.remote, one.moves), (2, 3, 1));
     assert_eq!(one.sra(), Some(-50.0));
-    // Sampled at every access it bounces: each access is local, at four moves.
+    // If every access is sampled, the page bounces: each access is local, at the cost of four
+    // moves.
     let bounced = run(&trace, Strategy::Forward, 1, (0..5).collect());
     assert_eq!((bounced.remote, bounced.moves), (0, 4));
 }
@@ -80,7 +81,7 @@ fn a_walk_moves_the_whole_resident_set_once() {
     assert_eq!((tally.moves, tally.remote), (u64::from(PAGES), 0));
 }
 
-/// Since only samples of remote accesses move pages, more samples can save less.
+/// Only samples of remote accesses move pages, so more samples can save less.
 #[test]
 fn an_earlier_sample_can_cost_a_later_one() {
     let trace = accesses(&[0, 1, 2, 2, 2]);

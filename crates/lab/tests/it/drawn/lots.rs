@@ -1,6 +1,6 @@
-//! Machines and mixes that a seed draws: two or four nodes of one or two caches, shipped programs
-//! whose figures are off by up to 30 % either way, memory on one node, spread or left. None of the
-//! settings of `isobar` was chosen on them.
+//! Machines and mixes drawn by a seed: two or four nodes with one or two caches each, shipped
+//! programs whose figures are off by up to 30 % in either direction, memory on one node, spread or
+//! left. None of the settings of `isobar` was chosen on them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Numbers by lot.
+/// Random numbers.
 pub struct Lots(ChaCha8Rng);
 
 impl Lots {
@@ -19,23 +19,23 @@ impl Lots {
         Self(ChaCha8Rng::seed_from_u64(seed))
     }
 
-    /// One of 0 to `most` - 1.
+    /// A number from 0 to `most` - 1.
     pub fn below(&mut self, most: usize) -> usize {
         usize::try_from(self.0.next_u64() % u64::try_from(most).unwrap()).unwrap()
     }
 
-    /// One between two numbers.
+    /// A number between two numbers.
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * f64::from(u32::try_from(self.0.next_u64() >> 32).unwrap()) / f64::from(u32::MAX)
     }
 
-    /// A number, up to 30 % more or less.
+    /// A number that is off by up to 30 % in either direction.
     fn off(&mut self, value: f64) -> f64 {
         value * self.between(0.7, 1.3)
     }
 }
 
-/// Kinds of figures that are common on servers, each between the ends of what is sold.
+/// A machine with figures that are common on servers, each within the range of what is sold.
 fn machine(lots: &mut Lots) -> (String, usize, usize) {
     let (nodes, llcs, cores) = (2 * (1 + lots.below(2)), 1 + lots.below(2), 2 + lots.below(5));
     let by_core = lots.between(1.5, 6.0);
@@ -75,8 +75,8 @@ fn machine(lots: &mut Lots) -> (String, usize, usize) {
     (text, nodes, nodes * llcs * cores)
 }
 
-/// The machine and mix of a seed. Programs run for half to three halves of `seconds` if they were
-/// alone, twice.
+/// The machine and mix of a seed. Alone, each program would run for half to three halves of
+/// `seconds`, twice.
 pub fn workload(seed: u64, seconds: f64) -> Workload {
     let mut lots = Lots::new(seed);
     let (machine, nodes, cores) = machine(&mut lots);
@@ -115,7 +115,7 @@ pub fn workload(seed: u64, seconds: f64) -> Workload {
             curve.reuse = lots.off(curve.reuse);
             curve.half_mib = lots.off(curve.half_mib);
         }
-        // Cycles of an instruction in 2 MiB of cache, a miss being 250 cycles.
+        // Cycles per instruction with 2 MiB of cache, at 250 cycles per miss.
         let cycles = program.base_cpi + program.mpki.misses(2_097_152.0) * 250.0 / program.mlp;
         program.instructions_billion = seconds * lots.between(0.5, 1.5) * 2.5 / cycles;
     }

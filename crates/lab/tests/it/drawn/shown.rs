@@ -1,5 +1,5 @@
-//! Drawn machines for a person who looks for the cause of a loss: one in detail, and one from
-//! several starts.
+//! Prints drawn machines for a person who looks for the cause of a loss: one machine in detail, or
+//! one from several starts.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -10,11 +10,11 @@ use isobar_policy::Settings;
 use isobar_policy::registry::build;
 use rayon::prelude::*;
 
-/// Starts of a mix that tell luck from fault.
+/// Number of starts of a mix, enough to tell luck from a fault.
 const STARTS: u64 = 8;
 
 /// The same mix from eight starts: `ISOBAR_DRAWN=936,628`, with wrong figures by `ISOBAR_WRONG=1`.
-/// What is luck of a start differs between them; what the policy does wrong does not.
+/// The luck of a start differs between them; a fault of the policy does not.
 #[test]
 #[ignore = "prints for a person"]
 fn drawn_machines_from_many_starts() {
@@ -30,8 +30,8 @@ fn drawn_machines_from_many_starts() {
 }
 
 /// One machine in detail: `ISOBAR_DRAWN=936 cargo test --release -p isobar-lab --test it one_drawn
-/// -- --ignored --nocapture` prints what each program gains and what was decided when; with
-/// `ISOBAR_START=3` from another start.
+/// -- --ignored --nocapture` prints the gain of each program and the decisions with their times;
+/// with `ISOBAR_START=3` from another start.
 #[test]
 #[ignore = "prints one machine for a person"]
 fn one_drawn_machine() {
@@ -54,7 +54,7 @@ fn is_wrong() -> bool {
     std::env::var_os("ISOBAR_WRONG").is_some()
 }
 
-/// A policy whose plans are printed.
+/// A wrapper that prints the plans of a policy.
 struct Told(Box<dyn Policy>);
 
 impl Policy for Told {

@@ -1,5 +1,6 @@
-//! `isobar` behind wrong figures: its figures of the machine are off by 30 % either way, and its
-//! counters and probes by 10 %. On request some sensors are missing at random.
+//! Runs `isobar` behind wrong figures: its figures of the machine are off by up to 30 % in either
+//! direction, and its counters and probes by up to 10 %. On request, some sensors are missing at
+//! random.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,14 +9,15 @@ use isobar_policy::Settings;
 use isobar_policy::registry::build;
 use std::sync::Arc;
 
-/// A policy that sees another machine than the one there is.
+/// A policy that sees a machine different from the real one.
 pub struct Misled {
     inner: Box<dyn Policy>,
     state: u64,
-    /// Factors on idle latencies and on bandwidth, as they are reported.
+    /// Factors on the reported idle latencies and bandwidths.
     factors: (f64, f64),
     machine: Option<(Arc<Topology>, Arc<Topology>)>,
-    /// How likely a thread is not counted, pages are not, or no latency is probed, in an epoch.
+    /// Probability, per epoch, that a thread is not counted, that pages are not counted, or that no
+    /// latency is probed.
     missing: f64,
 }
 
@@ -28,7 +30,7 @@ impl Misled {
         misled
     }
 
-    /// And of whose sensors one in ten is missing in an epoch.
+    /// The same, and in each epoch one in ten sensor readings is missing.
     pub fn patchy(seed: u64) -> Self {
         Self { missing: 0.1, ..Self::new(seed) }
     }

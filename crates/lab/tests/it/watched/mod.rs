@@ -1,32 +1,33 @@
-//! A policy whose moves and predictions are noted.
+//! A policy wrapper that records moves and predictions.
 
 #![allow(clippy::unwrap_used)]
 
 use isobar_model::{Action, Observation, Outcome, Pid, Plan, Policy, Prediction, Sensor, num};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What it did.
+/// The record of a policy's actions.
 #[derive(Default)]
 pub struct Noted {
-    /// When threads of each process were moved. One that is bound where it runs is not.
+    /// The times at which threads of each process were moved. Binding a thread where it runs is not
+    /// a move.
     pub moves: BTreeMap<Pid, Vec<f64>>,
-    /// Of each trial what was predicted and measured over all, in per cent, and how many programs
-    /// were changed.
+    /// For each trial, the predicted and the measured gain over all programs, in per cent, and the
+    /// number of programs that were changed.
     pub trials: Vec<(f64, f64, f64)>,
-    /// How many of them were taken back.
+    /// Number of trials that were taken back.
     pub taken_back: usize,
 }
 
 impl Noted {
-    /// The most often that a process was moved within an hour.
+    /// The largest number of moves of one process within an hour.
     pub fn most_in_an_hour(&self) -> usize {
         let within =
             |times: &Vec<f64>, from: f64| times.iter().filter(|at| (from..from + 3600.0).contains(*at)).count();
         self.moves.values().flat_map(|times| times.iter().map(|from| within(times, *from))).max().unwrap_or(0)
     }
 
-    /// By how much each prediction was wrong, in per cent of the speed of a program that was
-    /// changed; ascending.
+    /// The error of each prediction, in per cent of the speed of a program that was changed;
+    /// ascending.
     pub fn errors(&self) -> Vec<f64> {
         let mut errors: Vec<f64> = self.trials.iter().map(|(is, was, programs)| (is - was).abs() / programs).collect();
         errors.sort_by(f64::total_cmp);
@@ -34,11 +35,11 @@ impl Noted {
     }
 }
 
-/// The policy and what it did.
+/// The policy and its record.
 pub struct Watched {
     pub inner: Box<dyn Policy>,
     pub noted: Noted,
-    /// How many programs each change is of.
+    /// Number of programs that each change affects.
     begun: BTreeMap<u64, f64>,
 }
 
@@ -88,7 +89,7 @@ impl Policy for Watched {
     }
 }
 
-/// How many programs the actions of a prediction change.
+/// The number of programs that the actions of a prediction change.
 fn changed(plan: &Plan, prediction: &Prediction, seen: &Observation) -> usize {
     let mut pids = BTreeSet::new();
     for action in prediction.actions.iter().map(|index| &plan.actions[*index]) {

@@ -1,14 +1,14 @@
-//! One decision for a process, out of those for its threads on each node: a mapping has one policy,
-//! whoever touches it. Pure.
+//! Merges the decisions for a process's threads on each node into one for the process, because a
+//! mapping has one policy, whichever thread touches it. Pure.
 
 use isobar_allocation::{Decision, MAX_NODES};
 use isobar_model::{NodeId, NodeWeight};
 use std::collections::BTreeMap;
 
-/// Where the threads of one node get new pages; the node `None` stands for all threads.
+/// Where the threads of each node get new pages; the node `None` stands for all threads.
 pub type Rows = BTreeMap<Option<NodeId>, Decision>;
 
-/// An action's node and weights as a decision; `None` where a node is beyond those that it can
+/// An action's node and weights as a decision; `None` if a node is beyond those that a decision can
 /// name.
 pub fn decision(node: NodeId, weights: &[NodeWeight]) -> Option<Decision> {
     let place = |node: NodeId| usize::try_from(node.0).ok().filter(|place| *place < MAX_NODES);
@@ -22,9 +22,9 @@ pub fn decision(node: NodeId, weights: &[NodeWeight]) -> Option<Decision> {
     place(node).and_then(|place| u8::try_from(place).ok()).map(Decision::Node)
 }
 
-/// The decision of a process, given how many of its threads are on each node. Rows that agree are
-/// the decision. Where each has its threads stay on their own node, pages are left to first touch,
-/// which is that. Else they are spread as the threads are.
+/// The decision for a process, given the number of its threads on each node. If all rows agree,
+/// that is the decision. If each row keeps its threads' pages on their own node, pages are left to
+/// first touch, which does the same. Otherwise they are spread as the threads are.
 pub fn merged(rows: &Rows, threads: &BTreeMap<NodeId, u8>) -> Decision {
     let general = rows.get(&None).copied().unwrap_or_default();
     let of = |node: NodeId| rows.get(&Some(node)).copied().unwrap_or(general);
@@ -53,7 +53,7 @@ pub fn merged(rows: &Rows, threads: &BTreeMap<NodeId, u8>) -> Decision {
     Decision::Spread(scaled)
 }
 
-/// 255 parts for each thread.
+/// Adds 255 parts for each thread.
 fn share(sum: &mut [u32; MAX_NODES], own: NodeId, threads: u32, decision: &Decision) {
     let mut add = |place: usize, parts: u32| {
         if let Some(sum) = sum.get_mut(place) {
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(merged(&all, &threads(&[(0, 2), (1, 1)])), Decision::Node(1));
         assert_eq!(merged(&rows(&[(0, 0), (1, 1)]), &threads(&[(0, 2), (1, 1)])), Decision::Free);
         assert_eq!(merged(&Rows::from([(None, Decision::Node(2))]), &threads(&[(0, 1), (3, 1)])), Decision::Node(2));
-        // Two threads to node 1, one to node 3: 510 and 255 parts, 255 and 127 of 255.
+        // Two threads to node 1, one to node 3: 510 and 255 parts, which scale to 255 and 127.
         let Decision::Spread(weights) = merged(&all, &threads(&[(0, 2), (2, 1)])) else { panic!("spread") };
         assert_eq!((weights[0], weights[1], weights[2], weights[3]), (0, 255, 0, 127));
     }

@@ -1,10 +1,10 @@
-//! Where new pages go: the decisions of a plan, written to the pages of programs that were started
-//! by `isobar run`.
+//! Controls where new pages go: writes the decisions of a plan to the pages of programs that were
+//! started by `isobar run`.
 //!
-//! A program names its page in its environment, so that no process gains power by it: only memory
-//! that is sealed, of the right size, and owned by the user of the process is ever written, and all
-//! that can be said to a process is a node. A process whose user is not ours is written to only
-//! where the kernel lets us read its environment.
+//! A program names its page in its environment. No process gains power by that: only memory that is
+//! sealed, of the right size, and owned by the user of the process is ever written, and all that
+//! can be written for a process is a node. A process of another user is written to only if the
+//! kernel lets us read its environment.
 
 mod merge;
 
@@ -31,26 +31,26 @@ struct Registered {
     rows: Rows,
 }
 
-/// A page, and what it shall say of each process.
+/// A page, and the decision to be written for each process.
 type Page<'a> = (&'a SharedPage, Vec<(u32, Decision)>);
 
-/// What an action asks for.
+/// What an action requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish<'a> {
     /// The process.
     pub pid: Pid,
     /// Its start time.
     pub start: u64,
-    /// The node of the threads that it is for; `None`: all.
+    /// The node of the threads that it is for; `None`: all threads.
     pub for_node: Option<NodeId>,
-    /// The node.
+    /// The node for new pages.
     pub node: NodeId,
-    /// The weights, where pages are spread.
+    /// The weights, if pages are spread.
     pub weights: &'a [NodeWeight],
 }
 
 impl Allocation {
-    /// Takes a wish; [`Allocation::flush`] hands it on.
+    /// Accepts a wish; [`Allocation::flush`] passes it on.
     pub fn wish(&mut self, wish: &Wish<'_>) -> ActionOutcome {
         let Some(decision) = merge::decision(wish.node, wish.weights) else {
             return refused("a decision can name the nodes 0 to 63");
@@ -69,8 +69,8 @@ impl Allocation {
         ActionOutcome::Done
     }
 
-    /// Forgets a wish, as if it had never been taken: whether there was one. As
-    /// [`Allocation::wish`], programs learn of it with [`Allocation::flush`].
+    /// Forgets a wish, as if it had never been accepted, and returns whether there was one. As with
+    /// [`Allocation::wish`], programs see it after [`Allocation::flush`].
     pub fn forget(&mut self, pid: Pid, for_node: Option<NodeId>) -> bool {
         let Some(told) = self.known.get_mut(&pid) else { return false };
         let had = told.rows.remove(&for_node).is_some();
@@ -83,8 +83,8 @@ impl Allocation {
         had
     }
 
-    /// Hands every program what was wished since the beginning, given on which nodes its threads
-    /// are; a page may be that of several processes.
+    /// Writes every program's wishes so far to its page, given the nodes on which its threads are.
+    /// Several processes may share a page.
     pub fn flush(&self, threads: impl Fn(Pid) -> BTreeMap<NodeId, u8>) {
         let mut pages: BTreeMap<&str, Page<'_>> = BTreeMap::new();
         for (pid, program) in &self.known {
@@ -92,7 +92,7 @@ impl Allocation {
             decisions.push((pid.0, merge::merged(&program.rows, &threads(*pid))));
         }
         for (page, mut decisions) in pages.into_values() {
-            // Children too young to have been seen follow the first.
+            // Children too young to have been seen follow the first process.
             if let Some((_, first)) = decisions.first().copied() {
                 decisions.insert(0, (0, first));
             }
@@ -101,8 +101,8 @@ impl Allocation {
         }
     }
 
-    /// Forgets processes that have ended. A page whose last process is forgotten is free again:
-    /// children that are started later share it.
+    /// Forgets processes that have ended. A page whose last process is forgotten is set back to no
+    /// decision, because children that are started later share it.
     pub fn retain(&mut self, lives: impl Fn(Pid, u64) -> bool) {
         let ended: Vec<Pid> =
             self.known.iter().filter(|(pid, program)| !lives(**pid, program.start)).map(|(pid, _)| *pid).collect();
@@ -111,7 +111,7 @@ impl Allocation {
         ended.iter().filter(last).for_each(|program| program.page.say(Decision::Free));
     }
 
-    /// Has new pages go where they would without us.
+    /// Makes new pages go where they would without isobar.
     pub fn release(&mut self) {
         self.known.values().for_each(|program| program.page.say(Decision::Free));
         self.known.clear();
@@ -145,7 +145,7 @@ fn registered(pid: Pid, start: u64) -> Result<Registered, ActionOutcome> {
     let owner = fs::metadata(&root).map_err(|_| ActionOutcome::Vanished)?.uid();
     let opened = SharedPage::open(&path, owner);
     let page = opened.map_err(|errno| refused(&format!("its page {path} cannot be taken: {errno}")))?;
-    // The id may have become another's while we looked.
+    // The id may have been reused meanwhile.
     if identity::process(pid).is_none_or(|found| found.start != start) {
         return Err(ActionOutcome::Vanished);
     }
@@ -171,7 +171,7 @@ mod tests {
         command.arg("30").env_remove(PAGE).envs(page.map(|page| (PAGE, page.path())));
         let child = command.spawn().unwrap();
         let pid = Pid(child.id());
-        // Its environment is its own once it runs its own program.
+        // The child has its own environment once it runs its own program.
         let until = Instant::now() + Duration::from_secs(20);
         let own = |text: &[u8]| text.windows(PAGE.len()).any(|part| part == PAGE.as_bytes()) == page.is_some();
         let runs = || {

@@ -5,8 +5,8 @@
 //!
 //! - at most K pages, each once, all inside the given ranges, and the page of the address among
 //!   them (if K is not 0);
-//! - where both sides have that many, K/2 pages precede the page of the address and K/2 - 1
-//!   follow it (rounded so that the page itself and its neighbours are K together);
+//! - if both sides have enough pages, K/2 pages precede the page of the address and K/2 - 1 follow
+//!   it (rounded so that the page itself and its neighbours are K together);
 //! - a side that ends early is not made up for on the other: a sample is evidence for the pages
 //!   near it only.
 //!
@@ -19,7 +19,7 @@
 
 pub use crate::kernel::page_range::PageRange;
 
-/// The neighbourhood of K pages around `page`, in `ranges` (ascending, not overlapping). Empty when
+/// The neighbourhood of K pages around `page`, in `ranges` (ascending, not overlapping). Empty if
 /// the page is in none of them: it was unmapped since it was sampled.
 #[must_use]
 pub fn around(page: u64, k: u64, ranges: &[PageRange]) -> Vec<PageRange> {
@@ -27,11 +27,11 @@ pub fn around(page: u64, k: u64, ranges: &[PageRange]) -> Vec<PageRange> {
     if k == 0 || !ranges.get(home).is_some_and(|range| range.contains(page)) {
         return Vec::new();
     }
-    // Each range has a page at least, so no range farther than K can matter.
+    // Each range has at least one page, so no range farther away than K can matter.
     let most = usize::try_from(k).unwrap_or(usize::MAX);
     let first = home.saturating_sub(most);
     let (near, home) = (&ranges[first..ranges.len().min(home.saturating_add(most))], home - first);
-    // The neighbourhood, in pages from the first of these ranges on.
+    // The neighbourhood, in pages counted from the first of these ranges.
     let place = count(&near[..home]) + (page - near[home].start);
     let (begin, end) = (place.saturating_sub(k / 2), place.saturating_add(k - k / 2));
     let mut before = 0;
@@ -44,7 +44,7 @@ pub fn around(page: u64, k: u64, ranges: &[PageRange]) -> Vec<PageRange> {
     join(near.iter().map(clip).collect())
 }
 
-/// Ranges that touch become one.
+/// Joins ranges that touch.
 #[must_use]
 pub fn join(ranges: Vec<PageRange>) -> Vec<PageRange> {
     let mut joined: Vec<PageRange> = Vec::with_capacity(ranges.len());
@@ -68,7 +68,7 @@ pub fn ranges(pages: impl Iterator<Item = u64>) -> Vec<PageRange> {
     join(pages.map(|page| PageRange { start: page, end: page + 1 }).collect())
 }
 
-/// How many pages ranges have together.
+/// The total number of pages in some ranges.
 #[must_use]
 pub fn count(ranges: &[PageRange]) -> u64 {
     ranges.iter().map(PageRange::len).fold(0, u64::saturating_add)
@@ -116,7 +116,7 @@ mod tests {
             prop_assert!(chosen.is_sorted());
             prop_assert!(chosen.len() <= k as usize);
             prop_assert_eq!(chosen.contains(&all[at]), k > 0);
-            // The plain definition, on the list of all pages in order of address.
+            // The plain definition, on the list of all pages in the order of addresses.
             let (before, after) = (k as usize / 2, k as usize - k as usize / 2);
             let expected = if k == 0 { &[][..] } else { &all[at.saturating_sub(before)..(at + after).min(all.len())] };
             prop_assert_eq!(&chosen[..], expected);

@@ -1,9 +1,10 @@
-//! Pages per second: a bucket that fills with time, holds one second's worth, and is never in debt.
+//! Limits pages per second: a bucket that fills with time, holds one second's worth, and is never
+//! in debt.
 
 use isobar_model::{Pages, num};
 use std::time::{Duration, Instant};
 
-/// What may still be moved.
+/// The number of pages that may still be moved.
 #[derive(Debug)]
 pub struct PageBudget {
     per_second: u64,
@@ -17,31 +18,31 @@ impl PageBudget {
         Self { per_second, left: per_second, filled: Instant::now() }
     }
 
-    /// Adds what the time since the last call is worth.
+    /// Adds the pages earned since the last call.
     pub fn refill(&mut self) {
         let now = Instant::now();
         self.left = refilled(self.left, self.per_second, now.duration_since(self.filled));
         self.filled = now;
     }
 
-    /// What may be moved now.
+    /// Number of pages that may be moved now.
     pub const fn left(&self) -> Pages {
         Pages(self.left)
     }
 
-    /// What it can hold.
+    /// Number of pages that the bucket can hold.
     pub const fn most(&self) -> Pages {
         Pages(self.per_second)
     }
 
-    /// How long until there is this much; `None`: there is. Of more than it can hold, until it is
-    /// full.
+    /// How long until it holds this number of pages; `None` if it does already. For more than it
+    /// can hold, how long until it is full.
     pub fn time_until(&self, pages: Pages) -> Option<Duration> {
         let lacking = pages.0.min(self.per_second).saturating_sub(self.left);
         (lacking > 0).then(|| Duration::from_secs_f64(num::float(lacking) / num::float(self.per_second)))
     }
 
-    /// Takes out what was moved.
+    /// Removes the pages that were moved.
     pub const fn spend(&mut self, moved: Pages) {
         self.left = self.left.saturating_sub(moved.0);
     }

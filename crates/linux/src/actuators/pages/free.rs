@@ -1,4 +1,4 @@
-//! How much memory a node can take before we fill it: `/sys/devices/system/node/nodeN/meminfo`.
+//! How much memory a node can take before it is full: `/sys/devices/system/node/nodeN/meminfo`.
 
 use crate::kernel::parse::meminfo;
 use isobar_model::{Bytes, NodeId};
@@ -8,16 +8,17 @@ use std::path::Path;
 /// Memory of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeMemory {
-    /// Installed.
+    /// Installed memory.
     pub total: Bytes,
-    /// What it can give: free memory, and half of the file pages that were not used for long, which
-    /// the kernel drops for a page that moves here (its own `MemAvailable` counts half of the page
-    /// cache, too). Without these, a server that has read files for a week would look full.
+    /// Available memory: free memory, and half of the file pages that were not used for long, which
+    /// the kernel drops to make room for a page that moves here (its own `MemAvailable` counts half
+    /// of the page cache, too). Without these, a server that has read files for a week would look
+    /// full.
     pub available: Bytes,
 }
 
-/// The memory of a node below `nodes` (`/sys/devices/system/node`); `None` where the kernel does
-/// not say: then `move_pages(2)` itself refuses what cannot be.
+/// The memory of a node below `nodes` (`/sys/devices/system/node`). `None` if the kernel does not
+/// report it: in that case `move_pages(2)` itself refuses what does not fit.
 pub fn memory(nodes: &Path, node: NodeId) -> Option<NodeMemory> {
     parse(&fs::read_to_string(nodes.join(format!("node{node}/meminfo"))).ok()?)
 }

@@ -1,6 +1,7 @@
-//! What of a process may be moved to a node: its mappings but for those whose owner forbade it by a
-//! memory policy. Who binds memory to a node, or interleaves it, wants it there, whoever waits for
-//! it; NUMA balancing leaves it as well, unless the policy asks for that (`MPOL_F_NUMA_BALANCING`).
+//! Finds which mappings of a process may be moved to a node: all except those whose owner forbade
+//! it by a memory policy. An owner who binds memory to a node, or interleaves it, wants it there,
+//! whichever threads wait for it. NUMA balancing leaves such memory as well, unless the policy asks
+//! for it (`MPOL_F_NUMA_BALANCING`).
 
 use super::around::PageRange;
 use super::select::{by_size, mapped};
@@ -12,18 +13,18 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The mappings of a process.
 #[derive(Clone, Debug, Default)]
 pub struct Mapped {
-    /// Those that may be moved.
+    /// The mappings that may be moved.
     free: Vec<Mapping>,
-    /// Pages that each of all has on the node that they are to leave, by first page, where the
-    /// kernel says so.
+    /// Number of pages that each mapping, movable or not, has on the node that they are to leave,
+    /// by first page, if the kernel reports it.
     counts: Option<BTreeMap<u64, u64>>,
-    /// Pages there that their owner keeps.
+    /// Number of pages there that their owner keeps.
     owned: u64,
 }
 
 impl Mapped {
-    /// The mappings of a process for a move to a node, with the memory policies of those that have
-    /// one, by first address.
+    /// The mappings of a process for a move to a node. `policies` gives the memory policies of
+    /// those that have one, by first address.
     #[must_use]
     pub fn new(
         mappings: Vec<Mapping>,
@@ -40,25 +41,25 @@ impl Mapped {
         Self { free, counts, owned }
     }
 
-    /// Pages on the node that they are to leave, which their owner keeps there.
+    /// Number of pages on the node that they are to leave, which their owner keeps there.
     #[must_use]
     pub const fn owned(&self) -> u64 {
         self.owned
     }
 
-    /// What may be moved, as ranges.
+    /// The mappings that may be moved, as ranges.
     #[must_use]
     pub fn ranges(&self) -> Vec<PageRange> {
         mapped(&self.free)
     }
 
-    /// The order of a walk over it.
+    /// The order in which a walk visits them.
     #[must_use]
     pub fn order(&self) -> Vec<PageRange> {
         by_size(&self.free, self.counts.as_ref())
     }
 
-    /// The parts of some ranges that may be moved, in their order.
+    /// The parts of some ranges that may be moved, in the order of the ranges.
     #[must_use]
     pub fn within(&self, ranges: &[PageRange]) -> Vec<PageRange> {
         let free = self.ranges();
@@ -76,8 +77,9 @@ impl Mapped {
 mod tests {
     use super::*;
 
-    /// Three mappings, of 4, 4 and 2 pages at 10, 20 and 24. The second is bound to node 1, where
-    /// it has three pages, which are to go to node 0; the third is where `isobar run` put it.
+    /// Three mappings, of 4, 4 and 2 pages at 10, 20 and 24, are to go to node 0. The second is
+    /// bound to node 1, where it has three pages, so it stays. The third is where `isobar run` put
+    /// it.
     #[test]
     fn what_an_owner_bound_stays() {
         let mapping = |start, end| Mapping { pages: PageRange { start, end }, anonymous: true };

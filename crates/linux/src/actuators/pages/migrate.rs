@@ -1,4 +1,5 @@
-//! One migration: what the target can take, which pages, in which batches, and what became of them.
+//! Carries out one migration: how many pages the target can take, which pages, in which batches,
+//! and what became of them.
 
 use super::free;
 use super::mapped::Mapped;
@@ -13,23 +14,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// The result of one step of a migration: what became of its pages, the pages that were chosen, or
-/// why it cannot go on.
+/// The result of one step of a migration: what became of its pages, which pages were chosen, or why
+/// it cannot go on.
 #[derive(Debug, Default)]
 pub struct Done {
-    /// Pages by what became of them.
+    /// Number of pages by what became of them.
     pub tally: Tally,
-    /// The pages to move, of a part that chooses them.
+    /// The pages to move, if this step chose them.
     pub chosen: Option<Vec<u64>>,
-    /// The pages that have moved, of a part that moves.
+    /// The pages that have moved, if this step moved any.
     pub moved: Vec<u64>,
-    /// Why it failed; the outcome of the whole migration where no page has moved.
+    /// Why the step failed. If no page has moved, this is the outcome of the whole migration.
     pub failed: Option<ActionOutcome>,
-    /// How long it took, where that was measured.
+    /// How long the step took, if that was measured.
     pub took: Duration,
 }
 
-/// Moves pages, and remembers for each process where its walk goes on.
+/// Moves pages, and remembers for each process where its walk continues.
 #[derive(Debug, Default)]
 pub struct PageMover {
     options: PageOptions,
@@ -37,13 +38,13 @@ pub struct PageMover {
 }
 
 impl PageMover {
-    /// A mover within these bounds.
+    /// A mover within these limits.
     #[must_use]
     pub const fn new(options: PageOptions) -> Self {
         Self { options, cursors: BTreeMap::new() }
     }
 
-    /// Moves pages in line, `budget` at most.
+    /// Moves at most `budget` pages while the caller waits.
     pub fn migrate(&mut self, request: &Migration<'_>, budget: Pages) -> ActionOutcome {
         let within = request.pages.0.min(budget.0);
         let mut tally = Tally::default();
@@ -62,8 +63,8 @@ impl PageMover {
         tally.close(request.pages, failed)
     }
 
-    /// Chooses the pages of a request; what is not to be found, or has no place on the target,
-    /// stays.
+    /// Chooses the pages of a request. Pages that are not found, or for which the target has no
+    /// memory, are counted as staying.
     pub fn find(&mut self, request: &Migration<'_>, stop: &AtomicBool) -> Done {
         let mut tally = Tally::default();
         let chosen = self.try_find(request, stop, &mut tally);
@@ -79,7 +80,7 @@ impl PageMover {
         self.cursors.retain(|&(pid, start, _), _| lives(pid, start));
     }
 
-    /// An error is the outcome of a migration that came to nothing.
+    /// The error is the outcome of a migration that moves nothing.
     fn try_find(
         &mut self,
         request: &Migration<'_>,
@@ -97,7 +98,7 @@ impl PageMover {
         let chosen = self.choose(&mut process, &mapped, request, wanted)?;
         let found = u64::try_from(chosen.len()).unwrap_or(u64::MAX);
         let missing = wanted.saturating_sub(found);
-        // Around samples, or of what was accessed, others are asked for.
+        // Other selections (around samples, or of accessed pages) do not ask for these pages.
         let walks = request.select == PageSelection::ResidentSet;
         let owned = if walks { missing.min(mapped.owned()) } else { 0 };
         tally.stayed(OWNED, owned);
@@ -120,8 +121,8 @@ impl PageMover {
             let mut chosen = near(process, &samples, &mapped.ranges(), request.from, wanted)?;
             let found = u64::try_from(chosen.len()).unwrap_or(u64::MAX);
             if request.fill_up && found < wanted {
-                // The walk may meet what is chosen already; then the next migration goes on with
-                // it.
+                // The walk may reach pages that are chosen already. The next migration then
+                // continues with it.
                 chosen.extend(self.walk(process, mapped, request, wanted - found)?);
             }
             return Ok(chosen);
@@ -142,18 +143,18 @@ impl PageMover {
     }
 }
 
-/// Whether pages of a request can move at all, found out without looking for them: the outcome
-/// where none can.
+/// Checks whether pages of a request can move at all, without looking for them. The error is the
+/// outcome if none can.
 ///
 /// # Errors
-/// The process has ended or is not to be touched, its memory may not be read, the target has no
+/// The process has ended or must not be touched, its memory may not be read, or the target has no
 /// memory.
 pub fn admit(request: &Migration<'_>, options: &PageOptions) -> Result<(), ActionOutcome> {
     room(options, request.to)?;
     Process::new(request, &AtomicBool::new(false))?.may_be_read()
 }
 
-/// Moves one batch of pages that were found, as many as the target can take by now.
+/// Moves one batch of pages that were found, as many as the target can take now.
 pub fn relocate(request: &Migration<'_>, options: &PageOptions, batch: &[u64], stop: &AtomicBool) -> Done {
     let (mut tally, mut there) = (Tally::default(), Vec::new());
     let moved = room(options, request.to).and_then(|room| {
@@ -164,7 +165,7 @@ pub fn relocate(request: &Migration<'_>, options: &PageOptions, batch: &[u64], s
     Done { tally, failed: moved.err(), moved: there, ..Done::default() }
 }
 
-/// How many pages the target can take; all, where the kernel does not say.
+/// How many pages the target can take; no limit if the kernel does not report its memory.
 fn room(options: &PageOptions, to: NodeId) -> Result<u64, ActionOutcome> {
     let Some(memory) = free::memory(&options.nodes, to) else { return Ok(u64::MAX) };
     if memory.total == Bytes(0) {

@@ -1,15 +1,15 @@
-//! What a page migration is asked for, and its bounds.
+//! The request for a page migration, and its limits.
 
 use super::around::PageRange;
 use isobar_model::{Bytes, NodeId, PageSelection, Pages, Pid};
 use std::path::PathBuf;
 
-/// Bounds of page migration.
+/// Limits of page migration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageOptions {
-    /// Free memory that is left on the target.
+    /// Memory that is left free on the target.
     pub reserve: Bytes,
-    /// Where the kernel describes nodes.
+    /// The folder in which the kernel describes nodes.
     pub nodes: PathBuf,
 }
 
@@ -32,14 +32,14 @@ pub struct Migration<'a> {
     pub to: NodeId,
     /// Maximum number of pages to move.
     pub pages: Pages,
-    /// Which.
+    /// Which pages.
     pub select: PageSelection,
-    /// Sampled addresses; empty where addresses are not sampled.
+    /// Sampled addresses; empty if addresses are not sampled.
     pub addresses: &'a [u64],
     /// Where accessed pages are, those accessed most first; for [`PageSelection::Accessed`].
     pub accessed: &'a [PageRange],
-    /// Whether pages far from every sample go, too, once those around the samples are fewer than
-    /// asked for: where all threads of the process have gone, not where the samples are of one
-    /// thread.
+    /// If the pages around the samples are fewer than requested, whether pages far from every
+    /// sample go, too. That is right if all threads of the process have moved, but not if the
+    /// samples are those of one thread.
     pub fill_up: bool,
 }

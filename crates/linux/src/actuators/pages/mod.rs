@@ -1,15 +1,16 @@
-//! Page migration: which pages of a process move from node to node, in batches that are bounded,
-//! and what became of each.
+//! Page migration: which pages of a process move from node to node, in batches of limited size, and
+//! what became of each.
 //!
-//! Knows `move_pages(2)` and the text of `/proc/PID/maps` and `/proc/PID/numa_maps`. Only pages
-//! that one process alone maps are moved (`MPOL_MF_MOVE`): a shared page has other users, which did
-//! not ask for the move. Pages are base pages. A transparent huge page moves whole with the first
-//! of its pages that is asked for; the pages of it that were not asked for are not counted. What
-//! has a memory policy of its owner's choice stays (see `mapped`).
+//! This module knows `move_pages(2)` and the text of `/proc/PID/maps` and `/proc/PID/numa_maps`.
+//! Only pages that a single process maps are moved (`MPOL_MF_MOVE`): a shared page has other users,
+//! which did not ask for the move. Pages are base pages. A transparent huge page moves as a whole
+//! with the first of its pages that is requested; its pages that were not requested are not
+//! counted. Memory with a policy of its owner's choice stays (see `mapped`).
 //!
-//! Pages are copied beside the loop ([`PagesBeside`]; DINO, section 4.2, has a daemon for it).
+//! Pages are copied by a thread beside the loop ([`PagesBeside`]; DINO, section 4.2, has a daemon
+//! for it).
 //!
-//! The choice of pages follows DINO (section 4.1; K = 4096 by its section 5.2):
+//! The selection of pages follows DINO (section 4.1; K = 4096 by its section 5.2):
 //!
 //! - [`PageSelection::AroundSamples`] with sampled addresses: [`around()`] each of them, in the
 //!   resident address space.

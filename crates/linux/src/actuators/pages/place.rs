@@ -1,8 +1,8 @@
-//! Pages put where a mapping wants them, each on its own node: for a mapping of a whole process,
-//! where `migrate` moves a number of pages from one node to another.
+//! Puts pages on the nodes that a mapping of a whole process wants them on, each page on its own
+//! node. (In contrast, `migrate` moves a number of pages from one node to another.)
 //!
-//! Bounded by a rate, and interrupted between batches. What it says is where pages are afterwards,
-//! not what the kernel returned.
+//! The rate is limited, and the work can be interrupted between batches. Results are where pages
+//! are afterwards, not what the kernel returned.
 
 use super::free;
 use super::migration::PageOptions;
@@ -16,17 +16,18 @@ use std::io;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Pages in one system call that looks.
+/// Number of pages in one system call that locates pages.
 const LOOKS: usize = 4096;
 
-/// Pages gone through before those of the next stretch of addresses: within it all that go to one
-/// node go together.
+/// Number of pages in one stretch. Stretches are handled one after the other, and within a stretch
+/// all pages for one node are moved together.
 const STRETCH: usize = 1 << 14;
 
 /// A page and the node that it is on or wanted on.
 pub type PageOn = (u64, NodeId);
 
-/// A process whose pages are placed. A pid that another process has by now is noticed.
+/// A process whose pages are placed. The start time shows whether the pid belongs to another
+/// process by now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
     /// Its id.
@@ -38,11 +39,11 @@ pub struct Process {
 /// What became of pages that were to be moved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placed {
-    /// Pages that are where they are wanted, among those that were to be moved.
+    /// Number of pages that were to be moved and are now where they are wanted.
     pub moved: u64,
-    /// Pages that are not, by reason.
+    /// Number of pages that are not, by reason.
     pub stayed: BTreeMap<&'static str, u64>,
-    /// Pages not tried yet when it was asked to stop.
+    /// Number of pages not tried before the request to stop.
     pub left: u64,
 }
 
@@ -55,10 +56,10 @@ impl Placed {
 }
 
 impl Process {
-    /// The process of this id, as it is now.
+    /// The process with this id, as it is now.
     ///
     /// # Errors
-    /// In one line: there is none, or its pages are none to move.
+    /// In one line: there is no such process, or its pages must not be moved.
     pub fn find(pid: Pid) -> Result<Self, String> {
         let task = identity::process(pid).filter(|task| !task.has_ended());
         let task = task.ok_or_else(|| format!("no process {pid}: it has ended, or never was"))?;
@@ -68,10 +69,10 @@ impl Process {
         Ok(Self { pid, start: task.start })
     }
 
-    /// Where pages are: the node, or none for a page that is not resident.
+    /// The node of each page; `None` for a page that is not resident.
     ///
     /// # Errors
-    /// What the kernel says; `ESRCH` where the process has ended.
+    /// The kernel's error; `ESRCH` if the process has ended.
     pub fn locate(&self, pages: &[u64]) -> io::Result<Vec<Option<NodeId>>> {
         let mut found = Vec::with_capacity(pages.len());
         for batch in pages.chunks(LOOKS) {
@@ -82,8 +83,9 @@ impl Process {
         Ok(found)
     }
 
-    /// Moves pages to the nodes that they are wanted on, not faster than `pages_per_second`, until
-    /// `stop`. After each batch `progress` is given the number of pages gone through.
+    /// Moves pages to the nodes that they are wanted on, at `pages_per_second` at most, until
+    /// `stop` returns true. After each batch `progress` receives the number of pages handled so
+    /// far.
     pub fn place(
         &self,
         wanted: &[PageOn],
@@ -114,14 +116,16 @@ impl Process {
         placed
     }
 
-    /// One batch to one node, as far as that has memory. Pages are located again afterwards.
+    /// Moves one batch to one node, as far as the node has memory. Pages are located again
+    /// afterwards.
     fn move_batch(&self, pages: &[u64], to: NodeId, options: &PageOptions, placed: &mut Placed) -> io::Result<()> {
         let spare = free::memory(&options.nodes, to)
             .map_or(u64::MAX, |memory| memory.available.0.saturating_sub(options.reserve.0) / procfs::page_size());
         let (tried, full) = pages.split_at(pages.len().min(usize::try_from(spare).unwrap_or(usize::MAX)));
         placed.stay(NO_MEMORY, full.len());
         let mut rest: BTreeMap<u64, i32> = tried.iter().map(|page| (*page, syscall::NOT_TRIED)).collect();
-        // The kernel stops at the first page that fails: it goes on as long as some move.
+        // The kernel stops at the first page that fails, so this goes on as long as some pages
+        // move.
         while !rest.is_empty() {
             self.still_there()?;
             let (asked, before): (Vec<u64>, _) = (rest.keys().copied().collect(), rest.len());
@@ -160,7 +164,7 @@ fn batches(wanted: &[PageOn]) -> Vec<(NodeId, Vec<u64>)> {
     by_node.into_iter().flat_map(cut).collect()
 }
 
-/// A refusal of a whole batch.
+/// What a refusal of a whole batch means.
 fn refusal(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EACCES) => "the node is outside the process's cpuset (cpuset.mems)",
@@ -170,7 +174,7 @@ fn refusal(error: &io::Error) -> &'static str {
     }
 }
 
-/// Waits until this many pages are due, in slices, so that a signal does not wait long.
+/// Waits until this number of pages is due, in slices, so that a signal does not wait long.
 fn pace(begin: Instant, pages: usize, per_second: u64, stop: &dyn Fn() -> bool) {
     let pages = u64::try_from(pages).unwrap_or(u64::MAX);
     let due = begin + Duration::from_micros(pages.saturating_mul(1_000_000) / per_second.max(1));

@@ -1,4 +1,4 @@
-//! A process whose pages are looked at and moved, batch by batch, and what the kernel's refusals
+//! A process whose pages are located and moved, batch by batch, and what the kernel's refusals
 //! mean.
 
 use super::around::PageRange;
@@ -18,18 +18,18 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Number of times that a batch is tried again as long as some of it moves: the kernel stops at the
-/// first page that fails.
+/// Maximum number of attempts for a batch, which is tried again as long as some of it moves: the
+/// kernel stops at the first page that fails.
 const MOST_TRIES: usize = 3;
 
-/// Pages looked at in one migration, at most, to find those to move.
+/// Maximum number of pages located in one migration to find those to move.
 const MOST_LOOKED_AT: u64 = 1 << 20;
 
-/// Pages in one system call that looks.
+/// Number of pages in one system call that locates pages.
 const LOOKS: usize = 4096;
 
-/// A process whose pages are looked at and moved. Before each system call it is checked that it is
-/// still the same.
+/// A process whose pages are located and moved. Before each system call, the process is checked to
+/// be still the same.
 pub struct Process<'a> {
     pid: Pid,
     start: u64,
@@ -37,7 +37,7 @@ pub struct Process<'a> {
     to: NodeId,
     pub page_size: u64,
     left: u64,
-    /// Set when the rest is no longer wanted.
+    /// Set if the rest is no longer wanted.
     stop: &'a AtomicBool,
     tables: Option<PageTables>,
 }
@@ -55,7 +55,7 @@ impl<'a> Process<'a> {
         Ok(Self { pid: request.pid, start: request.pid_start, from, to, page_size, left: MOST_LOOKED_AT, stop, tables })
     }
 
-    /// Whether we may look at its memory.
+    /// Checks that isobar may read its memory.
     pub fn may_be_read(&self) -> Result<(), ActionOutcome> {
         match File::open(format!("/proc/{}/maps", self.pid)) {
             Err(error) if error.raw_os_error() == Some(libc::EACCES) => Err(no_privilege(&error)),
@@ -71,7 +71,7 @@ impl<'a> Process<'a> {
         if same { Ok(()) } else { Err(ActionOutcome::Vanished) }
     }
 
-    /// What it has mapped; a process without mappings has ended (or is a zombie).
+    /// Its mappings; a process without mappings has ended (or is a zombie).
     pub fn mapped(&self) -> Result<Mapped, ActionOutcome> {
         let text = self.text("maps")?.ok_or(ActionOutcome::Vanished)?;
         let mappings = parse_maps(&text, self.page_size);
@@ -84,7 +84,7 @@ impl<'a> Process<'a> {
         Ok(Mapped::new(mappings, counts, policies(places.as_bytes()), self.to, self.page_size))
     }
 
-    /// A file of the process as text; `None` where there is none.
+    /// A file of the process as text; `None` if there is none.
     fn text(&self, name: &str) -> Result<Option<String>, ActionOutcome> {
         let read = identity::read_live(&PathBuf::from(format!("/proc/{}/{name}", self.pid)));
         let bytes = read.map_err(|error| match error.raw_os_error() {
@@ -94,8 +94,8 @@ impl<'a> Process<'a> {
         Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    /// Moves one batch and counts what became of it: first by where the pages are afterwards, else
-    /// by the kernel's word. Those that are there are added to `moved`.
+    /// Moves one batch and counts what became of it: first by where the pages are afterwards,
+    /// otherwise by what the kernel returned. Pages that are on the target are added to `moved`.
     pub fn relocate(&self, batch: &[u64], tally: &mut Tally, moved: &mut Vec<u64>) -> Result<(), ActionOutcome> {
         let mut rest = batch.to_vec();
         let mut why = BTreeMap::new();
@@ -113,8 +113,8 @@ impl<'a> Process<'a> {
         Ok(())
     }
 
-    /// Counts the pages that are on the target now, and returns the others. What the kernel says of
-    /// them now is added to what it said when asked to move them, where it said nothing then.
+    /// Counts the pages that are on the target now, and returns the others. If the kernel gave no
+    /// reason for a page when asked to move it, its present status is used.
     fn not_there(
         &self,
         pages: Vec<u64>,
@@ -159,9 +159,9 @@ impl<'a> Process<'a> {
     }
 }
 
-/// Reading the maps of another user's process, and moving its pages, needs the access of a debugger
-/// (`ptrace(2)`, `PTRACE_MODE_READ_REALCREDS`). The text names no process, so that it can be
-/// printed once.
+/// The refusal for lack of privilege. Reading the maps of another user's process, and moving its
+/// pages, needs the access of a debugger (`ptrace(2)`, `PTRACE_MODE_READ_REALCREDS`). The text
+/// names no process, so that it can be printed once.
 fn no_privilege(error: &io::Error) -> ActionOutcome {
     let remedy = privilege::remedy();
     let why = format!("without CAP_SYS_PTRACE isobar cannot move the pages of others: run as root, or {remedy}");

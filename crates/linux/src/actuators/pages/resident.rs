@@ -1,9 +1,9 @@
-//! Which pages of a range are resident, without asking for each: `PAGEMAP_SCAN` (Linux 6.7,
-//! `Documentation/admin-guide/mm/pagemap.rst`) walks the page tables and skips what is not there.
+//! Finds which pages of a range are resident, without asking for each one: `PAGEMAP_SCAN` (Linux
+//! 6.7, `Documentation/admin-guide/mm/pagemap.rst`) walks the page tables and skips absent pages.
 //!
 //! Programs reserve far more than they use (a sanitizer, a language runtime: terabytes), and
-//! `move_pages(2)` needs one entry for each page. Where the kernel is older, every mapped page is
-//! asked for, within the limit of one migration.
+//! `move_pages(2)` needs one entry for each page. On an older kernel every mapped page is asked
+//! for, within the limit of one migration.
 
 use super::around::PageRange;
 use isobar_model::Pid;
@@ -13,7 +13,7 @@ use std::os::fd::AsRawFd;
 
 /// `PAGE_IS_PRESENT` of `linux/fs.h`.
 const PRESENT: u64 = 1 << 3;
-/// Stretches that one call returns.
+/// Number of stretches that one call returns.
 const STRETCHES: usize = 256;
 
 /// `struct pm_scan_arg` of `linux/fs.h`.
@@ -51,7 +51,7 @@ pub struct PageTables {
 }
 
 impl PageTables {
-    /// Opens them; `None` where they cannot be read, or the kernel cannot scan them.
+    /// Opens them; `None` if they cannot be read, or if the kernel cannot scan them.
     pub fn open(pid: Pid, page_size: u64) -> Option<Self> {
         let tables = Self { file: File::open(format!("/proc/{pid}/pagemap")).ok()?, page_size };
         tables.scan(PageRange { start: 0, end: 1 }, 1).ok()?;
@@ -75,10 +75,11 @@ impl PageTables {
         Ok(found)
     }
 
-    /// The first resident pages of a range, `most` at most, and the page where the scan goes on.
+    /// The first resident pages of a range, `most` at most, and the page at which the scan
+    /// continues.
     ///
     /// # Errors
-    /// What the kernel says; `ESRCH` when the process ended.
+    /// The kernel's error; `ESRCH` if the process ended.
     pub fn scan(&self, range: PageRange, most: u64) -> io::Result<(Vec<u64>, u64)> {
         let mut stretches = [Stretch::default(); STRETCHES];
         let mut arguments = ScanArguments {
@@ -100,7 +101,7 @@ impl PageTables {
         let filled = usize::try_from(filled).map_err(|_| io::Error::last_os_error())?;
         let found = stretches.iter().take(filled);
         let pages = found.flat_map(|stretch| stretch.start / self.page_size..stretch.end / self.page_size).collect();
-        // A kernel that made no progress must not make us go round for ever.
+        // If the kernel makes no progress, isobar must not loop for ever.
         Ok((pages, (arguments.walk_end / self.page_size).clamp(range.start + 1, range.end)))
     }
 }
@@ -120,8 +121,8 @@ mod tests {
         };
         let page = usize::try_from(page_size).unwrap();
         let count = 1 << 16;
-        // Zeroed memory of this size is reserved, not touched; a huge page may come with a page
-        // that is touched.
+        // Zeroed memory of this size is reserved, not touched. A whole huge page may become
+        // resident when one of its pages is touched.
         let mut memory = vec![0u8; count * page];
         let first = (memory.as_ptr().addr() / page + 1) as u64;
         memory[page * 40_000] = 1;

@@ -1,7 +1,7 @@
-//! Which pages on a node to move: around samples, or by a walk over the resident set.
+//! Selects which pages on a node to move: around samples, or by a walk over the resident set.
 //!
-//! Pure but for one question, "where are these pages?", which is asked through [`Look`], so that
-//! the choice is tested on made-up processes.
+//! Pure except for one question, "where are these pages?". It is asked through [`Look`], so that
+//! the selection can be tested on simulated processes.
 
 use super::around::{PageRange, around, join, pages, ranges};
 use crate::kernel::maps::Mapping;
@@ -9,12 +9,12 @@ use crate::kernel::move_pages as syscall;
 use isobar_model::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Around a sample, this number of times K mapped pages are searched for K resident ones. Mappings
-/// are mostly resident where a program works; where they are not, the neighbourhood is smaller than
-/// K.
+/// Around a sample, up to this factor times K mapped pages are searched for K resident ones.
+/// Mappings are mostly resident where a program works. If they are not, the neighbourhood is
+/// smaller than K.
 const WINDOW: u64 = 8;
 
-/// Says where pages are: a status for each, as `move_pages(2)` has it.
+/// Says where pages are: a status for each, as `move_pages(2)` returns it.
 pub trait Look {
     /// Why it cannot say.
     type Stop;
@@ -22,11 +22,11 @@ pub trait Look {
     /// The status of each page.
     ///
     /// # Errors
-    /// When nothing more can be learnt: the process ended, or the kernel refuses.
+    /// If nothing more can be learnt: the process ended, or the kernel refuses.
     fn look(&mut self, pages: &[u64]) -> Result<Vec<i32>, Self::Stop>;
 
     /// The first pages of a range that are worth a look, `most` at most, and the page after the
-    /// last of the range that was considered. Who knows which pages are resident skips the others.
+    /// last one considered. An implementation that knows which pages are resident skips the others.
     ///
     /// # Errors
     /// As `Look::look`.
@@ -42,11 +42,12 @@ pub trait Look {
         asked(self, ranges)
     }
 
-    /// How many pages may still be looked at in this call.
+    /// How many pages may still be located in this call.
     fn left(&self) -> u64;
 }
 
-/// Every page of a range is worth a look to who knows nothing of them; see [`Look::worth`].
+/// Every page of a range, up to `most`, for an implementation that knows nothing of them; see
+/// [`Look::worth`].
 pub fn every(range: PageRange, most: u64) -> (Vec<u64>, u64) {
     let end = range.end.min(range.start.saturating_add(most));
     ((range.start..end).collect(), end)
@@ -62,7 +63,7 @@ pub fn asked<L: Look + ?Sized>(look: &mut L, ranges: &[PageRange]) -> Result<Vec
     Ok(all.into_iter().zip(status).filter(|(_, status)| *status >= 0).map(|(page, _)| page).collect())
 }
 
-/// The pages on `from` in the neighbourhoods of sampled pages, `wanted` at most, which the samples
+/// The pages on `from` in the neighbourhoods of sampled pages, at most `wanted`, which the samples
 /// share evenly.
 ///
 /// # Errors
@@ -88,7 +89,7 @@ pub fn near<L: Look>(
     Ok(found.into_iter().take(syscall::length(wanted)).collect())
 }
 
-/// The pages on `from` in some ranges, `wanted` at most: those of the first range first.
+/// The pages on `from` in some ranges, at most `wanted`: those of the first range first.
 ///
 /// # Errors
 /// As `Look::look`.
@@ -107,18 +108,18 @@ pub fn in_order<L: Look>(
     Ok(found)
 }
 
-/// Where the walk over the resident set of a process goes on.
+/// Where the walk over the resident set of a process continues.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
-    /// Mappings done in this round, by first page: their order changes as pages move away.
+    /// Mappings finished in this round, by first page: their order changes as pages move away.
     done: BTreeSet<u64>,
     /// The mapping under way, and its next page.
     at: Option<(u64, u64)>,
 }
 
 impl Cursor {
-    /// The next pages on `from`, `wanted` at most, in `order` (see `by_size`). A round that ends is
-    /// followed by the next one, once a call.
+    /// The next pages on `from`, at most `wanted`, in `order` (see `by_size`). When a round ends,
+    /// the next one begins, at most once per call.
     ///
     /// # Errors
     /// As `Look::look`.
@@ -138,7 +139,7 @@ impl Cursor {
         Ok(found)
     }
 
-    /// Goes on with the round; true when it ended.
+    /// Continues the round; returns true if it ended.
     fn round<L: Look>(
         &mut self,
         look: &mut L,
@@ -158,8 +159,8 @@ impl Cursor {
         Ok(true)
     }
 
-    /// What remains of this round: the mapping under way, then those that are not done. Each with
-    /// its first page.
+    /// What remains of this round: the mapping under way, then the unfinished ones, each with its
+    /// first page.
     fn to_do(&self, order: &[PageRange]) -> Vec<(u64, PageRange)> {
         let under_way = self.at.and_then(|(first, page)| {
             let mapping = order.iter().find(|mapping| mapping.start == first)?;
@@ -171,8 +172,8 @@ impl Cursor {
     }
 }
 
-/// Takes pages on `from` until the end of `rest`, which shrinks; false where `wanted` were found or
-/// no looks were left before that.
+/// Takes pages on `from` until the end of `rest`, which shrinks. Returns false if it stopped
+/// earlier, because `wanted` were found or no looks were left.
 fn walk<L: Look>(
     look: &mut L,
     rest: &mut PageRange,
@@ -191,8 +192,8 @@ fn walk<L: Look>(
     Ok(true)
 }
 
-/// Looks at the next `step` pages of a mapping and takes those on `from`, `missing` at most.
-/// Returns the page to go on with.
+/// Locates the next `step` pages of a mapping and takes those on `from`, at most `missing`. Returns
+/// the page to continue with.
 fn take<L: Look>(
     look: &mut L,
     rest: PageRange,
@@ -210,12 +211,12 @@ fn take<L: Look>(
     Ok(if cut { taken.last().map_or(end, |last| last + 1) } else { end })
 }
 
-/// Pages looked at in one step of a walk.
+/// Number of pages located in one step of a walk.
 const STEP: u64 = 4096;
 
 /// The order of the walk: anonymous mappings first, then those with more pages on the node, then
-/// the lower address. `on_node` counts them by first page; without it (no `numa_maps`), the size of
-/// the mapping stands in.
+/// the lower address. `on_node` counts the pages by first page. Without it (no `numa_maps`), the
+/// size of the mapping is used instead.
 #[must_use]
 pub fn by_size(mappings: &[Mapping], on_node: Option<&BTreeMap<u64, u64>>) -> Vec<PageRange> {
     let weight = |mapping: &Mapping| match on_node {
@@ -228,7 +229,7 @@ pub fn by_size(mappings: &[Mapping], on_node: Option<&BTreeMap<u64, u64>>) -> Ve
     order.into_iter().map(|(_, mapping)| mapping.pages).collect()
 }
 
-/// Every page of some mappings.
+/// All pages of some mappings, as ranges.
 #[must_use]
 pub fn mapped(mappings: &[Mapping]) -> Vec<PageRange> {
     join(mappings.iter().map(|mapping| mapping.pages).collect())

@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use std::convert::Infallible;
 
-/// A made-up process: pages and where they are; all others are not resident.
+/// A simulated process: pages and where they are. All others are not resident.
 struct Fake {
     pages: BTreeMap<u64, i32>,
     left: u64,
@@ -41,7 +41,7 @@ fn neighbours_are_counted_among_resident_pages() {
     let mut process = Fake::on(0, (0..200).step_by(2));
     let near = |process: &mut Fake, wanted| near(process, &[100].into(), &[range(0, 200)], NodeId(0), wanted);
     assert_eq!(list(&near(&mut process, 4).unwrap()), [96, 98, 100, 102]);
-    // Those on another node are neighbours, but stay.
+    // Pages on another node are neighbours, but stay.
     process.pages.insert(98, 1);
     assert_eq!(list(&near(&mut process, 4).unwrap()), [96, 100, 102]);
     // A sampled page that is not resident any more selects nothing.
@@ -107,7 +107,8 @@ fn the_walk_stops_at_its_scan_limit_and_goes_on_later() {
 }
 
 proptest! {
-    /// Whether the pages stay on the node or move away as they are found.
+    /// The walks cover all pages, whether the pages stay on the node or move away as they are
+    /// found.
     #[test]
     fn successive_walks_cover_everything(resident in prop::collection::btree_set(0u64..300, 1..120),
                                          wanted in 1u64..40, moves in any::<bool>()) {

@@ -1,4 +1,4 @@
-//! What became of pages, counted by reason in words.
+//! Counts what became of pages, by a reason in words.
 
 use crate::kernel::move_pages::NOT_TRIED;
 use isobar_model::{ActionOutcome, Pages};
@@ -15,7 +15,7 @@ pub struct Tally {
 pub const BUDGET: &str = "page budget used up";
 /// The target has no memory to spare.
 pub const NO_MEMORY: &str = "no memory on the target";
-/// The choice holds fewer pages on the node than were asked for.
+/// The selection holds fewer pages on the node than were requested.
 pub const FEWER: &str = "not found on the node";
 /// Their owner chose where they are, by a memory policy.
 pub const OWNED: &str = "kept there by their owner's memory policy";
@@ -37,30 +37,30 @@ impl Tally {
         }
     }
 
-    /// Counts what is left of the pages that were asked for.
+    /// Counts the requested pages that are not counted yet as staying for one reason.
     pub fn rest_stayed(&mut self, why: &'static str, asked: Pages) {
         let counted = self.counted();
         self.stayed(why, asked.0.saturating_sub(counted));
     }
 
-    /// The pages that moved.
+    /// Number of pages that moved.
     pub const fn pages_moved(&self) -> Pages {
         Pages(self.moved)
     }
 
-    /// Pages counted so far, moved or not.
+    /// Number of pages counted so far, moved or not.
     pub fn counted(&self) -> u64 {
         self.stayed.values().fold(self.moved, |sum, pages| sum.saturating_add(*pages))
     }
 
-    /// Counts what another has counted, too.
+    /// Adds the counts of another tally.
     pub fn add(&mut self, other: Self) {
         self.moved += other.moved;
         other.stayed.into_iter().for_each(|(why, pages)| self.stayed(why, pages));
     }
 
-    /// What became of the pages that were asked for in the end. A failure is the outcome where
-    /// nothing moved; else the rest stayed because of it.
+    /// What finally became of the pages requested. A failure is the outcome if nothing moved;
+    /// otherwise the rest stayed because of it.
     pub fn close(mut self, asked: Pages, failed: Option<ActionOutcome>) -> ActionOutcome {
         match failed {
             Some(outcome) if self.moved == 0 => return outcome,

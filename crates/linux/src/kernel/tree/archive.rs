@@ -1,8 +1,8 @@
-//! Captured trees in tar archives, plain or compressed, read into memory.
+//! Reads captured trees from tar archives, plain or compressed, into memory.
 //!
-//! Only what a topology is read from is kept (CPU and node folders, resctrl, a little of `proc`);
-//! the rest of an archive, mostly PCI devices, is skipped. What an archive unpacks to is bounded,
-//! since a few kilobytes can unpack to gigabytes.
+//! Only the files that a topology is read from are kept (CPU and node folders, resctrl, a little of
+//! `proc`). The rest of an archive, mostly PCI devices, is skipped. The unpacked size of an archive
+//! is bounded, because a few kilobytes can unpack to gigabytes.
 
 use super::entry::{self, Entry, MAX_FILE, components, resolve};
 use super::error::LinuxError;
@@ -17,16 +17,16 @@ use tar::EntryType;
 /// The most bytes that an archive may unpack to: captured machines are 0.5 to 20 MB.
 const MAX_UNPACKED: u64 = 256 << 20;
 
-/// The most bytes that are kept, texts and names.
+/// The most bytes that are kept, of texts and names together.
 const MAX_KEPT: u64 = 64 << 20;
 
-/// What an entry takes beside its text and its name, and a folder with one entry, roughly: an
-/// archive of empty files in folders of their own must not fill memory either.
+/// About how many bytes an entry takes in addition to its text and its name, and a folder with one
+/// entry: an archive of empty files in folders of their own must not fill memory either.
 const ENTRY: u64 = 128;
 const FOLDER: u64 = 768;
 
-/// The block that tar archives are made of. They end in two blocks of zeros; GNU tar accepts one,
-/// and so do we.
+/// The size of the blocks that tar archives are made of. An archive ends in two blocks of zeros;
+/// GNU tar accepts one, and so does this reader.
 const BLOCK: usize = 512;
 
 const KEPT: [&str; 5] =
@@ -40,7 +40,7 @@ const CACHE_FILES: [&str; 7] =
 pub(super) struct Unpacked(Entry);
 
 impl Unpacked {
-    /// The text of a file, links followed.
+    /// The text of a file, with links followed.
     pub(super) fn text(&self, path: &str) -> Option<&str> {
         match self.0.find(path) {
             Some(Entry::File(text)) => Some(text),
@@ -63,7 +63,7 @@ pub(super) fn unpack(path: &Path) -> Result<Unpacked, LinuxError> {
     unpack_from(path, file)
 }
 
-/// Reads an archive, whose kind is taken from its first bytes, not its name; `path` is only named
+/// Reads an archive. Its kind is taken from its first bytes, not from its name; `path` is only used
 /// in errors.
 pub(super) fn unpack_from(path: &Path, mut file: impl Read + Seek) -> Result<Unpacked, LinuxError> {
     let unreadable = |source| LinuxError::Unreadable { path: path.to_owned(), source };
@@ -90,7 +90,7 @@ fn read_tar(path: &Path, unpacking: impl Read) -> Result<Unpacked, LinuxError> {
     if stream.left == 0 {
         return Err(too_large(MAX_UNPACKED));
     }
-    // What the unpacker says repeats names from the archive.
+    // The unpacker's message repeats names from the archive.
     let damaged = |detail: &str| LinuxError::Damaged { path: path.to_owned(), detail: one_line(detail) };
     let (root, kept) = collected.map_err(|source| damaged(&source.to_string()))?;
     if kept > MAX_KEPT {
@@ -102,7 +102,7 @@ fn read_tar(path: &Path, unpacking: impl Read) -> Result<Unpacked, LinuxError> {
     Ok(Unpacked(root))
 }
 
-/// The kept entries and about how many bytes they take; stops early once those exceed [`MAX_KEPT`].
+/// The kept entries and about how many bytes they take. Stops early once these exceed [`MAX_KEPT`].
 fn collect(archive: &mut tar::Archive<impl Read>) -> io::Result<(Entry, u64)> {
     let (mut root, mut kept) = (Entry::root(), 0);
     for member in archive.entries()? {
@@ -139,8 +139,8 @@ fn text(member: &mut impl Read, kept: &mut u64) -> io::Result<String> {
     Ok(entry::text(&bytes))
 }
 
-/// The components below the root of the tree, where the path is one that we keep. The root is the
-/// folder that holds `sys` or `proc`: the archive itself or one folder in it. Paths that climb are
+/// The components below the root of the tree, if the path is one that is kept. The root is the
+/// folder that holds `sys` or `proc`: the archive itself or one folder in it. Paths with `..` are
 /// not kept.
 fn kept_path(text: &str) -> Option<Vec<&str>> {
     let names: Vec<&str> = components(text).collect();
@@ -150,8 +150,8 @@ fn kept_path(text: &str) -> Option<Vec<&str>> {
     (inside && needed(path) && !path.contains(&"..")).then(|| path.to_vec())
 }
 
-/// Most of an archive are files about single CPUs. Of these, only the ones that describe topology
-/// are kept.
+/// Most of an archive consists of files about single CPUs. Of these, only the ones that describe
+/// topology are kept.
 fn needed(path: &[&str]) -> bool {
     match path {
         ["sys", "devices", "system", "cpu", _, "topology", name] => {
@@ -164,8 +164,9 @@ fn needed(path: &[&str]) -> bool {
     }
 }
 
-/// A reader that stops at a bound, and knows how many zero bytes the last reads gave. The archive's
-/// headers, and so the blocks at its end, are read one at a time, so a longer read is no end mark.
+/// A reader that stops at a bound, and counts the zero bytes that the last reads returned. The
+/// archive's headers, and so the blocks at its end, are read one at a time, so a longer read is not
+/// an end mark.
 struct Bounded<R> {
     inner: R,
     left: u64,

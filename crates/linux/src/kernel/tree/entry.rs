@@ -1,9 +1,10 @@
-//! Files, folders and links in memory, as an archive holds them. It follows links inside the tree
-//! and never out of it.
+//! Keeps files, folders and links in memory, as an archive holds them. Links are followed inside
+//! the tree and never out of it.
 
 use std::collections::BTreeMap;
 
-/// The largest file that is read: kernel attribute files are a page, lists of many CPUs a few.
+/// The largest file that is read: kernel attribute files are one page, lists of many CPUs a few
+/// pages.
 pub(super) const MAX_FILE: u64 = 1 << 20;
 
 /// The deepest path that is kept; sysfs needs ten.
@@ -13,7 +14,7 @@ const MAX_DEPTH: usize = 32;
 /// than a few.
 const MAX_LINKS: usize = 8;
 
-/// The text of a kernel file. Some kernels around 5.15 end CPU lists in a zero byte, which is no
+/// The text of a kernel file. Some kernels around 5.15 end CPU lists in a zero byte, which is not
 /// part of the text.
 pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
@@ -24,9 +25,9 @@ pub(super) fn text(bytes: &[u8]) -> String {
 pub(super) enum Entry {
     /// A file's text.
     File(String),
-    /// Where a link leads, from the root, as components.
+    /// The target of a link, from the root, as components.
     Link(Vec<String>),
-    /// What a folder holds.
+    /// The entries of a folder.
     Folder(BTreeMap<String, Entry>),
 }
 
@@ -36,17 +37,16 @@ impl Entry {
         Self::Folder(BTreeMap::new())
     }
 
-    /// Puts an entry at a path, with the folders above it, and returns how many of those it had to
-    /// make. What stands there already is replaced, as when unpacking; a path too deep, or below a
-    /// file, is left out.
+    /// Puts an entry at a path, creates the missing folders above it, and returns how many of them
+    /// it created. An entry that is already there is replaced, as when unpacking. A path that is
+    /// too deep, or below a file, is left out.
     pub(super) fn insert(&mut self, path: &[&str], entry: Self) -> u64 {
         let mut made = 0;
         let (Some((name, folders)), true) = (path.split_last(), path.len() <= MAX_DEPTH) else { return made };
         let mut here = self;
         for folder in folders {
             let Self::Folder(names) = here else { return made };
-            // Most folders are there already, and the key of an entry would be a string of its own
-            // each time.
+            // Most folders exist already, and the key of an entry would be a new string each time.
             if !names.contains_key(*folder) {
                 names.insert((*folder).to_owned(), Self::root());
                 made += 1;
@@ -64,7 +64,7 @@ impl Entry {
         made
     }
 
-    /// What is at a path, links followed.
+    /// The entry at a path, with links followed.
     pub(super) fn find(&self, path: &str) -> Option<&Self> {
         let mut rest: Vec<&str> = components(path).rev().collect();
         let (mut here, mut links) = (self, 0);
@@ -89,7 +89,7 @@ pub(super) fn components(path: &str) -> impl DoubleEndedIterator<Item = &str> {
     path.split('/').filter(|name| !name.is_empty() && *name != ".")
 }
 
-/// Where a link in `folder` leads, from the root; `None` where it leaves the tree.
+/// Where a link in `folder` leads, from the root; `None` if it leaves the tree.
 pub(super) fn resolve(folder: &[&str], target: &str) -> Option<Vec<String>> {
     let above = if target.starts_with('/') { &[] } else { folder };
     let mut path: Vec<String> = above.iter().map(|&name| name.to_owned()).collect();

@@ -1,5 +1,5 @@
-//! What can go wrong between a path and a machine. Every message is one line that names the file
-//! and what would be right.
+//! Errors on the way from a path to a machine. Every message is one line that names the file and
+//! what would be right.
 
 use isobar_model::topology::TopologyError;
 use std::io;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Why kernel text files could not be read into a machine.
 #[derive(Debug, thiserror::Error)]
 pub enum LinuxError {
-    /// nothing at the path that was asked for
+    /// there is nothing at the path that was asked for
     #[error("{}: there is no such file or folder", .path.display())]
     Missing {
         /// the path as given
@@ -36,7 +36,7 @@ pub enum LinuxError {
         /// what the unpacker said
         detail: String,
     },
-    /// an archive or file beyond all reason
+    /// an archive or a file that is implausibly large
     #[error("{}: more than {limit} bytes: no captured machine is that large", .path.display())]
     TooLarge {
         /// the archive or the file
@@ -52,7 +52,7 @@ pub enum LinuxError {
         /// what the kernel said
         source: io::Error,
     },
-    /// a file that does not say what the kernel says there
+    /// a file whose text is not what the kernel writes there
     #[error("{}: `{text}` is not {expected}: the file is damaged, capture the tree again", .path.display())]
     Malformed {
         /// the file
@@ -62,7 +62,7 @@ pub enum LinuxError {
         /// what belongs there
         expected: &'static str,
     },
-    /// files that are readable one by one and make no machine together
+    /// files that can be read one by one but together do not describe a machine
     #[error("{}: the files do not describe a machine: {source}", .path.display())]
     Contradiction {
         /// the tree

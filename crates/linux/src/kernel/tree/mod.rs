@@ -1,8 +1,8 @@
-//! A tree of kernel text files: the live one, a captured folder, or a captured archive.
+//! Represents a tree of kernel text files: the live one, a captured folder, or a captured archive.
 //!
-//! It knows paths below the root (`sys/devices/system/cpu/online`, without a leading slash) and
-//! text. Absence is a value (`None`, an empty list), because kernels differ in what they show. It
-//! refuses to know what any file means.
+//! This module knows paths below the root (`sys/devices/system/cpu/online`, without a leading
+//! slash) and text. Absence is a value (`None`, an empty list), because kernels differ in what they
+//! show. It refuses to know what any file means.
 
 mod archive;
 mod entry;
@@ -17,7 +17,7 @@ use entry::{MAX_FILE, text};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Without this folder there is no machine in a tree.
+/// A tree without this folder describes no machine.
 const CPU_FOLDER: &str = "sys/devices/system/cpu";
 
 /// Kernel text files below one root.
@@ -44,8 +44,8 @@ impl Tree {
     /// .tar.gz, .tar.bz2), whose members may stand below one folder of any name.
     ///
     /// # Errors
-    /// [`LinuxError`] where there is nothing, where it is no tree, or where an archive is truncated
-    /// or too large.
+    /// [`LinuxError`] if there is nothing at the path, if it is not a tree, or if an archive is
+    /// truncated or too large.
     pub fn open(path: &Path) -> Result<Self, LinuxError> {
         let kind = std::fs::metadata(path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => LinuxError::Missing { path: path.to_owned() },
@@ -59,16 +59,16 @@ impl Tree {
         Self::checked(path, source)
     }
 
-    /// A captured tree in the bytes of an archive, as [`Self::open`] reads one from a file; `name`
-    /// stands for it in messages.
+    /// A captured tree in the bytes of an archive, read as [`Self::open`] reads one from a file;
+    /// `name` stands for the archive in messages.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// The same as for [`Self::open`].
     pub fn from_archive_bytes(name: &Path, bytes: &[u8]) -> Result<Self, LinuxError> {
         Self::checked(name, Source::Archive(archive::unpack_from(name, io::Cursor::new(bytes))?))
     }
 
-    /// A folder of kernel files that is no machine, such as a mounted resctrl.
+    /// A folder of kernel files that is not a machine, such as a mounted resctrl.
     pub(crate) fn folder(path: &Path) -> Self {
         Self { origin: path.to_owned(), source: Source::Folder }
     }
@@ -81,10 +81,10 @@ impl Tree {
         Ok(tree)
     }
 
-    /// The text of a file; `None` where there is no such file.
+    /// The text of a file; `None` if there is no such file.
     ///
     /// # Errors
-    /// [`LinuxError::Unreadable`] where the file is there and refuses, [`LinuxError::TooLarge`]
+    /// [`LinuxError::Unreadable`] if the file exists and cannot be read, [`LinuxError::TooLarge`]
     /// above 1 MiB.
     pub fn read(&self, path: &str) -> Result<Option<String>, LinuxError> {
         match &self.source {
@@ -93,10 +93,10 @@ impl Tree {
         }
     }
 
-    /// The names in a folder, ascending; empty where there is no such folder.
+    /// The names in a folder, ascending; empty if there is no such folder.
     ///
     /// # Errors
-    /// [`LinuxError::Unreadable`] where the folder is there and refuses.
+    /// [`LinuxError::Unreadable`] if the folder exists and cannot be read.
     pub fn list(&self, folder: &str) -> Result<Vec<String>, LinuxError> {
         match &self.source {
             Source::Folder => list_folder(&self.origin.join(folder)),
@@ -110,7 +110,7 @@ impl Tree {
         &self.origin
     }
 
-    /// A path below the root as a message should name it.
+    /// A path below the root, as a message should name it.
     pub(crate) fn place(&self, path: &str) -> PathBuf {
         self.origin.join(path)
     }
@@ -141,8 +141,9 @@ fn list_folder(path: &Path) -> Result<Vec<String>, LinuxError> {
     Ok(names)
 }
 
-/// Files come and go with CPUs that go offline, and a captured link may lead nowhere: absence, not
-/// failure. A folder where a file was expected, or the reverse, is absence of what was asked for.
+/// Whether an error means absence rather than failure. Files come and go with CPUs that go offline,
+/// and a captured link may lead nowhere. A folder where a file was expected, or the reverse, means
+/// that the expected entry is absent.
 fn is_absence(source: &io::Error) -> bool {
     use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
     matches!(source.kind(), NotFound | NotADirectory | IsADirectory)

@@ -1,4 +1,4 @@
-//! What every way of seeing accesses has in common.
+//! Defines what all ways of seeing accesses have in common.
 
 use super::heat::Stretch;
 use isobar_model::{NodeMap, Pages, Pid};
@@ -11,31 +11,31 @@ pub struct Watched {
     pub pid: Pid,
     /// Start time in ticks since boot: with the pid, its identity.
     pub start: u64,
-    /// Its resident pages, as last counted: what a look at all of them costs.
+    /// Its resident pages, as last counted: the cost of looking at all of them.
     pub resident: u64,
 }
 
-/// What was accessed of a process.
+/// What a process accessed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
-    /// Which process this is, by its start.
+    /// The start time of the process, which identifies it.
     pub start: u64,
-    /// Where.
+    /// The stretches that were accessed.
     pub stretches: Vec<Stretch>,
-    /// Accessed pages by node; `None` where the engine knows addresses only.
+    /// Accessed pages by node; `None` if the engine knows addresses only.
     pub by_node: Option<NodeMap<Pages>>,
 }
 
 /// A way of seeing which pages are accessed.
 pub trait Engine: Send {
-    /// What it is, for people, in one line.
+    /// Describes the engine for people, in one line.
     fn describe(&self) -> &'static str;
 
-    /// Called in every sample with the processes of interest, the busiest first. Returns what is
-    /// newly known.
+    /// Called in every sample with the processes of interest, the busiest first. Returns the
+    /// readings that are new.
     fn step(&mut self, wanted: &[Watched]) -> BTreeMap<Pid, Reading>;
 
-    /// Processes that may not be watched, for want of permission.
+    /// Number of processes that may not be watched, for lack of permission.
     fn denied(&self) -> usize {
         0
     }

@@ -1,5 +1,5 @@
-//! Stretches of memory that were accessed, and how much: their order, a bounded sample of their
-//! pages, and the count by node that such a sample stands for. Pure.
+//! Handles stretches of memory that were accessed, and how much: their order, a bounded sample of
+//! their pages, and the count by node that such a sample represents. Pure.
 
 use crate::kernel::move_pages::node;
 use crate::kernel::page_range::PageRange;
@@ -10,11 +10,11 @@ use isobar_model::{NodeMap, Pages};
 pub struct Stretch {
     /// Its pages, resident or not.
     pub pages: PageRange,
-    /// How much, in the unit of the engine: more is hotter.
+    /// How much it was accessed, in the unit of the engine: more is hotter.
     pub heat: u64,
 }
 
-/// The stretches, those accessed most first; where two are alike, the lower address.
+/// The stretches, those accessed most first; ties break by address, the lower first.
 #[must_use]
 pub fn hottest_first(stretches: &[Stretch]) -> Vec<PageRange> {
     let mut order: Vec<&Stretch> = stretches.iter().filter(|stretch| !stretch.pages.is_empty()).collect();
@@ -22,14 +22,15 @@ pub fn hottest_first(stretches: &[Stretch]) -> Vec<PageRange> {
     order.into_iter().map(|stretch| stretch.pages).collect()
 }
 
-/// Every n-th page of the stretches, `most` at most, and n: what each page of the sample stands
-/// for.
+/// Every n-th page of the stretches, at most `most` pages, and n: the number of pages that each
+/// sampled page represents.
 #[must_use]
 pub fn sample(stretches: &[Stretch], most: u64) -> (Vec<u64>, u64) {
     let total = stretches.iter().map(|stretch| stretch.pages.len()).fold(0, u64::saturating_add);
     let step = total.div_ceil(most.max(1)).max(1);
     let mut pages = Vec::new();
-    // The pages of all stretches in a row: how many remain until the next of the sample.
+    // All stretches count as one row of pages: this is the number of pages until the next sampled
+    // one.
     let mut skip = 0;
     for PageRange { start, end } in stretches.iter().map(|stretch| stretch.pages) {
         let mut page = start.saturating_add(skip);
@@ -42,8 +43,8 @@ pub fn sample(stretches: &[Stretch], most: u64) -> (Vec<u64>, u64) {
     (pages, step)
 }
 
-/// The resident pages by node that a sample stands for, from what the kernel says of each page of
-/// it (`move_pages(2)`).
+/// The resident pages by node that a sample represents, from the kernel's status of each of its
+/// pages (`move_pages(2)`).
 #[must_use]
 pub fn by_node(status: &[i32], step: u64) -> NodeMap<Pages> {
     let mut count = NodeMap::<Pages>::default();
@@ -76,7 +77,7 @@ mod tests {
         assert_eq!(sample(&stretches, 4), (vec![0, 3, 12, 22], 3));
         assert_eq!(sample(&stretches, 100).0.len(), 10);
         assert_eq!(sample(&[], 4), (vec![], 1));
-        // Two of the sample on node 1, one on node 0, one not resident; each stands for 3.
+        // Two sampled pages are on node 1, one on node 0, one is not resident; each represents 3.
         let counted = by_node(&[1, 0, 1, -libc::ENOENT], 3);
         assert_eq!(counted.iter().collect::<Vec<_>>(), [(NodeId(0), &Pages(3)), (NodeId(1), &Pages(6))]);
     }

@@ -1,10 +1,10 @@
-//! Pages that processes accessed since lately, by node, and where they are: only such pages are
+//! Sees which pages processes accessed recently, by node, and where they are: only such pages are
 //! worth moving (CAMM paper, section VI). Which way of seeing accesses is used depends on what the
-//! kernel has and permits; `docs/design/accessed-pages.md` has what each can see and costs, and
-//! why in this order.
+//! kernel has and permits. `docs/design/accessed-pages.md` says what each way can see and costs,
+//! and why they are tried in this order.
 //!
-//! It is off until it is asked for: unlike other sensors, these change something in the kernel
-//! (never the content or place of a page).
+//! The sensor is off until it is asked for: unlike other sensors, it changes something in the
+//! kernel (never the content or place of a page).
 
 pub mod damon;
 mod engine;
@@ -26,23 +26,23 @@ use std::path::Path;
 /// Which engines may be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AccessedBy {
-    /// DAMON where it is free, else referenced bits.
+    /// DAMON if it is free, otherwise referenced bits.
     #[default]
     Any,
-    /// DAMON or none.
+    /// DAMON or nothing.
     Damon,
     /// Referenced bits, mapping by mapping.
     Mappings,
 }
 
-/// A reading stands for this number of samples, as long as there is no newer one.
+/// A reading is used for this number of samples, unless a newer one comes.
 const KEPT: u64 = 20;
 
-/// Pages of a process whose node is asked for in one sample, where the engine knows addresses only;
-/// each stands for as many as it takes to cover all.
+/// Maximum number of pages of a process whose node is asked for in one sample, if the engine knows
+/// addresses only. Each of them represents as many pages as it takes to cover all.
 const LOCATED: u64 = 16_384;
 
-/// What was found of a process last.
+/// What was last found of a process.
 #[derive(Debug)]
 struct Known {
     reading: Reading,
@@ -57,19 +57,19 @@ pub struct Accessed {
     engine: Option<Box<dyn Engine>>,
     /// Why there is no engine, once one was asked for.
     missing: Option<String>,
-    /// Why engines that come first are not used.
+    /// Why engines that come earlier in the order are not used.
     passed_over: Vec<String>,
     known: BTreeMap<Pid, Known>,
 }
 
 impl Accessed {
-    /// Off, and with these engines to choose from once it is switched on.
+    /// Creates the sensor, switched off, with the engines to choose from once it is switched on.
     #[must_use]
     pub fn new(by: AccessedBy) -> Self {
         Self { by, ..Self::default() }
     }
 
-    /// Chooses an engine among those that may be used: DAMON, else referenced bits by mapping.
+    /// Chooses an engine among those that may be used: DAMON, otherwise referenced bits by mapping.
     pub fn switch_on(&mut self) {
         if self.engine.is_some() {
             return;
@@ -94,25 +94,25 @@ impl Accessed {
         }
     }
 
-    /// Sees accesses by this engine.
+    /// Sees accesses by this engine from now on.
     pub fn use_engine(&mut self, engine: Box<dyn Engine>) {
         self.missing = None;
         self.engine = Some(engine);
     }
 
-    /// Whether it is asked for and works.
+    /// Whether the sensor was switched on and works.
     #[must_use]
     pub const fn is_on(&self) -> bool {
         self.engine.is_some()
     }
 
-    /// Why nothing is seen, where it was asked for.
+    /// Why nothing is seen, if the sensor was switched on.
     #[must_use]
     pub fn missing(&self) -> Option<String> {
         self.missing.clone()
     }
 
-    /// Which engine is used and why, and which processes it may not see; a line each.
+    /// Which engine is used and why, and whether it may not see some processes; a line each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let Some(engine) = &self.engine else { return Vec::new() };
@@ -122,7 +122,7 @@ impl Accessed {
         [format!("accessed pages are seen {}{why}", engine.describe())].into_iter().chain(denied).collect()
     }
 
-    /// Takes in what is newly known. `wanted`: the processes of interest, the busiest first.
+    /// Stores the engine's new readings. `wanted`: the processes of interest, the busiest first.
     pub fn refresh(&mut self, wanted: &[Watched], round: u64) {
         let Some(engine) = self.engine.as_mut() else { return };
         for (pid, reading) in engine.step(wanted) {
@@ -132,7 +132,7 @@ impl Accessed {
         self.known.retain(|_, known| round.saturating_sub(known.round) <= KEPT);
     }
 
-    /// Accessed pages by node of the process that started then; `None` where nothing is known of
+    /// Accessed pages by node of the process that started at `start`; `None` if nothing is known of
     /// it.
     #[must_use]
     pub fn by_node(&self, pid: Pid, start: u64) -> Option<NodeMap<Pages>> {
@@ -150,7 +150,7 @@ impl Accessed {
     }
 }
 
-/// Asks the kernel where a sample of the accessed pages is.
+/// Asks the kernel for the nodes of a sample of the accessed pages.
 fn locate(pid: Pid, reading: &Reading) -> Option<NodeMap<Pages>> {
     let (pages, step) = heat::sample(&reading.stretches, LOCATED);
     let status = move_pages::locate(pid, &pages, procfs::page_size()).ok()?;

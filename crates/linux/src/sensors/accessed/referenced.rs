@@ -1,15 +1,16 @@
-//! Referenced bits by mapping: `1` written to `/proc/PID/clear_refs` clears the accessed bit of
-//! every page-table entry, and `Referenced:` in `/proc/PID/smaps` says afterwards how much of each
-//! mapping was read or written since (`Documentation/filesystems/proc.rst`).
+//! Sees accesses mapping by mapping, by referenced bits: `1` written to `/proc/PID/clear_refs`
+//! clears the accessed bit of every page-table entry, and `Referenced:` in `/proc/PID/smaps` says
+//! afterwards how much of each mapping was read or written since
+//! (`Documentation/filesystems/proc.rst`).
 //!
-//! The kernel names no single pages in this way. The count of a mapping is exact; *which* of its
-//! pages were accessed is known only where nearly all were, so only such mappings ([`MOSTLY`]) are
-//! named as places to move pages from.
+//! The kernel does not name single pages in this way. The count of a mapping is exact, but *which*
+//! of its pages were accessed is only known if nearly all were. So only such mappings ([`MOSTLY`])
+//! are named as places to move pages from.
 //!
-//! Clearing holds the process's memory map, so that page faults of the process wait, for as long as
-//! the walk takes; [`Debt`] bounds how much is walked in an epoch. It changes no content and no
-//! mapping. What it takes from others: the kernel's reclaim sees the pages as unused until they are
-//! used again, and another reader of `Referenced` counts from our clearing on.
+//! Clearing locks the process's memory map for as long as the walk takes, and page faults of the
+//! process wait for it. [`Debt`] bounds how much is walked in an epoch. Clearing changes no content
+//! and no mapping. It has two effects on others: the kernel's reclaim sees the pages as unused
+//! until they are used again, and another reader of `Referenced` counts from isobar's clearing on.
 
 use super::engine::{Engine, Reading, Watched};
 use super::heat::Stretch;
@@ -21,17 +22,17 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Resident pages that are walked in an epoch, on average: 4 GiB of base pages.
+/// Number of resident pages that are walked in an epoch, on average: 4 GiB of base pages.
 const PAGES_PER_EPOCH: u64 = 1 << 20;
 
-/// Processes watched at a time.
+/// Maximum number of processes that are watched at a time.
 const MOST: usize = 16;
 
 /// A mapping of which this share (per cent) was accessed is taken to be accessed as a whole.
 const MOSTLY: u64 = 75;
 
-/// How much was walked beyond what the epochs so far allow: a process larger than the budget of one
-/// epoch is walked whole, and then nothing for some epochs.
+/// Number of pages that were walked beyond what the epochs so far allow: a process larger than the
+/// budget of one epoch is walked as a whole, and then nothing is walked for some epochs.
 #[derive(Debug, Default)]
 struct Debt(u64);
 
@@ -54,7 +55,7 @@ impl Debt {
 pub struct Referenced {
     /// Processes whose bits were cleared at the last step, with their start.
     cleared: BTreeMap<Pid, u64>,
-    /// The step at which each was last cleared: who waited longest comes first.
+    /// The step at which each was last cleared: the one that has waited longest comes first.
     turns: BTreeMap<(Pid, u64), u64>,
     round: u64,
     debt: Debt,
@@ -62,7 +63,7 @@ pub struct Referenced {
 }
 
 impl Referenced {
-    /// The engine, where the kernel has the files.
+    /// Creates the engine, if the kernel has the files.
     ///
     /// # Errors
     /// The reason, with the remedy.
@@ -78,7 +79,7 @@ impl Referenced {
                 self.cleared.insert(process.pid, process.start);
             }
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => self.denied += 1,
-            // It has ended.
+            // The process has ended.
             Err(_) => {}
         }
         self.turns.insert((process.pid, process.start), self.round);
@@ -118,8 +119,7 @@ impl Engine for Referenced {
     }
 }
 
-/// What was accessed of a process since its bits were cleared; `None` where it has ended, or may
-/// not be read.
+/// What a process accessed since its bits were cleared; `None` if it has ended, or may not be read.
 fn read(pid: Pid, start: u64) -> Option<Reading> {
     let page_size = procfs::page_size();
     let text = fs::read(format!("/proc/{pid}/smaps")).ok()?;
@@ -128,8 +128,8 @@ fn read(pid: Pid, start: u64) -> Option<Reading> {
     Some(reading(start, &mappings, nodes.as_deref(), page_size))
 }
 
-/// Joins what was referenced with where the pages of each mapping are. Without `numa_maps` nothing
-/// is said of nodes.
+/// Joins the referenced amount of each mapping with the nodes of its pages. Without `numa_maps`
+/// nothing is said about nodes.
 fn reading(start: u64, mappings: &[Mapping], numa_maps: Option<&[u8]>, page_size: u64) -> Reading {
     let accessed_whole = |mapping: &&Mapping| {
         mapping.referenced > 0 && mapping.referenced.saturating_mul(100) >= mapping.resident.saturating_mul(MOSTLY)
@@ -145,7 +145,8 @@ fn reading(start: u64, mappings: &[Mapping], numa_maps: Option<&[u8]>, page_size
     }
 }
 
-/// Of each mapping's pages on a node, the share of the mapping that was accessed.
+/// Accessed pages by node: each mapping's pages on a node, times the share of the mapping that was
+/// accessed.
 fn by_node(mappings: &[Mapping], text: &[u8], page_size: u64) -> NodeMap<Pages> {
     let share: BTreeMap<u64, f64> = mappings
         .iter()
@@ -189,7 +190,7 @@ mod tests {
     fn a_large_process_is_followed_by_epochs_of_rest() {
         let mut debt = Debt::default();
         assert!(debt.allows());
-        // Cleared and read: 5 epochs' worth in all.
+        // Cleared and read: the budget of 5 epochs in all.
         debt.charge(5 * PAGES_PER_EPOCH / 2);
         debt.charge(5 * PAGES_PER_EPOCH / 2);
         let rest = (0..100).take_while(|_| {
@@ -199,8 +200,8 @@ mod tests {
         assert_eq!(rest.count(), 4);
     }
 
-    /// This process itself: what it touches after the clearing is counted, what it leaves alone is
-    /// not.
+    /// Uses this process itself: the mapping that it touches after the clearing is counted, the one
+    /// that it leaves alone is not.
     #[test]
     fn of_two_mappings_the_touched_one_is_found() {
         let page = usize::try_from(procfs::page_size()).unwrap();
@@ -224,7 +225,7 @@ mod tests {
             }
         };
         let (hot, between, cold) = (map(), map(), map());
-        // A hole between them, or the kernel would make one mapping of both.
+        // A hole between the two, otherwise the kernel would merge them into one mapping.
         // SAFETY: it is ours and nothing points to it.
         unsafe { rustix::mm::munmap(between.cast(), count * page) }.unwrap();
         touch(hot);
@@ -241,7 +242,7 @@ mod tests {
         let found = |at: *mut u8| reading.stretches.iter().any(|it| it.pages.contains(first(at) + count as u64 / 2));
         assert!(found(hot), "{:?}", reading.stretches);
         assert!(!found(cold), "{:?}", reading.stretches);
-        // The kernel flushes no translations: pages whose translation a CPU still holds are touched
+        // Clearing does not flush the TLB: pages whose translation a CPU still holds are touched
         // without their bit being set.
         let least = count as u64 * MOSTLY / 100;
         assert!(reading.by_node.is_none_or(|nodes| nodes.values().map(|pages| pages.0).sum::<u64>() >= least));

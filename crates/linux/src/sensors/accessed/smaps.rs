@@ -1,11 +1,11 @@
-//! `/proc/PID/smaps`: how much of each mapping is resident and was referenced. A pure parser.
+//! Parses `/proc/PID/smaps`: how much of each mapping is resident and was referenced. Pure.
 
 use crate::kernel::page_range::PageRange;
 
 /// A mapping, in base pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    /// Where it is.
+    /// Its pages.
     pub pages: PageRange,
     /// How much of it is resident (`Rss`).
     pub resident: u64,
@@ -13,9 +13,9 @@ pub struct Mapping {
     pub referenced: u64,
 }
 
-/// Reads the file, with pages of `page_size` bytes. Lines that do not parse are stepped over: the
-/// file changes while it is read. Pages that the kernel made itself (`[vdso]`, `[vvar]`,
-/// `[vsyscall]`) are left out.
+/// Reads the file, with pages of `page_size` bytes. Lines that do not parse are skipped: the file
+/// changes while it is read. Pages that the kernel made itself (`[vdso]`, `[vvar]`, `[vsyscall]`)
+/// are left out.
 #[must_use]
 pub fn parse(text: &str, page_size: u64) -> Vec<Mapping> {
     let mut mappings: Vec<Mapping> = Vec::new();
@@ -33,8 +33,8 @@ pub fn parse(text: &str, page_size: u64) -> Vec<Mapping> {
     mappings
 }
 
-/// `7f62779a3000-7f62779c3000 rw-p 00000000 08:01 1234   /path`; its pages, and whether they are
-/// the kernel's.
+/// Reads `7f62779a3000-7f62779c3000 rw-p 00000000 08:01 1234   /path`: the mapping's pages, and
+/// whether they are the kernel's.
 fn head(line: &str, page_size: u64) -> Option<(PageRange, bool)> {
     let mut words = line.split_ascii_whitespace();
     let (start, end) = words.next()?.split_once('-')?;
@@ -75,7 +75,7 @@ Referenced:         many kB
     fn resident_and_referenced_pages_by_mapping() {
         let found = parse(TEXT, 4096);
         let brief: Vec<_> = found.iter().map(|it| (it.pages.len(), it.resident, it.referenced)).collect();
-        // 100 KiB are 25 pages, 40 KiB are 10; what is not a number is not counted.
+        // 100 KiB are 25 pages, 40 KiB are 10; text that is not a number is not counted.
         assert_eq!(brief, [(33, 25, 10), (32, 32, 0)]);
         assert_eq!(found[0].pages.start, 0x5_5d1a_b200);
     }

@@ -1,5 +1,5 @@
-//! Which events this machine has: those of the CPU's row in the table, tried on ourselves, once;
-//! and what the kernel said to those that do not open.
+//! Finds the events that this machine has, by opening those of the CPU's row in the table on isobar
+//! itself, once. It keeps the kernel's errors for those that do not open.
 
 use super::events::{Event, LlcPair, Role, Row, row_for, software_row};
 use super::group::{Group, Members};
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// The events of one core PMU that are counted together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreEvents {
-    /// The PMU's name; empty where sysfs names none.
+    /// The PMU's name; empty if sysfs names none.
     pub pmu: String,
     /// The events.
     pub members: Members,
@@ -24,19 +24,19 @@ pub struct CoreEvents {
 /// The events that open on this machine, and why others do not.
 #[derive(Debug)]
 pub struct Available {
-    /// One group for each core PMU; empty where nothing opens.
+    /// One group for each core PMU; empty if nothing opens.
     pub groups: Vec<CoreEvents>,
-    /// Modes that may be counted.
+    /// The modes that may be counted.
     pub modes: Modes,
-    /// What the kernel said to the events that do not open.
+    /// The kernel's errors for the events that do not open.
     pub refused: BTreeMap<Role, Errno>,
     /// Events of the table that a PMU's list in sysfs does not have, in the order of the table;
-    /// none where it shows no list.
+    /// none if sysfs shows no list.
     pub unlisted: BTreeMap<Role, Vec<&'static str>>,
 }
 
-/// Tries the events of the CPU's row on the calling thread. `model` says of what kind the cores of
-/// a PMU are: a big.LITTLE machine has several.
+/// Tries the events of the CPU's row on the calling thread. `model` says what kind the cores of a
+/// PMU are: a big.LITTLE machine has several kinds.
 #[must_use]
 pub fn available(source: CounterSource, model: &dyn Fn(&Pmu) -> CpuModel, pmus: &[Pmu]) -> Available {
     let row = |pmu: &Pmu| match source {
@@ -56,7 +56,7 @@ pub fn available(source: CounterSource, model: &dyn Fn(&Pmu) -> CpuModel, pmus: 
     found
 }
 
-/// Drops references, then cycles, where the CPU has too few counters for the whole group at once
+/// Drops references, then cycles, if the CPU has too few counters for the whole group at once
 /// (`EINVAL`): a group that does not fit would never be counted.
 fn fitting(mut members: Members, modes: Modes) -> Members {
     for expendable in [Role::LlcReferences, Role::Cycles] {
@@ -77,7 +77,8 @@ impl Available {
         members
     }
 
-    /// References are worth nothing without misses, misses are without references.
+    /// Tries a pair. References are useless without misses, but misses are useful without
+    /// references.
     fn try_pair(&mut self, pair: &LlcPair, pmu: &Pmu) -> Option<Members> {
         let misses = self.try_event(Role::LlcMisses, pair.misses, pmu)?;
         let references = self.try_event(Role::LlcReferences, pair.references, pmu);
@@ -85,8 +86,8 @@ impl Available {
         Some(references.into_iter().chain([(Role::LlcMisses, misses)]).collect())
     }
 
-    /// Where kernel mode is forbidden, user mode alone is tried, and its answer is the one that
-    /// counts: the kernel checks the permission before it looks for the event.
+    /// Tries an event. If kernel mode is forbidden, user mode alone is tried, and its answer is the
+    /// one that counts: the kernel checks the permission before it looks for the event.
     fn try_event(&mut self, role: Role, event: Event, pmu: &Pmu) -> Option<Code> {
         let Some(code) = pmu.code(event) else {
             if pmu.lists_events() {
@@ -110,7 +111,7 @@ impl Available {
         Some(code)
     }
 
-    /// Descriptors that one thread needs.
+    /// Number of descriptors that one thread needs.
     #[must_use]
     pub fn per_thread(&self) -> usize {
         self.groups.iter().map(|group| group.members.len()).sum()

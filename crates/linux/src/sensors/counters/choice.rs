@@ -1,6 +1,6 @@
-//! Which threads get counters when there are more threads than descriptors: the busiest, with a
-//! preference for those that have them, since a counter that is closed and opened again loses an
-//! interval. Pure.
+//! Chooses the threads that get counters when there are more threads than descriptors: the busiest.
+//! Threads that already have counters are preferred, because a counter that is closed and opened
+//! again loses an interval. Pure.
 
 use crate::sensors::thread_counters::Running;
 use isobar_model::Tid;
@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 /// two ticks.
 const LOYALTY: (u64, u64) = (4, 2);
 
-/// Those to count, at most `capacity`, ascending by tid; `counted` are those that have counters
-/// now. A thread that has never been busy waits until it is; one that has counters keeps them while
-/// descriptors last.
+/// The threads to count, at most `capacity`, ascending by tid; `counted` are the threads that have
+/// counters now. A thread that has never been busy waits until it is; one that has counters keeps
+/// them while descriptors last.
 #[must_use]
 pub fn choose(threads: &[Running], counted: &BTreeSet<Tid>, capacity: usize) -> Vec<Running> {
     let counted = |thread: &Running| counted.contains(&thread.tid);

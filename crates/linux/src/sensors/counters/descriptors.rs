@@ -1,8 +1,8 @@
-//! The descriptor limit: raised to its hard value first, then divided.
+//! Manages the descriptor limit: raises it to its hard value, then divides it among threads.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Raises the soft limit of open files to the hard one and returns what is in force; `u64::MAX` =
+/// Raises the soft limit of open files to the hard one and returns the limit in force; `u64::MAX` =
 /// none.
 pub fn raise_limit() -> u64 {
     let limit = getrlimit(Resource::Nofile);
@@ -17,14 +17,14 @@ pub fn limit() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// Descriptors of this process that are open now; 0 where `/proc/self/fd` cannot be read.
+/// Descriptors of this process that are open now; 0 if `/proc/self/fd` cannot be read.
 #[must_use]
 pub fn in_use() -> usize {
     std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count().saturating_sub(1))
 }
 
-/// How many threads can be counted: what the limit leaves after those in use and a reserve, divided
-/// by what a thread needs.
+/// The number of threads that can be counted: what the limit leaves after those in use and a
+/// reserve, divided by the number that a thread needs.
 #[must_use]
 pub fn threads_within(limit: u64, in_use: usize, reserve: usize, per_thread: usize) -> usize {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);

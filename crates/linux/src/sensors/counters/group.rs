@@ -1,6 +1,6 @@
-//! One perf event group of one thread (`perf_event_open(2)`): opened together, read with one system
-//! call, closed when dropped. Values come with enabled and running time and are not scaled here;
-//! `Observation::between` does that.
+//! Handles one perf event group of one thread (`perf_event_open(2)`): opened together, read with
+//! one system call, closed when dropped. Values come with enabled and running time and are not
+//! scaled here; `Observation::between` does that.
 
 use super::events::Role;
 use crate::perf::event::{Code, Modes, attributes, last_errno, open};
@@ -20,7 +20,7 @@ pub type Members = Vec<(Role, Code)>;
 /// An open group.
 #[derive(Debug)]
 pub struct Group {
-    /// The leader first; dropping them closes the counters.
+    /// The leader comes first. Dropping the descriptors closes the counters.
     fds: Vec<OwnedFd>,
     roles: Vec<(u64, Role)>,
 }
@@ -29,7 +29,7 @@ impl Group {
     /// Opens every member on a thread and starts them together.
     ///
     /// # Errors
-    /// What the kernel says to the first member that it refuses: `ESRCH` the thread has ended,
+    /// The kernel's error for the first member that it refuses: `ESRCH` the thread has ended,
     /// `EMFILE` the descriptor limit, `EACCES` no permission.
     pub fn open(members: &[(Role, Code)], thread: Tid, modes: Modes) -> Result<Self, Errno> {
         let mut group = Self { fds: Vec::with_capacity(members.len()), roles: Vec::with_capacity(members.len()) };
@@ -55,7 +55,7 @@ impl Group {
     /// Reads all members with one system call.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn read(&self) -> Result<Counters, Errno> {
         let mut counters = Counters::default();
         let Some(leader) = self.fds.first() else { return Ok(counters) };
@@ -69,7 +69,7 @@ impl Group {
         Ok(counters)
     }
 
-    /// Descriptors in use.
+    /// Number of descriptors in use.
     #[must_use]
     pub const fn descriptors(&self) -> usize {
         self.fds.len()
@@ -83,8 +83,8 @@ fn event_id(fd: &OwnedFd) -> Result<u64, Errno> {
     if result < 0 { Err(last_errno()) } else { Ok(id) }
 }
 
-/// Reads what `read(2)` on a group leader returns with our read format: number, enabled, running,
-/// then value and id of each event. What is cut short yields the whole pairs that are there.
+/// Parses the result of `read(2)` on a group leader with our read format: number, enabled, running,
+/// then value and id of each event. Truncated bytes yield the whole pairs that are there.
 pub fn parse_group(bytes: &[u8]) -> impl Iterator<Item = (u64, Count)> + '_ {
     let mut words = bytes.chunks_exact(8).map(|word| word.try_into().map_or(0, u64::from_ne_bytes));
     let mut header = || words.next().unwrap_or(0);
@@ -104,8 +104,8 @@ pub(super) fn add_all(sum: &mut Counters, counters: &Counters) {
 }
 
 /// Adds the count of one core PMU to those of the others. All of them are enabled whenever the
-/// thread runs, each runs only on its own kind of core: values and running times add up, the
-/// enabled time is the same for all.
+/// thread runs, but each runs only on its own kind of core. So values and running times add up,
+/// while the enabled time is the same for all.
 fn add(sum: &mut Option<Count>, count: Count) {
     let before = sum.unwrap_or_default();
     let enabled = before.enabled.max(count.enabled);

@@ -1,6 +1,6 @@
-//! Hardware counters of threads: which events this CPU has ([`events`], [`pmu`], [`available`]),
-//! which threads are counted ([`choice`]), what they read ([`group`], [`set`]), which of it counts
-//! ([`proof`]), and why a counter is missing ([`why`]).
+//! Reads hardware counters of threads: which events this CPU has ([`events`], [`pmu`],
+//! [`available`]), which threads are counted ([`choice`]), what their counters read ([`group`],
+//! [`set`]), which events really count ([`proof`]), and why a counter is missing ([`why`]).
 
 pub mod available;
 pub mod choice;

@@ -1,7 +1,7 @@
-//! The core PMUs as sysfs describes them
+//! Reads the core PMUs as sysfs describes them
 //! (`Documentation/ABI/testing/sysfs-bus-event_source-devices-*`): type number, the layout of
-//! `config` words, named events. A hybrid or big.LITTLE machine has one for each kind of core. It
-//! turns an [`Event`] into the numbers of `perf_event_open(2)`, and opens nothing.
+//! `config` words, named events. A hybrid or big.LITTLE machine has one PMU for each kind of core.
+//! This file turns an [`Event`] into the numbers of `perf_event_open(2)`, and opens nothing.
 
 use super::events::Event;
 use crate::kernel::proc_fs::read_text;
@@ -11,20 +11,20 @@ use perf_event_open_sys::bindings;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Where the kernel lists PMUs.
+/// The folder in which the kernel lists PMUs.
 pub const DEVICES: &str = "/sys/bus/event_source/devices";
 
 /// One PMU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pmu {
-    /// Its folder's name.
+    /// The name of its folder.
     pub name: String,
     /// Its `type`.
     pub kind: u32,
     /// Whether the machine has other core PMUs, so that generic events must say which one they
     /// mean.
     pub one_of_several: bool,
-    /// One of its CPUs; `None` where it does not say which it has (a PMU of all CPUs on x86).
+    /// One of its CPUs; `None` if sysfs does not list its CPUs (a PMU of all CPUs on x86).
     pub cpu: Option<CpuId>,
     formats: BTreeMap<String, Format>,
     events: BTreeMap<String, String>,
@@ -37,7 +37,7 @@ struct Format {
     ranges: Vec<(u32, u32)>,
 }
 
-/// The PMUs of the CPU cores, by name. None at all is ordinary (virtual machines).
+/// The PMUs of the CPU cores, by name. It is ordinary that there are none (virtual machines).
 #[must_use]
 pub fn core_pmus(devices: &Path) -> Vec<Pmu> {
     let mut pmus: Vec<_> =
@@ -48,13 +48,13 @@ pub fn core_pmus(devices: &Path) -> Vec<Pmu> {
     pmus
 }
 
-/// `cpu` on most architectures, `cpu_core` and `cpu_atom` on hybrid x86, `armv8_pmuv3_0`,
-/// `armv8_cortex_a72`, ... on Arm.
+/// Whether a PMU is one of CPU cores: `cpu` on most architectures, `cpu_core` and `cpu_atom` on
+/// hybrid x86, `armv8_pmuv3_0`, `armv8_cortex_a72`, ... on Arm.
 fn is_core(name: &str) -> bool {
     matches!(name, "cpu" | "cpu_core" | "cpu_atom" | "cpu_lowpower") || name.starts_with("armv") || name == "cpum_cf"
 }
 
-/// Reads one PMU; `None` where it is not there.
+/// Reads one PMU; `None` if it does not exist.
 #[must_use]
 pub fn read(devices: &Path, name: &str) -> Option<Pmu> {
     let folder = devices.join(name);
@@ -92,8 +92,7 @@ fn config_word(name: &str) -> Option<usize> {
 }
 
 impl Pmu {
-    /// What stands for the core's PMU where sysfs names none: generic and raw events may still
-    /// open.
+    /// A stand-in for the core's PMU if sysfs names none: generic and raw events may still open.
     #[must_use]
     pub fn nameless() -> Self {
         Self { kind: bindings::PERF_TYPE_RAW, ..Self::default() }
@@ -106,8 +105,8 @@ impl Pmu {
         !self.events.is_empty()
     }
 
-    /// The code of a named event; `None` where it is not there or uses a term that the PMU does not
-    /// describe.
+    /// The code of a named event; `None` if the event does not exist or uses a term that the PMU
+    /// does not describe.
     #[must_use]
     pub fn named(&self, event: &str) -> Option<Code> {
         self.encode(self.events.get(event)?)
@@ -118,13 +117,14 @@ impl Pmu {
     pub fn code(&self, event: Event) -> Option<Code> {
         match event {
             Event::Named(name) => self.named(name),
-            // Where the PMU lists events, the list is what the CPU has.
+            // If the PMU lists events, the CPU has the listed events and no others.
             Event::Common(_, number) if self.events.is_empty() => {
                 Some(Code { kind: self.kind, config: [u64::from(number), 0, 0] })
             }
             Event::Common(name, _) => self.named(name),
             Event::Raw(config) => Some(Code { kind: self.kind, config: [config, 0, 0] }),
-            // Bits 32 and up of a generic event name the PMU (`PERF_PMU_TYPE_SHIFT`, Linux 5.13).
+            // Bits 32 and up of a generic event identify the PMU (`PERF_PMU_TYPE_SHIFT`, Linux
+            // 5.13).
             Event::Generic(id) if self.one_of_several => {
                 let config = u64::from(self.kind) << 32 | u64::from(id);
                 Some(Code { kind: bindings::PERF_TYPE_HARDWARE, config: [config, 0, 0] })
@@ -134,7 +134,7 @@ impl Pmu {
         }
     }
 
-    /// Reads terms such as `event=0xcd,umask=0x1,ldlat=3`; a term without a value is 1.
+    /// Encodes terms such as `event=0xcd,umask=0x1,ldlat=3`; a term without a value is 1.
     fn encode(&self, terms: &str) -> Option<Code> {
         let mut config = [0; 3];
         for term in terms.split(',').map(str::trim).filter(|term| !term.is_empty()) {
@@ -203,8 +203,8 @@ mod tests {
         assert_eq!(codes, [10 << 32 | 3, 4 << 32 | 3]);
     }
 
-    /// QEMU's emulated Neoverse N1: no cache event but those of the L1 is listed, and number 0x37
-    /// would open and read 0.
+    /// QEMU's emulated Neoverse N1: the only cache events listed are those of the L1, and number
+    /// 0x37 would open and read 0.
     #[test]
     fn an_event_that_the_pmu_does_not_list_has_no_code() {
         let n1 = row_for(&CpuModel { vendor: Vendor::Arm, family: 0x41, model: 0xd0c, hypervisor: false });

@@ -1,7 +1,7 @@
-//! Whether an open event counts at all. A perf event may open and read 0 for ever: a number that
-//! the CPU lacks, a hypervisor that lets the event be programmed and never counts it, a cache that
-//! firmware keeps from reporting. Zeros of such an event look like threads that never miss, so an
-//! event is believed only once it has counted. Pure.
+//! Judges whether an open event counts at all. A perf event may open and read 0 for ever: its
+//! number may be one that the CPU lacks, a hypervisor may let the event be programmed and never
+//! count it, or firmware may keep a cache from reporting. The zeros of such an event look like
+//! those of threads that never miss, so an event is trusted only once it has counted. Pure.
 //!
 //! ```text
 //! unproven --any thread counted one--> counts      its values are handed on
@@ -11,36 +11,39 @@
 //!   silent <-----------------------------+        "not measured", with the reason, until it counts
 //! ```
 //!
-//! How long is long: instructions and cycles come with every nanosecond that a thread runs, so 10
-//! ms of one thread without one are enough, at any time. LLC misses and references do not: a loop
-//! in the L1 causes none. They are silent when nothing was counted since the start while at least
-//! two threads did real work (`A_WITNESS`) and together `ENOUGH`; after their first count they are
-//! believed, whatever they read. When instructions and cycles have stopped (a virtual machine moved
-//! to a host without a PMU), LLC events must prove themselves again.
+//! The time until an event is silent depends on the event. Instructions and cycles advance with
+//! every nanosecond that a thread runs, so 10 ms of one thread without one are enough, at any time.
+//! LLC misses and references do not: a loop in the L1 causes none. They are silent if nothing was
+//! counted since the start while at least two threads did real work (`A_WITNESS`), and all threads
+//! together `ENOUGH`. After their first count they are trusted, whatever they read. If instructions
+//! and cycles have stopped (a virtual machine moved to a host without a PMU), LLC events must prove
+//! themselves again.
 //!
-//! Where user mode alone is counted, a thread may run for long in the kernel and count nothing:
-//! there, instructions and cycles that have counted once are believed from then on.
+//! If user mode alone is counted, a thread may run for long in the kernel and count nothing. In
+//! that case instructions and cycles that have counted once are trusted from then on.
 //!
-//! Software events are the kernel's own counting: they count, or they do not open. They need no
+//! Software events are counted by the kernel itself: they count, or they do not open. They need no
 //! proof, and a thread without page faults has none.
 
 use super::events::Role;
 use crate::perf::event::Modes;
 use isobar_model::{Count, Counters};
 
-/// Time on the counter without one instruction or cycle, in nanoseconds: no thread does that.
+/// Nanoseconds on the counter without one instruction or cycle after which an event is silent: no
+/// thread does that.
 const LONG: u64 = 10_000_000;
 
 /// A thread is evidence about LLC events once it has executed this number of instructions (cycles,
-/// where instructions are not counted): some 50 ms of work. One that has just started may not have
-/// missed yet.
+/// if instructions are not counted): some 50 ms of work. A thread that has just started may not
+/// have missed yet.
 const A_WITNESS: u64 = 100_000_000;
 
-/// Witnesses, and instructions of all of them together, without one LLC miss: about a second of
-/// work. Two programs whose memory fits into their L1 caches could do it; both would have to have
-/// been started long before they were counted, and the kernel's own work for them (interrupts,
-/// system calls) never to miss either. Then nothing can be done about it, and the reason says
-/// that this may be so.
+/// Number of witnesses, and of instructions of all threads together ([`ENOUGH`]), without one LLC
+/// miss, after which an event is silent: about a second of work. Two programs whose memory fits
+/// into their L1 caches could reach that. Both would have to have been started long before they
+/// were counted, and the kernel's own work for them (interrupts, system calls) would have to cause
+/// no miss either. Nothing can be done about that case, and the reason that is reported mentions
+/// it.
 const WITNESSES: u32 = 2;
 /// See [`WITNESSES`].
 const ENOUGH: u64 = 2_000_000_000;
@@ -48,7 +51,7 @@ const ENOUGH: u64 = 2_000_000_000;
 /// What is known of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
-    /// It has not counted yet, and could not be expected to.
+    /// It has not counted yet, and could not be expected to have.
     #[default]
     Unproven,
     /// It has counted.
@@ -72,20 +75,21 @@ pub struct Evidence {
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
     standing: Standing,
-    /// In the readings since the last conclusion: whether any thread counted one, and whether one
-    /// ran long for nothing.
+    /// In the readings since the last conclusion: whether any thread counted one, and whether a
+    /// thread ran long without counting one.
     counted: bool,
     in_vain: bool,
     evidence: Evidence,
 }
 
-/// Where the events of the LLC begin among the roles.
+/// Position of the first LLC event among the roles.
 const LLC: usize = 2;
 
-/// The events of one core PMU.
+/// The evidence about the events of one core PMU.
 #[derive(Clone, Debug)]
 pub struct Proof {
-    /// One for each role: first the two that come with every nanosecond, then the two of the LLC.
+    /// One for each role: first the two that advance with every nanosecond, then the two of the
+    /// LLC.
     trials: [Trial; 4],
     certain: bool,
     user_only: bool,
@@ -93,7 +97,7 @@ pub struct Proof {
 
 impl Proof {
     /// Nothing is proven yet, unless the events are `certain`: counted by the kernel itself.
-    /// `modes` are those counted.
+    /// `modes` are the modes that are counted.
     #[must_use]
     pub fn new(certain: bool, modes: Modes) -> Self {
         let standing = if certain { Standing::Counts } else { Standing::Unproven };
@@ -101,7 +105,7 @@ impl Proof {
         Self { trials, certain, user_only: modes == Modes::User }
     }
 
-    /// Hears two readings of one thread, the older first.
+    /// Takes two readings of one thread as evidence, the older first.
     pub fn hear(&mut self, old: &Counters, new: &Counters) {
         if self.certain {
             return;
@@ -118,7 +122,7 @@ impl Proof {
         self.trials[LLC..].iter_mut().for_each(|trial| trial.hear_of_work(old, new.value, in_instructions));
     }
 
-    /// Judges by all readings since the last time.
+    /// Concludes from all readings since the last conclusion.
     pub fn conclude(&mut self) {
         if self.certain {
             return;
@@ -131,7 +135,7 @@ impl Proof {
         }
     }
 
-    /// Whether the whole PMU has stopped, or never began.
+    /// Whether the whole PMU has stopped, or never started.
     #[must_use]
     pub fn stands_still(&self) -> bool {
         let both = [Role::Instructions, Role::Cycles].map(|role| self.standing(role));
@@ -150,7 +154,7 @@ impl Proof {
         self.trials[role as usize].evidence
     }
 
-    /// The events of a reading that are believed.
+    /// The counts of a reading that are trusted.
     #[must_use]
     pub fn believed(&self, raw: &Counters) -> Counters {
         let mut believed = *raw;
@@ -168,13 +172,14 @@ impl Trial {
         self.in_vain |= new.value == old.value && new.running.saturating_sub(old.running) > LONG;
     }
 
-    /// Only while it can change the standing, so that a reason keeps its figures.
+    /// Evidence is only added while it can change the standing, so that a reported reason keeps its
+    /// figures.
     fn hear_of_work(&mut self, old: u64, new: u64, in_instructions: bool) {
         if self.standing != Standing::Unproven {
             return;
         }
-        // A thread that only sleeps has counted neither instructions nor cycles: it says nothing,
-        // not even in which unit.
+        // A thread that only sleeps has counted neither instructions nor cycles: it is no evidence,
+        // not even of the unit.
         let done = new.saturating_sub(old);
         if done == 0 {
             return;
@@ -184,13 +189,13 @@ impl Trial {
         self.evidence = Evidence { threads, work: work.saturating_add(done), in_instructions };
     }
 
-    /// Threads that have done real work are known as such.
+    /// Forgets the work, but not which threads have done real work.
     const fn start_again(&mut self) {
         self.standing = Standing::Unproven;
         self.evidence.work = 0;
     }
 
-    /// An event that a running thread cannot but count, in one mode or the other.
+    /// Concludes on an event that a running thread cannot avoid counting, in one mode or the other.
     fn conclude_steady(&mut self, user_only: bool) {
         let heard = (std::mem::take(&mut self.counted), std::mem::take(&mut self.in_vain));
         self.standing = match heard {
@@ -201,7 +206,7 @@ impl Trial {
         };
     }
 
-    /// An event that a thread may do without.
+    /// Concludes on an event that a thread may never cause.
     fn conclude_rare(&mut self) {
         let Evidence { threads, work, .. } = self.evidence;
         let counted = std::mem::take(&mut self.counted);

@@ -1,17 +1,17 @@
-//! Worked examples: readings of threads as they follow each other, and what is believed after them.
+//! Worked examples: sequences of readings of threads, and which events are trusted after them.
 
 use super::*;
 
 const MS: u64 = 1_000_000;
 
-/// A thread by its running time, millions of instructions and misses.
+/// A reading of a thread by its running time in ms, millions of instructions, and misses.
 fn reading(ms: u64, million: u64, misses: u64) -> Counters {
     let count = |value| Some(Count::whole(value, ms * MS));
     Counters { instructions: count(million * 1_000_000), llc_misses: count(misses), ..Counters::default() }
 }
 
-/// One sample after the other: the readings of each thread in it, from the second on against the
-/// one before.
+/// One sample after the other. Each holds the readings of all threads; from the second sample on,
+/// each reading is compared with the one before.
 fn after(samples: &[&[Counters]]) -> Proof {
     let mut proof = Proof::new(false, Modes::All);
     hear(&mut proof, samples);
@@ -39,7 +39,7 @@ const NEW: Counters =
 fn misses_are_unproven_until_one_is_counted_or_two_threads_have_worked_long_without() {
     let (none, some, idle) = (reading(1000, 900, 0), reading(1000, 900, 1), reading(40, 50, 0));
     let (dead, alive) = (reading(2000, 1500, 0), reading(3000, 2500, 7));
-    // In the L1 since its one miss.
+    // Within the L1 since its one miss.
     let later = |ms: u64| reading(ms, ms * 2, 1);
     let cases: [(&[&[Counters]], Standing, &str); 8] = [
         (&[&[none, none]], Standing::Unproven, "too little work"),
@@ -127,7 +127,7 @@ fn misses_are_unproven_again_after_the_pmu_stood_still() {
     let proof = after(&[&[works], &[stopped], &[works_again]]);
     assert_eq!(proof.standing(Role::Instructions), Standing::Counts);
     assert_eq!(proof.standing(Role::LlcMisses), Standing::Unproven);
-    // The new host counts instructions, and no misses at all.
+    // The new host counts instructions, but no misses at all.
     let two = |ms, million| [reading(ms, million, 5), reading(ms, million, 5)];
     let without = [two(1000, 900), two(2000, 900), two(3000, 2200)];
     assert_eq!(misses(&[&without[0], &without[1], &without[2]]), Standing::Silent);
@@ -141,7 +141,7 @@ fn what_the_kernel_counts_itself_needs_no_proof() {
     assert_eq!(proof.believed(&none), none);
 }
 
-/// 20 ms of a large `munmap`: no instruction in user mode, and the counter is right.
+/// 20 ms of a large `munmap`: no instruction in user mode is counted, and the counter is right.
 #[test]
 fn where_only_user_mode_is_counted_a_stay_in_the_kernel_is_no_silence() {
     let samples: [&[Counters]; 2] = [&[reading(20, 10, 1)], &[reading(40, 10, 1)]];

@@ -1,5 +1,5 @@
-//! The counters of all counted threads: which these are, what the counters read and which of it is
-//! believed, and what the kernel refused.
+//! Manages the counters of all counted threads: which threads these are, what the counters read and
+//! which events are trusted, and what the kernel refused.
 
 use super::available::{Available, CoreEvents};
 use super::choice::choose;
@@ -16,37 +16,38 @@ use perf_event_open_sys::bindings::PERF_TYPE_SOFTWARE;
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often places of forbidden threads are given to others in one update.
+/// Maximum number of times that places of forbidden threads are given to other threads in one
+/// update.
 const ROUNDS: usize = 16;
 
 /// A counted thread.
 #[derive(Debug)]
 struct Counted {
     start: u64,
-    /// One for each core PMU, with what it read last.
+    /// One group for each core PMU, with its last reading.
     groups: Vec<(Group, Counters)>,
-    /// Whether the last reading found anything new.
+    /// Whether the last reading differed from the one before.
     moving: bool,
 }
 
 /// The open counters.
 #[derive(Debug)]
 pub struct CounterSet {
-    /// What this machine has.
+    /// The events that this machine has.
     pub available: Available,
     /// Whether the events of each core PMU count.
     proofs: Vec<Proof>,
-    /// Counters of the calling thread, from the beginning to the first update. Looking at a machine
-    /// misses every cache, so real events have proven themselves before the first thread is
-    /// counted.
+    /// Counters of the calling thread, from the beginning to the first update. Reading the state of
+    /// a machine misses every cache, so real events have proven themselves before the first thread
+    /// is counted.
     own: Option<Counted>,
     threads: BTreeMap<Tid, Counted>,
-    /// Threads whose counters the kernel forbids us, as long as they live.
+    /// Threads whose counters the kernel forbids us to open, as long as they live.
     forbidden: BTreeSet<(Tid, u64)>,
     limit: u64,
     fixed_limit: bool,
-    /// Descriptors in use by others in this process: at the start, and again after the limit was
-    /// met.
+    /// Descriptors that the rest of this process uses: counted at the start, and again after the
+    /// limit was met.
     others: usize,
     reserve: usize,
     max_threads: usize,
@@ -88,8 +89,8 @@ impl CounterSet {
         set
     }
 
-    /// Decides again which threads are counted, closes and opens accordingly. `threads` are all of
-    /// the sample.
+    /// Decides again which threads are counted, and closes and opens counters accordingly.
+    /// `threads` are all threads of the sample.
     pub fn update(&mut self, threads: &[Running]) {
         if self.available.groups.is_empty() {
             return;
@@ -102,7 +103,7 @@ impl CounterSet {
         if let Some(mut own) = self.own.take() {
             own.read(&mut self.proofs);
         }
-        // A place that a forbidden thread does not take goes to the next one at once.
+        // A place that a forbidden thread cannot take goes to the next thread at once.
         for _ in 0..ROUNDS {
             let forbidden = self.forbidden.len();
             self.share_out(threads, &counted);
@@ -147,7 +148,8 @@ impl CounterSet {
         });
     }
 
-    /// False where no descriptor is left: the rest waits for the next update.
+    /// Opens the counters of a thread. False if no descriptor is left: the remaining threads wait
+    /// for the next update.
     fn open(&mut self, thread: &Running) -> bool {
         match self.open_groups(thread.tid) {
             Ok(groups) => {
@@ -173,9 +175,9 @@ impl CounterSet {
         self.available.groups.iter().map(|group| open(&group.members)).collect()
     }
 
-    /// Reads the counters of these threads, and judges by all of them which events count. A thread
-    /// that used no tick of CPU time is read until its counters stand still: a tick is 10 ms, and
-    /// what the thread did after its last one is counted too.
+    /// Reads the counters of these threads, and concludes from all of them which events count. A
+    /// thread that used no tick of CPU time is read until its counters stand still: a tick is 10
+    /// ms, and what the thread did after its last tick is counted too.
     pub fn read(&mut self, threads: &[Running]) {
         for thread in threads {
             let Some(counted) = self.threads.get_mut(&thread.tid) else { continue };
@@ -186,8 +188,8 @@ impl CounterSet {
         self.proofs.iter_mut().for_each(Proof::conclude);
     }
 
-    /// The counters of a thread as last read; `None` where it is not counted, or the event has not
-    /// shown that it counts.
+    /// The counters of a thread as last read. A count is `None` if the thread is not counted, or if
+    /// the event has not shown that it counts.
     #[must_use]
     pub fn of(&self, tid: Tid) -> Counters {
         let mut sum = Counters::default();
@@ -198,14 +200,13 @@ impl CounterSet {
         sum
     }
 
-    /// Threads that are counted now.
+    /// Number of threads that are counted now.
     #[must_use]
     pub fn counted(&self) -> usize {
         self.threads.len()
     }
 
-    /// What is known of an event, of all core PMUs that count it together: one that counts is
-    /// enough.
+    /// What is known of an event, over all core PMUs that count it: one that counts is enough.
     #[must_use]
     pub fn standing(&self, role: Role) -> Standing {
         let all = || self.proofs_of(role).map(|(_, proof)| proof.standing(role));
@@ -217,7 +218,7 @@ impl CounterSet {
         }
     }
 
-    /// Whether every PMU that was used has stopped counting anything.
+    /// Whether every PMU that was used has stopped counting.
     #[must_use]
     pub fn stands_still(&self) -> bool {
         let counts = |role| self.standing(role) == Standing::Counts;
@@ -231,7 +232,8 @@ impl CounterSet {
         silent.map(|(_, proof)| proof.evidence(role)).max_by_key(|evidence| evidence.work).unwrap_or_default()
     }
 
-    /// Whether threads work and no event of this role has counted one yet: then it is not believed.
+    /// Whether threads work and no event of this role has counted one yet: then the event is not
+    /// trusted.
     fn is_in_doubt(&self, role: Role) -> bool {
         let worked = |(_, proof): (&CoreEvents, &Proof)| proof.evidence(role).work > 0;
         self.standing(role) == Standing::Unproven && self.proofs_of(role).any(worked)
@@ -242,7 +244,7 @@ impl CounterSet {
         self.available.groups.iter().zip(&self.proofs).filter(move |(group, _)| counts(group))
     }
 
-    /// What a person should know about which threads are counted.
+    /// Remarks for a person about which threads are counted.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let (wanted, counted) = (self.state.wanted, self.counted());
@@ -268,7 +270,8 @@ impl CounterSet {
         remarks
     }
 
-    /// Kinds of cores on which LLC misses are not counted, where they are on others.
+    /// Remarks on kinds of cores on which LLC misses are not counted, if they are counted on
+    /// others.
     fn mute_cores(&self) -> Vec<String> {
         if self.standing(Role::LlcMisses) != Standing::Counts {
             return Vec::new();
@@ -289,7 +292,7 @@ fn is_certain(members: &Members) -> bool {
 }
 
 impl Counted {
-    /// Reads all groups; one that cannot be read keeps what it read last, and is tried again.
+    /// Reads all groups. A group that cannot be read keeps its last reading, and is tried again.
     fn read(&mut self, proofs: &mut [Proof]) {
         self.moving = false;
         for ((group, last), proof) in self.groups.iter_mut().zip(proofs) {

@@ -1,6 +1,6 @@
-//! Why an event could not be opened, found out rather than guessed: a pure function from what the
-//! kernel answered and what the machine says about itself to one line with the remedy. "Permission
-//! denied" is said only where it is that.
+//! Explains why an event could not be opened, by evidence rather than by guess: a pure function
+//! from the kernel's answer and what the machine says about itself to one line with the remedy.
+//! "Permission denied" is only said if it is the reason.
 
 use super::events::Role;
 use super::proof;
@@ -10,9 +10,9 @@ use rustix::io::Errno;
 /// What keeps an event from being opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// What `perf_event_open(2)` answered.
+    /// The error of `perf_event_open(2)`.
     Refused(Errno),
-    /// The PMU's list of events in sysfs has none of these; no names where sysfs shows no list.
+    /// The PMU's list of events in sysfs has none of these names; no names if sysfs shows no list.
     Unlisted(Vec<&'static str>),
 }
 
@@ -23,13 +23,13 @@ pub struct Evidence {
     pub role: Role,
     /// Why it is not.
     pub cause: Cause,
-    /// What else the PMU counts, if anything.
+    /// Another role that the PMU counts, if any.
     pub counted: Option<Role>,
-    /// Whether a software event opens.
+    /// Whether software events open.
     pub software_opens: bool,
-    /// `kernel.perf_event_paranoid`, where it can be read.
+    /// `kernel.perf_event_paranoid`, if it can be read.
     pub paranoid: Option<i32>,
-    /// Whether the process has `CAP_PERFMON` (or `CAP_SYS_ADMIN`, which counts as it).
+    /// Whether the process has `CAP_PERFMON` (or `CAP_SYS_ADMIN`, which includes it).
     pub has_cap_perfmon: bool,
     /// Whether this is a virtual machine.
     pub is_vm: bool,
@@ -124,7 +124,7 @@ fn no_pmu(evidence: &Evidence) -> String {
     }
 }
 
-/// Instructions or cycles that open and stand still while threads run.
+/// The reason for instructions or cycles that open but stand still while threads run.
 #[must_use]
 pub fn stands_still(is_vm: bool, arch: Arch) -> String {
     let remedy = if is_vm {
@@ -135,7 +135,8 @@ pub fn stands_still(is_vm: bool, arch: Arch) -> String {
     format!("the counter opens and stands still while threads run: {remedy}")
 }
 
-/// A last-level-cache event that opens and has counted nothing since isobar was started.
+/// The reason for a last-level-cache event that opens and has counted nothing since isobar was
+/// started.
 #[must_use]
 pub fn never_counted(evidence: &proof::Evidence, is_vm: bool, arch: Arch) -> String {
     let unit = in_words(if evidence.in_instructions { Role::Instructions } else { Role::Cycles });
@@ -154,8 +155,8 @@ pub fn never_counted(evidence: &proof::Evidence, is_vm: bool, arch: Arch) -> Str
     )
 }
 
-/// The remark on an LLC event that opens and has not counted yet, before that can be held against
-/// it.
+/// The remark on an LLC event that opens and has not counted yet, before there is enough evidence
+/// against it.
 #[must_use]
 pub fn no_miss_yet() -> String {
     "no LLC miss has been counted yet: until one is, LLC misses are taken as not measured".to_owned()
@@ -169,9 +170,9 @@ pub fn mute_cores(pmu: &str) -> String {
 }
 
 /// The remark on processes whose pages by node may not be read. The kernel asks for the right to
-/// trace the process (`ptrace_may_access` in `kernel/ptrace.c`): CAP_SYS_PTRACE in the user
-/// namespace of the process is enough for it, dumpable or not, so that with it only security
-/// modules and namespaces are left.
+/// trace the process (`ptrace_may_access` in `kernel/ptrace.c`). CAP_SYS_PTRACE in the user
+/// namespace of the process is enough for that, whether the process is dumpable or not, so with it
+/// only security modules and namespaces remain as causes.
 #[must_use]
 pub fn numa_maps_denied(processes: usize, has_sys_ptrace: bool) -> String {
     let cause = if has_sys_ptrace {
@@ -186,7 +187,7 @@ pub fn numa_maps_denied(processes: usize, has_sys_ptrace: bool) -> String {
 
 fn forbidden(evidence: &Evidence) -> String {
     let level = evidence.paranoid.map_or_else(|| "cannot be read".to_owned(), |level| format!("is {level}"));
-    // Level 3 is not mainline's: Debian's kernel refuses perf events there to all who lack
+    // Level 3 is not mainline's: Debian's kernel refuses perf events there to every process without
     // CAP_SYS_ADMIN (its patch security-perf-allow-further-restriction-of-perf_event_open),
     // Ubuntu's at level 4.
     let beyond = evidence.paranoid.is_some_and(|level| level > 2);
@@ -211,7 +212,7 @@ fn forbidden(evidence: &Evidence) -> String {
     }
 }
 
-/// The remark for the descriptor limit.
+/// The remark on the descriptor limit.
 #[must_use]
 pub fn descriptor_limit(limit: u64, counted: usize, wanted: usize) -> String {
     format!("descriptor limit {limit} reached, {counted} of {wanted} threads counted; raise LimitNOFILE")

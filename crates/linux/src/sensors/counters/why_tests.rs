@@ -1,4 +1,4 @@
-//! Each reason in its words, and none where another holds.
+//! Checks that each cause gets the words of its own reason, and not those of another.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! Free memory by node, from `/sys/devices/system/node/nodeN/meminfo`; on kernels without NUMA,
-//! where there is no such folder, `/proc/meminfo` has the figures of the only node.
+//! Reads free memory by node, from `/sys/devices/system/node/nodeN/meminfo`. On kernels without
+//! NUMA, which have no such folder, `/proc/meminfo` has the figures of the only node.
 
 use crate::kernel::parse;
 use crate::kernel::proc_fs::read_text;

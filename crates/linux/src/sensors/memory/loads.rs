@@ -1,6 +1,6 @@
-//! How many loads of a process were answered by memory of the CPU's own node and by that of other
-//! nodes: a pair of hardware counters for each of its threads, where the CPU has such events. Which
-//! pages they were of is not known.
+//! Counts the loads of a process that were answered by memory of the CPU's own node and by memory
+//! of other nodes: by a pair of hardware counters for each of its threads, if the CPU has such
+//! events. Which pages the loads were of is not known.
 //!
 //! | CPU | own node | other nodes | what counts |
 //! |---|---|---|---|
@@ -22,20 +22,20 @@ use std::collections::BTreeMap;
 
 const READ_FORMAT: u32 = bindings::PERF_FORMAT_TOTAL_TIME_ENABLED | bindings::PERF_FORMAT_TOTAL_TIME_RUNNING;
 
-/// Loads that memory answered.
+/// Number of loads that memory answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NearAndFar {
-    /// Of the CPU's own node.
+    /// By memory of the CPU's own node.
     pub near: u64,
-    /// Of other nodes.
+    /// By memory of other nodes.
     pub far: u64,
 }
 
 impl NearAndFar {
-    /// The part of other nodes, in per cent.
+    /// The share of other nodes, in per cent.
     ///
     /// # Errors
-    /// Where memory answered no load.
+    /// If memory answered no load.
     pub fn remote_percent(self) -> Result<f64, String> {
         let all = self.near.saturating_add(self.far);
         if all == 0 {
@@ -48,12 +48,12 @@ impl NearAndFar {
 /// The counters of a process's threads.
 #[derive(Debug)]
 pub struct Loads {
-    /// Events of the own node and of others; why there are none.
+    /// The events of the own node and of other nodes; or why there are none.
     events: Result<[Code; 2], String>,
     threads: BTreeMap<u32, Pair>,
 }
 
-/// The counters of a thread, and what they had counted by the look before.
+/// The counters of a thread, and their values at the previous look.
 #[derive(Debug)]
 struct Pair {
     fds: [OwnedFd; 2],
@@ -61,7 +61,7 @@ struct Pair {
 }
 
 impl Loads {
-    /// For this machine's CPU; opens nothing yet.
+    /// Creates the counters for this machine's CPU; opens nothing yet.
     #[must_use]
     pub fn here() -> Self {
         let raw = |config| Code { kind: bindings::PERF_TYPE_RAW, config: [config, 0, 0] };
@@ -75,11 +75,13 @@ impl Loads {
         Self { events, threads: BTreeMap::new() }
     }
 
-    /// Loads since the look before, of threads that were there then; begins to count those of
-    /// `threads` that are new. A thread that has ended is counted to its end, and then forgotten.
+    /// Loads since the previous look, of threads that existed then. It also begins to count the
+    /// threads in `threads` that are new. A thread that has ended is counted to its end, and then
+    /// forgotten.
     ///
     /// # Errors
-    /// Why loads are not counted, or not yet; nothing is then tried again.
+    /// Why loads are not counted, or not yet. After an event could not be opened, none is tried
+    /// again.
     pub fn look(&mut self, threads: impl IntoIterator<Item = u32>) -> Result<NearAndFar, String> {
         let events = self.events.clone()?;
         let (begun, counted) = (!self.threads.is_empty(), self.counted());
@@ -113,7 +115,7 @@ impl Loads {
 }
 
 impl Pair {
-    /// `None`: the thread has ended.
+    /// Opens the counters of a thread; `None` if the thread has ended.
     fn open(thread: Tid, events: &[Code; 2]) -> Result<Option<Self>, String> {
         let opened = match Self::open_in(thread, events, Modes::All) {
             // A paranoid level of 2 allows user mode alone.
@@ -136,7 +138,7 @@ impl Pair {
         Ok(Self { fds: [one(events[0])?, one(events[1])?], before: [Count::default(); 2] })
     }
 
-    /// `None` where they were never on a hardware counter.
+    /// The loads since the previous look; `None` if the events were never on a hardware counter.
     fn since(&mut self) -> Option<NearAndFar> {
         let now = [read(&self.fds[0])?, read(&self.fds[1])?];
         let before = std::mem::replace(&mut self.before, now);
@@ -144,7 +146,7 @@ impl Pair {
     }
 }
 
-/// Value, time enabled, time running.
+/// Reads value, time enabled, time running.
 fn read(fd: &OwnedFd) -> Option<Count> {
     let mut bytes = [0; 24];
     let length = rustix::io::read(fd, &mut bytes).ok()?;
@@ -167,7 +169,7 @@ fn refused(errno: Errno) -> String {
     }
 }
 
-/// Raw events of loads from memory of the own node and of others; see the head of the file.
+/// Raw events of loads from memory of the own node and of other nodes; see the head of the file.
 fn events(cpu: &CpuModel) -> Option<[u64; 2]> {
     match (cpu.vendor, cpu.family, cpu.model) {
         (Vendor::Intel, 6, 63 | 79 | 86) => Some([0x1d3, 0x4d3]),
@@ -212,7 +214,7 @@ mod tests {
         assert!(first.near >= 8 && first.near < 10_000, "{first:?}");
         let second = loads.look([own()]).unwrap();
         assert!(second.near < first.near, "{second:?} after {first:?}");
-        // A thread that has gone is counted once more, and then another one begins.
+        // A thread that has ended is counted once more, and then another one begins.
         touch(4096);
         assert!(loads.look([]).unwrap().near >= 8);
         assert!(loads.look([own()]).unwrap_err().contains("begins"));

@@ -1,8 +1,8 @@
-//! Resident pages by node of each process. Reading `numa_maps` walks every page table entry of the
-//! process, so it is done only for busy processes, and for large ones only in one sample of
-//! several; in between the last reading stands. What is cheap to read is read in every sample,
-//! since the kernel's NUMA balancing may move pages at any time, and a decision on pages that have
-//! moved since moves nothing.
+//! Counts the resident pages by node of each process. Reading `numa_maps` walks every page table
+//! entry of the process, so it is done only for busy processes, and for large ones only in one
+//! sample of several; in between the last reading is used. Processes that are cheap to read are
+//! read in every sample, because the kernel's NUMA balancing may move pages at any time, and a
+//! decision about pages that have moved since moves nothing.
 
 use crate::kernel::numa_maps::{parse, total};
 use crate::kernel::proc_fs::{ProcDir, Until};
@@ -12,9 +12,10 @@ use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Of a process that is new to us pages may take this many times the budget: in its first samples,
-/// up to the one in which they are due again, their course says whether the kernel brings pages to
-/// it, and a decision that does not know that may move threads to where they have just left.
+/// Reading the pages of processes that are new to us may take this many times the budget. In the
+/// first samples of a process, up to the one in which its pages are due again, their counts show
+/// whether the kernel migrates pages to it. A decision that does not know this may move threads to
+/// a node that the pages have just left.
 const BUDGETS_FOR_NEW: f64 = 50.0;
 
 /// When pages are read, and what stood in the way.
@@ -22,19 +23,20 @@ const BUDGETS_FOR_NEW: f64 = 50.0;
 pub struct PageReader {
     every: u64,
     budget: f64,
-    /// The last process that was read though it was not due.
+    /// The last process that was read although it was not due.
     last_early: u32,
     min_ticks_a_second: f64,
     /// Whether the kernel has `numa_maps` at all (`CONFIG_NUMA`, `CONFIG_PROC_PAGE_MONITOR`).
     pub supported: bool,
-    /// Processes whose file could not be read at the last try, for want of permission.
+    /// Number of processes whose file could not be read at the last try, for lack of permission.
     pub denied: usize,
 }
 
 impl PageReader {
-    /// `every` n-th sample of a process, where it used at least `min_share` of one CPU; with 0
-    /// those of idle ones, too. Those that are not due are read all the same where all readings
-    /// together take less than `budget` of the time between two samples.
+    /// Creates a reader that reads the pages of a process in every n-th sample (`every`), if the
+    /// process used at least `min_share` of one CPU; with a share of 0, idle processes are read,
+    /// too. Processes that are not due are read all the same as long as all readings together take
+    /// less than `budget` of the time between two samples.
     #[must_use]
     pub fn new(every: u32, min_share: f64, budget: f64) -> Self {
         Self {
@@ -47,7 +49,7 @@ impl PageReader {
         }
     }
 
-    /// Reads what is due; `interval` is the time since the last sample, in seconds.
+    /// Reads the processes that are due; `interval` is the time since the last sample, in seconds.
     pub fn refresh(
         &mut self,
         processes: &mut BTreeMap<u32, ProcessState>,
@@ -73,8 +75,8 @@ impl PageReader {
         self.read_early(processes, files, (round, interval), (began, usual), |_| true);
     }
 
-    /// Reads some that are not due as far as the budget goes, those first that come after the one
-    /// that was read so last.
+    /// Reads some processes that are not due, as far as the budget allows. It begins after the
+    /// process that was last read in this way.
     fn read_early(
         &mut self,
         processes: &mut BTreeMap<u32, ProcessState>,
@@ -92,7 +94,7 @@ impl PageReader {
         pids.rotate_left(after);
         for pid in pids {
             let Some(process) = processes.get_mut(&pid) else { continue };
-            // What it took the last time is what it will take.
+            // It is expected to take as long as the last time.
             if began.elapsed() + process.pages_took <= budget {
                 Self::read_one(pid, process, files, round);
                 self.last_early = pid;
@@ -100,13 +102,14 @@ impl PageReader {
         }
     }
 
-    /// Reads one; false: it was refused.
+    /// Reads one process; false if that was refused.
     fn read_one(pid: u32, process: &mut ProcessState, files: &mut ProcDir, round: u64) -> bool {
         let began = Instant::now();
         let pages = Self::read(pid, files);
         (process.pages_read, process.pages_took) = (Some(round), began.elapsed());
         process.pages_since = process.pages_since.or(Some(round));
-        // Other errors: it has ended, or the file changed its form; the next reading will show.
+        // On other errors the process has ended, or the file changed its form: the next reading
+        // will show.
         let refused = matches!(pages, Err(Errno::ACCESS | Errno::PERM));
         if let Ok(pages) = pages {
             process.pages = Some(pages);
@@ -114,8 +117,8 @@ impl PageReader {
         !refused
     }
 
-    /// The last reading of a process does not stand any more: its pages were moved. It is read in
-    /// the next sample, busy or not.
+    /// Marks the last reading of a process as outdated, because its pages were moved. The process
+    /// is read in the next sample, busy or not.
     pub const fn outdate(process: &mut ProcessState) {
         process.pages_read = None;
     }
@@ -126,7 +129,7 @@ impl PageReader {
         outdated || (self.is_wanted(process, interval) && old)
     }
 
-    /// One that is not due, but may be read if that is cheap.
+    /// Whether a process is not due, but may be read if that is cheap.
     fn is_early(&self, process: &ProcessState, round: u64, interval: f64) -> bool {
         let read_before = process.pages.is_some() && process.pages_read.is_some_and(|read| read != round);
         read_before && self.is_wanted(process, interval)
@@ -143,7 +146,7 @@ impl PageReader {
     }
 }
 
-/// Whether the pages of a process were first read less than so many samples ago.
+/// Whether the pages of a process were first read less than `every` samples ago.
 fn is_new(first: Option<u64>, round: u64, every: u64) -> bool {
     first.is_some_and(|first| round.saturating_sub(first) < every)
 }

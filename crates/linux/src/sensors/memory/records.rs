@@ -1,11 +1,11 @@
-//! Sampled addresses in a perf ring buffer, as pure bytes. Only samples of the form that isobar
-//! asks for ([`SAMPLE_TYPE`]) are read.
+//! Parses sampled addresses in a perf ring buffer, as pure bytes. Only samples of the form that
+//! isobar asks for ([`SAMPLE_TYPE`]) are read.
 
 use crate::perf::records::{field, records};
 use perf_event_open_sys::bindings;
 
 /// The sample type that [`parse`] understands: the data address of a memory access (or page fault);
-/// 0 where the hardware knew none.
+/// 0 if the hardware knew none.
 pub const SAMPLE_TYPE: u32 = bindings::PERF_SAMPLE_ADDR;
 
 /// The addresses of the samples in the bytes of a ring buffer.

@@ -1,6 +1,6 @@
-//! Data addresses of threads, for page migration (DINO, section 4.4): which pages does a thread
-//! touch? Samplers are opened when first asked for, bounded in number, and closed when they are no
-//! longer asked for.
+//! Samples the data addresses of threads, for page migration (DINO, section 4.4): which pages does
+//! a thread touch? Samplers are opened when first asked for, bounded in number, and closed when
+//! they are no longer asked for.
 //!
 //! Sources, in this order: AMD instruction-based sampling (`ibs_op`), Intel load latency
 //! (`cpu/mem-loads/`), and for the software stand-in page faults, which carry addresses on every
@@ -18,11 +18,11 @@ use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Load-latency and IBS sampling period: loads (op cycles) for one address. A prime, so that loops
-/// do not beat with it; the paper samples below one in a hundred.
+/// Load-latency sampling period: loads for one address. It is a prime, so that it does not coincide
+/// with the period of loops; the paper samples below one in a hundred.
 const HARDWARE_PERIOD: u64 = 10_007;
-/// IBS counts in units of 16 (`Documentation/admin-guide/perf/amd-ibs`): the low four bits must be
-/// zero.
+/// IBS sampling period, in op cycles. IBS counts in units of 16
+/// (`Documentation/admin-guide/perf/amd-ibs`), so the low four bits must be zero.
 const IBS_PERIOD: u64 = 0x1_0000;
 
 /// Data pages of a sampler's ring buffer: 8 pages hold 2048 samples of 16 bytes.
@@ -31,13 +31,13 @@ const DATA_PAGES: usize = 8;
 /// Maximum number of threads whose addresses are sampled.
 const MOST: usize = 64;
 
-/// Samplers that were not asked for in this number of samples are closed.
+/// A sampler that was not asked for in this number of samples is closed.
 const KEPT: u64 = 30;
 
 /// How addresses are sampled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// For people.
+    /// Its name for people.
     pub name: &'static str,
     pub(super) code: Code,
     pub(super) period: u64,
@@ -53,15 +53,14 @@ pub enum Sampled {
     NoThread,
     /// Samplers were opened just now: ask again in the next epoch.
     NotYet,
-    /// Addresses, most recent first by thread; none where the threads touched nothing that is
-    /// sampled.
+    /// Addresses, most recent first by thread; none if the threads touched nothing that is sampled.
     Seen(Vec<u64>),
 }
 
 impl Sampled {
-    /// The addresses around which pages may move; empty where any page may, since addresses are not
+    /// The addresses around which pages may move; empty if any page may, because addresses are not
     /// sampled. `None`: no page is known to be accessed now. `all` says that the whole process has
-    /// gone, and its pages go too, sampled or not.
+    /// moved, so its pages may follow, sampled or not.
     #[must_use]
     pub fn worth_moving_around(self, all: bool) -> Option<Vec<u64>> {
         match self {
@@ -72,7 +71,7 @@ impl Sampled {
     }
 }
 
-/// The source of this machine; `None` where addresses cannot be sampled.
+/// The source of this machine; `None` if addresses cannot be sampled.
 #[must_use]
 pub fn source(counters: CounterSource, devices: &Path) -> Option<Source> {
     match counters {
@@ -134,9 +133,9 @@ impl Samplers {
                 (sampler.asked, watched) = (round, true);
                 sampler.ring.drain(&mut bytes);
             } else if self.open.len() < MOST {
-                // Refused or ended: no addresses of this thread. Address sampling is a help, never
-                // a condition. What a new sampler holds is of this instant, and would be evidence
-                // for nothing but the loop that it interrupted.
+                // Refused or ended: no addresses of this thread. Address sampling helps, but is
+                // never required. The content of a new sampler is of this instant, and would be
+                // evidence of nothing but the loop that the opening interrupted.
                 let sampler = start(&source, tid, round).ok();
                 opened |= sampler.is_some();
                 self.open.extend(sampler.map(|sampler| (tid, sampler)));
@@ -151,15 +150,15 @@ impl Samplers {
         }
     }
 
-    /// Closes those that were not asked for lately, and those of threads that have ended.
+    /// Closes samplers that were not asked for recently, and those of threads that have ended.
     pub fn close_unused(&mut self, round: u64, alive: impl Fn(Tid) -> bool) {
         self.open.retain(|&tid, sampler| round.saturating_sub(sampler.asked) <= KEPT && alive(tid));
     }
 }
 
 fn start(source: &Source, tid: Tid, round: u64) -> Result<Sampler, Errno> {
-    // Kernel mode adds the addresses of the kernel's own data, which cannot be moved; IBS on older
-    // kernels cannot leave it out, so it is the second try.
+    // Kernel mode adds the addresses of the kernel's own data, which cannot be moved. IBS on older
+    // kernels cannot leave kernel mode out, so counting both is the second try.
     let user = start_in(source, tid, round, Modes::User);
     user.or_else(|_| start_in(source, tid, round, Modes::All))
 }
@@ -197,8 +196,8 @@ mod tests {
         assert_eq!(Sampled::NoThread.worth_moving_around(false), Some(Vec::new()));
         assert_eq!(Sampled::NotYet.worth_moving_around(true), None);
         assert_eq!(Sampled::Seen(vec![4096]).worth_moving_around(false), Some(vec![4096]));
-        // No page of a thread that touched none is known to be accessed; all pages of a process
-        // that has gone may follow.
+        // If a thread touched no page, no page of it is known to be accessed. All pages of a
+        // process that has moved may follow.
         assert_eq!(Sampled::Seen(Vec::new()).worth_moving_around(false), None);
         assert_eq!(Sampled::Seen(Vec::new()).worth_moving_around(true), Some(Vec::new()));
     }

@@ -1,6 +1,6 @@
-//! One process, looked at from time to time: its pages by node and by kind of mapping, and on
-//! which CPUs its threads run. It needs no tracing, no counters and no privilege over one's own
-//! processes.
+//! Looks at one process from time to time: its pages by node and by kind of mapping, and the CPUs
+//! on which its threads run. That needs no tracing, no counters, and for one's own processes no
+//! privilege.
 
 use crate::kernel::numa_maps::{self, Kind};
 use crate::kernel::proc_fs::{ProcDir, Until};
@@ -13,7 +13,7 @@ use std::path::Path;
 /// Why a process cannot be looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotSeen {
-    /// It has ended, or there never was one.
+    /// It has ended, or never existed.
     #[error("there is no such process")]
     Gone,
     /// It belongs to another user, or protects itself.
@@ -22,7 +22,7 @@ pub enum NotSeen {
     /// The kernel does not say on which node pages are.
     #[error("this kernel has no /proc/PID/numa_maps (CONFIG_NUMA)")]
     Unsupported,
-    /// Anything else that the kernel says.
+    /// Any other error of the kernel.
     #[error("cannot be read: {0}")]
     Other(Errno),
 }
@@ -32,7 +32,7 @@ pub enum NotSeen {
 pub struct WatchedThread {
     /// The CPU that it ran on last.
     pub cpu: Option<CpuId>,
-    /// CPU time in clock ticks since the look before, at the first look since it began.
+    /// CPU time in clock ticks since the previous look; at the first look, since the thread began.
     pub ticks: u64,
 }
 
@@ -51,9 +51,9 @@ pub struct Look {
 pub struct Watched {
     pid: Pid,
     files: ProcDir,
-    /// When it began: another process may get its number.
+    /// When it began: another process may get its pid.
     start: Option<u64>,
-    /// Ticks of each thread, with when it began.
+    /// Ticks of each thread, and when it began.
     before: BTreeMap<u32, (u64, u64)>,
 }
 
@@ -61,16 +61,16 @@ impl Watched {
     /// A process of this machine.
     ///
     /// # Errors
-    /// Where `/proc` cannot be opened.
+    /// If `/proc` cannot be opened.
     pub fn new(pid: Pid) -> Result<Self, NotSeen> {
         let files = ProcDir::open(Path::new("/proc")).map_err(NotSeen::Other)?;
         Ok(Self { pid, files, start: None, before: BTreeMap::new() })
     }
 
-    /// Looks at it.
+    /// Looks at the process.
     ///
     /// # Errors
-    /// Where it cannot be looked at, or has ended.
+    /// If the process cannot be looked at, or has ended.
     pub fn look(&mut self) -> Result<Look, NotSeen> {
         let pid = self.pid.0;
         let (seen, name) = self.stat(format_args!("{pid}/stat"))?;
@@ -102,7 +102,7 @@ impl Watched {
         let mut threads = BTreeMap::new();
         let mut now = BTreeMap::new();
         for tid in ids {
-            // A thread that has ended meanwhile is ordinary.
+            // It is ordinary that a thread has ended in the meantime.
             let Ok((seen, _)) = self.stat(format_args!("{pid}/task/{tid}/stat")) else { continue };
             let before = self.before.get(&tid).filter(|(_, start)| *start == seen.start).map_or(0, |(ticks, _)| *ticks);
             threads.insert(tid, WatchedThread { cpu: seen.cpu, ticks: seen.ticks.saturating_sub(before) });
@@ -121,8 +121,8 @@ fn why(errno: Errno) -> NotSeen {
     }
 }
 
-/// Base pages by node of each kind; lines that are no mapping are left out, since the file changes
-/// while it is read.
+/// Base pages by node of each kind. Lines that are not mappings are left out, because the file
+/// changes while it is read.
 fn by_kind(numa_maps: &[u8], base_kib: u64) -> BTreeMap<Kind, NodeMap<Pages>> {
     let mut kinds: BTreeMap<Kind, NodeMap<Pages>> = BTreeMap::new();
     for mapping in numa_maps::lines(numa_maps).flatten() {
@@ -146,11 +146,11 @@ impl Look {
         all
     }
 
-    /// The accesses that would be remote, in per cent, if each thread accessed every page alike:
-    /// its CPU time weighs it, `node_of` says where it ran.
+    /// The percentage of accesses that would be remote if each thread accessed every page equally
+    /// often. Each thread is weighted by its CPU time, and `node_of` says on which node it ran.
     ///
     /// # Errors
-    /// Why that cannot be said.
+    /// Why the percentage cannot be computed.
     pub fn expected_remote(&self, node_of: impl Fn(CpuId) -> Option<NodeId>) -> Result<f64, &'static str> {
         let pages = self.pages();
         let all: u64 = pages.values().fold(0, |sum, pages| sum.saturating_add(pages.0));
@@ -195,7 +195,8 @@ mod tests {
 
     #[test]
     fn threads_are_weighed_by_their_time() {
-        // Of 520 pages 7 are on node 0: a thread there has 513 of 520 remote, one on node 1 has 7.
+        // Of 520 pages 7 are on node 0: for a thread there 513 of 520 are remote, for one on node 1
+        // only 7.
         let (there, here) = (513.0 / 520.0 * 100.0, 7.0 / 520.0 * 100.0);
         let close = |look: &Look, expected: f64| (look.expected_remote(node_of).unwrap() - expected).abs() < 1e-9;
         assert!(close(&look(&[(1, 0, 5)]), there) && close(&look(&[(1, 3, 5)]), here));

@@ -1,5 +1,5 @@
-//! What this machine can measure, why it cannot measure the rest, and what else a person should
-//! know: a pure function of facts that are gathered here from `/proc` and `/sys`.
+//! Determines what this machine can measure, why it cannot measure the rest, and what else a person
+//! should know: a pure function of facts, which are gathered here from `/proc` and `/sys`.
 
 use crate::kernel::arch::Arch;
 use crate::kernel::capability;
@@ -15,7 +15,7 @@ use std::path::Path;
 /// What the machine says about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Effective capabilities (`CapEff` of `/proc/self/status`); `None` where they cannot be read.
+    /// Effective capabilities (`CapEff` of `/proc/self/status`); `None` if they cannot be read.
     pub effective: Option<u64>,
     /// `kernel.perf_event_paranoid`
     pub paranoid: Option<i32>,
@@ -25,12 +25,12 @@ pub struct Facts {
     pub is_vm: bool,
     /// the architecture
     pub arch: Arch,
-    /// what it says of resctrl
+    /// what the machine says about resctrl
     pub resctrl: Evidence,
 }
 
 impl Facts {
-    /// Those of the running machine; daemons are found later, among the processes.
+    /// The facts of the running machine; daemons are found later, among the processes.
     #[must_use]
     pub fn live(cpu: &CpuModel) -> Self {
         let number = |path: &str| read_text(path)?.trim().parse::<i64>().ok();
@@ -44,7 +44,7 @@ impl Facts {
         }
     }
 
-    /// Whether a capability is effective; where it is not known, it is taken to be.
+    /// Whether a capability is effective; taken as effective if that is not known.
     #[must_use]
     pub const fn has(&self, wanted: u32) -> bool {
         match self.effective {
@@ -60,9 +60,9 @@ impl Facts {
     }
 }
 
-/// Machines without the CPUID bit: Xen says so in `/sys/hypervisor`, Arm guests in the device tree
-/// (KVM and Xen by a node of that name, QEMU's `virt` machine by what it is compatible with),
-/// others in DMI.
+/// Recognises virtual machines without the CPUID bit: Xen by `/sys/hypervisor`, Arm guests by the
+/// device tree (KVM and Xen by a node `hypervisor`, QEMU's `virt` machine by what it is compatible
+/// with), others by DMI.
 fn hypervisor_files() -> bool {
     let dmi = |file: &str| read_text(format!("/sys/class/dmi/id/{file}")).unwrap_or_default();
     let there = |path: &str| Path::new(path).exists();
@@ -73,8 +73,8 @@ fn hypervisor_files() -> bool {
         || there("/proc/device-tree/hypervisor")
 }
 
-/// Whether a machine's own name for itself is that of a virtual machine. Amazon's whole machines
-/// are called `.metal`.
+/// Whether a machine's own name is that of a virtual machine. Amazon's bare-metal machines are
+/// called `.metal`.
 fn sold_as_guest(product: &str, vendor: &str) -> bool {
     const NAMES: [&str; 9] = [
         "KVM",
@@ -91,8 +91,9 @@ fn sold_as_guest(product: &str, vendor: &str) -> bool {
     named || (vendor.contains("Amazon EC2") && !product.contains(".metal"))
 }
 
-/// What can be measured: `events` holds the reasons for missing counters, `pages` that for missing
-/// page counts, `latency` that for missing latencies, `remarks` what the counters have to say.
+/// What can be measured: `events` holds the reasons for missing counters, `pages` the reason for
+/// missing page counts, `latency` the reason for missing latencies, `remarks` the remarks on the
+/// counters.
 #[must_use]
 pub fn capabilities(
     facts: &Facts,

@@ -1,4 +1,5 @@
-//! Which counters are missing, and why: what did not open, and what opened and never counted.
+//! Determines which counters are missing, and why: events that did not open, and events that opened
+//! and never counted.
 
 use super::capabilities::Facts;
 use crate::kernel::privilege;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 
 const COUNTED: [(Sensor, Role); 2] = [(Sensor::Instructions, Role::Instructions), (Sensor::LlcMisses, Role::LlcMisses)];
 
-/// Why instructions and LLC misses cannot be counted, where they cannot.
+/// Why instructions and LLC misses cannot be counted, if they cannot.
 pub fn at_first(available: &Available, facts: &Facts) -> BTreeMap<Sensor, String> {
     let software_opens = software_opens();
     let reason = |role: Role| {
@@ -33,9 +34,9 @@ pub fn at_first(available: &Available, facts: &Facts) -> BTreeMap<Sensor, String
     missing.map(|(sensor, role)| (sensor, reason(role))).collect()
 }
 
-/// What keeps an event from being counted. Where its names could not be looked up, since sysfs
-/// shows no list, the answer to the event that needs no name holds for it too: most often there is
-/// no PMU at all.
+/// The cause that keeps an event from being counted. If its names could not be looked up, because
+/// sysfs shows no list, the error of the event that needs no name holds for it too: most often
+/// there is no PMU at all.
 fn cause(available: &Available, role: Role) -> why::Cause {
     let refused = |role: Role| available.refused.get(&role).map(|errno| why::Cause::Refused(*errno));
     let unlisted = || available.unlisted.get(&role).cloned().map(why::Cause::Unlisted);
@@ -64,8 +65,8 @@ mod tests {
     use crate::perf::event::Modes;
     use rustix::io::Errno;
 
-    /// An Arm virtual machine without a PMU: LLC events go by name there, and sysfs has no list in
-    /// which they could be missing.
+    /// An Arm virtual machine without a PMU: LLC events are found by name there, and sysfs has no
+    /// list in which they could be missing.
     #[test]
     fn without_a_list_of_events_none_is_said_to_be_missing_from_it() {
         let refused = BTreeMap::from([(Role::Instructions, Errno::NOENT), (Role::Cycles, Errno::NOENT)]);

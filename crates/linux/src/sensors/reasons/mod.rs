@@ -1,4 +1,4 @@
-//! What this machine cannot measure, and why.
+//! Reports what this machine cannot measure, and why.
 
 pub mod capabilities;
 pub(super) mod missing;

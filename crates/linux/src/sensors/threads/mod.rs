@@ -1,4 +1,4 @@
-//! Processes and threads, from sample to sample.
+//! Follows processes and threads from sample to sample.
 
 pub mod state;
 pub mod table;

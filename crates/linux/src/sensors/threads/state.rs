@@ -1,5 +1,5 @@
-//! What is known of a process and its threads from one scan to the next, and when a thread may be
-//! taken to be asleep. Pure: the reading is [`super::table`]'s.
+//! Holds what is known of a process and its threads from one scan to the next, and decides when a
+//! thread may be taken to be asleep. Pure: [`super::table`] does the reading.
 
 use crate::kernel::affinity::is_pinned;
 use crate::kernel::stat::Stat;
@@ -9,8 +9,8 @@ use std::sync::Arc;
 /// Inside an active process, a thread without a tick in this number of readings is taken to be
 /// asleep, ...
 const ASLEEP: u32 = 4;
-/// ... and read in one of this number of samples, by turns, unless ticks of the process are not
-/// accounted for.
+/// ... and is then read in one of this number of samples only, by turns, unless ticks of the
+/// process are unaccounted for.
 const IDLE_TURNS: u64 = 4;
 /// Number of active threads for which one tick of difference is tolerated.
 const ROUNDING: i64 = 8;
@@ -20,7 +20,7 @@ const ROUNDING: i64 = 8;
 pub struct ProcessState {
     /// Start time in ticks since boot.
     pub start: u64,
-    /// Its name; what is not UTF-8 is replaced.
+    /// Its name; bytes that are not UTF-8 are replaced.
     pub name: Arc<str>,
     /// Its cgroup.
     pub cgroup: Option<Arc<Cgroup>>,
@@ -66,11 +66,12 @@ pub struct ThreadState {
     pub pinned: bool,
     /// Whether it is a virtual CPU of a guest.
     pub vcpu: bool,
-    /// Whether its mask is another one than before, and [`Self::is_doubtful`] was not called since.
+    /// Whether its mask differs from the one before, and [`Self::is_doubtful`] was not called
+    /// since.
     pub(super) changed: bool,
-    /// Whether it was taken to be asleep in the last scan, and not read.
+    /// Whether it was taken to be asleep in the last scan, and so was not read.
     pub(super) skipped: bool,
-    /// Readings in a row without a tick.
+    /// Number of readings in a row without a tick.
     pub(super) idle: u32,
 }
 
@@ -83,10 +84,10 @@ pub(super) struct Pass<'a> {
 }
 
 impl ProcessState {
-    /// Whether the process used clearly more time than the threads that were read: then a sleeper
-    /// has woken. Each thread's ticks are rounded on their own, so a small difference for each
-    /// active thread is only that; it swings around zero from sample to sample and must be summed
-    /// with its sign.
+    /// Whether the process used clearly more time than the threads that were read: then a sleeping
+    /// thread has woken. Each thread's ticks are rounded separately, so a small difference for each
+    /// active thread is only rounding. It swings around zero from sample to sample and must be
+    /// summed with its sign.
     pub(super) fn is_short_of_ticks(&mut self) -> bool {
         let used: u64 = self.threads.iter().map(|thread| thread.load).sum();
         self.unaccounted = self.unaccounted.saturating_add_unsigned(self.load).saturating_sub_unsigned(used);
@@ -95,7 +96,7 @@ impl ProcessState {
         skipped && self.unaccounted > 1 + i64::from(num::narrow(active)) / ROUNDING
     }
 
-    /// Whether its cgroup's cpuset leaves it some of the CPUs only.
+    /// Whether its cgroup's cpuset permits only some of the CPUs.
     #[must_use]
     pub fn is_confined(&self, online: &CpuSet) -> bool {
         self.cpuset.as_ref().is_some_and(|cpuset| !online.is_subset(cpuset))
@@ -107,7 +108,7 @@ impl ProcessState {
 }
 
 impl Pass<'_> {
-    /// A thread that was idle the last few times is read by turns.
+    /// Whether a thread may be left unread: one that was idle the last few times is read by turns.
     pub(super) const fn may_skip(&self, thread: &ThreadState) -> bool {
         thread.idle >= ASLEEP && !self.full && !is_turn(self.round, thread.tid.0, IDLE_TURNS)
     }
@@ -119,16 +120,15 @@ impl ThreadState {
         Self { tid, start, ticks: 0, load: 0, cpu: None, allowed, pinned, vcpu: false, changed, skipped, idle: 0 }
     }
 
-    /// Takes in its mask, and judges by its cpuset (`None` = any CPU) whether its owner narrowed
-    /// it.
+    /// Stores its mask, and judges by its cpuset (`None` = any CPU) whether its owner narrowed it.
     pub(super) fn take_mask(&mut self, mask: Option<CpuSet>, cpuset: Option<&CpuSet>, online: &CpuSet) {
         self.changed |= mask != self.allowed;
         self.pinned = mask.as_ref().is_some_and(|mask| is_pinned(mask, cpuset, online));
         self.allowed = mask;
     }
 
-    /// Whether its mask changed to one that this cpuset does not explain. Asked once for each
-    /// change.
+    /// Whether its mask changed to one that this cpuset does not explain. Returns true at most once
+    /// for each change.
     pub(super) fn is_doubtful(&mut self, cpuset: Option<&CpuSet>) -> bool {
         let outside = |mask: &CpuSet| cpuset.is_some_and(|cpuset| !mask.is_subset(cpuset));
         let doubtful = self.changed && (self.pinned || self.allowed.as_ref().is_some_and(outside));
@@ -137,7 +137,8 @@ impl ThreadState {
     }
 }
 
-/// Whether it is the turn of an id, in one of `turns` rounds; ids are spread over the rounds.
+/// Whether it is the turn of an id, which comes in one of `turns` rounds; ids are spread over the
+/// rounds.
 pub(super) const fn is_turn(round: u64, id: u32, turns: u64) -> bool {
     (round + id as u64).is_multiple_of(turns)
 }
@@ -158,7 +159,7 @@ mod tests {
     #[test]
     fn a_sleeper_that_wakes_leaves_ticks_unaccounted() {
         let threads = vec![thread(1, 50, false), thread(2, 0, true)];
-        // 51 ticks of which 50 are known: rounding. 53: thread 2 ran.
+        // 51 ticks, of which 50 are known: rounding. 53: thread 2 ran.
         assert!(!process(51, threads.clone()).is_short_of_ticks());
         assert!(process(53, threads).is_short_of_ticks());
         assert!(!process(99, vec![thread(1, 50, false)]).is_short_of_ticks(), "no thread was skipped");
@@ -171,7 +172,7 @@ mod tests {
             swinging.load = if round % 2 == 0 { 51 } else { 49 };
             assert!(!swinging.is_short_of_ticks(), "round {round}");
         }
-        // A tick a sample that no thread used is found at the second.
+        // One tick in each sample that no thread used is found at the second sample.
         swinging.load = 51;
         assert!(!swinging.is_short_of_ticks());
         assert!(swinging.is_short_of_ticks());

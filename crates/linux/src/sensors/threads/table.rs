@@ -1,7 +1,7 @@
-//! The processes and threads of the machine, from `/proc`, kept from sample to sample so that
-//! little is read again: a process whose CPU time and number of threads did not change is not
-//! looked into. Kernel threads and isobar itself are left out. What vanishes while it is read is
-//! ordinary.
+//! Keeps the processes and threads of the machine, from `/proc`, from sample to sample, so that
+//! little is read again: the threads of a process whose CPU time and number of threads did not
+//! change are not read. Kernel threads and isobar itself are left out. It is ordinary that a
+//! process or thread ends while it is read.
 
 use super::state::{Pass, ProcessState, ThreadState, is_turn};
 use crate::kernel::affinity;
@@ -17,8 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Samples after which a process is read in full, whether it seems to have changed or not:
-/// affinities and cpusets of sleepers, threads exchanged one for one. Staggered by pid.
+/// Number of samples after which a process is read in full, whether it seems to have changed or
+/// not: that finds changed affinities and cpusets of sleepers, and threads exchanged one for one.
+/// Staggered by pid.
 const REFRESH: u64 = 16;
 
 /// All processes.
@@ -37,7 +38,7 @@ impl Table {
     /// Opens `/proc`; nothing is read yet.
     ///
     /// # Errors
-    /// [`SensorError::Proc`] where it cannot be opened.
+    /// [`SensorError::Proc`] if it cannot be opened.
     pub fn open() -> Result<Self, SensorError> {
         Ok(Self {
             files: ProcDir::open(Path::new("/proc")).map_err(unreadable)?,
@@ -57,8 +58,8 @@ impl Table {
         &self.processes
     }
 
-    /// For changes of what is known beside `/proc/PID/stat`: the processes and the files to read it
-    /// from.
+    /// The processes, and the files to read, for callers that update what is not in
+    /// `/proc/PID/stat`.
     pub(crate) const fn parts(&mut self) -> (&mut BTreeMap<u32, ProcessState>, &mut ProcDir) {
         (&mut self.processes, &mut self.files)
     }
@@ -66,7 +67,7 @@ impl Table {
     /// Reads what has changed.
     ///
     /// # Errors
-    /// [`SensorError::Proc`] where `/proc` cannot be listed.
+    /// [`SensorError::Proc`] if `/proc` cannot be listed.
     pub fn scan(&mut self, round: u64, online: &CpuSet) -> Result<(), SensorError> {
         if round.is_multiple_of(REFRESH) {
             self.cpusets.forget();
@@ -86,7 +87,8 @@ impl Table {
         Ok(())
     }
 
-    /// `None` where there is nothing to observe: it has ended, or it is the kernel's.
+    /// Reads one process; `None` if there is nothing to observe: it has ended, or is a kernel
+    /// thread.
     fn visit(&mut self, pid: u32, round: u64, online: &CpuSet) -> Option<()> {
         let (stat, name) = stat::parse(self.files.read(format_args!("{pid}/stat"), Until::Short).ok()?)?;
         if stat.is_kernel() {
@@ -99,8 +101,8 @@ impl Table {
         let known = self.processes.remove(&pid).filter(|known| known.start == stat.start);
         let fresh = known.is_none();
         let mut known = known.unwrap_or_else(|| ProcessState::first(&stat));
-        // systemd and runtimes of containers move a process that they forked before it becomes the
-        // program.
+        // systemd and container runtimes move a process that they forked to its cgroup before it
+        // becomes the program, so a new name is a reason to read it in full.
         let renamed = known.name.as_bytes() != name;
         if renamed {
             known.name = String::from_utf8_lossy(name).into();
@@ -130,11 +132,11 @@ impl Table {
         self.follow_cpuset(pid, known, pass);
     }
 
-    /// A mask that changed to one that its cpuset does not explain: the cpuset may have changed,
-    /// too.
+    /// Reads the cpuset again if a mask changed to one that the cpuset does not explain: the cpuset
+    /// may have changed, too.
     fn follow_cpuset(&mut self, pid: u32, known: &mut ProcessState, pass: &Pass<'_>) {
         let cpuset = known.cpuset.clone();
-        // Every thread is asked, since each change is doubted once.
+        // Every thread must be asked, because each change is reported as doubtful only once.
         let doubtful = known.threads.iter_mut().filter_map(|thread| thread.is_doubtful(cpuset.as_ref()).then_some(()));
         if doubtful.count() == 0 {
             return;
@@ -147,7 +149,7 @@ impl Table {
         }
     }
 
-    /// Where the process is among cgroups, and what CPUs that leaves it.
+    /// Reads the cgroup of the process, and which CPUs that permits.
     fn read_cgroup(&mut self, pid: u32, known: &mut ProcessState) {
         let text = self.files.read(format_args!("{pid}/cgroup"), Until::End).ok();
         let text = text.and_then(|text| std::str::from_utf8(text).ok());
@@ -183,7 +185,8 @@ impl Table {
         }
     }
 
-    /// Some of the process's time was used by threads that were taken to be asleep.
+    /// Reads the threads that were taken to be asleep: some of them used a part of the process's
+    /// time.
     fn read_skipped(&mut self, pid: u32, known: &mut ProcessState, pass: &Pass<'_>) {
         let name = Arc::clone(&known.name);
         let read = |thread: ThreadState| match thread.skipped {
@@ -194,7 +197,7 @@ impl Table {
         known.unaccounted = 0;
     }
 
-    /// `None` where the thread has ended.
+    /// Reads one thread; `None` if it has ended.
     fn read_thread(
         &mut self,
         (pid, name): (u32, &str),
@@ -209,7 +212,7 @@ impl Table {
     }
 }
 
-/// A thread as its stat line has it now; `before` is what was last read of it.
+/// A thread as its stat line shows it now; `before` is its last reading.
 fn thread(before: Option<ThreadState>, seen: &Stat, cpuset: Option<&CpuSet>, pass: &Pass<'_>) -> ThreadState {
     let tid = Tid(seen.id);
     let before = before.filter(|old| old.start == seen.start && old.tid == tid);

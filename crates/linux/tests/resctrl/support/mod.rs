@@ -1,6 +1,6 @@
-//! What the resctrl tests share: a mounted double of the file system (a kernel's rules behind
-//! FUSE), a machine whose sensors see a few processes of ours, and what must be the same at the end
-//! as at the start.
+//! Shared by the resctrl tests: a mounted double of the file system (a kernel's rules behind FUSE),
+//! a machine whose sensors see a few processes of the tests, and the state that must be the same at
+//! the end as at the start.
 
 use super::live::watch::Watch;
 use super::live::{Kept, place, sleeper};
@@ -12,9 +12,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// One test at a time: a child that is being started holds open files of every test until it
-/// executes, and closes them under a lock of the kernel that the double (which serves those files
-/// from this very process) needs to look at the child. Kernel files know no such circle.
+/// Allows one test at a time. A child that is being started holds open files of every test until it
+/// executes, and closes them under a kernel lock. The double, which serves those files from this
+/// very process, needs that lock to look at the child. Files of a real kernel have no such cycle.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -34,7 +34,7 @@ pub fn two_llcs() -> Machine {
     Machine { bandwidth: true, ..Machine::with_domains([0, 1]) }
 }
 
-/// A double on a folder of its own; `None`, with the reason on stderr, where there is no mounting.
+/// A double on a folder of its own; `None`, with the reason on stderr, if mounting is not possible.
 pub fn mount(machine: Machine) -> Option<Mounted> {
     if !can_mount() {
         eprintln!("SKIPPED: a mount needs root and /dev/fuse; nothing of the resctrl actuator was tested");
@@ -55,7 +55,7 @@ pub fn open(pids: Vec<Pid>, options: LinuxOptions) -> LinuxMachine<Watch> {
 }
 
 impl Stage {
-    /// With processes of our own, and no other test at the same time.
+    /// A stage with processes of the tests, while no other test runs.
     pub fn set<const N: usize>(machine: Machine) -> Option<([Kept; N], Self)> {
         let alone = alone();
         let processes = sleepers();
@@ -79,25 +79,25 @@ impl Stage {
         self.mounted.folder().to_owned()
     }
 
-    /// Samples and carries out.
+    /// Samples and carries out the actions.
     pub fn apply(&mut self, actions: Vec<Action>) -> Vec<ActionOutcome> {
         self.machine.sample().unwrap();
         self.machine.apply(&plan(actions)).unwrap().actions
     }
 
-    /// The same, and expects that all was done.
+    /// The same, and expects that all actions were done.
     pub fn done(&mut self, actions: Vec<Action>) {
         let count = actions.len();
         assert_eq!(self.apply(actions), vec![ActionOutcome::Done; count]);
     }
 
-    /// The control group of a task, with its L3 mask in a domain.
+    /// The L3 mask in a domain of the control group that a process is in.
     pub fn mask(&self, process: &Kept, domain: u32) -> u64 {
         let group = group_of(&self.root(), process.tid()).0;
         schemata(&self.root(), &group).get("L3", domain).unwrap()
     }
 
-    /// Our control groups, by what the file system says.
+    /// Our control groups, according to the file system.
     pub fn groups(&self) -> Vec<String> {
         folders(&self.root()).into_iter().filter(|name| name.starts_with("isobar-")).collect()
     }
@@ -163,7 +163,7 @@ fn holds(folder: &Path, tid: Tid) -> bool {
     tasks.lines().any(|line| line == tid.to_string())
 }
 
-/// The control group and the monitor group of a task, by the files alone.
+/// The control group and the monitor group of a task, according to the files alone.
 pub fn group_of(root: &Path, tid: Tid) -> (String, Option<String>) {
     let control = controls(root).into_iter().find(|control| holds(&root.join(control), tid)).unwrap();
     let groups = root.join(&control).join("mon_groups");
@@ -171,7 +171,7 @@ pub fn group_of(root: &Path, tid: Tid) -> (String, Option<String>) {
     (control, monitor)
 }
 
-/// Everything that must be as it was: groups with their masks, and where these tasks are.
+/// Everything that must be as it was: groups with their masks, and the groups of these tasks.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Picture {
     groups: Vec<(String, String, Vec<String>)>,

@@ -1,4 +1,4 @@
-//! Captured machines of our own making: sysfs trees as text, written to a folder or into an
+//! Captured machines made by the tests: sysfs trees as text, written to a folder or into an
 //! archive.
 #![allow(dead_code, missing_docs, clippy::unwrap_used, clippy::expect_used)]
 
@@ -165,7 +165,7 @@ const fn distance(from: u32, to: u32) -> u32 {
     }
 }
 
-/// Files that a real capture holds and that a reader of topologies has to pass over.
+/// Files that a real capture contains and that a topology reader has to ignore.
 fn surroundings(mut tree: Capture, cpu: u32) -> Capture {
     for index in 0..4 {
         for name in ["coherency_line_size", "number_of_sets", "physical_line_partition", "shared_cpu_map"] {

@@ -1,6 +1,6 @@
 //! LFOC+ (J. C. Saez, F. Castro, G. Fanizzi, M. Prieto-Matias: *LFOC+: A Fair OS-Level
-//! Cache-Clustering Policy for Commodity Multicore Systems*, IEEE TC 2022), as algorithm 1 of C.
-//! Bilbao, J. C. Saez, M. Prieto-Matias: *Divide&Content*, IEEE TPDS 2023, prints it.
+//! Cache-Clustering Policy for Commodity Multicore Systems*, IEEE TC 2022), following algorithm 1
+//! of C. Bilbao, J. C. Saez, M. Prieto-Matias: *Divide&Content*, IEEE TPDS 2023.
 //!
 //! | paper | here |
 //! |---|---|
@@ -17,24 +17,24 @@
 //! 3: light-sharing programs fill the gaps of the streaming partitions, the rest the others in turn
 //! ```
 //!
-//! *Properties.* All ways are used. A streaming program never shares with a sensitive one where
-//! there are ways and classes of service for two clusters. At most two sensitive programs share
-//! where there are ways and classes of service for that.
+//! *Properties.* All ways are used. A streaming program never shares with a sensitive one if there
+//! are enough ways and classes of service for two clusters. At most two sensitive programs share if
+//! there are enough ways and classes of service for that.
 //!
 //! *Departures from the paper.*
 //! 1. Line 21, `gaps_avail = r - |TargetC| * gaps_per_str` with r the streaming programs of a
-//!    partition, is never above 0, against the text ("by first populating partitions with streaming
-//!    applications"). Read: r is the capacity of the partition in gaps, of which each streaming
-//!    program takes `gaps_per_str`. A way holds `max_str_parts` streaming programs (in LFOC, where
-//!    the parameter comes from, a streaming partition is one way wide):
+//!    partition, is never above 0, which contradicts the text ("by first populating partitions with
+//!    streaming applications"). We read r as the capacity of the partition in gaps, of which each
+//!    streaming program takes `gaps_per_str`. A way holds `max_str_parts` streaming programs (in
+//!    LFOC, where the parameter comes from, a streaming partition is one way wide):
 //!    `gaps_avail = (max_str_parts * ways - |TargetC|) * gaps_per_str`.
-//! 2. Where ways do not suffice for the streaming partitions and the least partition of a sensitive
-//!    program, there is one streaming partition; where that is too much, it has the least number of
-//!    ways; where that is too much, all share one cluster.
-//! 3. Where classes of service do not suffice: streaming programs share one partition with each
-//!    other first, then sensitive clusters are merged by least harm (see `units`), then all share
-//!    one cluster.
-//! 4. Every partition has at least `min_ways`, which the hardware may demand.
+//! 2. If there are not enough ways for the streaming partitions and the least partition of a
+//!    sensitive program, there is one streaming partition. If that is still too much, it has the
+//!    least number of ways. If even that is too much, all programs share one cluster.
+//! 3. If there are not enough classes of service, streaming programs first share one partition with
+//!    each other. Then sensitive clusters are merged by least harm (see `units`). Then all programs
+//!    share one cluster.
+//! 4. Every partition has at least `min_ways`, because the hardware may require it.
 
 mod pairs;
 mod units;
@@ -47,16 +47,18 @@ use isobar_model::CacheClass;
 /// The parameters of algorithm 1, and two limits of the hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// `max_str_parts`: streaming programs that one streaming partition is meant for, and that a
-    /// way of it holds.
+    /// `max_str_parts`: number of streaming programs that one streaming partition is meant for, and
+    /// that one of its ways holds.
     pub max_streaming_parts: usize,
-    /// `gaps_per_str`: light-sharing programs in the place of one streaming program.
+    /// `gaps_per_str`: number of light-sharing programs that take the place of one streaming
+    /// program.
     pub gaps_per_streaming: usize,
-    /// `ways_str`: ways of a streaming partition.
+    /// `ways_str`: number of ways of a streaming partition.
     pub ways_streaming: usize,
-    /// Clusters that the hardware has classes of service for; `None` = no limit. 0 is read as 1.
+    /// Number of clusters for which the hardware has classes of service; `None` = no limit. 0 is
+    /// read as 1.
     pub max_clusters: Option<usize>,
-    /// The fewest ways that a partition may have (`min_cbm_bits`). 0 is read as 1.
+    /// Minimum number of ways of a partition (`min_cbm_bits`). 0 is read as 1.
     pub min_ways: usize,
 }
 
@@ -67,14 +69,14 @@ impl Default for Settings {
 }
 
 /// The clusters of one LLC of `ways` ways; programs are positions in `apps`, ascending. Streaming
-/// clusters come first. Their ways add up to `ways`. Empty where `apps` is.
+/// clusters come first. The clusters' ways add up to `ways`. Empty if `apps` is empty.
 #[must_use]
 pub fn partition(apps: &[App<'_>], ways: usize, settings: &Settings) -> Vec<Cluster> {
     clusters(apps, ways, settings, pairs::in_pairs)
 }
 
-/// The same with a partition for every sensitive program (LFOC), as far as ways and classes of
-/// service allow.
+/// The same with a partition of its own for every sensitive program (LFOC), as far as ways and
+/// classes of service allow.
 #[must_use]
 pub fn partition_without_pairs(apps: &[App<'_>], ways: usize, settings: &Settings) -> Vec<Cluster> {
     clusters(apps, ways, settings, pairs::apart)
@@ -101,20 +103,20 @@ fn everything(programs: usize, ways: usize) -> Vec<Cluster> {
 /// How ways and clusters are split between streaming programs and sensitive ones.
 #[derive(Clone, Copy, Debug)]
 struct Budget {
-    /// Streaming partitions: 0, 1 or 2.
+    /// Number of streaming partitions: 0, 1 or 2.
     parts: usize,
-    /// Ways of each.
+    /// Ways of each streaming partition.
     ways_each: usize,
-    /// Ways that are left.
+    /// Ways left for sensitive programs.
     left: usize,
-    /// Clusters that are left; at least 1.
+    /// Clusters left for sensitive programs; at least 1.
     clusters_left: usize,
     least: usize,
 }
 
 impl Budget {
-    /// The most generous budget that leaves sensitive programs at least one partition; `None` where
-    /// all must share one cluster.
+    /// The most generous budget that leaves at least one partition for sensitive programs; `None`
+    /// if all programs must share one cluster.
     fn of(streaming: usize, sensitive: usize, ways: usize, settings: &Settings) -> Option<Self> {
         let least = settings.min_ways.clamp(1, ways.max(1));
         let most_clusters = settings.max_clusters.unwrap_or(usize::MAX);
@@ -136,7 +138,7 @@ impl Budget {
         streaming.chunks(each).map(cluster).collect()
     }
 
-    /// Step 2: the rest is for sensitive programs.
+    /// Step 2: the remaining ways and clusters go to sensitive programs.
     fn sensitive(self, sensitive: &[usize], apps: &[App<'_>], split: pairs::Split) -> Vec<Cluster> {
         let curves: Vec<units::Curves<'_>> = sensitive.iter().map(|index| units::Curves::of(&apps[*index])).collect();
         let limits = pairs::Limits {
@@ -153,8 +155,8 @@ impl Budget {
     }
 }
 
-/// Step 3: light-sharing programs go to the streaming clusters while these have gaps, then round
-/// the others.
+/// Step 3: light-sharing programs go to the streaming clusters while these have gaps, then to the
+/// others in turn.
 fn share_lightly(
     mut light: impl Iterator<Item = usize>,
     streaming: &mut [Cluster],

@@ -1,4 +1,4 @@
-//! Pair clustering: line 18 of algorithm 1, which the paper only names.
+//! Pair clustering: line 18 of algorithm 1, which the paper names but does not describe.
 //!
 //! ```text
 //! every sensitive program gets a partition
@@ -10,39 +10,39 @@
 //! of all solutions met, the one with the least unfairness
 //! ```
 //!
-//! *Properties.* At most two share; a program is merged once; every move lowers the summed
-//! slowdown, and merges, so that it ends.
+//! *Properties.* At most two programs share. A program is merged at most once. Every move lowers
+//! the summed slowdown and merges two programs, so the loop ends.
 //!
 //! *Readings.* (1) The walk starts twice. Lookahead on slowdown curves minimises the sum of
-//! slowdowns, and may leave the worst-off program where it is, where no pair helps it: soplex,
-//! cactusADM and twice sphinx3 get 5, 3, 2 and 1 of 11 ways. The fair start gives the most
-//! slowed-down program the fewest ways that help it, as long as there are such, and what is left by
-//! lookahead: 5, 2, 2 and 2. (2) Unfairness is that of the workload: where streaming or
-//! light-sharing programs run beside, whose slowdown is about 1 by their class, the least slowdown
-//! is at most 1. Ties: the smaller sum, then the first met. (3) More programs than partitions: see
-//! `units`.
+//! slowdowns, and may leave the worst-off program unimproved if no pair helps it: soplex, cactusADM
+//! and twice sphinx3 get 5, 3, 2 and 1 of 11 ways. The fair start gives the most slowed-down
+//! program the fewest ways that help it, as long as some do, and distributes the remaining ways by
+//! lookahead: 5, 2, 2 and 2. (2) Unfairness is that of the whole workload: if streaming or
+//! light-sharing programs also run, whose slowdown is about 1 by their class, the least slowdown is
+//! at most 1. Ties: the smaller sum, then the first solution met. (3) More programs than
+//! partitions: see `units`.
 
 use super::super::lookahead::{extend, lookahead, value};
 use super::units::{Curves, Harm, Unit, harm, reduce, together};
 use isobar_model::num;
 use std::borrow::Cow;
 
-/// What sensitive programs may use.
+/// The resources that sensitive programs may use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub ways: usize,
-    /// The fewest ways of a partition; at most `ways`.
+    /// Minimum number of ways of a partition; at most `ways`.
     pub least: usize,
-    /// Clusters; at least 1.
+    /// Maximum number of clusters; at least 1.
     pub clusters: usize,
-    /// Whether programs of other classes run beside.
+    /// Whether programs of other classes also run.
     pub others: bool,
 }
 
 /// How sensitive programs, at least one, are split into clusters.
 pub(super) type Split = fn(&[Curves<'_>], Limits) -> Vec<Unit>;
 
-/// A partition each, by lookahead on slowdown curves (LFOC).
+/// One partition per program, by lookahead on slowdown curves (LFOC).
 pub(super) fn apart(curves: &[Curves<'_>], limits: Limits) -> Vec<Unit> {
     let crowd = crowd(curves, limits);
     let mut units = sized(&crowd, &lookahead(&unit_curves(&crowd, curves, limits), limits.ways, limits.least), curves);
@@ -64,7 +64,8 @@ pub(super) fn in_pairs(curves: &[Curves<'_>], limits: Limits) -> Vec<Unit> {
     units
 }
 
-/// As many units as there are partitions of the least size: each program alone, where ways suffice.
+/// The initial units, at most one per partition of the least size: each program alone, if there are
+/// enough ways.
 fn crowd(curves: &[Curves<'_>], limits: Limits) -> Vec<Unit> {
     let alone = |program| Unit::new(vec![program], limits.least, curves);
     let mut units: Vec<Unit> = (0..curves.len()).map(alone).collect();
@@ -72,7 +73,8 @@ fn crowd(curves: &[Curves<'_>], limits: Limits) -> Vec<Unit> {
     units
 }
 
-/// Summed slowdowns of every unit at 1, 2, ... ways, as many as one can have beside the others.
+/// Summed slowdowns of every unit at 1, 2, ... ways, up to the most that one unit can have beside
+/// the others.
 fn unit_curves<'a>(units: &[Unit], curves: &[Curves<'a>], limits: Limits) -> Vec<Cow<'a, [f64]>> {
     let most = (limits.ways + limits.least).saturating_sub(limits.least * units.len());
     let curve = |unit: &Unit| match *unit.members {
@@ -86,8 +88,8 @@ fn sized(units: &[Unit], given: &[usize], curves: &[Curves<'_>]) -> Vec<Unit> {
     units.iter().zip(given).map(|(unit, ways)| Unit::new(unit.members.clone(), *ways, curves)).collect()
 }
 
-/// The fair start: ways go to the most slowed-down unit, by the mean of its programs, as few at a
-/// time as help it.
+/// The fair start: ways go to the most slowed-down unit (by the mean of its programs), each time as
+/// few ways as help it.
 fn fair(by_unit: &[Cow<'_, [f64]>], units: &[Unit], limits: Limits) -> Vec<usize> {
     let mut given = vec![limits.least; units.len()];
     let mut left = limits.ways.saturating_sub(limits.least * units.len());
@@ -105,7 +107,7 @@ fn fair(by_unit: &[Cow<'_, [f64]>], units: &[Unit], limits: Limits) -> Vec<usize
     given
 }
 
-/// A smaller change of the summed slowdown is rounding.
+/// A smaller change of the summed slowdown is a rounding error.
 const LEAST_CHANGE: f64 = 1e-12;
 
 /// A solution's figure of merit: unfairness, then summed slowdown.
@@ -117,7 +119,7 @@ fn merit(units: &[Unit], others: bool) -> Merit {
     (all.greatest / least, all.sum)
 }
 
-/// What the most slowed-down program may do; programs are units by position.
+/// A move for the most slowed-down program; programs are identified by the position of their unit.
 #[derive(Clone, Copy, Debug)]
 enum Move {
     Share { with: usize },
@@ -136,19 +138,19 @@ fn walk(units: Vec<Unit>, curves: &[Curves<'_>], limits: Limits, best: &mut Opti
     }
 }
 
-/// Two units, the first below the second, and by how much the summed slowdown grows where they
-/// share.
+/// Two units, the first below the second, with the growth of the summed slowdown if they share.
 type Joint = (f64, usize, usize);
 
 struct Walk<'a> {
-    /// A unit that went into another one stays, empty.
+    /// The units. A unit that was merged into another one stays, empty.
     units: Vec<Unit>,
     curves: &'a [Curves<'a>],
     least: usize,
-    /// Single units that join their partitions, as far as known; neither has changed since. By
-    /// `first * units + second`.
+    /// For single units that join their partitions, the growth of the summed slowdown, as far as it
+    /// is known and neither unit has changed since. By `first * units + second`.
     joined: Vec<Option<f64>>,
-    /// Single units with the fewest ways that share one such partition, cheapest first.
+    /// Pairs of single units with the fewest ways that could share one such partition, cheapest
+    /// first.
     tight: Vec<Joint>,
 }
 
@@ -174,7 +176,7 @@ impl<'a> Walk<'a> {
         together(&self.curves[a.members[0]], &self.curves[b.members[0]], ways).sum - a.harm.sum - b.harm.sum
     }
 
-    /// The best move of the first program, from the most slowed-down one, that has any.
+    /// The best move of the most slowed-down program that has a move.
     fn next(&mut self) -> Option<(usize, Move)> {
         let mut order: Vec<usize> =
             (0..self.units.len()).filter(|unit| !self.units[*unit].members.is_empty()).collect();
@@ -236,7 +238,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The second unit goes into the first.
+    /// Merges the second unit into the first.
     fn merge(&mut self, into: usize, from: usize, ways: usize) {
         let gone = std::mem::replace(&mut self.units[from], Unit { members: Vec::new(), ways: 0, harm: Harm::NONE });
         self.units[into].absorb(gone, ways, self.curves);

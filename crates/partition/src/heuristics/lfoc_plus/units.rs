@@ -1,25 +1,25 @@
-//! Sensitive programs that share a partition, what it should do to them, and which of them to merge
-//! where partitions are too many.
+//! Sensitive programs that share a partition, the estimated effect on their slowdowns, and the
+//! choice of partitions to merge if there are too many.
 //!
-//! **Least harm.** While there are more partitions than there may be, merge the two that add least
-//! to the summed slowdown; ties go to the first ones. No program gets a third companion while
-//! others can still be paired: only where the even share of programs per partition is above two may
-//! more than two meet.
+//! **Least harm.** While there are more partitions than allowed, merge the two that add least to
+//! the summed slowdown; ties go to the first ones. No program gets a third companion while others
+//! can still be paired: more than two programs share only if the even share of programs per
+//! partition is above two.
 
 use super::super::lookahead::value;
 use crate::share::{shares, shares_of_two};
 use isobar_model::CacheClass;
 use isobar_model::profile::at;
 
-/// What LFOC+ knows of a program.
+/// The data that LFOC+ has on a program.
 #[derive(Clone, Copy, Debug)]
 pub struct App<'a> {
     /// Its class.
     pub class: CacheClass,
-    /// Slowdown alone with 1, 2, ... ways; the last value stands for all beyond. Needed for
-    /// sensitive programs only: others may leave it empty (read as 1).
+    /// Slowdown alone with 1, 2, ... ways; the last value stands for all larger way counts.
+    /// Required for sensitive programs only: for others it may be empty (read as 1).
     pub slowdown: &'a [f64],
-    /// LLC misses per 1000 cycles alone with 1, 2, ... ways; as `slowdown` (empty is read as 0).
+    /// LLC misses per 1000 cycles alone with 1, 2, ... ways, like `slowdown` (empty is read as 0).
     pub llcmpkc: &'a [f64],
 }
 
@@ -38,7 +38,7 @@ impl<'a> Curves<'a> {
     }
 }
 
-/// Estimated slowdowns of some programs, taken together.
+/// Estimated slowdowns of several programs, taken together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Harm {
     pub sum: f64,
@@ -62,10 +62,10 @@ impl Harm {
     }
 }
 
-/// Programs of one partition.
+/// Programs that share one partition.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Unit {
-    /// Positions in the curves, ascending. Empty: it was merged into another one.
+    /// Positions in the curves, ascending. Empty if the unit was merged into another one.
     pub members: Vec<usize>,
     pub ways: usize,
     pub harm: Harm,
@@ -81,7 +81,7 @@ impl Unit {
         self.members.len() == 1
     }
 
-    /// Takes another unit's programs in; the unit then has `ways` ways.
+    /// Adds another unit's programs; the unit then has `ways` ways.
     pub fn absorb(&mut self, other: Self, ways: usize, curves: &[Curves<'_>]) {
         self.members.extend(other.members);
         self.members.sort_unstable();
@@ -94,7 +94,7 @@ impl Unit {
     }
 }
 
-/// What sharing `ways` ways should do to programs.
+/// The estimated slowdowns of programs that share `ways` ways.
 pub(super) fn harm(members: &[usize], ways: usize, curves: &[Curves<'_>]) -> Harm {
     match *members {
         [one] => Harm::one(value(curves[one].slowdown, ways)),
@@ -108,14 +108,14 @@ pub(super) fn harm(members: &[usize], ways: usize, curves: &[Curves<'_>]) -> Har
     }
 }
 
-/// The same for two.
+/// The same for two programs.
 pub(super) fn together(one: &Curves<'_>, two: &Curves<'_>, ways: usize) -> Harm {
     let [of_one, of_two] = shares_of_two([one.llcmpkc, two.llcmpkc], ways);
     Harm::one(at(one.slowdown, of_one)).and(Harm::one(at(two.slowdown, of_two)))
 }
 
-/// Merges units until at most `most` are left (see the top). `ways` says how many ways two
-/// partitions have when merged.
+/// Merges units until at most `most` are left (see the top of the file). `ways` returns the number
+/// of ways that two partitions have after a merge.
 pub(super) fn reduce(units: &mut Vec<Unit>, most: usize, curves: &[Curves<'_>], ways: impl Fn(&Unit, &Unit) -> usize) {
     let most = most.max(1);
     if units.len() <= most {
@@ -135,7 +135,7 @@ pub(super) fn reduce(units: &mut Vec<Unit>, most: usize, curves: &[Curves<'_>], 
     }
 }
 
-/// By how much the summed slowdown grows where two units share `ways` ways.
+/// The growth of the summed slowdown if two units share `ways` ways.
 fn joined(a: &Unit, b: &Unit, ways: usize, curves: &[Curves<'_>]) -> f64 {
     let sum = match (a.members.as_slice(), b.members.as_slice()) {
         (&[one], &[two]) => together(&curves[one], &curves[two], ways).sum,
@@ -144,7 +144,8 @@ fn joined(a: &Unit, b: &Unit, ways: usize, curves: &[Curves<'_>]) -> f64 {
     sum - a.harm.sum - b.harm.sum
 }
 
-/// What each pair of units costs, `costs[b][a]` with a < b; infinite where it may not be.
+/// The cost of merging each pair of units, `costs[b][a]` with a < b; infinite if they must not be
+/// merged.
 struct Costs(Vec<Vec<f64>>);
 
 impl Costs {
@@ -153,7 +154,7 @@ impl Costs {
         Self((0..units.len()).map(row).collect())
     }
 
-    /// The first pair of those that cost least.
+    /// The cheapest pair; among equals the first.
     fn least(&self) -> Option<(usize, usize)> {
         let mut best = (f64::INFINITY, None);
         for (b, row) in self.0.iter().enumerate() {
@@ -166,7 +167,7 @@ impl Costs {
         best.1
     }
 
-    /// Unit `gone` went into `kept`; `units` are what is left.
+    /// Updates the costs after unit `gone` was merged into `kept`; `units` are the remaining units.
     fn merged(&mut self, kept: usize, gone: usize, units: &[Unit], cost: impl Fn(&Unit, &Unit) -> Option<f64>) {
         self.0.remove(gone);
         for row in self.0.iter_mut().skip(gone) {
@@ -188,9 +189,9 @@ mod tests {
 
     #[test]
     fn two_share_by_their_misses() {
-        // Equal rates: half of 2 ways each, so one way each.
+        // Equal rates: each gets half of 2 ways, so one way each.
         assert_eq!(together(&SHARP, &FLAT, 2), Harm { sum: 4.2, greatest: 3.0, least: 1.2 });
-        // Three in 3 ways: one way each, too.
+        // Three programs in 3 ways: one way each, too.
         assert_eq!(harm(&[0, 1, 2], 3, &[SHARP, FLAT, FLAT]).greatest, 3.0);
     }
 
@@ -200,9 +201,9 @@ mod tests {
         let mut units: Vec<Unit> = (0..5).map(|program| Unit::new(vec![program], 1, &curves)).collect();
         reduce(&mut units, 3, &curves, |_, _| 1);
         let members: Vec<_> = units.iter().map(|unit| unit.members.clone()).collect();
-        // Half a way costs a flat one 0.05 and a sharp one 0.5. First two flat ones; the third
-        // would cost less with them than with a sharp one, but three partitions hold five programs
-        // without that.
+        // Half a way costs a flat program 0.05 and a sharp one 0.5. First, two flat programs share.
+        // The third flat program would cost less with these two than with a sharp one, but three
+        // partitions can hold five programs without that.
         assert_eq!(members[0], [0, 2]);
         assert_eq!(members.iter().map(Vec::len).max(), Some(2));
     }

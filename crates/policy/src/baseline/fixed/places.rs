@@ -1,5 +1,5 @@
-//! What `fixed.threads` and `fixed.pages` say. It knows how the lists are written and which entry a
-//! process meets; whether a CPU or a node is there is asked elsewhere.
+//! The entries of `fixed.threads` and `fixed.pages`. This file knows how the lists are written and
+//! which entry applies to a process. Whether a CPU or a node exists is checked elsewhere.
 
 use crate::kit::pairs::{means, pairs, wrong};
 use isobar_model::text::one_line;
@@ -10,9 +10,9 @@ use isobar_model::{CpuSet, NodeId, Process};
 pub struct ThreadPlace {
     /// The process: its name or pid.
     pub name: String,
-    /// The thread, counted by ascending tid from 0; `None` = every thread.
+    /// The thread, counted by ascending tid from 0; `None`: every thread.
     pub index: Option<usize>,
-    /// The CPU, or those that it may run on; not empty.
+    /// The CPUs that the thread may run on; not empty.
     pub cpus: CpuSet,
 }
 
@@ -21,7 +21,7 @@ pub struct ThreadPlace {
 pub struct PagePlace {
     /// The process: its name or pid.
     pub name: String,
-    /// The node that the pages leave; `None` = every other one.
+    /// The node that the pages leave; `None`: every other node.
     pub from: Option<NodeId>,
     /// The node that they go to.
     pub to: NodeId,
@@ -34,7 +34,7 @@ impl ThreadPlace {
     /// Reads a list.
     ///
     /// # Errors
-    /// What is wrong with which entry, and what would be right.
+    /// Which entry is wrong, what is wrong with it, and what would be right.
     pub fn list(text: &str) -> Result<Vec<Self>, String> {
         let mut places: Vec<Self> = Vec::new();
         for (key, value) in pairs(text, THREADS_EXAMPLE)? {
@@ -51,7 +51,8 @@ impl ThreadPlace {
         Ok(places)
     }
 
-    /// The entry that a thread of a process meets; one with an index goes before one without.
+    /// The entry that applies to a thread of a process. An entry with an index takes precedence
+    /// over one without.
     pub fn of<'a>(list: &'a [Self], process: &Process, index: usize) -> Option<&'a Self> {
         let meets = |wanted| move |place: &&Self| place.index == wanted && means(&place.name, process);
         list.iter().find(meets(Some(index))).or_else(|| list.iter().find(meets(None)))
@@ -67,8 +68,8 @@ impl PagePlace {
     /// Reads a list.
     ///
     /// # Errors
-    /// What is wrong with which entry, and what would be right; entries that would send pages round
-    /// in a circle.
+    /// Which entry is wrong, what is wrong with it, and what would be right. Entries that would
+    /// send pages round in a circle are refused as well.
     pub fn list(text: &str) -> Result<Vec<Self>, String> {
         let mut places: Vec<Self> = Vec::new();
         for (name, value) in pairs(text, PAGES_EXAMPLE)? {
@@ -85,12 +86,13 @@ impl PagePlace {
         Ok(places)
     }
 
-    /// The entry that pages of a process on a node meet.
+    /// The entry that applies to the pages of a process on a node.
     pub fn of<'a>(list: &'a [Self], process: &Process, from: NodeId) -> Option<&'a Self> {
         list.iter().find(|place| place.from.is_none_or(|wanted| wanted == from) && means(&place.name, process))
     }
 
-    /// Pages that leave a node must not come to it, else they would move for ever.
+    /// Pages that leave a node must not be sent to it by another entry, or they would move for
+    /// ever.
     fn fits(&self, others: &[Self]) -> Result<(), String> {
         if self.from == Some(self.to) {
             return Err("two different nodes".to_owned());
@@ -120,7 +122,7 @@ fn indexed(key: &str) -> (&str, Option<usize>) {
     }
 }
 
-/// Digits only: no sign, no space.
+/// Reads a number of digits only: no sign, no space.
 pub(super) fn number(text: &str) -> Option<u32> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }

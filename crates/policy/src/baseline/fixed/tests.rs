@@ -78,8 +78,8 @@ fn a_thread_on_its_cpu_is_bound_once_and_brought_back_when_it_strays() {
     assert_eq!(decided(fixed.as_mut(), &at([0, 1, 2])), [""; 0]);
 }
 
-/// On CPU 2 of 1 to 3 it is bound to these where it is; on CPU 5 it goes to the first. Among them
-/// the kernel may move it.
+/// A thread that may run on CPUs 1 to 3: on CPU 2 it is bound to these where it is; on CPU 5 it
+/// goes to the first of them. Among its CPUs the kernel may move it.
 #[test]
 fn a_thread_may_have_several_cpus() {
     let bound = |policy: &mut dyn Policy, beta: u32| {
@@ -185,7 +185,7 @@ fn around_samples_each_thread_speaks_for_its_own_pages() {
         })
         .collect();
     let tids: Vec<_> = with_pages("[12, 0, 90]").processes[0].threads.iter().map(|thread| thread.tid.0).collect();
-    // Twelve pages on node 0: eight for the first thread, what is left for the second, none for a
+    // Twelve pages on node 0: eight for the first thread, the other four for the second, none for a
     // third.
     let expected: Vec<_> = tids.iter().zip([8, 4]).map(|(tid, pages)| (Some(*tid), pages)).collect();
     assert_eq!(asked, expected);

@@ -1,18 +1,18 @@
-//! How often pages were asked to move that are still there: libraries that others share and locked
-//! pages never move, and asking for them in every interval would only cost.
+//! Counts how often pages were asked to move that are still there. Libraries that other processes
+//! share and locked pages never move, and asking for them in every interval would only cost time.
 
 use isobar_model::{NodeId, Pid};
 use std::collections::BTreeMap;
 
-/// Intervals in a row without a change after which pages are taken as immovable.
+/// Intervals in a row without a change after which pages are taken to be immovable.
 const PATIENCE: u32 = 3;
-/// Intervals after which they are tried again, since the page budget may have gone to others.
+/// Intervals after which they are tried again, because the page budget may have gone to others.
 const REST: u32 = 60;
 
-/// Process, from, to.
+/// The process, the node that its pages leave, and the node that they go to.
 pub type Key = (Pid, NodeId, NodeId);
 
-/// What was asked before.
+/// The requests of the last interval and of this one.
 #[derive(Clone, Debug, Default)]
 pub struct Tries {
     before: BTreeMap<Key, Try>,
@@ -26,17 +26,17 @@ struct Try {
 }
 
 impl Tries {
-    /// A new interval begins; what was not asked for in the last one is forgotten.
+    /// Begins a new interval; what was not asked for in the last one is forgotten.
     pub fn next_interval(&mut self) {
         self.before = std::mem::take(&mut self.now);
     }
 
-    /// Pages are under way: whether they move is not known yet.
+    /// Records that pages are under way: whether they move is not known yet.
     pub fn wait(&mut self, key: Key) {
         self.now.extend(self.before.get(&key).map(|before| (key, *before)));
     }
 
-    /// Whether to ask for pages of which `left` are on the wrong node.
+    /// Whether to ask for pages again; `left` of them are on the wrong node.
     pub fn ask(&mut self, key: Key, left: u64) -> bool {
         let same = self.before.get(&key).filter(|before| before.left == left);
         let without_change = same.map_or(0, |before| before.without_change.saturating_add(1));

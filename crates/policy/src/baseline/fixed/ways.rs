@@ -1,6 +1,6 @@
-//! What `fixed.ways` says, and which cluster that makes: all threads of the processes of a name, in
-//! one cluster of that name. It knows how the list is written; whether the LLC has such ways is
-//! asked of the machine.
+//! The entries of `fixed.ways`, and the clusters that they ask for: all threads of the processes of
+//! a name, in one cluster of that name. This file knows how the list is written. Whether the LLC
+//! has such ways is looked up in the machine.
 
 use super::places::number;
 use crate::kit::pairs::{means, pairs, wrong};
@@ -11,13 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// One entry of `fixed.ways`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WayPlace {
-    /// The process: its name or pid; also the cluster's name.
+    /// The process: its name or pid. It is also the cluster's name.
     pub name: String,
     /// The LLC.
     pub llc: LlcId,
-    /// Bits of its ways.
+    /// Mask of its ways.
     pub way_mask: u64,
-    /// Per cent of the memory bandwidth for each thread.
+    /// Share of the memory bandwidth for each thread, in per cent.
     pub percent: Option<u32>,
 }
 
@@ -30,7 +30,7 @@ impl WayPlace {
     /// Reads a list.
     ///
     /// # Errors
-    /// What is wrong with which entry, and what would be right.
+    /// Which entry is wrong, what is wrong with it, and what would be right.
     pub fn list(text: &str) -> Result<Vec<Self>, String> {
         let mut places: Vec<Self> = Vec::new();
         for (name, value) in pairs(text, EXAMPLE)? {
@@ -58,9 +58,9 @@ impl WayPlace {
         Some(Self { name: one_line(name), llc: LlcId(number(llc)?), way_mask, percent })
     }
 
-    /// The cluster, where its threads are others than when it was last set, and why it cannot be,
-    /// where it cannot. Threads that an entry before has `taken` (by name, where this one names the
-    /// pid) stay with that.
+    /// The action that sets the cluster, or `None` if its threads are the same as when it was last
+    /// set. The error says why there can be no such cluster. Threads that an earlier entry has
+    /// `taken` (by name, while this one gives the pid) stay with that entry.
     pub fn cluster(
         &self,
         seen: &Observation,

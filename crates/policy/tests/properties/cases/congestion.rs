@@ -19,7 +19,7 @@ fn pages_on(pages: Option<&NodeMap<Pages>>, node: NodeId) -> u64 {
     pages.map_or(u64::MAX, |pages| pages.get(node).map_or(0, |pages| pages.0))
 }
 
-/// The first observation of a case with one thread a process, so that no node ties with another.
+/// The first observation of a case with one thread per process, so that no node ties with another.
 fn single(case: &Case) -> Observation {
     let mut seen = observations(case, |id| id).swap_remove(0);
     seen.processes.iter_mut().for_each(|process| process.threads.truncate(1));
@@ -32,7 +32,7 @@ fn set_latency(seen: &mut Observation, of: impl Fn(NodeId, NodeId) -> f64) {
     (seen.latency, seen.latency_cycles) = (NodeMatrix::from_rows(nodes.clone(), nodes.iter().map(row).collect()), None);
 }
 
-/// Node n becomes node `count - 1 - n`, in all that is observed of it.
+/// Node n becomes node `count - 1 - n`, in everything that is observed of it.
 fn mirrored(seen: &Observation) -> Observation {
     let mut other = seen.clone();
     let last = num::narrow(seen.machine.nodes().len()) - 1;
@@ -92,7 +92,7 @@ proptest! {
             process.pages = Some(NodeMap::from_iter([(home, Pages(20_000))]));
             process.accessed_pages = process.pages.clone();
         }
-        // A full node is no matter of congestion.
+        // A full node is not a matter of congestion.
         seen.free = seen.machine.nodes().iter().map(|node| (node.id, node.memory.unwrap())).collect();
         for name in LATENCY {
             prop_assert_eq!(decided(name, &seen), Plan::nothing(name));

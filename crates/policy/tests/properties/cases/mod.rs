@@ -1,5 +1,5 @@
-//! Random machines with random programs: what a property is tried on, and the observations that it
-//! makes.
+//! Random machines with random programs, on which properties are tried, and the observations made
+//! from them.
 
 mod congestion;
 
@@ -34,11 +34,11 @@ pub struct Case {
 /// What is known of the memory of up to four nodes.
 #[derive(Clone, Debug)]
 pub struct MemorySeed {
-    /// Latencies by pair of nodes, where they were probed: any two differ.
+    /// Latencies by pair of nodes, if they were probed; all of them differ.
     pub latency: Option<Vec<u32>>,
-    /// Free pages of each node, where they are known.
+    /// Free pages of each node, if they are known.
     pub free: Option<Vec<u32>>,
-    /// Pages that were accessed, in per cent of the resident ones, where that was measured.
+    /// Pages that were accessed, in per cent of the resident ones, if that was measured.
     pub accessed: Option<u32>,
 }
 

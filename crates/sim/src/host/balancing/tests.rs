@@ -16,13 +16,13 @@ fn send(machine: &mut SimMachine, thread: u32, cpu: u32) {
     machine.apply(&Plan { actions: vec![action], ..Plan::nothing("test") }).unwrap();
 }
 
-/// The part of the process's pages on a node.
+/// The fraction of the process's pages on a node.
 fn local(machine: &SimMachine, node: usize) -> f64 {
     let memory = &machine.processes[0].memory;
     isobar_model::num::float(memory.on_node(node)) / memory.resident()
 }
 
-/// Seconds until 95 % of the pages are on a node; none within 30.
+/// Seconds until 95 % of the pages are on a node; `None` if not within 30.
 fn settled_after(machine: &mut SimMachine, node: usize) -> Option<f64> {
     let start = machine.now;
     while machine.now - start < 30.0 {
@@ -43,8 +43,8 @@ fn off_means_that_no_page_moves() {
     assert!((local(&machine, 0) - 1.0).abs() < 1e-12);
 }
 
-/// After a second's delay one pass finds all pages, and early ones move at the first fault; the
-/// copy takes its time.
+/// After a delay of one second one pass finds all pages, and early pages move at the first fault;
+/// the copy takes time.
 #[test]
 fn a_program_that_starts_remote_is_local_within_six_seconds() {
     for program in ["milc", "lbm", "mcf", "soplex"] {
@@ -56,8 +56,8 @@ fn a_program_that_starts_remote_is_local_within_six_seconds() {
 }
 
 /// Divide&Content measured 6.2 s on average for memory-intensive programs that had run before
-/// (section on `min_migration_period`); this model 8.3 s. It is what is left of a relaxed period,
-/// then two passes for the two faults.
+/// (section on `min_migration_period`); this model gives 8.3 s. The time consists of the rest of a
+/// lengthened period, then two passes for the two faults.
 #[test]
 fn a_program_that_is_moved_later_is_local_in_about_six_seconds() {
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! Pages beside the loop, on the machine of sixteen cores and four nodes.
+//! Pages that move in parallel with the loop, on the machine with sixteen cores and four nodes.
 
 use super::super::SimMachine;
 use crate::workload::Workload;
@@ -29,7 +29,7 @@ fn migrate(pid: u32, (from, to): (u32, u32), pages: u64) -> Action {
     }
 }
 
-/// The number and the size of a migration that was taken on, and what stayed at once.
+/// The number and the size of a migration that was accepted, and the pages that stayed at once.
 fn taken_on(outcome: &ActionOutcome) -> (u64, u64, u64) {
     let ActionOutcome::Queued { number, pages, stayed } = outcome else { panic!("{outcome:?}") };
     (*number, pages.0, stayed.iter().map(|(_, pages)| pages.0).sum())
@@ -42,8 +42,8 @@ fn end(sample: &Sample, number: u64) -> Option<(u64, Vec<(String, Pages)>)> {
     Some((moved.0, stayed.clone()))
 }
 
-/// An action comes back at once; pages are copied while time passes, samples say how far they are,
-/// and once that they have arrived.
+/// An action returns at once. Pages are copied while time passes, samples report the progress, and
+/// one sample reports that they have arrived.
 #[test]
 fn pages_move_beside_the_loop_and_that_takes_time() {
     let mut machine = milc("cpu = 0");
@@ -92,8 +92,8 @@ fn a_plan_withdraws_what_was_under_way_before_it_and_what_has_moved_stays() {
     assert_eq!((pages.get(NodeId(3)), pages.get(NodeId(1))), (Some(&Pages(moved)), Some(&Pages(1_000))));
 }
 
-/// Two processes of 174,080 pages: the second finds space for what the first leaves of 262,144, a
-/// third for a batch.
+/// Processes of 174,080 pages: the first may move all of them. The second may move what the first
+/// leaves of 262,144, and a third one batch.
 #[test]
 fn what_is_under_way_is_bounded_and_nobody_is_left_out() {
     let mut machine = milc("count = 3\nmemory_node = 0");
@@ -107,7 +107,8 @@ fn what_is_under_way_is_bounded_and_nobody_is_left_out() {
     assert_eq!(again, [ActionOutcome::Pages { moved: Pages(0), stayed: vec![stays, gone] }]);
 }
 
-/// Whose process ends while its pages are on their way: what is reported is what moved.
+/// A process ends while its pages are being moved: only pages that have moved are reported as
+/// moved.
 #[test]
 fn pages_of_a_process_that_ends_meanwhile_are_not_reported_as_moved() {
     let short = workload("[[app]]\nprogram = \"milc\"\ncpu = 0\n", 0.00025);

@@ -28,7 +28,8 @@ fn a_stream_has_no_cold_cache_and_no_line_costs_more_than_a_miss() {
     assert!(extra_misses(&program("mcf").mpki, 0.0).abs() < 1e-9);
 }
 
-/// Seconds of one run of `omnetpp`, which either stays or changes node with its pages every epoch.
+/// Seconds of one run of `omnetpp`, which either stays or changes node with its pages in every
+/// epoch.
 fn run(flips: bool, costs: &Costs) -> f64 {
     let text = "machine = \"barcelona-4x4\"\n[run]\nruns = 1\ninstructions_factor = 0.3\n[[app]]\nprogram \
                 = \"omnetpp\"\ncpu = 0";
@@ -56,9 +57,9 @@ fn flip(from: u32, to: u32) -> Plan {
     Plan { actions: vec![thread, pages], ..Plan::nothing("flip") }
 }
 
-/// 150 MiB to and fro twice a second on an idle machine: where nothing can be gained, whatever is
-/// lost is the cost of acting: 11 % in all, nearly all of it page copies (they are what shootdowns
-/// are for, which have 2 %); the cold cache of 2 MB has 0.1 %.
+/// 150 MiB move to and fro twice a second on an idle machine. Nothing can be gained there, so every
+/// loss is the cost of acting: 11 % in all. Nearly all of it is page copies, because shootdowns (2
+/// %) also need them; the cold cache of 2 MB costs 0.1 %.
 #[test]
 fn to_and_fro_costs_and_every_cost_has_its_share() {
     let loss = |costs: &Costs| run(true, costs) / run(false, costs) - 1.0;

@@ -3,7 +3,7 @@ use super::{Group, Level};
 use crate::workload::Workload;
 use isobar_model::{Action, ActionOutcome, CoreId, CpuId, Machine, Pid, Plan, Tid};
 
-/// Programs of one thread each that start on node 0, with further lines for each.
+/// Programs of one thread each that start on node 0; `more` is appended to their entry.
 fn started(machine: &str, count: u32, more: &str) -> SimMachine {
     let app = format!("[[app]]\nprogram = \"namd\"\ncount = {count}\nstart_node = 0\n{more}\n");
     let text = format!("machine = \"{machine}\"\n[run]\nruns = 1\ninstructions_factor = 0.01\n{app}");
@@ -22,7 +22,7 @@ fn crowds(machine: &SimMachine) -> (Vec<u32>, Vec<u32>) {
     (nodes, caches)
 }
 
-/// A thread to a CPU, and where it may run from then on.
+/// Moves a thread to a CPU, and sets where it may run from then on.
 fn send(pid: u32, cpu: u32, cpus: Option<&str>) -> Action {
     let (pid, tid, cpus) = (Pid(pid), Tid(pid), cpus.map(|cpus| cpus.parse().unwrap()));
     Action::MoveThread { pid, tid, cpu: CpuId(cpu), cpus, reason: "test".into() }
@@ -32,8 +32,9 @@ fn apply(machine: &mut SimMachine, actions: Vec<Action>) -> Vec<ActionOutcome> {
     machine.apply(&Plan { actions, ..Plan::nothing("test") }).unwrap().actions
 }
 
-/// Four CPUs a node, of which an eighth is less than one: one thread is few. Two beside none are
-/// left alone, three are two and one, four are two and two. On 36 CPUs a node four are few.
+/// With four CPUs per node, an eighth is less than one CPU, so the limit is one thread. Two beside
+/// none are tolerated, three become two and one, four become two and two. With 36 CPUs per node the
+/// limit is four.
 #[test]
 fn threads_that_start_on_one_node_spread_over_both() {
     let nodes = |machine: &str, count: u32| crowds(&started(machine, count, "")).0;
@@ -43,7 +44,7 @@ fn threads_that_start_on_one_node_spread_over_both() {
     assert_eq!(large, [[2, 0], [2, 1], [4, 2], [18, 18]]);
 }
 
-/// Those that are pinned stay, and a plan that moves one is refused.
+/// Pinned threads stay, and a plan that moves one is refused.
 #[test]
 fn who_is_pinned_stays() {
     let mut machine = started("nehalem-2x4", 4, "pinned = true");
@@ -56,8 +57,9 @@ fn who_is_pinned_stays() {
     assert_eq!(reported, (true, Some(false), Some("0-3".to_owned())));
 }
 
-/// Two and two. One goes to the other node: of the three that are there now the first is taken to
-/// the node that was left, unless all are bound; and one that may run anywhere again is not.
+/// There are two threads on each node, and a plan moves one to the other node. The first of the
+/// three threads there that may leave moves to the node that was left. None moves if all are bound;
+/// a thread that may run anywhere again is not bound.
 #[test]
 fn a_plan_that_fills_a_node_has_threads_taken_from_it() {
     let fill = |binds: &[u32], frees: &[u32]| {
@@ -81,8 +83,7 @@ fn a_plan_that_fills_a_node_has_threads_taken_from_it() {
     assert_eq!(fill(&[0], &[1]), [2, 2]);
 }
 
-/// Of all sizes up to twelve cores, and as many threads: who was given a thread does not have it
-/// taken back.
+/// All sizes up to twelve cores, and as many threads: no group takes back a thread that it gave.
 #[test]
 fn no_thread_goes_to_and_fro() {
     let group = |cores: u32, running: u32| Group {
@@ -107,8 +108,8 @@ fn no_thread_goes_to_and_fro() {
     assert!(pulled > 1000, "{pulled}");
 }
 
-/// Two caches a node: sent to one of them and let go, four threads are two on each. On two such
-/// nodes eight that start on the first are two on each cache.
+/// Two caches per node. Four threads that were sent to one cache and released end up as two on
+/// each. On two such nodes, eight threads that start on the first node end up as two on each cache.
 #[test]
 fn the_caches_of_a_node_are_evened_too() {
     let mut machine = started("rome-ccx-2x4", 4, "");

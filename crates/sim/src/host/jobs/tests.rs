@@ -9,7 +9,7 @@ fn workload(apps: &str) -> Workload {
     Workload::from_toml("w.toml", &format!("machine = \"barcelona-4x4\"\n{RUN}{apps}")).unwrap()
 }
 
-/// Three processes with their memory beside them and one without.
+/// Three processes with local memory and one with remote memory.
 fn uneven(barrier: &str) -> Workload {
     let app = |cpu: u32, rest: &str| format!("[[app]]\nprogram = \"milc\"\ncpu = {cpu}\n{rest}\n{barrier}\n");
     let near: String = [0, 4, 8].map(|cpu| app(cpu, "")).concat();
@@ -30,8 +30,8 @@ fn equal(a: f64, b: f64, part: f64) -> bool {
     (a / b - 1.0).abs() < part
 }
 
-/// The slowest has the memory of another node, which the others load less while they wait: it takes
-/// no longer than beside them and no less than by itself.
+/// The slowest process has its memory on another node, which the others load less while they wait.
+/// It takes no longer than beside processes that never wait, and no less than alone.
 #[test]
 fn a_job_ends_when_its_slowest_process_does() {
     let apart = seconds(&uneven(""));
@@ -50,7 +50,8 @@ fn one_barrier_is_that_at_the_end() {
     assert!(equal(together[0], apart[3], 0.02), "{together:?} {apart:?}");
 }
 
-/// While they run none is a whole stretch ahead of another, and none is beyond its barrier.
+/// While the processes run, none is a whole stretch ahead of another, and none is beyond its
+/// barrier.
 #[test]
 fn nobody_passes_a_barrier_early() {
     let mut machine = SimMachine::new(&uneven("job = \"a\"\nbarrier_billion = 0.2"), 1);
@@ -67,7 +68,7 @@ fn nobody_passes_a_barrier_early() {
     assert!(waiting > 10, "{waiting}");
 }
 
-/// A process that waits burns its CPU like one that works, once, and misses nothing meanwhile.
+/// A process that waits burns its CPU once, like one that works, and misses nothing meanwhile.
 #[test]
 fn who_waits_burns_its_cpu_and_misses_nothing() {
     let counters = |all: &Workload| {
@@ -95,8 +96,8 @@ fn a_job_of_one_waits_for_nobody() {
     assert!(equal(one(""), one("barrier_billion = 0.01"), 1e-9));
 }
 
-/// Two programs of one job have as many barriers, however long they are; so have threads of one
-/// process.
+/// Two programs of one job have the same number of barriers, however long they are, and so do the
+/// threads of one process.
 #[test]
 fn processes_of_different_length_have_as_many_barriers() {
     let job = "job = \"a\"\nbarrier_billion = 0.1";

@@ -30,7 +30,8 @@ fn five_threads_on_four_cpus_get_four_fifths_each() {
     assert_eq!(still.iter().filter(|seconds| (**seconds - 1.0).abs() < 1e-9).count(), 2, "{still:?}");
 }
 
-/// Three bound to one CPU share it; the other two have CPUs of their own, beside which one is idle.
+/// Three threads bound to one CPU share it. The other two have CPUs of their own, and one CPU is
+/// idle.
 #[test]
 fn bound_threads_do_not_rotate() {
     let mut machine = SimMachine::new(&workload(true, FIVE), 1);
@@ -43,8 +44,8 @@ fn bound_threads_do_not_rotate() {
     assert!(got[3..].iter().all(|seconds| (seconds - 2.0).abs() < 1e-9), "{got:?}");
 }
 
-/// All five sent to one CPU: those that may be balanced over the cache have four fifths each, as if
-/// they were free; those that may use two CPUs of it share these.
+/// All five threads are sent to one CPU. If they may be balanced over the cache, they have four
+/// fifths each, as if they were free. If they may use two CPUs of the cache, they share these.
 #[test]
 fn threads_that_may_use_their_whole_cache_rotate() {
     let got = |cpus: &str| {
@@ -62,7 +63,7 @@ fn threads_that_may_use_their_whole_cache_rotate() {
     assert!((half.iter().sum::<f64>() - 4.0).abs() < 1e-9 && may == "0-1", "two CPUs for 2 s: {half:?} {may}");
 }
 
-/// One more thread on a CPU is 25 % more where the others have four: balanced, to the kernel.
+/// One thread more is 25 % more if the other CPUs have four: the kernel considers that balanced.
 #[test]
 fn full_cpus_do_not_rotate() {
     let got = cpu_seconds(&mut SimMachine::new(&workload(true, "[[app]]\nprogram = \"povray\"\ncount = 17\n"), 1));
@@ -84,8 +85,9 @@ fn queue((cpu, (bound, free)): (u32, (u32, u32))) -> Queue {
 }
 
 proptest! {
-    /// Free threads get equal parts, no less than those who stay would give them; all parts
-    /// together are the CPUs that have something to run, or all threads that there are.
+    /// Free threads get equal fractions, at least as large as the bound threads leave them. All
+    /// fractions together equal the number of CPUs that have something to run, or the number of
+    /// threads if that is smaller.
     #[test]
     fn parts_are_fair_and_use_every_cpu(counts in prop::collection::vec((0_u32..4, 0_u32..4), 1..9)) {
         let queues: Vec<Queue> = (0..).zip(counts).map(queue).collect();

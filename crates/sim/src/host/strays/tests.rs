@@ -18,7 +18,7 @@ fn nodes(machine: &SimMachine) -> Vec<usize> {
     machine.processes.iter().map(|process| place(process.threads[0].cpu)).collect()
 }
 
-/// How often two threads changed nodes in a number of tenths of a second.
+/// How often two threads exchanged nodes in a number of tenths of a second.
 fn exchanges(machine: &mut SimMachine, tenths: u32) -> u32 {
     let mut count = 0;
     for _ in 0..tenths {
@@ -31,8 +31,9 @@ fn exchanges(machine: &mut SimMachine, tenths: u32) -> u32 {
     count
 }
 
-/// One look in 0.256 s, each with a chance of 0.256: 60 in a minute, give or take three standard
-/// deviations of 6.7. Everyone keeps a CPU of its own, and memory stays where it was.
+/// One look every 0.256 s, each with a chance of 0.256: 60 exchanges in a minute, give or take
+/// three standard deviations of 6.7. Every thread keeps a CPU of its own, and memory stays where it
+/// was.
 #[test]
 fn threads_change_places_at_the_rate_and_their_memory_stays() {
     let mut machine = SimMachine::new(&workload(1.0, EIGHT), 1);
@@ -63,10 +64,10 @@ fn a_rate_of_none_is_as_if_there_were_no_balancer_and_a_seed_repeats() {
     assert_ne!(run(&some, 5), run(&zero, 5));
 }
 
-/// Of eight threads six are free, three a node: the kernel thread meets a free one in three of four
-/// looks, and a bound one where it carries it to in a quarter of these. 9/16 of 120 exchanges in
-/// two minutes are 68, give or take three standard deviations of 7.6. Whoever is free it would be
-/// 120.
+/// Of eight threads six are free, three per node. The kernel thread meets a free thread in three of
+/// four looks, and the partner on the other node is free in three of four of these. 9/16 of 120
+/// exchanges in two minutes are 68, give or take three standard deviations of 7.6. If all threads
+/// were free, the number would be 120.
 #[test]
 fn the_rate_is_that_of_the_threads_that_can_stray() {
     let mut machine = SimMachine::new(&workload(1.0, EIGHT), 1);
@@ -96,14 +97,14 @@ fn bound_threads_stay() {
     assert!(exchanges(&mut machine, 300) > 60, "90 in the mean");
 }
 
-/// Where a node has an idle CPU, that one takes a waiting thread, and nothing leaves the node.
+/// If a node has an idle CPU, that CPU takes a waiting thread, and nothing leaves the node.
 #[test]
 fn nothing_strays_from_a_node_with_an_idle_cpu() {
     let mut machine = SimMachine::new(&workload(3.9, "[[app]]\nprogram = \"povray\"\ncount = 6\n"), 1);
     assert_eq!(exchanges(&mut machine, 300), 0);
 }
 
-/// Four on one node and none on the other: the first that strays leaves an idle CPU behind.
+/// Four threads on one node and none on the other: the first that strays leaves an idle CPU behind.
 #[test]
 fn an_idle_node_takes_one_thread_from_a_full_one() {
     let apps: String = (0..4).map(|cpu| format!("[[app]]\nprogram = \"povray\"\ncpu = {cpu}\n")).collect();
@@ -114,7 +115,7 @@ fn an_idle_node_takes_one_thread_from_a_full_one() {
     assert_eq!(cpus.len(), 4);
 }
 
-/// A long step passes over looks that could carry nothing away, and they are not made up for.
+/// A long step skips looks that could move nothing away, and these looks are not made up for.
 #[test]
 fn what_cannot_stray_takes_no_looks() {
     let mut all = workload(3.9, "[[app]]\nprogram = \"povray\"\ncount = 8\n");

@@ -81,7 +81,7 @@ fn run(args: &Args, interrupted: &AtomicBool) -> Result<u8, LabError> {
     }
     let json = || serde_json::json!({"machine": args.machine, "band": BAND, "rows": rows}).to_string() + "\n";
     let shown = if args.json { json() } else { probed::table(&args.machine, &rows) };
-    // A reader that has gone away is no failure.
+    // It is no error if the reader has gone away.
     let _ = std::io::stdout().write_all(shown.as_bytes());
     Ok(u8::from(rows.iter().any(|row| row.difference().abs() > BAND)))
 }

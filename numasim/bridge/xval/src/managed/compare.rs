@@ -1,9 +1,10 @@
-//! Managed mixes on both machines: how slow each program was under each regime, where its memory
-//! was, what moved, and what a policy gained over stock Linux.
+//! Compares managed mixes on both machines: how slow each program was under each regime, where its
+//! memory was, what was moved, and what a policy gained over stock Linux.
 //!
-//! In numasim a slowdown is the mean pass of a program by its own clock over its median pass alone;
-//! in the simulator cycles of time for each instruction over those alone. What a policy gained is
-//! the geometric mean, over the programs, of their times under it over those under stock Linux.
+//! In numasim a slowdown is a program's mean pass, by its own clock, over its median pass alone. In
+//! the simulator it is the time per instruction, in cycles, over the same figure alone. The gain of
+//! a policy is the geometric mean, over the programs, of their times under the policy over those
+//! under stock Linux.
 
 use super::order::id;
 use super::simulate::{Simulated, simulate};
@@ -22,18 +23,18 @@ use statrs::statistics::Statistics;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Remote shares apart by this much are another placement of threads and memory.
+/// A larger difference of remote shares means another placement of threads and memory.
 const PLACED_APART: f64 = 0.10;
-/// A ratio nearer to 1 than this says that a policy makes no difference.
+/// Largest distance of a ratio from 1 at which a policy makes no difference.
 const NO_DIFFERENCE: f64 = 0.02;
 const PAGE_KIB: f64 = 4.0;
 
-/// A value of each machine.
+/// A value for each of the two machines.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Both<T> {
-    /// As it was in numasim.
+    /// The value in numasim.
     pub numasim: T,
-    /// As it was in the simulator.
+    /// The value in the simulator.
     pub simulator: T,
 }
 
@@ -42,18 +43,18 @@ pub struct Both<T> {
 pub struct Under {
     /// The mix.
     pub mix: String,
-    /// `linux`, or the policy.
+    /// `linux`, or the name of the policy.
     pub regime: String,
     /// Its programs.
     pub programs: Vec<Row>,
-    /// Misses that another node served over all misses; `None` where nothing missed.
+    /// Misses that another node served, over all misses; `None` if nothing missed.
     pub remote_share: Both<Option<f64>>,
-    /// MiB of the real machine that were moved.
+    /// MiB that were moved, in terms of the real machine.
     pub mib_moved: Both<f64>,
-    /// How often threads changed their CPU; `None` where the kernel does not say.
+    /// How often threads changed their CPU; `None` if the kernel does not report it.
     pub thread_moves: Both<Option<u64>>,
-    /// Times under the policy over those under stock Linux; `None` for stock Linux itself, and
-    /// where that did not count.
+    /// Times under the policy over those under stock Linux; `None` for stock Linux itself, and if
+    /// its run did not count.
     pub over_linux: Option<Both<f64>>,
 }
 
@@ -64,27 +65,27 @@ pub struct Row {
     pub seat: Seat,
     /// Its slowdown.
     pub slowdown: Both<f64>,
-    /// Why they differ, where the difference is worth it.
+    /// Why the slowdowns differ, if the difference is large enough.
     pub reason: Option<String>,
 }
 
-/// How far the machines agree on managed mixes.
+/// How well the machines agree on managed mixes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Agreement {
-    /// Rows, and those whose slowdowns are within 10 % of each other.
+    /// Number of rows, and of rows whose slowdowns are within 10 % of each other.
     pub rows: [usize; 2],
-    /// The mean size of the differences of slowdowns.
+    /// The mean absolute difference of slowdowns.
     pub mean_difference: f64,
-    /// What policies made of mixes, by ratio to stock Linux: how many, and on how many the machines
-    /// agree whether the policy is ahead, level or behind.
+    /// Number of pairs of policy and mix, and of pairs on which the machines agree whether the
+    /// policy is ahead of stock Linux, level or behind, by its ratio.
     pub verdicts: [usize; 2],
-    /// The mean size of the differences of these ratios; `None` without a policy.
+    /// The mean absolute difference of these ratios; `None` without a policy.
     pub ratio_difference: Option<f64>,
-    /// Spearman's rank correlation of these ratios; `None` where all are alike.
+    /// Spearman's rank correlation of these ratios; `None` if all are equal.
     pub rank_correlation: Option<f64>,
 }
 
-/// All managed mixes under all regimes; what did not count is added to the problems.
+/// All managed mixes under all regimes. Runs that did not count are added to the problems.
 pub(crate) fn all(
     bench: &Bench<'_>,
     xval: &Xval,
@@ -149,7 +150,7 @@ fn under(
     Ok(found)
 }
 
-/// Of the programs alone; the clock's thread never moves.
+/// Moves of the programs' threads alone; the timer's thread never moves.
 fn thread_moves(ran: &Ran) -> Option<u64> {
     ran.jobs.iter().filter(|job| job.background).map(|job| job.migrations).sum()
 }
@@ -159,7 +160,7 @@ fn slowdown(ran: &Ran, simulated: &Simulated, at: usize, known: &Known) -> Optio
     Some(Both { numasim: mean / known.alone.pass?, simulator: simulated.cycles.get(at)? / known.cpi })
 }
 
-/// The geometric mean of ratios, machine by machine.
+/// The geometric mean of ratios, for each machine.
 fn over(slowdowns: &[Both<f64>], linux: &[Both<f64>]) -> Both<f64> {
     let mean = |of: fn(&Both<f64>) -> f64| {
         slowdowns.iter().zip(linux).map(|(one, linux)| of(one) / of(linux)).geometric_mean()
@@ -168,7 +169,7 @@ fn over(slowdowns: &[Both<f64>], linux: &[Both<f64>]) -> Both<f64> {
 }
 
 impl Both<f64> {
-    /// The part by which the simulator is above numasim.
+    /// The relative amount by which the simulator is above numasim.
     #[must_use]
     pub fn difference(&self) -> f64 {
         self.simulator / self.numasim - 1.0
@@ -176,8 +177,8 @@ impl Both<f64> {
 }
 
 impl Under {
-    /// Why a slowdown of one of its programs differs: by where threads and memory of the mix were,
-    /// or by something else.
+    /// Why a slowdown of one of its programs differs: because threads and memory of the mix were
+    /// placed differently, or for another reason.
     fn reason(&self, slowdown: Both<f64>) -> Option<String> {
         if slowdown.difference().abs() <= WORTH_A_REASON {
             return None;
@@ -191,7 +192,7 @@ impl Under {
     }
 }
 
-/// How far the machines agree; `None` where nothing was compared.
+/// How well the machines agree; `None` if nothing was compared.
 #[must_use]
 pub fn agreement(found: &[Under]) -> Option<Agreement> {
     let rows: Vec<f64> =
@@ -211,7 +212,7 @@ pub fn agreement(found: &[Under]) -> Option<Agreement> {
     })
 }
 
-/// -1 ahead of stock Linux, 0 level, 1 behind.
+/// -1 if ahead of stock Linux, 0 if level, 1 if behind.
 fn verdict(ratio: f64) -> i8 {
     if (ratio - 1.0).abs() <= NO_DIFFERENCE {
         0

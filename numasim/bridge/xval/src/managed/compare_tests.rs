@@ -17,7 +17,7 @@ fn under(regime: &str, slowdowns: &[Both<f64>], over_linux: Option<Both<f64>>) -
     }
 }
 
-/// Programs at 1/2 and 2 of their time: level; at 1/2 and 1/2: half.
+/// Programs at 1/2 and 2 of their time are level on the mean; at 1/2 and 1/2 the ratio is a half.
 #[test]
 fn a_gain_is_the_geometric_mean_over_the_programs() {
     let linux = [both(2.0, 4.0), both(1.0, 2.0)];
@@ -25,7 +25,7 @@ fn a_gain_is_the_geometric_mean_over_the_programs() {
     assert!((ratio.numasim - 1.0).abs() < 1e-12 && (ratio.simulator - 0.5).abs() < 1e-12, "{ratio:?}");
 }
 
-/// 1.2 and 1.0 are 17 % apart, with 30 points between the shares of remote misses.
+/// 1.2 and 1.0 are 17 % apart, and there are 30 points between the shares of remote misses.
 #[test]
 fn another_placement_is_a_reason_before_any_other() {
     let mut one = under("linux", &[], None);
@@ -40,7 +40,8 @@ fn another_placement_is_a_reason_before_any_other() {
     );
 }
 
-/// Rows 0, 10 (beyond) and 5 % apart. Ratios: both ahead; level there and behind here.
+/// Rows are 0, 20 (too far) and 5 % apart. On the first ratio both machines see the policy ahead;
+/// on the second it is level in the simulator and behind in numasim.
 #[test]
 fn agreement_counts_rows_and_verdicts() {
     let found = [

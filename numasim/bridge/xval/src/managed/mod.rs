@@ -1,6 +1,6 @@
-//! Mixes whose programs may be moved, under stock Linux and under policies: the same programs begin
-//! on the same CPUs, with their memory on the same nodes, on both machines, and the same policy
-//! decides on both.
+//! Mixes whose programs may be moved, under stock Linux and under policies. On both machines the
+//! same programs begin on the same CPUs, with their memory on the same nodes, and the same policy
+//! decides.
 //!
 //! ```text
 //! order     the runs of the boots, each with what places its programs
@@ -9,10 +9,10 @@
 //! table     for people
 //! ```
 //!
-//! Stock Linux has NUMA balancing on, policies have it off, as in the tournament. A second of the
-//! guest is a second of the simulator, so that a policy decides as often. There the machine is as
-//! many times faster as time is scaled, and memory as many times larger as caches are: with 20 and
-//! 16, a program's pages take four fifths of the time to be copied.
+//! Stock Linux has NUMA balancing on, and policies have it off, as in the tournament. A second of
+//! the guest is a second of the simulator, so that a policy decides equally often. The simulator's
+//! machine is faster by the scale of time, and its memory larger by the scale of caches. With 20
+//! and 16, copying a program's pages takes four fifths of the time.
 
 pub mod compare;
 pub mod order;

@@ -1,4 +1,4 @@
-//! The runs of the managed mixes: every mix under stock Linux and under every policy.
+//! The runs of the managed mixes: each mix under stock Linux and under each policy.
 
 use crate::file::{Mix, Xval};
 use crate::job::{job, timer};
@@ -7,9 +7,9 @@ use numasim_guest::wire::{self, Daemon, Job, Run};
 use numasim_model::Spec;
 use std::collections::BTreeMap;
 
-/// The package, and the program in the guest, that carries a policy out.
+/// The package that carries out a policy; its program in the guest has the same name.
 pub const PACKAGE: &str = "isobar";
-/// Its configuration in the guest.
+/// The path of its configuration in the guest.
 const CONFIG: &str = "/etc/isobar.toml";
 
 /// The id of the run of a mix under a regime.
@@ -42,7 +42,7 @@ fn run(xval: &Xval, spec: &Spec, mix: &Mix, regime: Regime<'_>) -> Run {
     }
 }
 
-/// isobar with a policy, which manages the programs of a mix.
+/// isobar with a policy, managing the programs of a mix.
 fn daemon(xval: &Xval, mix: &Mix, policy: &str) -> Daemon {
     let command = format!("{PACKAGE} manage --json --config {CONFIG} --policy {policy} --interval {EPOCH_SECONDS}");
     let programs = xval.program.iter().filter(|program| mix.of.iter().any(|seat| seat.program == program.name));
@@ -65,7 +65,8 @@ mod tests {
                         [[program]]\nname = \"a\"\nrun = \"chase --work 9\"\n\
                         [[managed]]\nname = \"far\"\nof = [\"a@4:0\"]\n";
 
-    /// Set up on node 0, begun on CPU 4, then free; the clock stays on the last CPU.
+    /// The program is set up on node 0, begins on CPU 4, and is then free. The timer stays on the
+    /// last CPU.
     #[test]
     fn a_program_begins_on_its_cpu_and_is_free_then() {
         let xval = Xval::parse(TEXT, "x.toml").unwrap();

@@ -1,7 +1,7 @@
-//! A managed mix in the simulator. A program's memory is first touched where its set-up would be,
-//! then the program is brought to the CPU where it begins and let go. From there on only the policy
-//! moves threads (the simulator's kernel does not while each has a CPU of its own), and pages are
-//! moved by the policy or by NUMA balancing.
+//! Runs a managed mix in the simulator. A program's memory is first touched where its set-up would
+//! be; then the program is brought to the CPU where it begins, and is free. From then on only the
+//! policy moves threads (the simulator's kernel moves none while each has a CPU of its own), and
+//! pages are moved by the policy or by NUMA balancing.
 
 use crate::file::TIMER;
 use crate::regime::{EPOCH_SECONDS, Regime, policy};
@@ -14,25 +14,25 @@ use isobar_sim::{App, MachineSpec, Program, Run, SimMachine, Workload};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The longest step: NUMA balancing looks at least every tenth of a second.
+/// The longest step, because NUMA balancing looks at least every tenth of a second.
 const STEP_SECONDS: f64 = 0.05;
 
-/// What came of a managed mix in the simulator.
+/// The results of a managed mix in the simulator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulated {
-    /// Cycles of time for each instruction of each program over the whole run, in the order of the
-    /// mix: more than cycles per instruction where it shared a CPU.
+    /// Cycles of time per instruction of each program over the whole run, in the order of the mix.
+    /// This is more than cycles per instruction if the program shared a CPU.
     pub cycles: Vec<f64>,
-    /// Misses of pages on another node over all misses; `None` where nothing missed.
+    /// Misses of pages on another node, over all misses; `None` if nothing missed.
     pub remote_share: Option<f64>,
-    /// Pages that were moved.
+    /// Number of pages that were moved.
     pub pages_moved: u64,
-    /// Thread moves that changed the CPU.
+    /// Number of thread moves that changed the CPU.
     pub thread_moves: u64,
 }
 
-/// A managed mix under a regime: each program with the CPU where it begins and the node of its
-/// memory; `clock` is the CPU of the program that counts the seconds.
+/// Simulates a managed mix under a regime. `mix` has each program with the CPU where it begins and
+/// the node of its memory; `clock` is the CPU of the timer.
 ///
 /// # Errors
 /// In one line: the policy failed, or the simulator has no answer or counted nothing.
@@ -65,7 +65,8 @@ pub fn simulate(
 }
 
 fn workload(machine: &Arc<MachineSpec>, mix: &[Placed], clock: u32, regime: Regime<'_>, seconds: f64) -> Workload {
-    // Set up on the node of its memory; from then on the kernel and policies say where it runs.
+    // A program is set up on the node of its memory; from then on the kernel and policies decide
+    // where it runs.
     let set_up = |(at, placed): (usize, &Placed)| App {
         memory_node: None,
         cpu: None,
@@ -86,14 +87,14 @@ fn workload(machine: &Arc<MachineSpec>, mix: &[Placed], clock: u32, regime: Regi
     Workload { machine: Arc::clone(machine), apps, run }
 }
 
-/// The program that counts the seconds: no memory, one instruction a cycle.
+/// The timer: no memory, one instruction per cycle.
 fn timer(like: &Program) -> Program {
     let mpki = MissCurve::measured(1.0, &[0.0]);
     Program { name: TIMER.to_owned(), base_cpi: 1.0, mpki, write_back: 0.0, footprint_mib: 1.0, ..like.clone() }
 }
 
-/// Brings every program to the CPU where it begins, and lets it go; the one that counts the seconds
-/// stays on its own.
+/// Brings every program to the CPU where it begins, and sets it free. The timer stays on its own
+/// CPU.
 fn begin(machine: &mut SimMachine, mix: &[Placed], clock: u32) -> Result<(), String> {
     let failed = |error: isobar_sim::SimError| error.to_string();
     let sample = machine.sample().map_err(failed)?;
@@ -108,7 +109,7 @@ fn begin(machine: &mut SimMachine, mix: &[Placed], clock: u32) -> Result<(), Str
     Ok(())
 }
 
-/// Moves the threads of a program to a CPU.
+/// The moves of a program's threads to a CPU.
 fn to(process: &ProcessSample, cpu: u32) -> impl Iterator<Item = Action> {
     process.threads.iter().map(move |thread| Action::MoveThread {
         pid: process.pid,
@@ -119,21 +120,21 @@ fn to(process: &ProcessSample, cpu: u32) -> impl Iterator<Item = Action> {
     })
 }
 
-/// Thread moves and pages moved so far.
+/// Numbers of thread moves and of pages moved so far.
 fn moves(machine: &SimMachine) -> (u64, u64) {
     let apps = machine.report().apps;
     (apps.iter().map(|app| app.thread_migrations).sum(), apps.iter().map(|app| app.pages_moved).sum())
 }
 
-/// What is read of the epochs.
+/// What is recorded from the epochs.
 #[derive(Default)]
 struct Watched {
-    /// Misses of each process at the last look.
+    /// Misses of each process at the last epoch.
     seen: BTreeMap<Pid, f64>,
     missed: f64,
     missed_remote: f64,
-    /// Seconds for each instruction since the beginning, ascending by pid, which is the order of
-    /// the mix.
+    /// Seconds per instruction since the beginning, in ascending order of pid, which is the order
+    /// of the mix.
     seconds: Option<Vec<f64>>,
 }
 
@@ -158,7 +159,7 @@ fn total(process: &ProcessSample, of: impl Fn(&isobar_model::Counters) -> Option
     process.threads.iter().filter_map(|thread| of(&thread.counters)).map(|count| num::float(count.value)).sum()
 }
 
-/// The part of a process's pages that is not on the node of its first thread.
+/// The fraction of a process's pages that is not on the node of its first thread.
 fn remote_pages(sample: &Sample, process: &ProcessSample) -> f64 {
     let cpu = process.threads.first().and_then(|thread| thread.cpu);
     let here = cpu.and_then(|cpu| sample.topology.cpu(cpu)).and_then(|cpu| cpu.node);
@@ -182,9 +183,10 @@ mod tests {
         simulate(&machine, &mix, 7, regime, 8.0).unwrap()
     }
 
-    /// A program that begins on CPU 4 with its memory on node 0: 3.0215 cycles an instruction there
-    /// and 2.5675 at home. NUMA balancing brings its memory and isobar thread or memory, each in
-    /// the first seconds of eight; what moves nothing leaves it remote.
+    /// A program that begins on CPU 4 with its memory on node 0 takes 3.0215 cycles per instruction
+    /// there, and 2.5675 beside its memory. NUMA balancing moves its memory, and isobar moves the
+    /// thread or the memory, each in the first seconds of eight. A policy that moves nothing leaves
+    /// the memory remote.
     #[test]
     fn a_program_away_from_its_memory_is_brought_together_with_it_or_not() {
         let left = run(Regime::Policy("fixed"));

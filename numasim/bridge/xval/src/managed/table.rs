@@ -1,9 +1,9 @@
-//! Managed mixes for people: plain text.
+//! Prints managed mixes for people, as plain text.
 
 use super::compare::{Agreement, Both, Under};
 use std::fmt::Write;
 
-/// Writes all mixes under all regimes, and how far the machines agree.
+/// Writes all mixes under all regimes, and how well the machines agree.
 pub fn write(text: &mut String, found: &[Under], agreement: &Agreement) {
     slowdowns(text, found);
     regimes(text, found);
@@ -56,7 +56,7 @@ fn regimes(text: &mut String, found: &[Under]) {
     text.push_str("Each pair: numasim, simulator. MiB of the real machine.\n");
 }
 
-/// The name of a mix in the first of its lines, nothing in those that follow.
+/// The name of a mix in the first of its lines, and nothing in the lines that follow.
 pub(crate) fn named_once<'a>(last: &mut &'a str, mix: &'a str) -> &'a str {
     if std::mem::replace(last, mix) == mix { "" } else { mix }
 }

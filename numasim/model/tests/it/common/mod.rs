@@ -1,5 +1,5 @@
-//! What the tests share: machines, programs, and CPUs that run them one after another in windows as
-//! the emulator does.
+//! Shared parts of the tests: machines, programs, and CPUs that run programs one after another in
+//! windows, as the emulator does.
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss)]
 
 use numasim_model::{Machine, NodeCounters, Spec};
@@ -24,13 +24,13 @@ pub fn spec(mb_per_s: f64, link_mb_per_s: f64) -> Spec {
 pub enum Program {
     /// Nothing.
     Idle,
-    /// Lines anywhere on a node, one after another.
+    /// Random lines on a node, one after another.
     Random(u64),
-    /// Every line of a node, one after another, each stored to where `true`.
+    /// Every line of a node, one after another; stores if `true`.
     Stream(u64, bool),
-    /// Picoseconds of computing, then a line anywhere on a node.
+    /// Picoseconds of computing, then a random line on a node.
     Compute(u64, u64),
-    /// Alternates between windows at random lines of a node and idle windows.
+    /// Alternates between windows with random lines of a node and idle windows.
     Bursts(u64, u64, u64),
 }
 
@@ -44,7 +44,7 @@ pub struct Runner {
     line: u64,
 }
 
-/// Small, good enough and the same everywhere (Knuth's MMIX constants).
+/// A small random number generator, good enough and the same everywhere (Knuth's MMIX constants).
 pub fn random(seed: &mut u64) -> u64 {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     *seed >> 24
@@ -55,8 +55,8 @@ impl Runner {
         Self { program, done: 0, local: 0, seed: number * 7919 + 1, line: number * 100_003 }
     }
 
-    /// One step: its address, whether it stores, and the picoseconds of computing before; none:
-    /// nothing to do in this window.
+    /// One step: its address, whether it stores, and the picoseconds of computing before it.
+    /// `None`: nothing to do in this window.
     fn next(&mut self, window: u64) -> Option<(u64, bool, u64)> {
         let lines = NODE / 64;
         let mut anywhere = |node: u64| node * NODE + random(&mut self.seed) % lines * 64;
@@ -72,7 +72,7 @@ impl Runner {
         }
     }
 
-    /// Runs until the window's end; the time that it ran.
+    /// Runs until the window's end; returns the time that it ran.
     fn run(&mut self, machine: &mut Machine, cpu: usize, window: u64) -> u64 {
         let (end, mut ran) = ((window + 1) * WINDOW, 0);
         while self.local < end {
@@ -91,12 +91,12 @@ impl Runner {
     }
 }
 
-/// What one window has carried, and the delay after it.
+/// What one window has carried, and the delays after it.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
-    /// Part of the controller's capacity, by node.
+    /// Fraction of the controller's capacity, by node.
     pub used: [f64; 2],
-    /// Part of the capacity of the link from node 1 to node 0.
+    /// Fraction of the capacity of the link from node 1 to node 0.
     pub link: f64,
     /// Delays in picoseconds: controllers, and that link.
     pub delay: [f64; 3],
@@ -147,7 +147,7 @@ pub fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / count
 }
 
-/// Standard deviation over mean.
+/// Standard deviation divided by the mean.
 pub fn spread(values: &[f64]) -> f64 {
     let middle = mean(values.iter().copied());
     mean(values.iter().map(|value| (value - middle).powi(2))).sqrt() / middle

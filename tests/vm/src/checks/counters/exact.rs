@@ -1,5 +1,5 @@
-//! Absolute counts: of threads that worked and sleep, of one that was met in the middle of its
-//! work, of one that ends.
+//! Absolute counts: for threads that worked and sleep, for a thread that isobar first saw in the
+//! middle of its work, and for a thread that ends.
 
 use super::reported::{self, count, sum, within};
 use crate::evidence::{text, uptime};
@@ -15,7 +15,7 @@ pub fn checks(suite: &mut Suite) {
     suite.check("counters: met in the middle of its work, and until it ends: each epoch is the program's", middle);
 }
 
-/// Instructions of each thread, and in how many pieces.
+/// Instructions per piece of work of each thread, and number of pieces.
 const WORK: [(u64, u64); 3] = [(20_000_000, 12), (40_000_000, 3), (60_000_000, 1)];
 
 fn whole() -> Result<()> {
@@ -34,9 +34,9 @@ fn whole() -> Result<()> {
     Ok(())
 }
 
-/// The kernel reports CPU time in ticks of 10 ms, and each of these slices is shorter: a reader
-/// that only reads counters of threads that used a tick misses what the thread did after its last
-/// one.
+/// The kernel reports CPU time in ticks of 10 ms, and each of these slices is shorter. A reader
+/// that only reads the counters of threads that used a tick misses what the thread did after its
+/// last tick.
 fn last_slice() -> Result<()> {
     const SLICE: u64 = 2_000_000;
     const SLICES: u64 = 21;
@@ -46,15 +46,14 @@ fn last_slice() -> Result<()> {
     worker.order(&format!("work 0 {SLICE} {SLICES} 200"))?;
     worker.finish()?;
     manage.epochs(5)?;
-    // Waking up and going to sleep is a larger part of so short a slice.
+    // Waking up and going to sleep is a larger fraction of such a short slice.
     within("21 slices", sum(&manage.reported()?, worker.tids()[0], "instructions"), SLICE * SLICES, 4)
 }
 
-/// isobar starts while the thread works, and the thread ends in the middle of an epoch: what it did
-/// in that one is lost with the thread; all earlier epochs agree with the program's log.
+/// isobar starts while the thread works, and the thread ends in the middle of an epoch. The work in
+/// that epoch is lost with the thread; all earlier epochs must agree with the program's log.
 fn middle() -> Result<()> {
-    // The kernel's own work after the boot is over then: from here on the thread has the CPU for
-    // itself.
+    // By then the kernel's own work after the boot is over, and the thread has the CPU to itself.
     while uptime()? < 7.0 {
         sleep(Duration::from_secs(1));
     }
@@ -67,13 +66,13 @@ fn middle() -> Result<()> {
     manage.epochs(2)?;
     let reported = manage.reported()?;
     let log = worker.log(0)?;
-    // The first count begins while isobar itself still starts, and has the CPU.
+    // The first count begins while isobar itself is still starting and using the CPU.
     let counted = reported.iter().filter_map(|epoch| Some((epoch, count(epoch, tid, "instructions")?)));
     let counted: Vec<_> = counted.skip(1).map(|(epoch, count)| Counted::of(epoch, count)).collect::<Result<_>>()?;
     let epochs = counted.len();
     ensure!(epochs >= 4, "only {epochs} epochs of the thread were counted: the check would prove nothing");
-    // isobar's clock begins once it has read what was typed and opened its sensors: a little after
-    // its process. One such moment must fit every epoch.
+    // isobar's clock begins once it has read its arguments and opened its sensors, a little after
+    // the start of its process. One such moment must fit every epoch.
     let moments = (0..150).map(|step| opened + 0.002 * f64::from(step));
     let fit = |moment: f64| (Counted::worst(&counted, &log, moment), moment);
     let (worst, moment) = moments.map(fit).min_by(|a, b| a.0.total_cmp(&b.0)).context("no moment")?;
@@ -93,7 +92,8 @@ fn middle() -> Result<()> {
     same("the thread that has ended is reported", reported::thread(last, tid).is_some(), false)
 }
 
-/// What isobar counted in an epoch, with the seconds from the opening of its sensors to its end.
+/// What isobar counted in an epoch, with the time from the opening of its sensors to the end of the
+/// epoch, in seconds.
 #[derive(Debug)]
 struct Counted {
     time: f64,
@@ -106,18 +106,19 @@ impl Counted {
         Ok(Self { time: seconds(&epoch["time"])?, interval: seconds(&epoch["interval"])?, count: to_float(count) })
     }
 
-    /// What the program executed meanwhile, by its own log.
+    /// The number of instructions that the program executed meanwhile, by its own log.
     fn executed(&self, log: &Log, opened: f64) -> f64 {
         log.executed_until(opened + self.time) - log.executed_until(opened + self.time - self.interval)
     }
 
-    /// The largest relative difference.
+    /// The largest relative difference over all epochs.
     fn worst(all: &[Self], log: &Log, opened: f64) -> f64 {
         all.iter().map(|one| (one.count / one.executed(log, opened) - 1.0).abs()).fold(0.0, f64::max)
     }
 }
 
-/// When a process started, in seconds since the guest did, to 10 ms (`proc_pid_stat(5)`, field 22).
+/// When a process started, in seconds since the start of the guest, to 10 ms (`proc_pid_stat(5)`,
+/// field 22).
 fn started(pid: u32) -> Result<f64> {
     let text = text(format!("/proc/{pid}/stat"))?;
     let after_name = text.rsplit_once(')').context("stat without a name")?.1;

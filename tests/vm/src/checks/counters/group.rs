@@ -1,7 +1,7 @@
-//! Four events of one group, each of which must come out under its own name. QEMU has two events
+//! Four events of one group, each of which must be reported under its own name. QEMU has two events
 //! that count: instructions (0x08) and cycles (0x11). A copy of the PMU's folder of events, mounted
-//! over it, gives them Arm's names for the last-level cache: by two copies that exchange them, each
-//! of the four roles has a pair of values that no other has.
+//! over the folder, gives them Arm's names for the last-level cache. With two copies that swap the
+//! events, each of the four roles has a pair of values that no other role has.
 
 use super::reported::{self, sum, within};
 use crate::suite::Suite;
@@ -26,7 +26,8 @@ pub fn ratios(suite: &mut Suite) {
     suite.check("counters: on several CPUs the events of a group keep their ratio, the PMU being shared", shared_ratio);
 }
 
-/// The events that stand in for references and misses, with their number per instruction.
+/// Checks with the events that stand in for references and misses, and their number per
+/// instruction.
 fn order(references: &str, misses: &str, reference_count: u64, miss_count: u64) -> Result<()> {
     const WORK: u64 = 60_000_000;
     let _named = Named::events(references, misses)?;
@@ -48,7 +49,7 @@ fn order(references: &str, misses: &str, reference_count: u64, miss_count: u64) 
     Ok(())
 }
 
-/// Two threads on CPUs of two nodes; one of them is counted by a hog, too.
+/// Two threads on CPUs of two nodes; a hog also counts one of them.
 fn shared_ratio() -> Result<()> {
     let _named = Named::events(INSTRUCTIONS, CYCLES)?;
     let mut worker = Worker::start(2)?;
@@ -80,12 +81,12 @@ fn shared_ratio() -> Result<()> {
     Ok(())
 }
 
-/// To a thousandth: events of a group are counted at the same time.
+/// Equal to a thousandth: events of a group are counted at the same time.
 fn near(a: u64, b: u64) -> bool {
     a.abs_diff(b) <= b / 1000
 }
 
-/// Names for LLC events, as long as this lives.
+/// Names for LLC events, which exist as long as this value.
 pub struct Named {
     folder: String,
 }
@@ -120,7 +121,7 @@ impl Drop for Named {
     }
 }
 
-/// Actions planned over all epochs.
+/// Number of actions planned over all epochs.
 pub fn actions(epochs: &[Value]) -> usize {
     epochs.iter().filter_map(|epoch| epoch["plan"]["actions"].as_array()).map(Vec::len).sum()
 }

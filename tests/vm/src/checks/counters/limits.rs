@@ -1,5 +1,5 @@
-//! Descriptors of threads: hundreds are born and end, and there may be fewer descriptors than
-//! threads.
+//! Descriptors of threads: hundreds of threads start and end, and there may be fewer descriptors
+//! than threads.
 
 use super::reported::{self, count, sum, threads, within};
 use crate::isobar::Manage;
@@ -18,44 +18,45 @@ pub fn checks(suite: &mut Suite) {
     );
 }
 
-/// Descriptors that isobar leaves to others, and about as many as it has open itself (one or two a
-/// signal).
+/// Number of descriptors that isobar leaves to others, plus about the number that it has open
+/// itself (one or two per signal).
 const KEPT_BACK: u64 = 128 + 56;
-/// Instructions of each thread that comes and goes.
+/// Instructions of each short-lived thread.
 const SHORT: u64 = 12_000_000;
-/// Threads that come and go twenty at a time.
+/// Number of threads that come and go twenty at a time.
 const CROWD: usize = 100;
-/// Threads that come and go two at a time, each under the id of one that has just ended.
+/// Number of threads that come and go two at a time, each with the id of a thread that has just
+/// ended.
 const LATER_THREADS: usize = 24;
-/// Ids that those may have together: two where the kernel gives each the requested id. Whatever
-/// else is started at that moment may take an id before them, so a few more are no error; without
-/// reuse each has its own.
+/// Maximum number of different ids of these threads: two if the kernel gives each thread the
+/// requested id. Another process that starts at that moment may take an id first, so a few more are
+/// not an error. Without reuse each thread has its own id.
 const MOST_IDS: usize = 8;
 
 fn births() -> Result<()> {
     let mut worker = Worker::start(4)?;
     let long: Vec<u32> = worker.tids().to_vec();
-    // Descriptors for 28 groups of four events: a descriptor that is not closed is soon missed.
+    // Descriptors for 28 groups of four events: if descriptors are not closed, they soon run out.
     let mut manage = reported::watch_within(KEPT_BACK + 112, "0.1")?;
     reported::until_counted(&mut manage, &long)?;
     let before = descriptors(&manage)?;
     worker.order(&format!("births {CROWD} 20 {SHORT}"))?;
     for thread in 0..4 {
-        // 10, 20, 30 and 40 million a piece.
+        // 10, 20, 30 and 40 million per piece.
         worker.order(&format!("work {thread} {} 8 150", 10_000_000 * (thread + 1)))?;
     }
     worker.finish()?;
-    // The last of the crowd are in no sample of the epochs from here on.
+    // The last threads of the crowd are in no sample of the epochs from here on.
     manage.epochs(1)?;
     let crowd = manage.reported()?.len();
-    // Two at a time have the CPU when they want it: each is seen to work before the next sample,
-    // under the id of a dead one.
+    // If only two run at a time, they have the CPU when they need it. Each is seen to work before
+    // the next sample, under the id of a thread that has ended.
     worker.order(&format!("births {LATER_THREADS} 2 {SHORT}"))?;
     worker.finish()?;
     manage.epochs(3)?;
     let after = descriptors(&manage)?;
-    // Some threads of others may have begun to work meanwhile; the groups of all that came and
-    // went, left open, would be two descriptors a thread or more.
+    // Threads of other programs may have started to work meanwhile. If the groups of all threads
+    // that came and went were still open, there would be two descriptors or more per thread.
     ensure!(
         after <= before + 16,
         "descriptors before and after {} threads came and went: {before}, {after}",
@@ -74,8 +75,8 @@ fn births() -> Result<()> {
         reported[crowd..].iter().flat_map(threads).filter(ran).partition(|thread| instructions(thread) == 0);
     let ids: BTreeSet<u64> = still.iter().chain(&worked).filter_map(|thread| thread["tid"].as_u64()).collect();
     let (still, worked) = (still.len(), worked.len());
-    // A counter that was left by a dead thread of the same id stands still. Times and counts are
-    // not read at the same moment, so one in ten may be late.
+    // A counter left by an ended thread with the same id does not advance. Times and counts are not
+    // read at the same moment, so one in ten may be late.
     ensure!(still * 10 <= worked, "{still} times a thread ran and executed nothing, {worked} times it did");
     ensure!(worked >= 8, "only {worked} counts of threads under old ids: the check would prove nothing");
     ensure!(
@@ -85,8 +86,8 @@ fn births() -> Result<()> {
     Ok(())
 }
 
-/// 24 threads that do little and, last by their ids, six that do much; descriptors last for eight
-/// groups of four events.
+/// 24 threads that do little work and, last by their ids, six that do much. There are descriptors
+/// for eight groups of four events.
 fn busiest() -> Result<()> {
     const LITTLE: u32 = 24;
     const MUCH: u32 = 6;

@@ -1,5 +1,5 @@
-//! Events that are not there, or that open and count nothing: named with the reason, never taken
-//! for zero.
+//! Events that do not exist, or that open but count nothing: they must be reported with the reason,
+//! and never taken for zero.
 
 use super::group::{Named, actions};
 use super::reported::{self, threads};
@@ -9,18 +9,18 @@ use anyhow::{Context, Result, ensure};
 use rustix::thread::{CpuSet, Pid, sched_setaffinity};
 use serde_json::Value;
 
-/// Cycles, of which an instruction makes two: 2000 misses per 1000 instructions.
+/// Cycles, two per instruction: 2000 misses per 1000 instructions.
 const COUNTS: &str = "event=0x0011";
-/// `STALL_BACKEND`: QEMU has it, and it counts nothing.
+/// `STALL_BACKEND`: QEMU has this event, but it counts nothing.
 const COUNTS_NOTHING: &str = "event=0x0024";
-/// The CPUs of the last node. DINO deals two threads to the first two domains, so wherever else
-/// they are, they do not stay.
+/// The CPUs of the last node. DINO deals two threads to the first two domains, so on any other node
+/// they do not stay.
 const LAST_NODE: [usize; 2] = [6, 7];
 /// All CPUs of the guest.
 const CPUS: usize = 8;
 
-/// Several nodes: what DINO plans for two threads that begin on one node, by what their LLC events
-/// say. The first check is the control: where misses are counted, the same threads do not stay
+/// Several nodes: what DINO plans for two threads that start on the same node, depending on their
+/// LLC events. The first check is the control: if misses are counted, the same threads do not stay
 /// where they are.
 pub fn plans(suite: &mut Suite) {
     suite.check("counters: LLC events that count are measured, and DINO plans moves", || {
@@ -35,14 +35,14 @@ pub fn plans(suite: &mut Suite) {
     });
     suite.check("counters: LLC events that count nothing are not measured, and DINO plans nothing", || {
         let _named = Named::events(COUNTS_NOTHING, COUNTS_NOTHING)?;
-        // Threads that hardly work may really miss nothing: it takes some billions of instructions
-        // to be sure. Each thread is counted with the instructions of both here.
+        // Threads that hardly work may really have no misses, and it takes some billions of
+        // instructions to be sure. Each thread is counted with the instructions of both here.
         without_misses(750_000_000, "the counter opens and read 0 over ")
     });
 }
 
-/// A CPU that counts cycles and no instructions: QEMU without `-icount`. It is the only CPU, so
-/// that no plan could be expected anyway.
+/// A CPU that counts cycles but no instructions: QEMU without `-icount`. It is the only CPU, so no
+/// plan could be expected in any case.
 pub fn cycles_only(suite: &mut Suite) {
     suite.check("counters: a PMU without instructions is not called a missing PMU", || {
         let mut worker = Worker::start(2)?;
@@ -60,7 +60,7 @@ fn without_misses(instructions: u64, why: &str) -> Result<()> {
     same("actions", actions(&reported), 0)
 }
 
-/// Fails unless this is why something is not measured.
+/// Fails unless this is the reason why something is not measured.
 fn because(reported: &[Value], sensor: &str, why: &str) -> Result<()> {
     let reason =
         reported::reason(reported, sensor).with_context(|| format!("nothing says why {sensor} are not measured"))?;
@@ -68,8 +68,8 @@ fn because(reported: &[Value], sensor: &str, why: &str) -> Result<()> {
     Ok(())
 }
 
-/// The epochs of two threads that execute these numbers of instructions. Both begin on the last
-/// node, which is no order of their owner's: they may use every CPU.
+/// The epochs of two threads that execute these numbers of instructions. Both start on the last
+/// node, but may use every CPU, so this is not an order of their owner.
 fn side_by_side(instructions: u64) -> Result<Vec<Value>> {
     let mut worker = Worker::start(2)?;
     bind(&worker, |thread| vec![LAST_NODE[thread]])?;
@@ -82,7 +82,7 @@ fn side_by_side(instructions: u64) -> Result<Vec<Value>> {
     busy(&mut worker, instructions)
 }
 
-/// Gives every thread of a worker the CPUs that it may use, by its number.
+/// Sets the CPUs that each thread of a worker may use, by the thread's number.
 fn bind(worker: &Worker, cpus: impl Fn(usize) -> Vec<usize>) -> Result<()> {
     for (thread, &tid) in worker.tids().iter().enumerate() {
         let mut mask = CpuSet::new();

@@ -1,6 +1,6 @@
-//! The hardware counters on a real PMU: what isobar says that threads executed, against programs
-//! whose instructions are known (`tests/arm/programs`). Where a guest of one CPU runs under
-//! `-icount shift=1`, an instruction takes two cycles of one nanosecond: every count is known
+//! The hardware counters on a real PMU: what isobar reports that threads executed, compared with
+//! programs whose instructions are known (`tests/arm/programs`). If a guest with one CPU runs under
+//! `-icount shift=1`, an instruction takes two cycles of one nanosecond, so every count is known
 //! beforehand.
 
 mod exact;
@@ -22,15 +22,15 @@ pub fn exact(suite: &mut Suite) {
     rights::checks(suite);
 }
 
-/// Several CPUs and nodes: `inst_retired` of QEMU sums over all CPUs, and the virtual clock with
-/// it, so ratios alone are known; and there is somewhere to move threads to, so what is planned
-/// from counts can be seen.
+/// Several CPUs and nodes: QEMU's `inst_retired` sums over all CPUs, as does the virtual clock, so
+/// only ratios are known. There are other nodes to move threads to, so the plans made from the
+/// counts can be checked.
 pub fn ratios(suite: &mut Suite) {
     group::ratios(suite);
     missing::plans(suite);
 }
 
-/// No instructions to count.
+/// There are no instructions to count.
 pub fn cycles_only(suite: &mut Suite) {
     missing::cycles_only(suite);
 }

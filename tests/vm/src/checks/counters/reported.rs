@@ -1,4 +1,4 @@
-//! `manage --dry-run` over the workers, and what its epochs report of a thread.
+//! Runs `manage --dry-run` on the workers, and reads what its epochs report about a thread.
 
 use crate::isobar::{self, Manage};
 use crate::worker::NAME;
@@ -6,8 +6,8 @@ use anyhow::{Result, ensure};
 use serde_json::Value;
 use std::process::Command;
 
-/// isobar over all workers, reporting every epoch, idle threads included. It changes nothing and
-/// ends by itself.
+/// Arguments for isobar on all workers, reporting every epoch, including idle threads. It changes
+/// nothing and ends by itself.
 fn words(interval: &str) -> Vec<String> {
     let options = format!("--dry-run --policy dino --interval {interval} --for 120");
     isobar::manage(&options, &[NAME], &["manage.min_cpu_percent=0"])
@@ -18,13 +18,13 @@ pub fn watch(interval: &str) -> Result<Manage> {
     Manage::start(&words(interval))
 }
 
-/// Starts it with a limit of open files.
+/// Starts it with a limit on open files.
 pub fn watch_within(limit: u64, interval: &str) -> Result<Manage> {
     let script = format!("ulimit -n {limit}; exec isobar \"$@\"");
     Manage::start_by(Command::new("sh").args(["-c", &script, "sh"]).args(words(interval)))
 }
 
-/// Starts it as another user, with capabilities (hexadecimal).
+/// Starts it as another user, with these capabilities (hexadecimal).
 pub fn watch_as(uid: &str, capabilities: &str, interval: &str) -> Result<Manage> {
     Manage::start_by(Command::new("as").args([uid, capabilities, "isobar"]).args(words(interval)))
 }
@@ -41,7 +41,7 @@ pub fn until_counted(manage: &mut Manage, tids: &[u32]) -> Result<()> {
     anyhow::bail!("the workers' threads {tids:?} are never counted")
 }
 
-/// What an epoch reports of every thread.
+/// What an epoch reports about every thread.
 pub fn threads(epoch: &Value) -> impl Iterator<Item = &Value> {
     rows(&epoch["observation"]["processes"]).flat_map(|process| rows(&process["threads"]))
 }
@@ -55,7 +55,7 @@ pub fn thread(epoch: &Value, tid: u32) -> Option<&Value> {
     threads(epoch).find(|thread| thread["tid"] == tid)
 }
 
-/// A count of a thread in an epoch; `None` where it is absent or "not measured".
+/// A count of a thread in an epoch; `None` if it is absent or "not measured".
 pub fn count(epoch: &Value, tid: u32, key: &str) -> Option<u64> {
     thread(epoch, tid)?[key].as_u64()
 }
@@ -77,9 +77,9 @@ pub fn reason<'a>(epochs: &'a [Value], sensor: &str) -> Option<&'a str> {
     reported.and_then(|missing| missing[sensor].as_str())
 }
 
-/// Fails unless `found` lies between `truth` and the given per cent more. What the kernel does on
-/// behalf of a thread (ticks, system calls) is counted too, so a count is never below the program's
-/// own.
+/// Fails unless `found` lies between `truth` and the given percentage above it. What the kernel
+/// does on behalf of a thread (ticks, system calls) is counted too, so a count is never below the
+/// program's own.
 pub fn within(what: &str, found: u64, truth: u64, percent: u64) -> Result<()> {
     let most = truth + truth * percent / 100;
     ensure!((truth..=most).contains(&found), "{what}: isobar counted {found}, the program executed {truth}");

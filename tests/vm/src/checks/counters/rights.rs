@@ -1,5 +1,5 @@
 //! Which users may count which events: every level of `kernel.perf_event_paranoid` that Debian has,
-//! without and with `CAP_PERFMON`, against the kernel's rules
+//! without and with `CAP_PERFMON`, compared with the kernel's rules
 //! (`Documentation/admin-guide/perf-security.rst`; level 3 is Debian's own).
 
 use super::reported::{self, sum, within};
@@ -17,8 +17,8 @@ const NONE: &str = "0";
 const SYS_ADMIN: &str = "200000";
 /// Bit 38 of `linux/capability.h`.
 const PERFMON: &str = "4000000000";
-/// System calls of the user's program: 4 instructions of its own each, and some hundreds of the
-/// kernel.
+/// Number of system calls of the user's program. Each takes 4 instructions of the program, and some
+/// hundreds of the kernel.
 const CALLS: u64 = 50_000;
 
 /// What a user may count.
@@ -59,7 +59,7 @@ fn counted(level: &str, capabilities: &str, may: May) -> Result<()> {
     fs::write(PARANOID, level).with_context(|| format!("{PARANOID}: {level}"))?;
     let (mut own, mut other) = (Worker::start_as(USER.parse()?, 1)?, Worker::start(1)?);
     let (mine, theirs) = (own.tids()[0], other.tids()[0]);
-    // A tenth of the CPU: enough to be counted.
+    // A tenth of the CPU, which is enough to be counted.
     other.order("work 0 2500000 10000 45")?;
     let mut manage = reported::watch_as(USER, capabilities, "0.2")?;
     let watched: &[u32] = match may {

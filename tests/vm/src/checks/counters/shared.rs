@@ -15,8 +15,8 @@ fn scaled() -> Result<()> {
     let tid = worker.tids()[0];
     let mut manage = reported::watch("0.25")?;
     reported::until_counted(&mut manage, &[tid])?;
-    // Six counters and the cycle counter: with eight events more, each has one for a part of the
-    // time.
+    // There are six counters and the cycle counter. With eight more events, each event has a
+    // counter for only part of the time.
     let hog = Hog::on(tid, 8)?;
     worker.order(&format!("work 0 {WORK} 1 0"))?;
     worker.finish()?;

@@ -1,5 +1,5 @@
-//! `isobar pages apply`: gives the pages of a live process the nodes that a mapping of a traced run
-//! wants, and takes that back.
+//! `isobar pages apply`: moves the pages of a live process to the nodes that a mapping of a traced
+//! run gives them, and undoes that.
 
 mod options;
 mod plan;
@@ -25,7 +25,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use subject::Subject;
 
-/// Move the pages of a live process to the nodes that a mapping of its traced run wants
+/// Move the pages of a live process to where a mapping of its traced run wants them
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "apply",
@@ -35,49 +35,51 @@ use subject::Subject;
   isobar pages apply stencil.trace 4711 --policy locality
   isobar pages apply --undo 4711
 
-The process must run the traced program with as many threads. Its addresses may differ: pages are
-found again by mapping and offset, stacks by thread, anonymous mappings by size and order. What
-has no counterpart stays and is counted.
+The process must run the traced program, with the same number of threads. Its addresses may differ:
+pages are found by mapping and offset, stacks by thread, anonymous mappings by size and order. Traced
+pages without a counterpart are counted, and nothing is moved for them.
 
-Before the first page moves, where pages are is written down beside the state file; --undo, or
-`isobar restore`, moves them back. Interrupted, it says how far it came; run again, it moves what
-is not in place yet. What is printed is where pages are afterwards, as the kernel says.
+Before the first page moves, the places of all pages to be moved are recorded beside the state file;
+--undo, or `isobar restore`, moves the pages back. If the command is interrupted, it says how far it
+came; if it is run again, it moves the pages that are not in place yet. The output shows where pages
+are afterwards, as the kernel reports it.
 
-Exit code: 0 done, also where pages stayed (see why in the output); 1 interrupted, the process
+Exit code: 0 done, also if pages stayed (see why in the output); 1 interrupted, the process
 ended, or it may use memory of one node only; 2 bad input."
 )]
 pub struct Apply {
-    /// The trace, and the process id; with --undo only the latter
+    /// The trace and the process id; with --undo only the process id
     #[arg(value_names = ["FILE", "PID"], required = true, num_args = 1..=2)]
     words: Vec<String>,
-    /// The mapping: first-touch, random, round-robin, interleave, locality, remote, balanced or
-    /// mixed
+    /// The mapping to apply: first-touch, random, round-robin, interleave, locality, remote,
+    /// balanced or mixed
     #[arg(long, value_name = "NAME", default_value = "mixed", value_parser = mapping)]
     policy: Mapping,
-    /// The exclusivity above which `mixed` places a page by locality, 0 to 1
+    /// The share of accesses from one node above which `mixed` places a page by locality, 0 to 1
     #[arg(long, value_name = "X", default_value_t = MIN_EXCLUSIVITY, value_parser = options::share)]
     min_excl: f64,
-    /// Nodes to use, such as 0-3 or 0,2; else those with memory that the process may use
+    /// Nodes to use, such as 0-3 or 0,2 [default: those with memory that the process may use]
     #[arg(long, value_name = "LIST", value_parser = nodes)]
     nodes: Option<options::Nodes>,
-    /// The node of each traced thread, in the order in which they began: `compact`, or numbers that
-    /// count the nodes from 0; else where the process's threads run now
+    /// The node of each traced thread, in the order in which the threads began: `compact`, or a
+    /// list of numbers that count the used nodes from 0 [default: where the threads of the process
+    /// run now]
     #[arg(long, value_name = "LIST", value_parser = thread_nodes)]
     threads_to_nodes: Option<ThreadNodes>,
-    /// Pages moved per second at most
+    /// Maximum number of pages moved per second
     #[arg(long, value_name = "PAGES/S", default_value_t = 65_536, value_parser = clap::value_parser!(u64).range(1..))]
     rate: u64,
-    /// Only print what would be moved
+    /// Print what would be moved, and move nothing
     #[arg(long)]
     dry_run: bool,
-    /// Move pages also where the owner of the process has set a memory policy
+    /// Also move pages for which the owner of the process has set a memory policy
     #[arg(long)]
     force: bool,
     /// Move pages back to where they were before
     #[arg(long, conflicts_with_all = ["policy", "min_excl", "nodes", "threads_to_nodes", "dry_run", "force"])]
     undo: bool,
-    /// The state file beside which the record is kept; else /run/isobar/state.json for root,
-    /// $XDG_RUNTIME_DIR/isobar/state.json for others
+    /// The state file beside which the record of moved pages is kept [default:
+    /// /run/isobar/state.json for root, $XDG_RUNTIME_DIR/isobar/state.json for others]
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// Print one JSON document
@@ -86,7 +88,7 @@ pub struct Apply {
 }
 
 impl Apply {
-    /// Does it.
+    /// Runs the command.
     ///
     /// # Errors
     /// Bad input; a process that may not be moved or has ended; an interruption.
@@ -137,7 +139,7 @@ impl Apply {
         }
     }
 
-    /// What is wanted where, what is there, and what is to be moved.
+    /// Determines where pages should be, where they are, and which are to be moved.
     fn plan(&self, traced: &Traced, subject: &Subject) -> anyhow::Result<Plan> {
         let homes = self.homes(traced, subject)?;
         let profile = &traced.profile;
@@ -172,7 +174,7 @@ impl Apply {
         Homes::new(nodes, &list).map_err(|error| bad_input(format!("--threads-to-nodes: {error}")))
     }
 
-    /// Records where pages are, moves them, and looks where they are then.
+    /// Records where pages are, moves them, and then looks where they are.
     fn act(&self, subject: &Subject, plan: &Plan, state: &Path, stop: &StopFlag) -> anyhow::Result<Done> {
         let manager = manager_lock::place().as_deref().map(ManagerLock::take).transpose()?;
         manager.iter().flat_map(ManagerLock::remarks).for_each(|remark| tell(remark));

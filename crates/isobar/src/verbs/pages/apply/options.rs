@@ -1,4 +1,4 @@
-//! How the values of the options are read.
+//! Parsers for the values of the options.
 
 use crate::failure::bad_input;
 use crate::verbs::options::within;
@@ -10,22 +10,22 @@ use isobar_pages::Mapping;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nodes(pub Vec<NodeId>);
 
-/// The nodes of threads.
+/// The nodes on which threads count as running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ThreadNodes {
-    /// Neighbouring threads together, as many on each node.
+    /// Neighbouring threads together, with equally many on each node.
     Compact,
-    /// For each thread the place of its node among those used.
+    /// For each thread, the position of its node among those used.
     List(Vec<usize>),
 }
 
-/// A process id.
+/// Parses a process id.
 pub fn pid(word: &str) -> anyhow::Result<Pid> {
     let pid = word.parse().ok().filter(|pid| *pid > 0);
     pid.map(Pid).ok_or_else(|| bad_input(format!("`{word}` is no process id: expected a number such as 4711")))
 }
 
-/// A mapping by its name.
+/// Finds a mapping by its name.
 pub fn mapping(name: &str) -> Result<Mapping, String> {
     let names = || Mapping::ALL.map(|mapping| mapping.name()).join(", ");
     Mapping::ALL
@@ -34,18 +34,18 @@ pub fn mapping(name: &str) -> Result<Mapping, String> {
         .ok_or_else(|| format!("expected one of {}", names()))
 }
 
-/// A number from 0 to 1.
+/// Parses a number from 0 to 1.
 pub fn share(text: &str) -> Result<f64, String> {
     within(text, 0.0..=1.0, "a number from 0 to 1, such as 0.9")
 }
 
-/// Nodes, ascending.
+/// Parses a list of nodes, in ascending order.
 pub fn nodes(text: &str) -> Result<Nodes, String> {
     let list = node_list(text).filter(|list| !list.is_empty());
     list.map(Nodes).ok_or_else(|| "expected nodes such as 0-3 or 0,2".to_owned())
 }
 
-/// `compact`, or a node for each thread.
+/// Parses `compact`, or a node for each thread.
 pub fn thread_nodes(text: &str) -> Result<ThreadNodes, String> {
     if text == "compact" {
         return Ok(ThreadNodes::Compact);

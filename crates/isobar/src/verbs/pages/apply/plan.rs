@@ -1,4 +1,5 @@
-//! From pages found in the live process, and where they are, to what is to be moved. Pure.
+//! Plans which pages are to be moved, from the pages found in the live process and where they are.
+//! Pure.
 
 use isobar_linux::actuators::pages::place::PageOn;
 use isobar_linux::kernel::huge::Huge;
@@ -7,19 +8,19 @@ use isobar_model::{NodeId, num};
 use isobar_pages::{Transfer, Wanted};
 use std::collections::BTreeMap;
 
-/// Part of the address space for which the owner has set a memory policy, and that policy.
+/// A part of the address space for which the owner has set a memory policy, with that policy.
 pub type Owned = (PageRange, String);
 
-/// A page that was found, and what is to become of it.
+/// A page that was found, and where it is to go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Which, and the node that the mapping names.
+    /// The page, and the node that the mapping names for it.
     pub wanted: Wanted,
-    /// Where it goes: the wanted node, or that of most pages of its huge page.
+    /// Where it goes: the wanted node, or the node that most pages of its huge page are wanted on.
     pub to: Option<NodeId>,
-    /// Where it is; `None` where it is not resident.
+    /// The node where it is; `None` if it is not resident.
     pub now: Option<NodeId>,
-    /// The owner's memory policy keeps it.
+    /// Whether a memory policy of the owner keeps it where it is.
     pub owned: bool,
 }
 
@@ -28,24 +29,24 @@ pub struct Found {
 pub struct Plan {
     /// Every page that was found, ascending.
     pub pages: Vec<Found>,
-    /// Those to be moved: page, from, to.
+    /// The pages to be moved: page, from, to.
     pub moves: Vec<(u64, NodeId, NodeId)>,
-    /// Traced pages that were not found, by structure.
+    /// Number of traced pages that were not found, by structure.
     pub lost: BTreeMap<u32, u64>,
-    /// Memory policies that keep pages, with their number.
+    /// Memory policies that keep pages, with the number of pages.
     pub policies: BTreeMap<String, u64>,
 }
 
 impl Found {
-    /// Whether it is where it is to be.
+    /// Whether the page is where it is to go.
     pub fn in_place(&self, now: Option<NodeId>) -> bool {
         now.is_some() && now == self.to
     }
 }
 
 impl Plan {
-    /// `now` has the node of each page that was found, `nodes` what the mapping's numbers mean;
-    /// `huge` and `owned` are ascending.
+    /// Plans the moves. `now` has the node of each page that was found, and `nodes` maps the
+    /// mapping's numbers to nodes. `huge` and `owned` are ascending.
     pub fn new(found: &Transfer, now: &[Option<NodeId>], nodes: &[NodeId], huge: &[Huge], owned: &[Owned]) -> Self {
         let together = together(&found.wanted, huge);
         let mut plan = Self { lost: found.lost.clone(), ..Self::default() };
@@ -65,17 +66,17 @@ impl Plan {
         plan
     }
 
-    /// Where the pages to be moved are.
+    /// The pages to be moved, with the nodes where they are.
     pub fn origins(&self) -> Vec<PageOn> {
         self.moves.iter().map(|(page, from, _)| (*page, *from)).collect()
     }
 
-    /// Where they go.
+    /// The pages to be moved, with the nodes where they go.
     pub fn targets(&self) -> Vec<PageOn> {
         self.moves.iter().map(|(page, _, to)| (*page, *to)).collect()
     }
 
-    /// Pages to be moved by from-node and to-node.
+    /// Number of pages to be moved by from-node and to-node.
     pub fn by_nodes(&self) -> BTreeMap<(NodeId, NodeId), u64> {
         let mut sums = BTreeMap::new();
         self.moves.iter().for_each(|(_, from, to)| *sums.entry((*from, *to)).or_default() += 1);
@@ -83,7 +84,7 @@ impl Plan {
     }
 }
 
-/// For each huge page the node that most of its pages are wanted on, the lowest of equals.
+/// For each huge page, the node on which most of its pages are wanted; of equals, the lowest.
 fn together(wanted: &[Wanted], huge: &[Huge]) -> BTreeMap<u64, u16> {
     let mut votes: BTreeMap<u64, BTreeMap<u16, u64>> = BTreeMap::new();
     for page in wanted {
@@ -100,13 +101,13 @@ fn first_of(huge: &[Huge], page: u64) -> Option<u64> {
     covering(huge, page, |huge| huge.pages)?.first_of(page)
 }
 
-/// The one of ascending ranges that a page is in.
+/// Finds the range that contains a page, among ascending ranges.
 fn covering<T>(all: &[T], page: u64, range: impl Fn(&T) -> PageRange) -> Option<&T> {
     let next = all.partition_point(|one| range(one).start <= page);
     all.get(next.checked_sub(1)?).filter(|one| range(one).contains(page))
 }
 
-/// Pages by node, in the order of `nodes`, those elsewhere left out.
+/// Number of pages by node, in the order of `nodes`; pages on other nodes are left out.
 pub fn on_nodes(nodes: &[NodeId], pages: impl Iterator<Item = Option<NodeId>>) -> Vec<u64> {
     let mut sums = vec![0; nodes.len()];
     for node in pages.flatten() {
@@ -117,7 +118,7 @@ pub fn on_nodes(nodes: &[NodeId], pages: impl Iterator<Item = Option<NodeId>>) -
     sums
 }
 
-/// A length as a number of pages.
+/// Converts a length to a number of pages.
 pub fn count(length: usize) -> u64 {
     u64::from(num::narrow(length))
 }
@@ -150,8 +151,8 @@ mod tests {
     #[test]
     fn the_pages_of_a_huge_page_go_together_where_most_are_wanted() {
         let huge = [Huge { pages: PageRange { start: 0, end: 20 }, each: 4 }];
-        // Of 4 to 7 three are wanted on node 5, of 8 and 9 one each: the lower; 30 is in no huge
-        // page.
+        // Of pages 4 to 7, three are wanted on node 5. Of pages 8 and 9, one is wanted on each
+        // node, so the lower node wins. Page 30 is in no huge page.
         let found = transfer(&[(4, 1), (5, 1), (6, 0), (7, 1), (8, 1), (9, 0), (30, 1)]);
         let plan = Plan::new(&found, &[Some(NodeId(0)); 7], &NODES, &huge, &[]);
         let to: Vec<u32> = plan.pages.iter().filter_map(|page| page.to).map(|node| node.0).collect();

@@ -1,4 +1,4 @@
-//! What is known of the traced run: its page usage, and what its address space was.
+//! What is known of the traced run: its page usage, and its address space.
 
 use crate::failure::bad_input;
 use crate::verbs::pages::source;
@@ -12,18 +12,18 @@ use std::path::Path;
 /// A traced run.
 #[derive(Debug)]
 pub struct Traced {
-    /// Its page usage, in pages that are no smaller than this machine's.
+    /// Its page usage. A page is at least as large as one of this machine.
     pub profile: PageProfile,
-    /// What its address space was, in the order in which it became so.
+    /// The regions of its address space, in the order in which they were mapped.
     pub regions: Vec<Region>,
 }
 
 impl Traced {
-    /// Reads a trace; one that was cut off, up to there. Or another page profile, which has no
-    /// regions.
+    /// Reads a trace; if it was cut off, up to that point. It also reads other page profiles, which
+    /// have no regions.
     ///
     /// # Errors
-    /// Bad input: neither, or a damaged one.
+    /// Bad input: the file is neither, or is damaged.
     pub fn read(file: &Path) -> anyhow::Result<Self> {
         let open = || File::open(file).map(BufReader::new).map_err(|error| bad_input(named(file, &error)));
         let (profile, regions) = match PageProfile::read(open()?) {

@@ -1,4 +1,4 @@
-//! What was moved, or would be, for people and for programs.
+//! Shows which pages were moved or would be moved, to people and to programs.
 
 use super::plan::{Plan, count, on_nodes};
 use super::subject::Subject;
@@ -10,23 +10,23 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Write;
 
-/// What it is about.
+/// What the output is about.
 pub struct Head<'a> {
     /// The process.
     pub subject: &'a Subject,
-    /// The mapping.
+    /// The name of the mapping.
     pub policy: &'a str,
-    /// What its pages are called.
+    /// The traced run, which names the structures.
     pub profile: &'a PageProfile,
     /// What was to be moved.
     pub plan: &'a Plan,
 }
 
-/// What came of it.
+/// The result of the moves.
 pub struct Done {
-    /// By the kernel's word, page by page.
+    /// The kernel's answer for each page.
     pub placed: Placed,
-    /// Where each page of the plan is.
+    /// Where each page of the plan is now.
     pub after: Vec<Option<NodeId>>,
 }
 
@@ -38,9 +38,9 @@ struct Row {
     not_resident: u64,
     in_place: u64,
     owned: u64,
-    /// To be moved, or moved.
+    /// Pages that are to be moved, or were moved.
     moved: u64,
-    /// Not where they are wanted, though they were to be moved.
+    /// Pages that are not where they are wanted, although they were to be moved.
     stayed: u64,
 }
 
@@ -65,10 +65,10 @@ fn rows(plan: &Plan, done: Option<&Done>) -> BTreeMap<u32, Row> {
     rows
 }
 
-/// Prints it.
+/// Prints the result.
 ///
 /// # Errors
-/// Where it cannot be written.
+/// If the output cannot be written.
 pub fn show(head: &Head<'_>, done: Option<&Done>, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     if json {
         writeln!(out, "{}", json_line(&document(head, done)))?;

@@ -1,4 +1,4 @@
-//! The live process: which nodes it may use, what its address space is, and where its threads run.
+//! Examines the live process: which nodes it may use, its address space, and where its threads run.
 
 use super::plan::Owned;
 use crate::failure::bad_input;
@@ -19,17 +19,17 @@ use std::fs;
 /// A live process.
 #[derive(Debug)]
 pub struct Subject {
-    /// Which.
+    /// The process.
     pub process: Process,
     /// Its name.
     pub name: String,
-    /// The nodes that are used, ascending: what a mapping calls 0 is the first of them.
+    /// The nodes that are used, ascending. A mapping numbers them from 0 in this order.
     pub nodes: Vec<NodeId>,
-    /// Bytes of a page.
+    /// Size of a page in bytes.
     pub page_bytes: u64,
-    /// Its mappings.
+    /// The regions of its address space.
     pub regions: Vec<Region>,
-    /// The node of each thread, by its place in `nodes`, in the order in which the threads began.
+    /// The node of each thread, as a position in `nodes`, in the order in which the threads began.
     pub homes: Vec<usize>,
     /// Mappings with huge pages.
     pub huge: Vec<Huge>,
@@ -40,10 +40,11 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Looks at a process that is to use the nodes `asked` for, else all that it may.
+    /// Examines a process that is to use the nodes `asked` for, or otherwise all nodes that it may
+    /// use.
     ///
     /// # Errors
-    /// Bad input where there is no such process or node; a failure where it may not be looked at.
+    /// Bad input if there is no such process or node; a failure if the process may not be examined.
     pub fn look(pid: Pid, asked: Option<&[NodeId]>) -> anyhow::Result<Self> {
         let process = Process::find(pid).map_err(bad_input)?;
         let topology = linux::read_topology(None)?;
@@ -72,8 +73,8 @@ fn balancing() -> bool {
     mode.is_some_and(|mode| mode & 1 == 1)
 }
 
-/// The nodes with memory that a process may use; with `asked` those, all of which must be among
-/// them.
+/// The nodes with memory that a process may use. If nodes were `asked` for, only those; they must
+/// all be usable.
 fn usable(pid: Pid, asked: Option<&[NodeId]>) -> anyhow::Result<Vec<NodeId>> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let allowed =
@@ -96,13 +97,14 @@ fn usable(pid: Pid, asked: Option<&[NodeId]>) -> anyhow::Result<Vec<NodeId>> {
 fn in_order(pid: Pid) -> Vec<Tid> {
     let start = |tid: Tid| Some((identity::task(pid, tid)?.start, tid));
     let mut threads: Vec<(u64, Tid)> = identity::threads(pid).into_iter().filter_map(start).collect();
-    // The first thread is the process; of equal starts the lower id began first.
+    // The first thread is the process. If threads began at the same time, the lower id began first.
     threads.sort_unstable_by_key(|(start, tid)| (tid.0 != pid.0, *start, *tid));
     threads.into_iter().map(|(_, tid)| tid).collect()
 }
 
-/// The place of a thread's node among `nodes`: where it may run, if that is one node, else where it
-/// ran last; of a node that is not used the nearest.
+/// The position of a thread's node among `nodes`. It is the node that the thread may run on if
+/// there is only one, otherwise the node where it ran last. If that node is not used, it is the
+/// nearest one that is.
 fn home(pid: Pid, tid: Tid, topology: &Topology, nodes: &[NodeId]) -> usize {
     let bound = affinity::get(tid).ok().and_then(|cpus| {
         let mut of = cpus.iter().filter_map(|cpu| topology.node_of(cpu));
@@ -139,7 +141,7 @@ fn policies(pid: Pid, areas: &[Area], page_bytes: u64) -> Vec<Owned> {
     let set: BTreeMap<u64, String> = numa_maps::policies(&text).collect();
     let owned = |(start, policy): (u64, String)| {
         let before = areas.iter().filter(|area| area.start >= start);
-        // A mapping that is shown as a stack and more is one for the kernel.
+        // A mapping that is shown as a stack and more is a single one for the kernel.
         let end = before
             .clone()
             .zip(before.skip(1))

@@ -1,5 +1,5 @@
-//! Pages back to where they were before mappings were applied: of one process, and of all for
-//! `isobar restore`.
+//! Moves pages back to where they were before mappings were applied, for one process, or for all
+//! processes for `isobar restore`.
 
 use crate::failure::{bad_input, tell};
 use crate::signals::StopFlag;
@@ -13,22 +13,22 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What is asked for.
+/// What to undo.
 pub struct Undo {
     /// The process.
     pub pid: Pid,
     /// The state file beside which the record is.
     pub state: PathBuf,
-    /// Pages per second.
+    /// Maximum number of pages moved per second.
     pub rate: u64,
-    /// One JSON document.
+    /// Whether to print one JSON document.
     pub json: bool,
 }
 
 /// Moves the pages of one process back.
 ///
 /// # Errors
-/// Where nothing is recorded of it, the record cannot be read, or it was interrupted.
+/// If nothing is recorded of the process, the record cannot be read, or the run was interrupted.
 pub fn run(undo: &Undo, stop: &StopFlag, out: &mut dyn Write) -> anyhow::Result<()> {
     let manager = manager_lock::place().as_deref().map(ManagerLock::take).transpose()?;
     manager.iter().flat_map(ManagerLock::remarks).for_each(|remark| tell(remark));
@@ -47,7 +47,8 @@ pub fn run(undo: &Undo, stop: &StopFlag, out: &mut dyn Write) -> anyhow::Result<
     left(&[done]).map_or(Ok(()), |left| Err(anyhow::anyhow!(left)))
 }
 
-/// All that is recorded beside a state file, for `isobar restore`; `None` where nothing is.
+/// Moves all pages back that are recorded beside a state file, for `isobar restore`; `None` if
+/// nothing is recorded.
 ///
 /// # Errors
 /// As [`run`].
@@ -58,14 +59,15 @@ pub fn restore(state: &Path) -> anyhow::Result<Option<Vec<WentBack>>> {
     Ok(origins::put_back(state, None, &manner)?)
 }
 
-/// Which pages are still recorded, since they could not go back; `None` where none are.
+/// How many pages are still recorded because they could not be moved back; `None` if there are
+/// none.
 pub fn left(all: &[WentBack]) -> Option<String> {
     let stayed = |one: &WentBack| one.placed.left + one.placed.stayed.values().sum::<u64>();
     let pages: u64 = all.iter().map(stayed).sum();
     (pages > 0).then(|| format!("{pages} pages are not back where they were and stay recorded: run it again"))
 }
 
-/// One line for people.
+/// The result in one line for people.
 pub fn in_words(done: &WentBack) -> String {
     let pid = done.pid;
     if !done.lives {
@@ -86,7 +88,7 @@ pub fn in_words(done: &WentBack) -> String {
     line
 }
 
-/// The same for programs.
+/// The result as JSON.
 pub fn document(done: &WentBack) -> Value {
     json!({
         "pid": done.pid,

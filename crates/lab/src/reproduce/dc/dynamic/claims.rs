@@ -5,16 +5,16 @@ use super::runs::{Launch, Row};
 use crate::reproduce::claim::{Claim, Verdict};
 use crate::stats::mean_or_zero;
 
-/// The strategies by their place in `strategies()`.
+/// The position of stock Linux in `strategies()`.
 const LINUX: usize = 0;
-/// As table III names them.
+/// The other strategies, as table III names them, with their positions.
 const OTHERS: [(usize, &str); 3] = [(1, "dino"), (2, "dino+lfoc+"), (3, "divide-content")];
-/// What the paper shows of figure 11 and table IV.
+/// The mixes that the paper shows in figure 11 and table IV.
 pub(super) fn first(rows: &[Row]) -> &[Row] {
     &rows[..rows.iter().take_while(|row| row.number <= FIRST).count()]
 }
 
-/// Mean and greatest over the mixes, as table III.
+/// Mean and greatest value over the mixes, as in table III.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Gain {
     pub mean: f64,
@@ -39,13 +39,13 @@ pub(super) fn of_mix(row: &Row, strategy: usize, read: fn(&Launch) -> f64) -> f6
     mean_or_zero(row.launches[strategy].iter().map(read))
 }
 
-/// By how much a strategy reduces a measure against stock Linux, in per cent.
+/// How much a strategy reduces a measure compared with stock Linux, in per cent.
 pub(super) fn reduction(rows: &[Row], strategy: usize, read: fn(&Launch) -> f64) -> Gain {
     let one = |row: &Row| 100.0 * (1.0 - of_mix(row, strategy, read) / of_mix(row, LINUX, read));
     Gain::of(&rows.iter().map(one).collect::<Vec<_>>())
 }
 
-/// By how much it raises throughput, in per cent.
+/// How much it raises throughput, in per cent.
 pub(super) fn throughput(rows: &[Row], strategy: usize) -> Gain {
     let one = |row: &Row| 100.0 * (of_mix(row, strategy, stp) / of_mix(row, LINUX, stp) - 1.0);
     Gain::of(&rows.iter().map(one).collect::<Vec<_>>())
@@ -71,14 +71,14 @@ const fn migrations(launch: &Launch) -> f64 {
     launch.migrations
 }
 
-/// Greatest less least over the mean of a mix's launches, in per cent.
+/// Greatest minus least value, divided by the mean, over a mix's launches, in per cent.
 fn spread(row: &Row, strategy: usize, read: fn(&Launch) -> f64) -> f64 {
     let values: Vec<f64> = row.launches[strategy].iter().map(read).collect();
     let (least, most) = values.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), v| (least.min(*v), most.max(*v)));
     100.0 * (most - least) / mean_or_zero(values)
 }
 
-/// All three.
+/// The three claims.
 pub(crate) fn claims(rows: &[Row]) -> Vec<Claim> {
     vec![dc_3(rows), dc_4(rows), dc_5(rows)]
 }
@@ -160,7 +160,7 @@ fn dc_4(rows: &[Row]) -> Claim {
     }
 }
 
-/// Factor by which rates of migration may differ.
+/// Factor by which migration rates may differ.
 const FACTOR: f64 = 2.0;
 /// Table IV.
 const PRINTED_MIGRATIONS: [f64; 3] = [5.97, 5.77, 2.32];
@@ -203,7 +203,8 @@ mod tests {
         Row { number: 1, apps: vec![], launches: by_strategy.map(|runs| runs.map(launch).to_vec()).to_vec() }
     }
 
-    /// Linux 2 and 3, so 2.5; divide-content 2 twice: 20 % less; in a second mix none less.
+    /// Linux has 2 and 3, so 2.5; divide-content has 2 twice: 20 % less. In a second mix there is
+    /// no reduction.
     #[test]
     fn reductions_are_of_means_of_launches() {
         let rows = [row([[2.0, 3.0], [2.5, 2.5], [2.0, 2.0], [2.0, 2.0]]), row([[2.0, 2.0]; 4])];

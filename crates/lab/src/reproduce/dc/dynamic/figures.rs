@@ -5,14 +5,14 @@ use super::runs::{Launch, Row};
 use crate::reproduce::claim::Figure;
 use isobar_plot::{Boxes, bars, boxes};
 
-/// Strategies by their place, as figures name them.
+/// Strategies by their position, with the names in figures.
 const ALL: [(usize, &str); 4] = [(0, "linux"), (1, "dino"), (2, "dino+lfoc+"), (3, "divide-content")];
-/// Those of figure 11.
+/// The strategies of figure 11.
 const COMPARED: [(usize, &str); 3] = [(0, "linux"), (1, "dino"), (3, "divide-content")];
 /// The mix of figures 11.c and 11.d.
 const ONE: usize = 4;
 
-/// All of them.
+/// All figures.
 pub(crate) fn figures(rows: &[Row]) -> Vec<Figure> {
     let first = first(rows);
     let one = rows.iter().find(|row| row.number == ONE).or_else(|| rows.first());
@@ -30,7 +30,7 @@ pub(crate) fn figures(rows: &[Row]) -> Vec<Figure> {
     figures
 }
 
-/// Figure 10: over stock Linux.
+/// Figure 10: relative to stock Linux.
 fn normalised(rows: &[Row], measure: &str, read: fn(&Launch) -> f64) -> Figure {
     let categories: Vec<_> = rows.iter().map(|row| format!("M{}", row.number)).collect();
     let value = |row: &Row, strategy| of_mix(row, strategy, read) / of_mix(row, 0, read);

@@ -1,5 +1,5 @@
-//! The 30 mixes of section VI-A on `skylake-2x20`: 40 threads each, two programs of several threads
-//! and the rest of one.
+//! The 30 mixes of section VI-A on `skylake-2x20`. Each has 40 threads: two multithreaded programs,
+//! and single-threaded programs for the rest.
 
 use super::super::draw::{Dice, EIGHT, SIXTEEN, Shares, TWENTY};
 use super::super::extent::Extent;
@@ -14,14 +14,14 @@ use std::sync::Arc;
 
 /// The paper's machine.
 const MACHINE: &str = "skylake-2x20";
-/// Longest step of the simulation: NUMA balancing looks no more often, and its windows are longer
-/// than that on average.
+/// Longest step of the simulation. NUMA balancing checks no more often than this, and its windows
+/// are longer than that on average.
 const STEP: f64 = 0.5;
-/// Mixes of a kind.
+/// Number of mixes of a kind.
 const EACH: usize = 10;
 
-/// A kind of mix: single-threaded programs with their shares of classes, and the threads of each of
-/// the two others.
+/// A kind of mix: the number of single-threaded programs with their shares of classes, and the
+/// number of threads of each of the two other programs.
 pub(super) struct Kind {
     singles: usize,
     shares: Shares,
@@ -34,7 +34,7 @@ pub(super) const KINDS: [Kind; 3] = [
     Kind { singles: 8, shares: EIGHT, threads: 16 },
     Kind { singles: 16, shares: SIXTEEN, threads: 12 },
 ];
-/// Multithreaded programs of a mix.
+/// Number of multithreaded programs of a mix.
 const PAIR: usize = 2;
 
 /// "The first 10 workloads": figure 11 and table IV.
@@ -43,12 +43,12 @@ pub(super) const FIRST: usize = EACH;
 /// A mix.
 #[derive(Clone, Debug)]
 pub(crate) struct Mix {
-    /// 1 to 30.
+    /// Its number, 1 to 30.
     pub number: usize,
     pub workload: Workload,
 }
 
-/// The mixes that are run: the first ones of each kind.
+/// The mixes to run: the first ones of each kind.
 pub(crate) fn mixes(extent: &Extent, options: &Options) -> Result<Vec<Mix>, LabError> {
     let library = shipped()?;
     let pools = Pools::on(&isobar_sim::machine::find(MACHINE)?, &library)?;
@@ -83,11 +83,11 @@ impl Kind {
     }
 }
 
-/// Mixes draw from streams of their own, apart from the static workloads.
+/// Mixes draw from their own streams, separate from the static workloads.
 const STREAM: u64 = 1 << 32;
 
-/// A program's run is written for the threads of another machine: as many instructions a thread, so
-/// that it takes about as long here.
+/// Scales a program's run, which is written for the number of threads on another machine. The
+/// instructions per thread stay the same, so that the run takes about as long here.
 fn per_thread(app: &mut App) {
     let part = f64::from(app.threads) / f64::from(app.program.threads);
     let instructions_billion = app.program.instructions_billion * part;

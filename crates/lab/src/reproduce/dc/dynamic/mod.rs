@@ -17,12 +17,12 @@ use crate::reproduce::options::Options;
 use policies::strategies;
 use runs::Row;
 
-/// How many runs there are.
+/// The number of runs.
 pub(super) fn size(extent: &Extent) -> usize {
     mixes::KINDS.len() * extent.mixes * strategies().len() * extent.launches
 }
 
-/// Every mix under every strategy.
+/// Runs every mix under every strategy.
 pub(super) fn run(
     mixes: &[Mix],
     extent: &Extent,

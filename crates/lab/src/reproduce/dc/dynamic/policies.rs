@@ -9,7 +9,7 @@ use isobar_policy::divide_content::dino_lfoc_plus::{self, DinoLfocPlus};
 use isobar_policy::divide_content::divide_content::{self, DivideContent};
 use isobar_policy::kit::page_settings::PageSettings;
 
-/// In the order of table III, after what they are measured against.
+/// Stock Linux, with which the others are compared, and then the others in the order of table III.
 pub(super) fn strategies() -> [Strategy; 4] {
     [
         (linux::NAME, || Box::new(Linux)),

@@ -1,5 +1,5 @@
-//! Every mix under every policy, several times. It runs and counts; what the paper says of it, its
-//! callers know.
+//! Runs every mix under every policy, several times, and counts. Its callers compare the results
+//! with the paper.
 
 use super::mixes::Mix;
 use crate::compare::alone;
@@ -11,26 +11,26 @@ use isobar_model::metrics::Summary;
 use isobar_model::{Policy, num};
 use isobar_sim::RunReport;
 
-/// A policy: how it is called, and how a fresh one is made.
+/// A policy: its name, and a function that makes a new one.
 pub(super) type Strategy = (&'static str, fn() -> Box<dyn Policy>);
 
 /// One run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Launch {
     pub summary: Summary,
-    /// By application.
+    /// Slowdown by application.
     pub slowdowns: Vec<f64>,
-    /// Threads that changed the last-level cache, by the second.
+    /// Threads that moved to another last-level cache, per second.
     pub migrations: f64,
 }
 
 /// A mix under every policy.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// Of the mix: 1 to 30.
+    /// Number of the mix: 1 to 30.
     pub number: usize,
     pub apps: Vec<String>,
-    /// By policy, by repeat.
+    /// Runs by policy, then by repeat.
     pub launches: Vec<Vec<Launch>>,
 }
 
@@ -40,7 +40,7 @@ struct Task {
     repeat: usize,
 }
 
-/// Runs all; `progress` is called after each run.
+/// Runs everything; `progress` is called after each run.
 pub(crate) fn run(
     mixes: &[Mix],
     strategies: &[Strategy],

@@ -1,4 +1,4 @@
-//! The five approaches of figure 5, and what they are measured against, on one workload.
+//! The five approaches of figure 5, and the baseline with which they are compared, on one workload.
 //!
 //! | paper | here |
 //! |---|---|
@@ -15,12 +15,13 @@ use isobar_partition::heuristics::{self, Rule, Setting};
 use isobar_partition::model::StaticModel;
 use isobar_partition::{Group, Solution};
 
-/// In the order of the figure's legend.
+/// The approaches, in the order of the figure's legend.
 pub(crate) const APPROACHES: [&str; 5] = ["opt-map", "opt-map+opt-part", "optimal", "best-map+lfoc+", "divide-content"];
-/// The paper takes one random mapping for each workload; the mean over some has less noise.
+/// Number of random mappings per workload. The paper takes one; the mean over several has less
+/// noise.
 const DRAWS: u32 = 35;
 
-/// Unfairness and STP.
+/// Unfairness and STP of a solution.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Point {
     pub unfairness: f64,
@@ -32,11 +33,11 @@ pub(crate) struct Point {
 pub(crate) struct Answer {
     pub point: Point,
     pub solution: Solution,
-    /// Whether it is proved to be the best of its kind; a heuristic's never is.
+    /// Whether it is proved to be the best of its kind; a heuristic's solution never is.
     pub proved: bool,
 }
 
-/// The answer of every approach; `bandwidth` in MB/s of a memory node.
+/// The answer of every approach; `bandwidth` is in MB/s per memory node.
 pub(super) fn answers(model: &dyn StaticModel, groups: usize, bandwidth: f64) -> Result<Vec<Answer>, LabError> {
     let setting = Setting {
         cores_per_group: CORES,
@@ -55,7 +56,7 @@ pub(super) fn answers(model: &dyn StaticModel, groups: usize, bandwidth: f64) ->
     exact.chain([divide_content(model, &setting)]).collect()
 }
 
-/// LFOC+ on one group; none where it refuses, which the search reports.
+/// LFOC+ on one group; empty if it refuses, which the search reports.
 fn partitioned(model: &dyn StaticModel, programs: &[usize], setting: &Setting) -> Group {
     match heuristics::by_name("lfoc+").map(|entry| entry.rule) {
         Some(Rule::OneLlc(partition)) => partition(model, programs, setting).unwrap_or_default(),
@@ -76,7 +77,7 @@ fn divide_content(model: &dyn StaticModel, setting: &Setting) -> Result<Answer, 
     Ok(Answer { point: point(name, model, &solution)?, solution, proved: false })
 }
 
-/// The mean over random mappings that fill all cores, nothing partitioned.
+/// The mean over random mappings that fill all cores, without partitioning.
 pub(super) fn random(model: &dyn StaticModel, groups: usize, dice: &mut Dice) -> Result<Point, LabError> {
     let mut sum = Point::default();
     for _ in 0..DRAWS {
@@ -94,7 +95,7 @@ fn point(approach: &'static str, model: &dyn StaticModel, solution: &Solution) -
     Ok(Point { unfairness: summary.unfairness, stp: summary.stp })
 }
 
-/// What an approach reports, under its name.
+/// Wraps an approach's error, under the approach's name.
 fn failed<E: Into<Box<dyn std::error::Error + Send + Sync>>>(approach: &'static str) -> impl FnOnce(E) -> LabError {
     move |cause| LabError::Approach { approach, cause: cause.into() }
 }

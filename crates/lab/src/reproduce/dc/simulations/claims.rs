@@ -9,13 +9,13 @@ use crate::reproduce::claim::{Claim, Verdict};
 use crate::stats::mean_or_zero;
 use isobar_optima::{Count, count};
 
-/// Table I: mappings, and mappings with clusterings, on platforms A and B; and the 12.5 billion of
-/// the text.
+/// Table I: the number of mappings, and of mappings with clusterings, on platforms A and B; and the
+/// 12.5 billion that the text gives.
 const TABLE_1: [(u128, u128); 2] = [(35, 83_370), (5_775, 20_634_075)];
 const SIXTEEN_PROGRAMS: u128 = 12_518_005_500;
 const WAYS: usize = 16;
 
-/// Table I.
+/// Claim dc-1: table I.
 pub(crate) fn dc_1() -> Claim {
     let size = |groups: usize| count(groups * CORES, groups, Some(CORES), WAYS);
     let platforms = PLATFORMS.map(|platform: Platform| size(platform.groups));
@@ -34,25 +34,26 @@ pub(crate) fn dc_1() -> Claim {
     }
 }
 
-/// The approaches, by their place in `APPROACHES`.
+/// The approaches, by their position in `APPROACHES`.
 const OPT_MAP: usize = 0;
 const SEQUENTIAL: usize = 1;
 const OPTIMAL: usize = 2;
 const BEST_MAP: usize = 3;
 const DIVIDE_CONTENT: usize = 4;
 
-/// What figure 5 shows, in per cent.
+/// The results of figure 5, in per cent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Gaps {
-    /// Reduction of unfairness by optimal against opt-map.
+    /// Reduction of unfairness by optimal compared with opt-map.
     pub reduction: f64,
-    /// Unfairness of opt-map+opt-part and of best-map+lfoc+ beyond optimal's.
+    /// How far the unfairness of opt-map+opt-part and of best-map+lfoc+ exceeds optimal's.
     pub sequential: f64,
     pub best_map: f64,
-    /// Unfairness of divide-content beyond best-map+lfoc+'s, and its throughput below.
+    /// How far the unfairness of divide-content exceeds best-map+lfoc+'s, and how far its
+    /// throughput is below.
     pub unfairness: f64,
     pub stp: f64,
-    /// Unfairness of divide-content against a random mapping's.
+    /// Unfairness of divide-content compared with that of a random mapping.
     pub random: f64,
 }
 
@@ -94,14 +95,14 @@ impl Gaps {
 
 /// "More than a 20 % average reduction".
 const PRINTED_REDUCTION: f64 = 20.0;
-/// Points.
+/// Tolerance in points.
 const BAND: f64 = 5.0;
 /// Per cent that count as "very close".
 const CLOSE: f64 = 5.0;
 /// "1.5 % on average on both metrics".
 const PRINTED_GAP: f64 = 1.5;
 
-/// Figure 5.
+/// Claim dc-2: figure 5.
 pub(crate) fn dc_2(queueing: &[Studied], pbbcache: &[Studied]) -> Result<Claim, LabError> {
     let (own, theirs) = (Gaps::of(queueing), Gaps::of(pbbcache));
     let unproved =

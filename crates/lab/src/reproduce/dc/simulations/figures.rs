@@ -13,7 +13,7 @@ use isobar_sim::machine::find;
 use isobar_sim::program::shipped;
 use std::collections::BTreeMap;
 
-/// Figure 5: one plot a platform.
+/// Figure 5: one plot per platform.
 pub(crate) fn figure_5(all: &[Studied], model: &str, slug: &str) -> Vec<Figure> {
     PLATFORMS.iter().map(|platform| one_platform(all, platform, model, slug)).collect()
 }
@@ -30,7 +30,7 @@ fn one_platform(all: &[Studied], platform: &Platform, model: &str, slug: &str) -
     Figure { file: format!("dc-figure-5-{}-{slug}.svg", platform.name.to_lowercase()), title, svg }
 }
 
-/// The nine of figure 6 as far as the text names them: three of each class, of table II.
+/// The nine programs of figure 6, as far as the text names them: three of each class, of table II.
 const NINE: [&str; 9] =
     ["astar06", "mcf06", "omnetpp17", "fotonik3d17", "lbm17", "milc06", "gamess06", "povray17", "x264ref17"];
 const CLASSES: [(CacheClass, &str); 3] = [
@@ -41,7 +41,7 @@ const CLASSES: [(CacheClass, &str); 3] = [
 /// The approaches that figure 6 shows.
 const SHOWN: [(usize, &str); 2] = [(0, "opt-map"), (2, "optimal")];
 
-/// Which programs run beside which: by class of both, the part of co-runners in per cent.
+/// The programs that run beside each other: by program, the number of its co-runners of each class.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Beside(BTreeMap<&'static str, BTreeMap<CacheClass, usize>>);
 
@@ -71,7 +71,7 @@ impl Beside {
         }
     }
 
-    /// Co-runners of a program that are of a class, in per cent.
+    /// The percentage of a program's co-runners that belong to a class.
     fn percent(&self, name: &str, class: CacheClass) -> Option<f64> {
         let counts = self.0.get(name)?;
         let all: usize = counts.values().sum();
@@ -94,7 +94,7 @@ pub(crate) fn figure_6(all: &[Studied]) -> Result<Vec<Figure>, LabError> {
     Ok(figures)
 }
 
-/// Co-runners of streaming programs that are sensitive, in per cent, under opt-map and under
+/// The percentage of streaming programs' co-runners that are sensitive, under opt-map and under
 /// optimal.
 pub(crate) fn sensitive_beside_streaming(all: &[Studied]) -> Result<[f64; 2], LabError> {
     let mut parts = [0.0; 2];

@@ -1,5 +1,5 @@
-//! Section IV: the 240 workloads under the static model, by the theoretical approaches and by
-//! Divide&Content's own.
+//! Section IV: the 240 workloads under the static model, answered by the theoretical approaches and
+//! by Divide&Content itself.
 
 mod approaches;
 mod claims;

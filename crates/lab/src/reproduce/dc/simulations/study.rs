@@ -1,4 +1,4 @@
-//! The workloads of section IV, each answered by every approach under a static model.
+//! Studies the workloads of section IV, each answered by every approach under a static model.
 
 use super::approaches::{self, Answer, Point};
 use super::workloads::{PLATFORMS, Platform};
@@ -15,16 +15,16 @@ use isobar_sim::{Run, Workload};
 use isobar_study::Queueing;
 use std::sync::Arc;
 
-/// Under which static model.
+/// The static model to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Model {
-    /// The simulator's.
+    /// The simulator's contention model.
     Queueing,
-    /// That of the paper's simulator.
+    /// The model of the paper's simulator.
     PbbCache,
 }
 
-/// A workload by every approach.
+/// A workload and the answers of every approach.
 #[derive(Clone, Debug)]
 pub(crate) struct Studied {
     pub platform: &'static str,
@@ -35,24 +35,24 @@ pub(crate) struct Studied {
 }
 
 impl Studied {
-    /// Unfairness and STP of an approach over those of the random mapping.
+    /// Unfairness and STP of an approach, divided by those of the random mapping.
     pub fn normalised(&self, approach: usize) -> Point {
         let Point { unfairness, stp } = self.answers[approach].point;
         Point { unfairness: unfairness / self.random.unfairness, stp: stp / self.random.stp }
     }
 }
 
-/// What a platform's questions need.
+/// The shared inputs for a platform's workloads.
 struct Bench {
     platform: Platform,
     machine: MachineSpec,
     library: Library,
     profiles: Profiles,
-    /// Of a memory node, in MB/s.
+    /// Bandwidth of a memory node, in MB/s.
     bandwidth: f64,
 }
 
-/// The machines alone: programs are their profiles.
+/// The machines without programs: in a static study, programs are only profiles.
 pub(crate) fn machines(options: &Options) -> Result<Vec<Workload>, LabError> {
     let bare = |platform: Platform| {
         let machine = options.vary_machine(find(platform.machine)?)?;

@@ -7,7 +7,7 @@ use isobar_model::num;
 use isobar_sim::machine::find;
 use isobar_sim::program::Library;
 
-/// Cores, and so programs, of a core group.
+/// Number of cores, and so of programs, of a core group.
 pub(super) const CORES: usize = 4;
 
 /// A platform of the simulations.
@@ -15,7 +15,7 @@ pub(super) const CORES: usize = 4;
 pub(crate) struct Platform {
     pub name: &'static str,
     pub machine: &'static str,
-    /// LLCs, each with a memory node of its own.
+    /// Number of LLCs, each with a memory node of its own.
     pub groups: usize,
     shares: Shares,
     /// Each platform draws from streams of its own.
@@ -29,7 +29,7 @@ pub(super) const PLATFORMS: [Platform; 2] = [
 ];
 
 impl Platform {
-    /// Programs of a workload: one a core.
+    /// Number of programs in a workload: one per core.
     pub const fn programs(&self) -> usize {
         self.groups * CORES
     }
@@ -41,7 +41,8 @@ impl Platform {
         Ok((0..num::narrow(count)).map(one).collect())
     }
 
-    /// What a workload is drawn with; the same again for what else is random about it.
+    /// The generator with which a workload is drawn. It is used again for everything else that is
+    /// random about the workload.
     pub fn dice(&self, seed: u64, number: u32) -> Dice {
         Dice::new(seed, self.stream + u64::from(number))
     }

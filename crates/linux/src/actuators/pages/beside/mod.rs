@@ -1,11 +1,11 @@
-//! Page migrations beside the loop: one thread copies, batch by batch and at a limited rate, while
-//! the loop samples and decides. The loop never waits for it, but at the end: [`PagesBeside::stop`]
-//! waits for the step that the thread is at: a batch of pages, or the search for the pages of one
-//! process.
+//! Migrates pages beside the loop: one thread copies, batch by batch and at a limited rate, while
+//! the loop samples and decides. The loop waits for the thread only at the end, when
+//! [`PagesBeside::stop`] waits for its current step: a batch of pages, or the search for the pages
+//! of one process.
 //!
-//! What is under way is bounded (see [`isobar_model::flight::taken_on`]). Before each batch the
-//! process is identified by its pid and start time. Where no thread can be started, pages are moved
-//! in line, as far as the rate allows at once.
+//! The number of pages under way is limited (see [`isobar_model::flight::taken_on`]). Before each
+//! batch the process is identified by its pid and start time. If no thread can be started, pages
+//! are moved while the loop waits ("in line"), as far as the rate allows at once.
 
 mod moved;
 mod queue;
@@ -26,7 +26,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-/// Seconds of copying that may be under way.
+/// Seconds of copying that may be under way, at most.
 const SECONDS_UNDER_WAY: u64 = 4;
 
 /// Moves pages beside the loop.
@@ -37,38 +37,38 @@ pub struct PagesBeside {
     options: PageOptions,
     per_second: u64,
     worker: Option<JoinHandle<()>>,
-    /// Why no thread copies, and the budget of what is moved in line then.
+    /// Why no thread copies, and the budget for the pages that are moved in line in that case.
     in_line: Option<(String, PageBudget)>,
 }
 
 impl PagesBeside {
-    /// Nothing is under way; the thread is started when it is needed.
+    /// A mover with nothing under way. The thread is started when it is needed.
     #[must_use]
     pub fn new(options: PageOptions, per_second: u64) -> Self {
         let mover = Arc::new(Mutex::new(PageMover::new(options.clone())));
         Self { shared: Arc::default(), mover, options, per_second, worker: None, in_line: None }
     }
 
-    /// The same without a thread, for this reason.
+    /// Moves pages in line, without a thread, for the reason `why`.
     #[must_use]
     pub fn in_line(mut self, why: &str) -> Self {
         self.in_line = Some((why.to_owned(), PageBudget::new(self.per_second)));
         self
     }
 
-    /// Why pages are moved in line, where they are: the loop waits for them then.
+    /// Why pages are moved in line, if they are: the loop waits for them in that case.
     #[must_use]
     pub fn remark(&self) -> Option<String> {
         let (why, _) = self.in_line.as_ref()?;
         Some(format!("pages are moved in line, and decisions wait for them: {why}"))
     }
 
-    /// A plan begins: its withdrawals are of what was under way before it.
+    /// Begins a plan. Its withdrawals apply to what was under way before it.
     pub fn next_plan(&mut self) {
         self.shared.lock().plans += 1;
     }
 
-    /// Takes pages on, as many as may be under way; or says at once why none can move.
+    /// Accepts as many pages as may be under way, or returns at once why none can move.
     pub fn take_on(&mut self, request: Request) -> ActionOutcome {
         let asked = request.pages;
         if self.per_second == 0 {
@@ -104,16 +104,17 @@ impl PagesBeside {
         }
     }
 
-    /// Drops what is under way of a process, between some nodes or all, and was not asked for by
-    /// this plan; returns of how many migrations.
+    /// Drops what is under way of a process, between some nodes or all, and was not requested by
+    /// this plan. Returns the number of migrations affected.
     pub fn withdraw(&mut self, pid: Pid, from: Option<NodeId>, to: Option<NodeId>) -> usize {
         let dropped = self.shared.lock().withdraw(pid, from, to);
         self.shared.changed.notify_all();
         dropped
     }
 
-    /// Has the pages go back that a migration of this number moved, and ends it where it is still
-    /// under way: only those that are still where it put them move, as far as there is room.
+    /// Moves back the pages that a migration moved, and ends the migration if it is still under
+    /// way. Only pages that are still where it put them move, and only as many as there is memory
+    /// for.
     pub fn take_back(&mut self, number: u64) -> ActionOutcome {
         let back = {
             let mut queue = self.shared.lock();
@@ -129,36 +130,36 @@ impl PagesBeside {
     /// What has happened since the last call.
     pub fn news(&mut self) -> News {
         if self.worker.as_ref().is_some_and(JoinHandle::is_finished) {
-            // It only ends when asked to, or by a bug of ours; then the next request starts
-            // another.
+            // The thread ends only if asked to, or by a bug of ours. In the latter case the next
+            // request starts another one.
             self.worker = None;
             self.shared.lock().abandon();
         }
         self.shared.lock().news()
     }
 
-    /// Forgets where the walks over processes were for which `lives` is false.
+    /// Forgets where walks continue, for processes for which `lives` is false.
     pub fn retain(&mut self, lives: impl Fn(Pid, u64) -> bool) {
-        // The thread may be looking for pages: then the next sample forgets them.
+        // The thread may be looking for pages: in that case a later sample forgets them.
         if let Ok(mut mover) = self.mover.try_lock() {
             mover.retain(lives);
         }
     }
 
-    /// Begins to end what is under way, without waiting for it.
+    /// Starts to end what is under way, without waiting for it.
     pub fn withdraw_all(&mut self) {
         self.shared.lock().stop_all();
         self.shared.changed.notify_all();
     }
 
-    /// Ends what is under way after the batch that is being copied, and the thread. What news have
-    /// not reported yet is reported now.
+    /// Ends what is under way after the batch that is being copied, and ends the thread. Returns
+    /// the news that were not reported yet.
     pub fn stop(&mut self) -> News {
         self.withdraw_all();
         if let Some(worker) = self.worker.take() {
             self.shared.lock().closed = true;
             self.shared.changed.notify_all();
-            // It has panicked, or is done.
+            // An error means that the thread has panicked, and so is done as well.
             let _ = worker.join();
         }
         let mut queue = self.shared.lock();

@@ -1,5 +1,6 @@
-//! Which pages the last migrations moved, for who wants one taken back. Bounded: pages next to each
-//! other are one range, and where there are too many ranges the oldest migrations are forgotten.
+//! Remembers which pages the last migrations moved, so that a migration can be taken back. The
+//! memory is limited: adjacent pages are one range, and if there are too many ranges the oldest
+//! migrations are forgotten.
 
 use super::request::Request;
 use crate::actuators::pages::around::{PageRange, count, join, ranges};
@@ -7,7 +8,7 @@ use isobar_model::{PageSelection, Pages};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Ranges that are kept, all migrations together: 4 MiB.
+/// Maximum number of ranges that are kept, for all migrations together: 4 MiB.
 const MOST: usize = 262_144;
 
 /// Pages by the migration that moved them.
@@ -18,7 +19,7 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// A batch of a migration has arrived.
+    /// Adds a batch of a migration that has arrived.
     pub fn add(&mut self, number: u64, request: &Arc<Request>, mut pages: Vec<u64>) {
         if pages.is_empty() {
             return;
@@ -37,7 +38,7 @@ impl Moved {
         }
     }
 
-    /// The request that takes a migration back; `None` where it moved nothing that is known.
+    /// The request that takes a migration back; `None` if no page that it moved is known.
     pub fn way_back(&self, number: u64) -> Option<Request> {
         let (request, accessed) = self.by_number.get(&number)?;
         let Request { pid, pid_start, from, to, .. } = **request;

@@ -1,7 +1,7 @@
-//! What is under way: which migration is next, how far each is, what has become of it. It copies
-//! nothing and knows no thread, so that its tests need no kernel.
+//! The migrations under way: which one is next, how far each has come, and what has become of it.
+//! This file copies nothing and knows no thread, so its tests need no kernel.
 //!
-//! Processes take turns, batch by batch; the migrations of one process follow each other, since a
+//! Processes take turns, batch by batch. The migrations of one process follow each other, because a
 //! later one chooses its pages among those that earlier ones have left.
 
 use super::super::migrate::Done;
@@ -15,23 +15,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// All migrations that have been taken on, until their end was reported.
+/// All migrations that have been accepted, until their end was reported.
 #[derive(Debug, Default)]
 pub struct Queue {
     flights: BTreeMap<u64, Flight>,
     ended: Vec<PageMove>,
     moved: BTreeMap<(NodeId, NodeId), u64>,
-    /// Which pages the last migrations moved.
+    /// The pages that the last migrations moved.
     by_number: Moved,
     outdated: BTreeSet<Pid>,
     numbers: u64,
-    /// Plans so far.
+    /// Number of plans so far.
     pub plans: u64,
     /// The process whose turn was last.
     served: Option<Pid>,
-    /// The migration that the thread is at.
+    /// The migration that the thread is working on.
     busy: Option<u64>,
-    /// The thread is to end.
+    /// Whether the thread is to end.
     pub closed: bool,
 }
 
@@ -42,7 +42,7 @@ struct Flight {
     plan: u64,
     tally: Tally,
     copying: Duration,
-    /// Pages to copy yet, the last ones first; `None`: not chosen yet.
+    /// Pages still to be copied, in reverse order; `None`: not chosen yet.
     chosen: Option<Vec<u64>>,
     stop: Arc<AtomicBool>,
 }
@@ -52,11 +52,11 @@ struct Flight {
 pub struct Job {
     /// The migration.
     pub number: u64,
-    /// What was asked for.
+    /// The request.
     pub request: Arc<Request>,
     /// The pages to copy; `None`: choose them.
     pub batch: Option<Vec<u64>>,
-    /// Set when it is not wanted any more.
+    /// Set if the job is not wanted any more.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -73,7 +73,8 @@ impl Flight {
 }
 
 impl Queue {
-    /// Takes on what fits into `limit`: its number, where any does, and how many pages.
+    /// Accepts as many pages of a request as fit into `limit`. Returns the number of the migration,
+    /// if any page fits, and the number of pages.
     pub fn take_on(&mut self, mut request: Request, limit: Pages) -> (Option<u64>, Pages) {
         let route = |other: &Request| (other.pid, other.from, other.to);
         let own = route(&request);
@@ -100,8 +101,8 @@ impl Queue {
         (Some(self.numbers), pages)
     }
 
-    /// The next migration, and how many pages its next batch has (none while they are to be
-    /// chosen). `most` is what a batch may have.
+    /// The next migration, and the number of pages in its next batch (0 while they are to be
+    /// chosen). `most` is the maximum for a batch.
     pub fn next(&self, most: Pages) -> Option<(u64, Pages)> {
         let mut first: BTreeMap<Pid, u64> = BTreeMap::new();
         for (number, flight) in &self.flights {
@@ -114,7 +115,7 @@ impl Queue {
         Some((*number, Pages(batch.min(BATCH.0).min(most.0))))
     }
 
-    /// Hands out a batch of this size of a migration, or the choice of its pages.
+    /// Hands out a batch of `size` pages of a migration, or the job of choosing its pages.
     pub fn hand_out(&mut self, number: u64, size: Pages) -> Option<Job> {
         let flight = self.flights.get_mut(&number)?;
         (self.served, self.busy) = (Some(flight.request.pid), Some(number));
@@ -127,7 +128,7 @@ impl Queue {
         Some(Job { number, request: Arc::clone(&flight.request), batch, stop: Arc::clone(&flight.stop) })
     }
 
-    /// Takes in what came of a job.
+    /// Records the result of a job.
     pub fn settle(&mut self, number: u64, done: Done) {
         self.busy = None;
         let Some(flight) = self.flights.get_mut(&number) else { return };
@@ -151,13 +152,13 @@ impl Queue {
         }
     }
 
-    /// Records that pages moved, or are not where they were seen.
+    /// Records that pages moved, or that they are not where they were seen.
     pub fn note(&mut self, request: &Request, moved: Pages) {
         self.outdated.insert(request.pid);
         *self.moved.entry((request.from, request.to)).or_default() += moved.0;
     }
 
-    /// A migration is over: it has failed, was withdrawn, or nothing is left to copy.
+    /// Ends a migration: it has failed, was withdrawn, or has nothing left to copy.
     fn end(&mut self, number: u64, failed: Option<ActionOutcome>) {
         let Some(mut flight) = self.flights.remove(&number) else { return };
         self.outdated.insert(flight.request.pid);
@@ -169,8 +170,8 @@ impl Queue {
         self.ended.push(flight.report(number, outcome, true));
     }
 
-    /// Drops what is not copied yet of some migrations that this plan has not asked for; of how
-    /// many, those included that stop already.
+    /// Drops the pages not yet copied of some migrations that this plan has not requested. Returns
+    /// the number of these migrations, including those that are stopping already.
     pub fn withdraw(&mut self, pid: Pid, from: Option<NodeId>, to: Option<NodeId>) -> usize {
         let plan = self.plans;
         self.stop(|flight| {
@@ -182,7 +183,7 @@ impl Queue {
         })
     }
 
-    /// Drops what is not copied yet of one migration.
+    /// Drops the pages not yet copied of one migration.
     pub fn stop_one(&mut self, number: u64) {
         if let Some(flight) = self.flights.get(&number) {
             flight.stop.store(true, Ordering::SeqCst);
@@ -192,17 +193,17 @@ impl Queue {
         }
     }
 
-    /// The request that takes a migration back, as far as it is known what it moved.
+    /// The request that takes a migration back, as far as the pages that it moved are known.
     pub fn way_back(&self, number: u64) -> Option<Request> {
         self.by_number.way_back(number)
     }
 
-    /// Drops everything.
+    /// Drops all migrations.
     pub fn stop_all(&mut self) {
         self.stop(|_| true);
     }
 
-    /// No thread is at anything any more: drops everything.
+    /// The thread has ended: drops all migrations.
     pub fn abandon(&mut self) {
         self.busy = None;
         self.stop_all();
@@ -220,11 +221,11 @@ impl Queue {
         numbers.len()
     }
 
-    /// What is under way, and what has happened since this was last asked.
+    /// What is under way, and what has happened since the last call.
     pub fn news(&mut self) -> News {
         let report = |(number, flight): (&u64, &Flight)| {
             let mut tally = flight.tally.clone();
-            // The last batch may still arrive; nothing else of it is on its way.
+            // The last batch may still arrive, but no other page of this migration will.
             if flight.stop.load(Ordering::SeqCst) {
                 tally.rest_stayed(WITHDRAWN, flight.request.pages);
             }

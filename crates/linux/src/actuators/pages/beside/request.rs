@@ -1,11 +1,11 @@
-//! What is asked of the thread that copies, and what it reports.
+//! Requests to the thread that copies pages, and its reports.
 
 use super::super::around::PageRange;
 use super::super::migration::Migration;
 use isobar_model::{NodeId, PageMove, PageSelection, Pages, Pid};
 use std::collections::BTreeSet;
 
-/// A request to move pages that outlives the plan that it is of. Fields as in [`Migration`].
+/// A request to move pages that outlives the plan that made it. Fields as in [`Migration`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The process.
@@ -18,7 +18,7 @@ pub struct Request {
     pub to: NodeId,
     /// Maximum number of pages to move.
     pub pages: Pages,
-    /// Which.
+    /// Which pages.
     pub select: PageSelection,
     /// Sampled addresses.
     pub addresses: Vec<u64>,
@@ -29,7 +29,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// The same, lent.
+    /// The same as a borrowed [`Migration`].
     pub fn migration(&self) -> Migration<'_> {
         let Self { pid, pid_start, from, to, pages, select, fill_up, .. } = *self;
         let (addresses, accessed) = (&self.addresses[..], &self.accessed[..]);
@@ -40,10 +40,10 @@ impl Request {
 /// What has happened since the last look.
 #[derive(Debug, Default)]
 pub struct News {
-    /// What is under way, and what has ended; ascending by number.
+    /// The migrations that are under way or have ended; ascending by number.
     pub flights: Vec<PageMove>,
-    /// Pages that moved, by where from and where to.
+    /// Pages that moved, with the node that they left and the node that they reached.
     pub moved: Vec<(NodeId, NodeId, Pages)>,
-    /// Processes whose pages are not where they were seen.
+    /// Processes whose pages are not where they were last seen.
     pub outdated: BTreeSet<Pid>,
 }

@@ -1,4 +1,4 @@
-//! What the loop and the thread that copies share.
+//! State shared by the loop and the thread that copies pages.
 
 use super::queue::Queue;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,14 +6,14 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// The queue, and how each side wakes the other.
 #[derive(Debug, Default)]
 pub struct Shared {
-    /// What is under way.
+    /// The migrations under way.
     pub queue: Mutex<Queue>,
-    /// Something came, or is to stop.
+    /// Signalled if something was added or is to stop.
     pub changed: Condvar,
 }
 
 impl Shared {
-    /// The queue; a thread that panicked has left it whole.
+    /// Locks the queue. A thread that panicked has left it consistent.
     pub fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }

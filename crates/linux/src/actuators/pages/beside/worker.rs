@@ -1,4 +1,4 @@
-//! The thread that copies: one batch after the other, no faster than its budget fills.
+//! The thread that copies pages: one batch after the other, no faster than its budget allows.
 
 use super::super::budget::PageBudget;
 use super::super::migrate::{Done, PageMover, relocate};
@@ -18,7 +18,7 @@ pub(super) fn work(shared: &Shared, mover: &Mutex<PageMover>, options: &PageOpti
     }
 }
 
-/// The next job, once there is one and the budget is enough for it; `None` when the queue is
+/// The next job, once there is one and the budget is large enough for it; `None` if the queue is
 /// closed.
 fn next(shared: &Shared, budget: &mut PageBudget) -> Option<Job> {
     let mut queue = shared.lock();

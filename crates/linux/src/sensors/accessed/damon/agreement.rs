@@ -1,15 +1,15 @@
-//! What DAMON's last readings agree on. DAMON checks one page of a region, and merges regions that
-//! look alike for a moment: now and then a reading counts a region of which no page but a few were
-//! touched. The next readings correct that, so only what two of the last three count is taken for
-//! accessed. Pure.
+//! Finds the memory on which DAMON's last readings of a process agree. DAMON checks one page of a
+//! region, and merges regions that look alike for a moment, so now and then a reading counts a
+//! region in which only a few pages were touched. The next readings correct that. So a page counts
+//! as accessed only if at least two of the last three readings count it. Pure.
 
 use crate::kernel::page_range::PageRange;
 use crate::sensors::accessed::heat::Stretch;
 use std::collections::VecDeque;
 
-/// Readings that are compared.
+/// Number of readings that are compared.
 const READINGS: usize = 3;
-/// As many of them must have counted a page.
+/// How many of them must have counted a page.
 const AGREE: usize = 2;
 
 /// The last readings of a process.
@@ -19,8 +19,9 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Adds a reading: stretches in order of their addresses, none over another. What the last
-    /// three agree on, in order too; its heat is the sum of theirs. `None` before the third.
+    /// Adds a reading: stretches in the order of their addresses, which do not overlap. Returns
+    /// what the last three readings agree on, in the same order; the heat of a stretch is the sum
+    /// of their heats. `None` before the third reading.
     pub fn add(&mut self, reading: Vec<Stretch>) -> Option<Vec<Stretch>> {
         if self.last.len() == READINGS {
             self.last.pop_front();
@@ -30,7 +31,7 @@ impl Agreement {
     }
 }
 
-/// The pages that enough readings have in a stretch.
+/// The stretches of pages that enough readings count.
 fn agreed<'a>(readings: impl Iterator<Item = &'a Vec<Stretch>>) -> Vec<Stretch> {
     let ends = |stretch: &Stretch| {
         let Stretch { pages: PageRange { start, end }, heat } = *stretch;
@@ -49,7 +50,8 @@ fn agreed<'a>(readings: impl Iterator<Item = &'a Vec<Stretch>>) -> Vec<Stretch> 
     found
 }
 
-/// Adds a stretch; one that goes on where the last one ends, as hot, becomes part of it.
+/// Adds a stretch. If it begins where the last one ends and is as hot, it becomes part of the last
+/// one.
 fn push(found: &mut Vec<Stretch>, next: Stretch) {
     match found.last_mut() {
         Some(last) if last.pages.end == next.pages.start && last.heat == next.heat => last.pages.end = next.pages.end,
@@ -71,7 +73,7 @@ mod tests {
         let mut agreement = Agreement::default();
         let hot = || vec![stretch(100, 200, 20)];
         assert_eq!(agreement.add(hot()), None);
-        // A region merged over its cold neighbour, for once.
+        // A region that was merged with its cold neighbour, for once.
         assert_eq!(agreement.add(vec![stretch(0, 200, 9)]), None);
         assert_eq!(agreement.add(hot()), Some(vec![stretch(100, 200, 49)]));
         assert_eq!(agreement.add(hot()), Some(vec![stretch(100, 200, 49)]));
@@ -91,7 +93,7 @@ mod tests {
     }
 
     proptest! {
-        /// Page by page: it is in the result where two readings have it, with the sum of their
+        /// Page by page: a page is in the result if two readings have it, with the sum of their
         /// heats.
         #[test]
         fn every_page_is_judged_alone(

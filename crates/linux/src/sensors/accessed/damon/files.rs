@@ -1,5 +1,5 @@
-//! The files of DAMON's settings: one function for each thing that is read or written. Knows the
-//! layout, and nothing of threads and time.
+//! Reads and writes the files of DAMON's settings: one function for each operation. This file knows
+//! the layout of the files, and nothing of threads and time.
 
 use crate::kernel::page_range::PageRange;
 use crate::sensors::accessed::heat::Stretch;
@@ -11,33 +11,35 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// Microseconds from one check of a region to the next. With the next two, the mark of isobar.
+/// Microseconds from one check of a region to the next. Together with the next two constants, this
+/// is isobar's mark.
 pub const SAMPLE_US: u64 = 40_009;
 /// Microseconds over which checks are added up: 20 of them.
 pub const AGGREGATE_US: u64 = 20 * SAMPLE_US;
-/// Microseconds after which mappings are looked at anew.
+/// Microseconds after which DAMON looks at the mappings again.
 pub const UPDATE_US: u64 = 2 * AGGREGATE_US;
-/// Regions of a process, at most: checks in one sampling interval.
+/// Maximum number of regions of a process, each of which is checked in every sampling interval.
 pub const REGIONS: u64 = 400;
-/// Fewest regions.
+/// Minimum number of regions.
 const FEWEST: u64 = 10;
 
-/// Whose the settings are.
+/// Who set up the settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// No settings exist.
     Free,
-    /// They carry the mark of isobar.
+    /// The settings carry isobar's mark.
     Ours,
     /// Somebody else uses DAMON.
     Others,
 }
 
-/// The kernel says busy while another write is under way, which lasts an aggregation at most.
+/// The kernel returns `EBUSY` while another write is under way, which lasts at most one
+/// aggregation.
 const BUSY_TRIES: u32 = 60;
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
 
-/// Writes a file that is there: one that is made by writing would be none of the kernel's.
+/// Writes to a file that exists: a file that the write created would not be one of the kernel's.
 fn overwrite(path: &Path, value: &str) -> io::Result<()> {
     let mut file = fs::OpenOptions::new().write(true).truncate(true).open(path)?;
     file.write_all(value.as_bytes())
@@ -85,10 +87,10 @@ impl Admin {
         text.parse().map_err(|_| format!("{}: `{text}` is no number", self.path(file).display()))
     }
 
-    /// Holds the settings against other isobars, until it is dropped.
+    /// Locks the settings against other isobars, until the lock is dropped.
     ///
     /// # Errors
-    /// One line.
+    /// The reason, in one line.
     pub fn lock(&self) -> Result<File, String> {
         let path = self.path("nr_kdamonds");
         let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -96,10 +98,10 @@ impl Admin {
         Ok(file)
     }
 
-    /// Whose the settings are.
+    /// Who set up the settings.
     ///
     /// # Errors
-    /// One line.
+    /// The reason, in one line.
     pub fn state(&self) -> Result<State, String> {
         let count = self.number("nr_kdamonds")?;
         let marked = |slot| {
@@ -108,7 +110,7 @@ impl Admin {
                 && interval("aggr_us") == Ok(AGGREGATE_US)
                 && interval("update_us") == Ok(UPDATE_US)
         };
-        // An isobar that was killed while it set them up has marked the first ones only.
+        // An isobar that was killed during the set-up has marked the first slots only.
         let untouched = |slot| self.number(&format!("{slot}/contexts/nr_contexts")) == Ok(0);
         Ok(match count {
             0 => State::Free,
@@ -117,10 +119,10 @@ impl Admin {
         })
     }
 
-    /// Makes slots for this many processes, each marked and none at work.
+    /// Creates slots for this many processes, each marked and none at work.
     ///
     /// # Errors
-    /// One line; nothing is left then.
+    /// The reason, in one line; nothing is left set up then.
     pub fn set_up(&self, slots: u64) -> Result<(), String> {
         self.set("nr_kdamonds", &slots.to_string())?;
         let done = (0..slots).try_for_each(|slot| self.set_up_slot(slot));
@@ -145,7 +147,7 @@ impl Admin {
         set("monitoring_attrs/nr_regions/min", &FEWEST.to_string())?;
         set("targets/nr_targets", "1")?;
         // A scheme that does nothing ("stat") lists the regions that it would be applied to: those
-        // with an access at least.
+        // with at least one access.
         set("schemes/nr_schemes", "1")?;
         set("schemes/0/action", "stat")?;
         for (what, least) in [("sz", "0"), ("nr_accesses", "1"), ("age", "0")] {
@@ -159,12 +161,12 @@ impl Admin {
         Ok(())
     }
 
-    /// Stops every kdamond and takes the settings away.
+    /// Stops every kdamond and removes the settings.
     ///
     /// # Errors
-    /// One line.
+    /// The reason, in one line.
     pub fn clear(&self) -> Result<(), String> {
-        // One that has ended by itself, with its process, refuses to be stopped.
+        // A kdamond that has ended by itself, with its process, refuses to be stopped.
         for slot in 0..self.number("nr_kdamonds")? {
             let _ = self.stop(slot);
         }
@@ -174,25 +176,25 @@ impl Admin {
     /// Watches a process in a slot.
     ///
     /// # Errors
-    /// One line: mostly that the process has ended.
+    /// The reason, in one line: mostly that the process has ended.
     pub fn start(&self, slot: u64, pid: Pid) -> Result<(), String> {
         self.set(&format!("{slot}/contexts/0/targets/0/pid_target"), &pid.to_string())?;
         self.set(&format!("{slot}/state"), "on")
     }
 
-    /// Stops watching.
+    /// Stops watching the process of a slot.
     ///
     /// # Errors
-    /// One line: mostly that it had stopped by itself.
+    /// The reason, in one line: mostly that the kdamond had stopped by itself.
     pub fn stop(&self, slot: u64) -> Result<(), String> {
         self.set(&format!("{slot}/state"), "off")
     }
 
-    /// The regions of a slot with an access in the last aggregation, and in how many of its checks.
-    /// Waits until the kernel has come round.
+    /// The regions of a slot with an access in the last aggregation, and the number of checks that
+    /// found one. Waits until the kernel thread has handled the request.
     ///
     /// # Errors
-    /// One line: mostly that the process has ended.
+    /// The reason, in one line: mostly that the process has ended.
     pub fn regions(&self, slot: u64, page_size: u64) -> Result<Vec<Stretch>, String> {
         self.set(&format!("{slot}/state"), "update_schemes_tried_regions")?;
         let folder = format!("{slot}/contexts/0/schemes/0/tried_regions");
@@ -238,7 +240,7 @@ mod tests {
         let none = tree(&[count("0")]);
         assert_eq!(Admin::new(none.path()).state(), Ok(State::Free));
         assert_eq!(put_back(none.path()), Ok(false));
-        // One of two is marked: somebody has changed it since.
+        // One of two slots is marked: somebody has changed the settings since.
         let mixed = tree(&[vec![count("2")], intervals(0, SAMPLE_US), intervals(1, 5000)].concat());
         assert_eq!(Admin::new(mixed.path()).state(), Ok(State::Others));
         assert_eq!((put_back(mixed.path()), now(&mixed)), (Ok(false), "2\n".into()));

@@ -1,4 +1,4 @@
-//! Which process is watched in which slot, and the thread that reads.
+//! Decides which process is watched in which slot, and runs the thread that reads.
 
 use super::agreement::Agreement;
 use super::files::{Admin, State};
@@ -12,20 +12,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Processes watched at a time: one kernel thread each.
+/// Maximum number of processes that are watched at a time: each takes one kernel thread.
 const SLOTS: u64 = 4;
 
-/// The first readings of a process do not count: DAMON begins with a few large regions, and takes
-/// some aggregations to distinguish their parts. Two more go by until three can be compared.
+/// Number of first readings of a process that do not count: DAMON begins with a few large regions,
+/// and takes some aggregations to distinguish their parts. Two more readings pass until three can
+/// be compared.
 const COARSE: u32 = 6;
 
-/// How often the reader looks whether it should go on, and what the machine wants watched.
+/// How often the reader checks whether it should go on, and which processes are wanted.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A process: its id and its start.
 type Who = (Pid, u64);
 
-/// What the machine and the reader hand each other.
+/// The data that the machine and the reader exchange.
 #[derive(Debug, Default)]
 struct Shared {
     stop: bool,
@@ -33,7 +34,7 @@ struct Shared {
     found: BTreeMap<Pid, Reading>,
 }
 
-/// The engine. What it set up is taken away when it is dropped.
+/// The engine. The settings that it made are removed when it is dropped.
 #[derive(Debug)]
 pub struct Damon {
     admin: Admin,
@@ -43,7 +44,7 @@ pub struct Damon {
 }
 
 impl Damon {
-    /// Sets DAMON up below `admin`, where it is unused.
+    /// Sets up DAMON below `admin`, if it is unused.
     ///
     /// # Errors
     /// The reason why not, in one line.
@@ -86,8 +87,8 @@ impl Engine for Damon {
 impl Drop for Damon {
     fn drop(&mut self) {
         lock(&self.shared).stop = true;
-        // The reader first: the kernel (6.12) hangs for ever where settings are taken away while a
-        // write to one of their files waits for a kdamond. It ends within two aggregations.
+        // The reader ends first: the kernel (6.12) hangs for ever if settings are removed while a
+        // write to one of their files waits for a kdamond. The reader ends within two aggregations.
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
         }
@@ -95,12 +96,13 @@ impl Drop for Damon {
     }
 }
 
-/// A lock that a panic of the other side does not take from us: what it guards is plain data.
+/// Locks the shared data, even if the other side panicked while it held the lock: the lock guards
+/// plain data.
 fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reads slot after slot until it is asked to stop.
+/// Reads slot after slot until it is told to stop.
 fn read_on(admin: &Admin, shared: &Mutex<Shared>) {
     let page_size = procfs::page_size();
     let mut slots: BTreeMap<u64, Who> = BTreeMap::new();
@@ -151,8 +153,9 @@ fn read_on(admin: &Admin, shared: &Mutex<Shared>) {
     }
 }
 
-/// Which of the wanted processes to watch, the busiest first. A watched one stays as long as it is
-/// among the busiest of twice as many: DAMON takes some time to find the regions of a process.
+/// Which of the wanted processes to watch, the busiest first. A process that is watched stays as
+/// long as it is among the first `2 * SLOTS` wanted ones: DAMON takes some time to find the regions
+/// of a process.
 fn chosen(watched: &[Who], wanted: &[Who]) -> Vec<Who> {
     let most = usize::try_from(SLOTS).unwrap_or(usize::MAX);
     let near = &wanted[..wanted.len().min(most.saturating_mul(2))];
@@ -161,8 +164,8 @@ fn chosen(watched: &[Who], wanted: &[Who]) -> Vec<Who> {
     kept.into_iter().chain(fresh).take(most).collect()
 }
 
-/// The slots to stop, and the processes to start in which slot. Who is watched already stays where
-/// it is.
+/// The slots to stop, and the processes to start with their slots. A process that is already
+/// watched stays in its slot.
 fn changes(slots: &BTreeMap<u64, Who>, wanted: &[Who]) -> (Vec<u64>, Vec<(u64, Who)>) {
     let over: Vec<u64> = slots.iter().filter(|(_, who)| !wanted.contains(who)).map(|(slot, _)| *slot).collect();
     let free = (0..SLOTS).filter(|slot| !slots.contains_key(slot) || over.contains(slot));
@@ -191,7 +194,7 @@ mod tests {
         let (over, fresh) = changes(&slots, &[who(9), who(2), who(8), who(1)]);
         assert_eq!(over, [3]);
         assert_eq!(fresh, [(2, who(9)), (3, who(8))]);
-        // The same number, another process.
+        // The same pid, but another process.
         assert_eq!(changes(&slots, &[(Pid(1), 8)]), (vec![0, 1, 3], vec![(0, (Pid(1), 8))]));
     }
 }

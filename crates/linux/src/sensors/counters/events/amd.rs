@@ -1,4 +1,4 @@
-//! AMD and Hygon.
+//! The rows of AMD and Hygon.
 
 use super::{ANY, Event, GENERIC_LLC, Row, Vendor, pair, row};
 
@@ -38,8 +38,8 @@ pub(super) static ROWS: &[Row] = &[
         &[pair(Event::Raw(0xde44), Event::Raw(0xdc44))],
     ),
     // AMD before Zen (families 10h to 16h): the generic event is L2 misses (7EH/07H,
-    // `amd_perfmon_event_map` in Linux `arch/x86/events/amd/core.c`). Where there is an L3 (10h,
-    // 15h), its misses are a northbridge event of the whole node and cannot be counted by thread;
-    // L2 misses are an upper bound.
+    // `amd_perfmon_event_map` in Linux `arch/x86/events/amd/core.c`). If there is an L3 (10h, 15h),
+    // its misses are a northbridge event of the whole node and cannot be counted by thread; L2
+    // misses are an upper bound.
     row("AMD before Zen", &[Vendor::Amd], 0..=0x16, &[ANY], GENERIC_LLC),
 ];

@@ -1,10 +1,10 @@
-//! Which hardware events count the last-level cache correctly, by CPU family: a table of data,
-//! each row with its source. The kernel's generic `cache-misses` means the last-level cache on
-//! Intel, the L2 on AMD and the L1 on Arm; rows exist where it is not what isobar means. A CPU in
-//! no row gets the generic events: it is never refused.
+//! Says which hardware events count the last-level cache correctly, by CPU family, in a table of
+//! data whose rows give their sources. The kernel's generic `cache-misses` means the last-level
+//! cache on Intel, the L2 on AMD and the L1 on Arm; rows exist where it is not what isobar means. A
+//! CPU in no row gets the generic events: it is never refused.
 //!
-//! Here an LLC miss is a line that came from beyond the LLC of the core: another LLC, local or
-//! remote memory.
+//! Here an LLC miss is a line that came from beyond the LLC of the core: from another LLC, or from
+//! local or remote memory.
 
 mod amd;
 mod arm;
@@ -31,7 +31,7 @@ impl Role {
     /// Every role, in its order.
     pub const ALL: [Self; 4] = [Self::Instructions, Self::Cycles, Self::LlcReferences, Self::LlcMisses];
 
-    /// Where its count is in a reading.
+    /// The place of its count in a reading.
     pub const fn slot(self, counters: &mut Counters) -> &mut Option<Count> {
         match self {
             Self::Instructions => &mut counters.instructions,
@@ -48,14 +48,14 @@ impl Role {
     }
 }
 
-/// How an event is named to the kernel.
+/// How an event is specified to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A file in the PMU's `events` folder in sysfs; present only where the CPU has the event.
+    /// A file in the PMU's `events` folder in sysfs; it exists only if the CPU has the event.
     Named(&'static str),
-    /// An event of the Arm architecture that the CPU in question is known to have: by its file,
-    /// where the PMU lists any events; by its number, where sysfs shows no list (a container may
-    /// hide it).
+    /// An event of the Arm architecture that the CPU in question is known to have. It is looked up
+    /// by its file if the PMU lists any events, and by its number if sysfs shows no list (a
+    /// container may hide it).
     Common(&'static str, u16),
     /// The PMU's raw `config`: on x86 event select in bits 0-7, umask in bits 8-15.
     Raw(u64),
@@ -77,7 +77,7 @@ pub struct LlcPair {
 /// One row of the table.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// For people.
+    /// Its name for people.
     pub name: &'static str,
     vendors: &'static [Vendor],
     families: RangeInclusive<u32>,
@@ -86,7 +86,7 @@ pub struct Row {
     pub instructions: Event,
     /// Cycles.
     pub cycles: Event,
-    /// The first pair that the PMU has is used.
+    /// The pairs of LLC events, in order of preference: the first that the PMU has is used.
     pub llc: &'static [LlcPair],
 }
 
@@ -103,7 +103,7 @@ const fn pair(references: Event, misses: Event) -> LlcPair {
 }
 
 impl Event {
-    /// Its name in sysfs, where it goes by one.
+    /// Its name in sysfs, if it has one.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         match self {
@@ -113,7 +113,8 @@ impl Event {
     }
 }
 
-/// A row for instructions and cycles by their generic events, which mean what they say everywhere.
+/// A row that counts instructions and cycles by their generic events, which mean what they say
+/// everywhere.
 const fn row(
     name: &'static str,
     vendors: &'static [Vendor],
@@ -131,12 +132,12 @@ static INTEL: &[Row] = &[
     row("Intel", &[Vendor::Intel], ANY, &[ANY], GENERIC_LLC),
 ];
 
-/// Everything else: what the kernel's port calls cache references and misses.
+/// The row for all other CPUs: what the kernel's port calls cache references and misses.
 static ANY_CPU: Row = row("generic", &[], ANY, &[ANY], GENERIC_LLC);
 
-/// The stand-in for tests on machines without a PMU, never chosen by itself: task clock
-/// (nanoseconds) for instructions, CPU clock for cycles, minor faults for references, page faults
-/// for misses.
+/// The stand-in for tests on machines without a PMU, which is never chosen automatically: task
+/// clock (nanoseconds) for instructions, CPU clock for cycles, minor faults for references, page
+/// faults for misses.
 static SOFTWARE: Row = Row {
     instructions: Event::Software(bindings::PERF_COUNT_SW_TASK_CLOCK),
     cycles: Event::Software(bindings::PERF_COUNT_SW_CPU_CLOCK),
@@ -147,7 +148,7 @@ const SOFTWARE_LLC: &[LlcPair] = &[pair(
     Event::Software(bindings::PERF_COUNT_SW_PAGE_FAULTS),
 )];
 
-/// Later rows are more general; the first that matches is used.
+/// All rows. Later rows are more general; the first that matches is used.
 fn table() -> impl Iterator<Item = &'static Row> {
     [amd::ROWS, INTEL, arm::ROWS].into_iter().flatten()
 }
@@ -207,7 +208,7 @@ mod tests {
         }
     }
 
-    /// Misses are the sources beyond the own LLC; references are these and the own LLC.
+    /// Misses are the sum of the sources beyond the own LLC; references are these and the own LLC.
     #[test]
     fn raw_masks_are_the_sums_of_their_sources() {
         let (l3, ccx, near, cache, far, cxl) = (0x02u64, 0x04u64, 0x08u64, 0x10u64, 0x40u64, 0x80u64);
@@ -227,7 +228,7 @@ mod tests {
         assert_eq!(misses, ["ll_cache_miss_rd", "l3d_cache_refill", "l2d_cache_refill"].map(Event::Named));
     }
 
-    /// A number opens on every Arm CPU, and counts nothing where the CPU lacks the event.
+    /// A number opens on every Arm CPU, and counts nothing if the CPU lacks the event.
     #[test]
     fn numbers_stand_in_for_names_only_where_the_part_is_known() {
         for row in arm::ROWS {

@@ -1,9 +1,9 @@
-//! Sampled accesses of a program that is about to be started: of all its threads, from exec on.
+//! Samples the accesses of a program that is about to be started: of all its threads, from exec on.
 //!
-//! An event for each CPU is opened on the calling thread, off, and inherited by what that thread
-//! starts; exec switches it on there. Beside the samples of the hardware, page faults show who
-//! touched a page first, and the kernel writes down threads and mappings. `records` reads what
-//! comes, `why` says what is missing where nothing can be sampled.
+//! Events for each CPU are opened on the calling thread, switched off, and inherited by whatever
+//! that thread starts; exec switches them on there. In addition to the samples of the hardware,
+//! page faults show which thread touched a page first, and the kernel records threads and mappings.
+//! `records` parses the records, `why` says what is missing if nothing can be sampled.
 
 pub mod records;
 mod why;
@@ -23,11 +23,11 @@ use std::path::Path;
 
 pub use why::Missing;
 
-/// Data pages of a buffer: three of these, and their heads, are within what everybody may lock for
-/// each CPU (`kernel.perf_event_mlock_kb`, 516).
+/// Data pages of a buffer: three buffers of this size, with their header pages, are within what
+/// every user may lock for each CPU (`kernel.perf_event_mlock_kb`, 516).
 const DATA_PAGES: usize = 32;
 
-/// What a buffer is of.
+/// What a buffer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// Page faults, threads and mappings.
@@ -60,8 +60,8 @@ struct Wanted {
 }
 
 impl Sampling {
-    /// Opens all that is needed, for the next program that the calling thread starts. With the
-    /// software stand-in page faults are the accesses.
+    /// Opens the events for the next program that the calling thread starts. With the software
+    /// stand-in, page faults are the accesses.
     ///
     /// # Errors
     /// What is missing, in one line with the remedy.
@@ -78,7 +78,7 @@ impl Sampling {
         Ok(sampling)
     }
 
-    /// What samples, for people.
+    /// The name of the source of samples, for people.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -90,8 +90,8 @@ impl Sampling {
         self.period
     }
 
-    /// Takes out what the kernel has written since the last call, buffer by buffer; within a buffer
-    /// in the order of time.
+    /// Hands over what the kernel has written since the last call, buffer by buffer; within a
+    /// buffer in the order of time.
     pub fn drain(&mut self, mut each: impl FnMut(Of, Record)) {
         for (of, ring) in &self.buffers {
             self.bytes.clear();
@@ -101,8 +101,8 @@ impl Sampling {
     }
 
     fn add(&mut self, wanted: &Wanted, cpu: CpuId) -> Result<(), Errno> {
-        // What the kernel touches for a program counts as its first touch; where it may not be
-        // watched, the program alone is.
+        // A page that the kernel touches first on behalf of a program counts as the program's first
+        // touch. If the kernel may not be watched, only the program is.
         let modes = if wanted.of == Of::Faults { [Modes::All, Modes::User] } else { [Modes::User, Modes::All] };
         let (event, leader) = start(wanted, modes[0], cpu).or_else(|_| start(wanted, modes[1], cpu))?;
         self._leaders.extend(leader);
@@ -117,7 +117,7 @@ fn wanted(found: &Source, counters: CounterSource, devices: &Path) -> Vec<Wanted
         Code { kind: bindings::PERF_TYPE_SOFTWARE, config: [bindings::PERF_COUNT_SW_PAGE_FAULTS.into(), 0, 0] };
     let mut wanted = vec![Wanted { of: Of::Faults, code: faults, period: 1, precise: 0, leader: None }];
     let stores = ["cpu", "cpu_core"].iter().find_map(|name| pmu::read(devices, name)?.named("mem-stores"));
-    // What samples loads alone has stores apart.
+    // A source that samples loads alone has a separate event for stores.
     let stores = stores.filter(|_| counters == CounterSource::Auto && found.precise > 0);
     let Source { code, period, precise, leader, .. } = *found;
     let of = if found.precise > 0 { Of::Loads } else { Of::Both };
@@ -137,7 +137,7 @@ fn start(wanted: &Wanted, modes: Modes, cpu: CpuId) -> Result<(OwnedFd, Option<O
     let leader = wanted.leader.map(|code| open_here_and_in_children(&mut inherited(code), cpu, None)).transpose()?;
     let mut attr = inherited(wanted.code);
     if leader.is_some() {
-        // It goes on and off with its leader.
+        // It is switched on and off with its leader.
         attr.set_disabled(0);
         attr.set_enable_on_exec(0);
     }

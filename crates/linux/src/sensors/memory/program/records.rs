@@ -1,24 +1,25 @@
-//! What the kernel writes about a program whose accesses are sampled, as pure bytes. Only records
-//! of the form that [`super`] asks for are read: every one ends in process, thread and time.
+//! Parses what the kernel writes about a program whose accesses are sampled, as pure bytes. Only
+//! records of the form that [`super`] asks for are read: every record except a sample ends in
+//! process, thread and time.
 
 use crate::perf::records::{field, with_misc};
 use perf_event_open_sys::bindings;
 
-/// What stands in a sample: process and thread, time, address, kind of access.
+/// The fields of a sample: process and thread, time, address, kind of access.
 pub const SAMPLE_TYPE: u32 = bindings::PERF_SAMPLE_TID
     | bindings::PERF_SAMPLE_TIME
     | bindings::PERF_SAMPLE_ADDR
     | bindings::PERF_SAMPLE_DATA_SRC;
 
-/// Process, thread and time, behind every record that is no sample.
+/// Length of process, thread and time, which follow every record that is not a sample.
 const TRAILER: usize = 16;
-/// Where the path stands in a record of a mapping.
+/// Position of the path in a record of a mapping.
 const PATH: usize = 64;
 /// Bits of the kind of access (`PERF_MEM_OP_LOAD`, `PERF_MEM_OP_STORE`).
 const LOAD: u64 = 2;
 const STORE: u64 = 4;
 
-/// What the kernel says.
+/// A record of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The process.
@@ -43,7 +44,7 @@ pub enum What {
         /// whether the hardware says that it stored
         store: bool,
     },
-    /// The thread is new, or the process is.
+    /// The thread, or the whole process, is new.
     Begun,
     /// The process became another program.
     Exec,
@@ -58,13 +59,13 @@ pub enum What {
         /// path of the file, or `//anon`, `[heap]`, `[stack]` and other names in brackets
         path: String,
     },
-    /// The number of records that were lost: the buffer was full.
+    /// The number of records that were lost because the buffer was full.
     Lost(u64),
     /// Samples came too often for the kernel, which left some out.
     Throttled,
 }
 
-/// The records in the bytes of a ring buffer; others are stepped over.
+/// The records in the bytes of a ring buffer; records of other kinds are skipped.
 pub fn parse(bytes: &[u8]) -> impl Iterator<Item = Record> + '_ {
     with_misc(bytes).filter_map(|(kind, misc, body)| {
         if kind == bindings::PERF_RECORD_SAMPLE { sample(body) } else { other(kind, misc, body) }
@@ -151,7 +152,7 @@ mod tests {
             record(bindings::PERF_RECORD_SAMPLE, &body)
         };
         let access = |load, store| of(What::Access { address: 0xdead_b000, load, store });
-        // The levels and locks of a real source stand above the kind.
+        // The levels and locks of a real source stand in the bits above the kind.
         let bytes = [sample(0x0500_1000_0142), sample(0x4), sample(0x1)].concat();
         assert_eq!(read(&bytes), [access(true, false), access(false, true), access(false, false)]);
     }

@@ -1,4 +1,4 @@
-//! Why accesses cannot be sampled, and what to do about it.
+//! Explains why accesses cannot be sampled, and what to do about it.
 
 use crate::kernel::cpu_model::CpuModel;
 use crate::kernel::privilege;
@@ -38,7 +38,7 @@ impl Missing {
     }
 }
 
-/// What always works.
+/// A remedy that always works.
 const ELSE: &str = "`--engine qemu-user` sees every access on any machine";
 
 /// The CPU lists no event that samples addresses.

@@ -82,7 +82,8 @@ fn processes_take_turns_and_the_migrations_of_one_follow_each_other() {
             break;
         }
     }
-    // Choose, 512 and 488 pages each: 2 is of process 3, 1 and 3 of process 5.
+    // Choose pages, then copy 512 and 488 of them: migration 2 is of process 3, 1 and 3 are of
+    // process 5.
     assert_eq!(turns, [2, 1, 2, 1, 2, 1, 3, 3, 3]);
 }
 
