@@ -1,7 +1,7 @@
 //! Tests `isobar` on machines and mixes for which it was not developed: seeds draw them
 //! (`drawn/lots.rs`), with right figures and with wrong ones. The long form, 1,000 of each, is
 //! `cargo test --release -p isobar-lab --test it drawn -- --ignored --nocapture`; figures of the
-//! first 200 are in docs/choosing.md.
+//! whole thousand are in docs/choosing.md.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

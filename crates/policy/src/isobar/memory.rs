@@ -28,7 +28,7 @@ const LINK: f64 = 0.5;
 const CACHE: f64 = 8.0 * 1_048_576.0;
 /// Weight of a new figure in an epoch.
 const TAKEN: f64 = 0.2;
-/// Waits below this cannot be told from errors of a probe (a hundredth of a hundred nanoseconds).
+/// Waits below this cannot be told from errors of a probe (a twentieth of a local access).
 const CLEAR: f64 = 5e-9;
 
 /// The memory of a machine.

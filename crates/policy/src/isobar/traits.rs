@@ -10,8 +10,8 @@ use isobar_model::{Observation, Process, Thread, num};
 
 /// Bytes of a page.
 pub const PAGE: f64 = 4096.0;
-/// The longest time that a state is expected to last, in seconds: what was right an hour ago is no
-/// promise for the next hour.
+/// The longest time, in seconds, that the present behaviour of a program is expected to last,
+/// however long it has lasted.
 const LONGEST: f64 = 600.0;
 /// Time of a hit in the last-level cache, as a fraction of the time of an access to the nearest
 /// memory: 13.0 of 65.1 ns on Nehalem (Molka and others, PACT 2009), 0.15 to 0.3 on later machines.
