@@ -171,7 +171,8 @@ impl Isobar {
         self.ways.follow(seen, domains, &predictors, bounds, &mut plan.actions);
         self.drop_ended(plan);
         let before = plan.actions.len();
-        self.new_pages.follow(&self.goals, seen, memory, &self.refused, &mut plan.actions);
+        let grows = |pid: Pid| self.programs.list.iter().any(|one| one.pid == pid && one.growth.grows);
+        self.new_pages.follow(&self.goals, seen, memory, grows, &self.refused, &mut plan.actions);
         pages::ask(&mut self.goals, seen, memory, &scene.free, &mut plan.actions);
         self.name_pages(before, plan);
     }
@@ -210,7 +211,10 @@ impl Isobar {
     fn name_pages(&self, from: usize, plan: &mut Plan) {
         let (Mode::Trying(trial), Some(prediction)) = (&self.mode, plan.predictions.last_mut()) else { return };
         let moved = |pid: Pid| trial.touched.iter().any(|one| one.pid == pid && one.pages.is_some());
-        let is_its = |(_, action): &(usize, &Action)| matches!(action, Action::MigratePages { pid, .. } | Action::SetAllocation { pid, .. } if moved(*pid));
+        let is_its = |(_, action): &(usize, &Action)| match action {
+            Action::MigratePages { pid, .. } | Action::SetAllocation { pid, .. } => moved(*pid),
+            _ => false,
+        };
         prediction.actions.extend(plan.actions.iter().enumerate().skip(from).filter(is_its).map(|(index, _)| index));
     }
 
@@ -260,7 +264,6 @@ impl Policy for Isobar {
         let part = |llc: usize, pid: Pid| self.ways.part(llc, pid);
         self.programs.read(seen, &domains, &memory, part);
         self.goals.retain(|goal| seen.process(goal.pid).is_some());
-        self.new_pages.pass(seen);
         self.idle.pass(seen, &domains);
         let mut scene = Scene::of(seen, &self.programs, &memory, &domains, &self.config, &self.idle, part);
         self.aim(&mut scene, &memory, &mut plan);

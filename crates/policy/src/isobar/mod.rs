@@ -10,7 +10,7 @@
 //! | step | file |
 //! |---|---|
 //! | properties of the machine, as reported, probed and observed | [`memory`], [`cores`] |
-//! | properties of programs | [`estimate`], [`curves`], [`follows`], [`reading`], [`program`], [`programs`] |
+//! | properties of programs | [`estimate`], [`curves`], [`follows`], [`growth`], [`reading`], [`program`], [`programs`] |
 //! | which program runs where now, which cores are free, whether the set of programs has settled | [`scene`], [`part`], [`traits`], [`idle`], [`calm`] |
 //! | what a change would do: a cheap score for all candidates, a rough evaluation for many, an exact prediction for a few | [`prices`], [`rough`], [`predict`] |
 //! | which changes are possible, and which of them pays | [`step`], `candidates`, [`search`], [`likes`], [`gather`], [`weigh`], [`passed`], [`ways`], [`division`], [`guests`] |
@@ -44,6 +44,7 @@ pub mod estimate;
 pub mod follows;
 pub mod gather;
 mod grow;
+pub mod growth;
 pub mod guests;
 mod harm;
 mod home;

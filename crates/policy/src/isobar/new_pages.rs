@@ -7,11 +7,9 @@ use super::memory::Memory;
 use super::pages::Goal;
 use crate::kit::refused::{Asked, Refused};
 use crate::kit::running::Running;
-use isobar_model::{Action, NodeId, Observation, Pid, Process, num};
-use std::collections::{BTreeMap, BTreeSet};
+use isobar_model::{Action, NodeId, Observation, Pid};
+use std::collections::BTreeMap;
 
-/// Least growth of a growing program in an epoch, as a fraction of its resident pages.
-const GROWS: f64 = 0.01;
 /// Least fraction of its pages that is to be on a node for new pages to go there, too.
 const MOST: f64 = 0.9;
 /// Maximum number of processes for which a request is remembered.
@@ -20,39 +18,23 @@ const REMEMBERED: usize = 4096;
 /// What was requested for new pages.
 #[derive(Clone, Debug, Default)]
 pub struct NewPages {
-    /// Resident pages of each process in the last epoch.
-    resident: BTreeMap<Pid, u64>,
-    /// The processes that grew in this epoch.
-    growing: BTreeSet<Pid>,
     /// The node that was requested for new pages, by process. A process that is not observed now
     /// may return while its request is in force.
     asked: BTreeMap<Pid, NodeId>,
 }
 
 impl NewPages {
-    /// Reads an epoch.
-    pub fn pass(&mut self, seen: &Observation) {
-        let count = |process: &Process| Some((process.pid, process.pages.as_ref()?.values().map(|on| on.0).sum()));
-        let resident: BTreeMap<Pid, u64> = seen.processes.iter().filter_map(count).collect();
-        let grew = |(pid, now): &(&Pid, &u64)| {
-            self.resident.get(pid).is_some_and(|before| num::float(**now) > (1.0 + GROWS) * num::float(*before))
-        };
-        self.growing = resident.iter().filter(grew).map(|(pid, _)| *pid).collect();
-        self.resident = resident;
-        while self.asked.len() > REMEMBERED {
-            self.asked.pop_first();
-        }
-    }
-
     /// Adds requests that change something to a plan's actions. New pages of a growing program go
     /// where its pages are on their way to. Once its pages come back to its threads, new pages are
     /// placed there again. If the plan moves threads of a program, they may be about to join its
-    /// pages, so the program is considered again in the next epoch.
+    /// pages, so the program is considered again in the next epoch. `grows` says which programs
+    /// grow.
     pub fn follow(
         &mut self,
         goals: &[Goal],
         seen: &Observation,
         memory: &Memory,
+        grows: impl Fn(Pid) -> bool,
         refused: &Refused,
         actions: &mut Vec<Action>,
     ) {
@@ -63,7 +45,7 @@ impl NewPages {
             let away = to.filter(|to| nodes.iter().any(|node| node != to));
             let (pid, now) = (goal.pid, self.asked.get(&goal.pid).copied());
             let moves = actions.iter().any(|one| matches!(one, Action::MoveThread { pid: moved, .. } if *moved == pid));
-            let open = !moves && (now.is_some() || self.growing.contains(&pid));
+            let open = !moves && (now.is_some() || grows(pid));
             if now == away || !open || refused.waits(Asked::Allocation(pid)) {
                 continue;
             }
@@ -84,6 +66,9 @@ impl NewPages {
                 reason: format!("new pages where its threads are; {reason}"),
             }));
         }
+        while self.asked.len() > REMEMBERED {
+            self.asked.pop_first();
+        }
     }
 
     /// Takes the outcome of a plan: a request that was refused is not in force.
@@ -99,13 +84,20 @@ impl NewPages {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isobar::growth::Growth;
     use crate::kit::domains::Domains;
     use crate::test_kit::{moved, observation, process, thread, with_pages};
     use isobar_model::{CpuId, Plan, Tid};
 
     /// One epoch, in which a process on given CPUs has some pages on the first node. Returns what
     /// is requested; if it `refuses`, everything is refused.
-    fn epoch(new: &mut NewPages, cpus: &[u32], pages: u64, goal: Option<[f64; 2]>, refuses: bool) -> Vec<String> {
+    fn epoch(
+        (new, growth): &mut (NewPages, Growth),
+        cpus: &[u32],
+        pages: u64,
+        goal: Option<[f64; 2]>,
+        refuses: bool,
+    ) -> Vec<String> {
         let threads = (1..).zip(cpus).map(|(tid, cpu)| thread(tid, *cpu, 20.0)).collect();
         let mut seen = observation("node:2 core:4", vec![process(1, threads)]);
         with_pages(&mut seen, 1, &[pages, 0]);
@@ -113,13 +105,14 @@ mod tests {
         let goals: Vec<Goal> =
             goal.into_iter().map(|weights| Goal::new(Pid(1), weights.into(), "because".into())).collect();
         let mut plan = Plan::nothing("test");
-        new.pass(&seen);
+        growth.read(Some(pages));
+        let grows = |_| growth.grows;
         let reason = "test".to_owned();
         let move_ = Action::MoveThread { pid: Pid(1), tid: Tid(1), cpu: CpuId(4), cpus: None, reason };
         let mut beside = vec![move_];
-        new.clone().follow(&goals, &seen, &memory, &Refused::default(), &mut beside);
+        new.clone().follow(&goals, &seen, &memory, grows, &Refused::default(), &mut beside);
         assert_eq!(beside.len(), 1, "its threads may be about to join its pages");
-        new.follow(&goals, &seen, &memory, &Refused::default(), &mut plan.actions);
+        new.follow(&goals, &seen, &memory, grows, &Refused::default(), &mut plan.actions);
         if refuses {
             new.applied(plan.actions.iter());
         }
@@ -128,7 +121,7 @@ mod tests {
 
     #[test]
     fn new_pages_of_what_grows_go_where_its_pages_go_and_come_back_with_them() {
-        let (mut new, away, home) = (NewPages::default(), Some([0.0, 1.0]), Some([1.0, 0.0]));
+        let (mut new, away, home) = (<(NewPages, Growth)>::default(), Some([0.0, 1.0]), Some([1.0, 0.0]));
         assert!(epoch(&mut new, &[0], 1000, away, false).is_empty(), "whether it grows is not known yet");
         assert!(epoch(&mut new, &[0], 1005, away, false).is_empty(), "hardly");
         assert!(epoch(&mut new, &[0], 1100, home, false).is_empty(), "where the kernel places them");
@@ -142,7 +135,7 @@ mod tests {
 
     #[test]
     fn threads_of_several_nodes_each_get_their_own_back() {
-        let mut new = NewPages::default();
+        let mut new = <(NewPages, Growth)>::default();
         assert!(epoch(&mut new, &[0, 4], 1000, Some([0.0, 1.0]), false).is_empty());
         assert_eq!(epoch(&mut new, &[0, 4], 1100, Some([0.0, 1.0]), false), ["1: new >1"]);
         assert_eq!(epoch(&mut new, &[0, 4], 1100, Some([0.5, 0.5]), false), ["1: on 0 new >0", "1: on 1 new >1"]);
@@ -150,8 +143,10 @@ mod tests {
 
     #[test]
     fn few_are_remembered() {
-        let mut new = NewPages { asked: (0..=5000).map(|pid| (Pid(pid), NodeId(1))).collect(), ..NewPages::default() };
-        new.pass(&observation("node:2 core:4", Vec::new()));
+        let mut new = NewPages { asked: (0..=5000).map(|pid| (Pid(pid), NodeId(1))).collect() };
+        let seen = observation("node:2 core:4", Vec::new());
+        let memory = Memory::of(&seen, &Domains::of(&seen.machine)).unwrap();
+        new.follow(&[], &seen, &memory, |_| false, &Refused::default(), &mut Vec::new());
         assert_eq!((new.asked.len(), new.asked.keys().next()), (REMEMBERED, Some(&Pid(5001 - 4096))));
     }
 }

@@ -3,7 +3,7 @@
 //! there or do not move any more.
 
 use super::memory::Memory;
-use super::programs::weights;
+use super::programs::{resident, weights};
 use crate::kit::flight;
 use isobar_model::{Action, Observation, PageSelection, Pages, Pid, num};
 
@@ -38,7 +38,7 @@ impl Goal {
         let process = seen.process(self.pid)?;
         let now = weights(process, memory)?;
         let pages = process.pages.as_ref()?;
-        let all: u64 = pages.values().map(|count| count.0).sum();
+        let all = resident(process)?;
         let away: f64 = now.iter().zip(&self.weights).map(|(is, should)| (is - should).max(0.0)).sum();
         if away <= STRAY {
             return None;

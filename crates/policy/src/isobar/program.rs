@@ -5,6 +5,7 @@
 use super::curves::{Beyond, Kind, Size};
 use super::estimate::{Cpi, Reuse};
 use super::follows::Follows;
+use super::growth::Growth;
 use super::math::{exp, ln};
 use super::pace::Speed;
 use super::reading::{Reading, WRITE_BACK};
@@ -81,6 +82,8 @@ pub struct Program {
     pub last: Option<Reading>,
     /// Its speeds, the newest last.
     pub speeds: Vec<Speed>,
+    /// Whether it grows.
+    pub growth: Growth,
     /// Whether the kernel migrates its pages to it.
     pub follows: Follows,
     /// Whether the kernel moved it away from its pages.
@@ -143,6 +146,7 @@ impl Program {
             lines: 1.3,
             last: None,
             speeds: Vec::new(),
+            growth: Growth::default(),
             follows: Follows::default(),
             pinned: 0,
             taken: Taken::default(),

@@ -10,7 +10,7 @@ use super::part::Part;
 use super::program::{FEW, Known, Program};
 use super::reading::Reading;
 use crate::kit::domains::Domains;
-use isobar_model::{NodeId, NodeMap, Observation, Pages, Pid, Process, Thread, num};
+use isobar_model::{NodeId, Observation, Pid, Process, Thread, num};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -56,8 +56,9 @@ impl Programs {
                 Program::new(process.pid, &process.name, now - seen.interval.0.min(now), before)
             });
             program.cgroup.clone_from(&process.cgroup);
-            let pages = |by_node: &NodeMap<Pages>| by_node.values().map(|count| count.0).sum();
-            program.size = process.pages.as_ref().map_or(program.size, |by_node| program.size.now(pages(by_node)));
+            let pages = resident(process);
+            program.size = pages.map_or(program.size, |pages| program.size.now(pages));
+            program.growth.read(pages);
             program.moves.retain(|time| now - time < 3600.0);
             let is_pinned = process.threads.iter().any(|thread| thread.pinned);
             program.pinned = if is_pinned { program.pinned.saturating_add(1) } else { 0 };
@@ -160,6 +161,12 @@ fn hertz(seen: &Observation) -> Option<f64> {
 /// Cycles of a thread, from its CPU time if they were not counted.
 fn cycles(thread: &Thread, hertz: f64) -> Option<f64> {
     thread.cycles.map(num::float).or_else(|| Some(thread.cpu_time?.0 * hertz))
+}
+
+/// The resident pages of a process; `None` if they are not known.
+#[must_use]
+pub fn resident(process: &Process) -> Option<u64> {
+    Some(process.pages.as_ref()?.values().map(|count| count.0).sum())
 }
 
 /// The fraction of a process's pages on each node, by position. `None` if it is not known or there

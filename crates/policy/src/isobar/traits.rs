@@ -4,7 +4,7 @@
 use super::config::Config;
 use super::idle::runs;
 use super::program::Program;
-use super::programs::Programs;
+use super::programs::{Programs, resident};
 use isobar_contention::MissCurve;
 use isobar_model::{Observation, Process, Thread, num};
 
@@ -137,7 +137,7 @@ pub fn describe(
     let running = process.threads.iter().filter(|thread| runs(thread, seen.interval.0)).count();
     let free =
         |thread: &Thread| !thread.pinned && thread.allowed_cpus.as_ref().is_none_or(|cpus| online.is_subset(cpus));
-    let pages: u64 = process.pages.as_ref().map_or(0, |pages| pages.values().map(|count| count.0).sum());
+    let pages = resident(process).unwrap_or(0);
     let window = num::index(config.window_epochs);
     let known = program.last.is_some() && program.pace(window).is_some();
     let ready = known && now >= program.rest;
