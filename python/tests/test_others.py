@@ -92,7 +92,7 @@ def test_a_recording_says_what_is_wrong_and_is_not_changed(recording, tmp_path):
         opened.table("epochs")
     with pytest.raises(FileNotFoundError):
         isobar_numa.Recording(tmp_path / "none.isobar")
-    with pytest.raises(ValueError, match="is no recording of isobar"):
+    with pytest.raises(ValueError, match="is not a recording of isobar"):
         isobar_numa.Recording(ROOT / "Cargo.toml")
     assert recording.read_bytes() == before
 

@@ -92,7 +92,7 @@ def test_progress_counts_every_run(workloads):
         ({"workload": "machine = 1\n"}, ValueError, "workload: line 1"),
         ({"policies": ["dyno"]}, ValueError, "unknown policy `dyno`"),
         ({"policies": ["linux", "linux"]}, ValueError, "`linux` occurs twice"),
-        ({"policies": ["exec:no-such-program"]}, ValueError, "no-such-program is not there"),
+        ({"policies": ["exec:no-such-program"]}, ValueError, "no-such-program is not found"),
         ({"settings": {"dino.x": 1}, "policies": ["dino"]}, ValueError, "settings: dino.x: unknown key"),
         ({"schedules": "some"}, ValueError, 'expected "auto", "all" or "sampled"'),
         ({"repeat": 0}, ValueError, "repeat 0: expected 1 to 1000"),

@@ -2,7 +2,7 @@
 
 /// A line is longer than the maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a line of more than {0} bytes: nothing that isobar says is that long")]
+#[error("a line of more than {0} bytes: no message of isobar is that long")]
 pub struct TooLong(usize);
 
 /// Takes bytes and returns lines.

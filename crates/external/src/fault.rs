@@ -22,31 +22,31 @@ pub enum Fault {
     )]
     Late(Duration),
     /// still busy with an earlier observation, so it was not asked
-    #[error("still works on an earlier observation, and was not asked")]
+    #[error("is still working on an earlier observation, and did not get this one")]
     Busy,
     /// no answer in several epochs
-    #[error("has not answered in {0} decisions, and was ended")]
+    #[error("has not answered in {0} decisions, and was stopped")]
     Silent(u32),
     /// longer than a line may be
-    #[error("wrote a line of more than {} MiB, and was ended: expected one plan", .0 >> 20)]
+    #[error("wrote a line of more than {} MiB, and was stopped: expected one plan", .0 >> 20)]
     LongLine(usize),
     /// a line without a question
-    #[error("wrote a line that was not asked for, and was ended: expected one plan for each observation")]
+    #[error("wrote an unexpected line, and was stopped: expected one plan for each observation")]
     Unasked,
     /// a version of the contract that isobar does not speak
     #[error("speaks version {0} of the contract, and isobar speaks version {1}")]
     Contract(u64, u64),
     /// an answer that is not a plan
-    #[error("answered with what is no plan: {0}; the answer begins {1}")]
+    #[error("gave an answer that is not a plan: {0}; the answer begins {1}")]
     NotAPlan(WireError, String),
     /// a plan that breaks the rules for plans
     #[error("made a plan that cannot be carried out: {0}")]
     Plan(PlanFault),
     /// the program rests after it died
-    #[error("starts again in {0} decisions")]
+    #[error("is restarted in {0} decisions")]
     Resting(u64),
     /// the program died too often
-    #[error("has ended {0} times without {1} good plans between, and is not started again (exec.restarts)")]
+    #[error("has ended {0} times with fewer than {1} good plans in between, and is not restarted (exec.restarts)")]
     GivenUp(u32, u32),
 }
 

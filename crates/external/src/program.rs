@@ -31,7 +31,7 @@ pub enum ProgramError {
     #[error("{0}: a quote or a backslash is left open")]
     Quotes(String),
     /// no such file
-    #[error("{0}: {1} is not there: expected a program of PATH, or the path of one, such as ./policy.py")]
+    #[error("{0}: {1} is not found: expected a program in PATH, or the path of one, such as ./policy.py")]
     Missing(String, String),
     /// a file that cannot be run
     #[error("{0}: {1} cannot be run: `chmod +x {1}`, or name its interpreter, as in exec:'python3 {1}'")]
@@ -120,9 +120,9 @@ mod tests {
             ("exec:  ".to_owned(), "no program"),
             ("exec:''".to_owned(), "no program"),
             ("exec:sh -c 'x".to_owned(), "a quote or a backslash is left open"),
-            ("exec:no-such-program-here".to_owned(), "no-such-program-here is not there: expected a program of PATH"),
-            ("exec:/no/such".to_owned(), "/no/such is not there"),
-            (format!("exec:{}", folder.path().display()), "is not there"),
+            ("exec:no-such-program-here".to_owned(), "no-such-program-here is not found: expected a program in PATH"),
+            ("exec:/no/such".to_owned(), "/no/such is not found"),
+            (format!("exec:{}", folder.path().display()), "is not found"),
             (format!("exec:{}", text.display()), "cannot be run: `chmod +x "),
         ] {
             let refused = parsed(&name).unwrap_err();

@@ -84,7 +84,7 @@ fn what_is_wrong_with_an_answer_is_said_and_the_program_goes_on() {
     );
     let mut policy = steady(&script);
     let note = fault(&mut policy);
-    assert!(note.contains("answered with what is no plan: document: expected"), "{note}");
+    assert!(note.contains("gave an answer that is not a plan: document: expected"), "{note}");
     assert!(note.starts_with("nothing is planned: exec:sh -c "), "{note}");
     let note = fault(&mut policy);
     assert!(note.contains("cpu 9 is not online on this machine"), "{note}");
@@ -100,9 +100,9 @@ fn a_death_is_told_with_the_last_words_and_restarts_are_bounded() {
     }
     let died = "has ended (exit code 3); its last line on stderr: KeyError: 'pages'";
     assert!(notes[0].ends_with(died) && notes[1].ends_with(died), "{notes:#?}");
-    assert!(notes[2].contains("starts again in 1 decisions"), "{notes:#?}");
+    assert!(notes[2].contains("is restarted in 1 decisions"), "{notes:#?}");
     assert!(notes[3].ends_with(died), "{notes:#?}");
-    assert!(notes[4].contains("has ended 3 times without 10 good plans between"), "{notes:#?}");
+    assert!(notes[4].contains("has ended 3 times with fewer than 10 good plans in between"), "{notes:#?}");
     assert_eq!(notes[4], notes[5]);
 }
 
@@ -119,7 +119,7 @@ fn a_slow_answer_is_thrown_away_and_the_next_one_is_taken() {
     let slow = format!("read -r l; sleep 1; echo nonsense; while read -r l; do echo '{PLAN}'; done");
     let mut policy = policy(&slow, &options(400, OnFault::GoOn));
     assert!(fault(&mut policy).contains("took longer than 0.4 s"));
-    assert!(fault(&mut policy).contains("still works on an earlier observation"));
+    assert!(fault(&mut policy).contains("is still working on an earlier observation"));
     let until = Instant::now() + Duration::from_secs(20);
     let mut plan = policy.decide(&seen());
     while plan.actions.is_empty() && Instant::now() < until {
@@ -135,19 +135,19 @@ fn silence_costs_the_time_out_once_and_ends_the_program_after_ten_decisions() {
     let begin = Instant::now();
     let notes: Vec<_> = (0..10).map(|_| fault(&mut policy)).collect();
     assert!(notes[0].contains("took longer than 0.05 s"), "{notes:#?}");
-    assert!(notes[8].contains("still works"), "{notes:#?}");
-    assert!(notes[9].contains("has not answered in 10 decisions, and was ended"), "{notes:#?}");
+    assert!(notes[8].contains("is still working"), "{notes:#?}");
+    assert!(notes[9].contains("has not answered in 10 decisions, and was stopped"), "{notes:#?}");
     assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
 }
 
 #[test]
 fn floods_are_bounded() {
     let mut endless = steady("exec cat /dev/zero");
-    assert!(fault(&mut endless).contains("wrote a line of more than 8 MiB, and was ended"));
+    assert!(fault(&mut endless).contains("wrote a line of more than 8 MiB, and was stopped"));
     let mut lines = steady("exec yes '{\"actions\":[]}'");
     // The fault shows before the first question if the program is quick, or before the second.
     let notes = [lines.decide(&seen()).notes, lines.decide(&seen()).notes].concat();
-    assert!(notes[0].contains("wrote a line that was not asked for"), "{notes:?}");
+    assert!(notes[0].contains("wrote an unexpected line"), "{notes:?}");
     // A program that floods its stderr still answers.
     let flood = format!("yes flood >&2 & while read -r l; do echo '{PLAN}'; done");
     let mut flood = steady(&flood);

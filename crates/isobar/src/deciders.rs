@@ -123,7 +123,7 @@ fn options(exec: &ExecConfig, place: Place) -> Options {
         Place::Apart => (APART, OnFault::End, false),
     };
     let at_work = matches!(place, Place::AtWork { .. });
-    let remark = "the program that decides runs as root, as isobar does: trust it as you trust isobar";
+    let remark = "the policy's program runs as root, like isobar: use only a program that you trust as much";
     Options {
         timeout: Duration::from_secs_f64(exec.timeout_seconds.unwrap_or(usual)),
         restarts: exec.restarts,

@@ -57,7 +57,7 @@ impl StopFlag {
             // The other end lives as long as the handlers do, so only a signal ends this read.
             if first.read(&mut [0]).is_ok_and(|bytes| bytes > 0) {
                 thread::sleep(patience);
-                tell(&format!("asked to stop {} s ago and not done: {}", patience.as_secs_f64(), left()));
+                tell(&format!("asked to stop {} s ago, and not finished: {}", patience.as_secs_f64(), left()));
                 std::process::exit(1);
             }
         })?;

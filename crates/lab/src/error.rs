@@ -57,7 +57,7 @@ pub enum LabError {
     #[error("page profiles need a machine with CPUs on every node")]
     Seats,
     /// misses of another run
-    #[error("misses of another run: {0}")]
+    #[error("the misses are from another run: {0}")]
     Misses(String),
     /// a static study that could not be made
     #[error(transparent)]

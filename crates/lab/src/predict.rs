@@ -313,10 +313,10 @@ mod tests {
         let (guessed, counted) = (times(&of, &Assumptions::default()).gain("locality"), some.gain("locality"));
         assert!(counted.unwrap().1 > 5.0 && counted.unwrap().1 < guessed.unwrap().1, "{counted:?} {guessed:?}");
         let message = |misses: &PageProfile| with(misses).unwrap_err().to_string();
-        assert_eq!(message(&profile(4, &[])), "misses of another run: 4 threads, not 8");
+        assert_eq!(message(&profile(4, &[])), "the misses are from another run: 4 threads, not 8");
         let mut far = Usage::new(8, 1 << 20).unwrap();
         far.push(Page { number: 9999, first: 0 }, &[1; 8]).unwrap();
         let far = PageProfile { usage: far, ..profile(8, &[vec![1; 8]]) };
-        assert_eq!(message(&far), "misses of another run: none of its pages was accessed");
+        assert_eq!(message(&far), "the misses are from another run: none of its pages was accessed");
     }
 }

@@ -50,7 +50,7 @@ fn totals(text: &mut String, comparison: &Comparison) {
         text,
         "\nunfairness: greatest / least slowdown, 1 is fair; STP: sum of 1/slowdown, at most {}; ANTT: mean slowdown;\n\
          CoV: standard deviation / mean of the slowdowns; thr.migr, mem.migr: migrations of threads and of memory;\n\
-         per hour: mem.migr by process and hour; pages: pages moved; vs linux: completion time, + is shorter.\n\
+         per hour: mem.migr per process and hour; pages: pages moved; vs linux: completion time, + is shorter.\n\
          {}",
         comparison.policies.first().map_or(0, |row| row.apps.len()),
         means_over(comparison)
@@ -60,13 +60,13 @@ fn totals(text: &mut String, comparison: &Comparison) {
 fn means_over(comparison: &Comparison) -> String {
     let Comparison { seed, repeat, schedules, .. } = comparison;
     match schedules {
-        None => format!("Means over {repeat} run(s), each from a schedule that its seed draws; seeds from {seed}."),
+        None => format!("Means over {repeat} run(s), each from a schedule drawn by its seed; seeds from {seed}."),
         Some(1) => {
             format!("All schedules that balance CPU load are the same by symmetry; {repeat} run(s), seeds from {seed}.")
         }
         Some(all) => {
-            let times = if *repeat == 1 { String::new() } else { format!(" {repeat} times over") };
-            format!("Means over all schedules that balance CPU load, of which {all} differ{times}; seeds from {seed}.")
+            let times = if *repeat == 1 { String::new() } else { format!(", {repeat} runs of each") };
+            format!("Means over the {all} different schedules that balance CPU load{times}; seeds from {seed}.")
         }
     }
 }
@@ -99,7 +99,8 @@ fn range(spread: &Spread, digits: usize) -> String {
 #[must_use]
 pub fn optimum_table(ranked: &[Mapping], names: &[&str]) -> String {
     let mut text = format!(
-        "\nStatic mappings of threads to last-level caches: {} differ. By mean slowdown:\n\n{:<18}{:>24}{:>24}\n",
+        "\nStatic mappings of threads to last-level caches: {} different ones. By mean slowdown:\n\n\
+         {:<18}{:>24}{:>24}\n",
         ranked.len(),
         "",
         "best",

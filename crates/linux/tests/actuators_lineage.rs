@@ -88,7 +88,7 @@ fn a_daemon_that_forked_twice_is_freed_by_likeness_and_reported() {
     }
     assert!(report.restored == 1 && report.inherited >= 1, "{report}");
     assert_eq!(daemon.mask(), before);
-    let named = format!("process {} (sleep) was freed because it looks like", daemon.0);
+    let named = format!("the CPU binding of process {} (sleep) was removed because the process looks like", daemon.0);
     assert!(report.remarks.iter().any(|remark| remark.contains(&named)), "{:?}", report.remarks);
 }
 
@@ -195,7 +195,7 @@ fn daemons_that_are_made_while_everything_is_put_back_are_freed() {
     let state = || std::fs::read_to_string(format!("/proc/{}/status", storm.0)).unwrap_or_default();
     eventually("the storm is over", || state().is_empty() || state().contains("State:\tZ"));
     let remarks = report.remarks.join("; ");
-    let unnamed = |tid: &Tid| !remarks.contains(&format!("process {tid} ")) && !remarks.contains("made faster than");
+    let unnamed = |tid: &Tid| !remarks.contains(&format!("process {tid} ")) && !remarks.contains("created faster than");
     let bound = sleepers(&token).into_iter().filter(|tid| affinity::get(*tid).is_ok_and(|mask| mask != before));
     assert_eq!(bound.filter(unnamed).collect::<Vec<_>>(), [], "{report}: {remarks}");
 }

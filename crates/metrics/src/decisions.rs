@@ -85,20 +85,20 @@ impl Decisions {
             .actions
             .iter()
             .map(|((kind, result), count)| (vec![label("kind", kind), label("result", result)], *count));
-        all.counter(named("actions", "", "Actions by kind and by what became of them"), actions);
+        all.counter(named("actions", "", "Actions by kind and by result"), actions);
         let refusals = self.refusals.iter().map(|(errno, count)| (vec![label("errno", errno::name(*errno))], *count));
-        let help = "Actions that were refused, by the kernel's error; \"none\" where the kernel was not asked";
+        let help = "Actions that were refused, by the kernel's error; \"none\" if isobar did not ask the kernel";
         all.counter(named("action_refusals", "", help), refusals);
         let mut count = |named, count| all.counter(named, [(Vec::new(), count)]);
         count(named("threads_moved", "", "Threads that were moved"), self.threads_moved);
         count(named("pages_moved", "", "Pages that were migrated"), self.pages_moved);
-        count(named("pages_stayed", "", "Pages that were to be migrated and stayed"), self.pages_stayed);
+        count(named("pages_stayed", "", "Pages that should have been migrated but stayed"), self.pages_stayed);
         count(named("changes_predicted", "", "Changes whose gain was predicted"), self.predicted.count());
         let changes = self.changes.iter().map(|(result, count)| (vec![label("result", result)], *count));
         all.counter(named("changes_measured", "", "Changes whose gain was measured: kept, or taken back"), changes);
-        let help = "Predicted speed after a change over speed before, summed over all programs: 1 + gain";
+        let help = "Predicted speed after a change divided by speed before, summed over all programs: 1 + gain";
         all.histogram(named("change_predicted_speedup", "ratio", help), &self.predicted);
-        let help = "Measured speed after a change over speed before, summed over all programs: 1 + gain";
+        let help = "Measured speed after a change divided by speed before, summed over all programs: 1 + gain";
         all.histogram(named("change_measured_speedup", "ratio", help), &self.measured);
     }
 }

@@ -133,11 +133,11 @@ impl Exposition {
         let help = "The policy, the machine, and whether decisions are carried out; always 1";
         all.gauge(named("run_info", "", help), [(run, Some(1.0))]);
         let interval = Some(self.about.interval_seconds).filter(|it| *it > 0.0);
-        all.one(named("epoch_interval", "seconds", "The time from decision to decision that was asked for"), interval);
+        all.one(named("epoch_interval", "seconds", "The configured time between decisions"), interval);
         all.counter(named("epochs", "", "Decisions made"), [(Vec::new(), self.epochs)]);
-        let help = "Epochs that were half again as long as asked for, or longer";
+        let help = "Epochs that took at least half again as long as configured";
         all.counter(named("epochs_late", "", help), [(Vec::new(), self.late)]);
-        all.histogram(named("epoch_duration", "seconds", "Time from decision to decision"), &self.lengths);
+        all.histogram(named("epoch_duration", "seconds", "Time between decisions"), &self.lengths);
     }
 }
 
@@ -149,7 +149,7 @@ impl Last {
         one(named("managed_processes", "", "Processes that the policy decides about"), self.managed.0);
         one(named("managed_threads", "", "Threads that the policy decides about"), self.managed.1);
         let missing = self.missing.iter().map(|sensor| (vec![label("sensor", name(*sensor))], Some(1.0)));
-        let help = "1 for each sensor that this machine lacks; a sensor that is there has no sample";
+        let help = "1 for each sensor that this machine lacks; available sensors have no sample";
         all.gauge(named("sensor_missing", "", help), missing);
     }
 }

@@ -49,7 +49,7 @@ fn sizes(groups: &Groups, all: &mut Families) {
     let mut add = |named, figure: fn(&ProgramView) -> Option<f64>| each(all, groups, named, figure);
     add(named("group_processes", "", "Processes of the group"), |one| Some(float_len(one.processes)));
     add(named("group_threads", "", "Threads of the group that are watched"), |one| Some(float_len(one.threads.len())));
-    add(named("group_cpus", "", "CPUs that the group fills"), |one| one.cpus);
+    add(named("group_cpus", "", "CPU time that the group uses, in CPUs"), |one| one.cpus);
 }
 
 fn slowdowns(groups: &Groups, all: &mut Families) {
@@ -58,24 +58,24 @@ fn slowdowns(groups: &Groups, all: &mut Families) {
         named(
             "group_slowdown",
             "ratio",
-            "How many times longer the group's slowest program takes than alone with its pages near, estimated",
+            "How many times longer the group's slowest program takes than alone with its pages on its node, estimated",
         ),
         |one| one.slowdown,
     );
-    add(named("group_contention", "ratio", "The part of that slowdown that other programs cause"), |one| {
+    add(named("group_contention", "ratio", "The factor of this slowdown that other programs cause"), |one| {
         one.contention
     });
-    add(named("group_distance", "ratio", "The part of that slowdown that remote pages cause"), |one| one.distance);
+    add(named("group_distance", "ratio", "The factor of this slowdown that remote pages cause"), |one| one.distance);
     add(
         named(
             "group_harm_suffered",
             "ratio",
-            "By how much faster the group's slowest program would be without its worst neighbour",
+            "How much faster the group's slowest program would be without its worst neighbour",
         ),
         |one| one.slowdown.map(|_| worst(&one.harmed_by)),
     );
     add(
-        named("group_harm_caused", "ratio", "By how much faster others would be without the group's programs, summed"),
+        named("group_harm_caused", "ratio", "How much faster other programs would be without the group, summed"),
         |one| one.slowdown.map(|_| one.harms.iter().map(|harm| harm.gain).sum()),
     );
 }
@@ -86,16 +86,16 @@ fn worst(harms: &[Harm]) -> f64 {
 
 fn rates(groups: &Groups, all: &mut Families) {
     let mut add = |named, figure: fn(&ProgramView) -> Option<f64>| each(all, groups, named, figure);
-    add(named("group_ipc", "", "Instructions a cycle of the group, a mean by CPU time"), |one| one.ipc);
+    add(named("group_ipc", "", "Instructions per cycle of the group, averaged by CPU time"), |one| one.ipc);
     add(
-        named("group_mpki", "", "Last-level cache misses per 1000 instructions of the group, a mean by CPU time"),
+        named("group_mpki", "", "Last-level cache misses per 1000 instructions of the group, averaged by CPU time"),
         |one| one.mpki,
     );
-    add(named("group_memory", "bytes_per_second", "What the group reads from and writes to memory"), |one| {
+    add(named("group_memory", "bytes_per_second", "Memory traffic of the group, reads and writes"), |one| {
         one.bandwidth
     });
     add(
-        named("group_remote_pages", "ratio", "Part of the group's resident pages on nodes where it does not run"),
+        named("group_remote_pages", "ratio", "Fraction of the group's resident pages on nodes where it does not run"),
         |one| one.remote,
     );
 }
@@ -112,5 +112,5 @@ fn pages(groups: &Groups, nodes: &[NodeView], all: &mut Families) {
         let parts = one.runs_on.iter().flatten();
         nodes.iter().zip(parts).map(move |(node, part)| (own(name, node), Some(*part)))
     });
-    all.gauge(named("group_runs_on", "ratio", "Part of the group's CPU time that is on the node"), runs);
+    all.gauge(named("group_runs_on", "ratio", "Fraction of the group's CPU time on the node"), runs);
 }

@@ -27,11 +27,7 @@ fn nodes(nodes: &[NodeView], all: &mut Families) {
     let mut add = |named, figure: fn(&NodeView) -> Option<f64>| of_nodes(all, nodes, named, figure);
     add(named("node_cpus", "", "CPUs of the node"), |node| Some(float_len(node.cpus)));
     add(
-        named(
-            "node_cpu_busy",
-            "ratio",
-            "Part of the time of the node's CPUs that watched threads ran, in the last epoch",
-        ),
+        named("node_cpu_busy", "ratio", "Fraction of the node's CPU time used by watched threads, in the last epoch"),
         |node| node.busy,
     );
     add(named("node_memory", "bytes", "Memory of the node"), |node| node.memory_bytes.map(float));
@@ -47,7 +43,7 @@ fn controllers(nodes: &[NodeView], all: &mut Families) {
         named(
             "node_controller",
             "bytes_per_second",
-            "What passes the node's memory controller, by the programs that are watched",
+            "Traffic of the watched programs through the node's memory controller",
         ),
         |node| node.bandwidth,
     );
@@ -55,20 +51,16 @@ fn controllers(nodes: &[NodeView], all: &mut Families) {
         named(
             "node_controller_max",
             "bytes_per_second",
-            "What can pass the node's memory controller: as configured or measured, else an estimate",
+            "Maximum traffic of the node's memory controller: configured or measured, otherwise an estimate",
         ),
         |node| node.max_bandwidth,
     );
     add(
-        named(
-            "node_controller_max_known",
-            "",
-            "1 where the maximum is configured or measured, 0 where it is an estimate",
-        ),
+        named("node_controller_max_known", "", "1 if the maximum is configured or measured, 0 if it is an estimate"),
         |node| node.max_bandwidth.map(|_| if node.max_is_told { 1.0 } else { 0.0 }),
     );
     add(
-        named("node_controller_utilization", "ratio", "Part of what can pass the node's memory controller that does"),
+        named("node_controller_utilization", "ratio", "Traffic of the node's memory controller divided by its maximum"),
         NodeView::load,
     );
 }
@@ -92,7 +84,7 @@ fn latencies(view: &View, all: &mut Families) {
         node.idle_latency_ns.map(seconds)
     });
     add(
-        named("node_memory_latency_over_idle", "ratio", "Probed latency over idle latency of the node's memory"),
+        named("node_memory_latency_over_idle", "ratio", "Probed latency divided by idle latency of the node's memory"),
         |node| Some(node.latency_ns? / node.idle_latency_ns.filter(|idle| *idle > 0.0)?),
     );
     if nodes.len() > MOST_NODES {
@@ -122,9 +114,7 @@ fn caches(llcs: &[LlcView], all: &mut Families) {
     });
     add(named("llc_cpus", "", "CPUs that share the last-level cache"), |llc| Some(float_len(llc.cpus)));
     add(named("llc_size", "bytes", "Size of the last-level cache"), |llc| llc.size_bytes.map(float));
-    add(named("llc_ways", "", "Ways of the last-level cache, where they can be allocated"), |llc| {
-        llc.ways.map(f64::from)
-    });
+    add(named("llc_ways", "", "Ways of the last-level cache, if they can be allocated"), |llc| llc.ways.map(f64::from));
     clusters(llcs, all);
 }
 
@@ -148,14 +138,14 @@ fn links(links: &[LinkView], all: &mut Families) {
         named(
             "link",
             "bytes_per_second",
-            "What passes the link between two nodes, derived from misses and where pages are",
+            "Traffic over the link between two nodes, derived from misses and the location of pages",
         ),
         |link| link.bandwidth,
     );
-    add(named("link_max", "bytes_per_second", "What can pass the link between two nodes, an estimate"), |link| {
+    add(named("link_max", "bytes_per_second", "Maximum traffic of the link between two nodes, an estimate"), |link| {
         link.max_bandwidth
     });
-    add(named("link_utilization", "ratio", "Part of what can pass the link that does"), LinkView::load);
+    add(named("link_utilization", "ratio", "Traffic of the link divided by its maximum"), LinkView::load);
 }
 
 fn verdict(view: &View, all: &mut Families) {
@@ -165,23 +155,19 @@ fn verdict(view: &View, all: &mut Families) {
         Answer::NotMeasurable => None,
     };
     all.one(
-        named(
-            "contended",
-            "",
-            "Whether NUMA or cache contention matters now, by isobar's verdict; absent where that is unknown",
-        ),
+        named("contended", "", "Whether NUMA or cache contention matters now, by isobar's verdict; absent if unknown"),
         contended,
     );
     let findings = contended.map(|_| float_len(view.verdict.findings.len()));
-    all.one(named("findings", "", "Figures of the machine that are beyond what is harmless"), findings);
+    all.one(named("findings", "", "Figures of the machine that exceed harmless levels"), findings);
     let proposed = view.proposed.as_ref();
     all.one(
         named(
             "proposed_gain",
             "ratio",
-            "Gain that policy isobar predicts of what it would change now; 1 is one program twice as fast",
+            "Predicted gain of the changes that policy isobar would make now; 1 is one program twice as fast",
         ),
         proposed.map(|proposed| proposed.gain),
     );
-    all.one(named("pages_under_way", "", "Pages whose migration is under way"), Some(float(view.pages_under_way)));
+    all.one(named("pages_under_way", "", "Pages whose migration is in progress"), Some(float(view.pages_under_way)));
 }

@@ -39,7 +39,7 @@ impl Own {
     pub fn families(&self) -> Families {
         let mut all = Families::default();
         all.seconds(
-            named("process_cpu", "seconds", "CPU time, user and system, that isobar itself took"),
+            named("process_cpu", "seconds", "CPU time that isobar itself used, user and system"),
             self.cpu_seconds,
         );
         all.one(
@@ -57,15 +57,15 @@ impl Own {
             self.start_seconds,
         );
         all.one(
-            named("last_epoch_age", "seconds", "How long ago the last epoch ended, when this was scraped"),
+            named("last_epoch_age", "seconds", "Time since the last epoch ended, at this scrape"),
             self.last_epoch_age_seconds,
         );
         let lines = self.dropped_lines.map(|lines| (Vec::new(), lines));
-        all.counter(named("output_dropped_lines", "", "Lines of output that found no reader and were dropped"), lines);
-        all.one(
-            named("recording", "bytes", "Size of the recording that is made of the run"),
-            float(self.recording_bytes),
+        all.counter(
+            named("output_dropped_lines", "", "Lines of output that were dropped because they had no reader"),
+            lines,
         );
+        all.one(named("recording", "bytes", "Size of the recording of this run"), float(self.recording_bytes));
         all.counter(
             named("scrapes", "", "Scrapes that were answered, this one included"),
             [(Vec::new(), self.scrapes)],

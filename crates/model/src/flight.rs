@@ -27,7 +27,7 @@ pub const MOST_UNDER_WAY: Pages = Pages(262_144);
 
 /// Why pages stay that are not taken on: the maximum number of pages is under way. This is no
 /// refusal: slots become free as pages arrive.
-pub const QUEUE_FULL: &str = "enough pages are under way";
+pub const QUEUE_FULL: &str = "the limit of pages being moved is reached";
 /// Why pages stay if a plan, or the end of the run, withdrew their migration.
 pub const WITHDRAWN: &str = "withdrawn";
 

@@ -43,8 +43,8 @@ pub enum ActionOutcome {
         /// moved
         #[serde(rename = "pages_moved")]
         moved: Pages,
-        /// stayed, with the reason in words (`busy`, `no memory on the target`, ...), ascending by
-        /// reason
+        /// stayed, with the reason in words (`busy`, `no free memory on the target node`, ...),
+        /// ascending by reason
         #[serde(rename = "pages_stayed", with = "serial::reasons")]
         stayed: Vec<(String, Pages)>,
     },

@@ -43,7 +43,7 @@ pub trait Machine {
     /// # Errors
     /// As [`Machine::apply`].
     fn undo(&mut self, _action: &Action, _outcome: &ActionOutcome) -> Result<ActionOutcome, Self::Error> {
-        Ok(ActionOutcome::LeftAlone { why: "this machine takes no single action back".to_owned() })
+        Ok(ActionOutcome::LeftAlone { why: "this machine cannot take back single actions".to_owned() })
     }
 
     /// A function that makes [`Machine::wait`] return early. It can be called from any thread, and

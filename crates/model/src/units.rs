@@ -53,7 +53,7 @@ unit!(
 
 /// A figure that can have been measured: finite and not negative.
 fn measured(value: f64) -> Result<f64, String> {
-    let wrong = || format!("{value} is no measurement: expected a number that is not negative, or null");
+    let wrong = || format!("{value} is not a measurement: expected a number that is not negative, or null");
     if value.is_finite() && value >= 0.0 { Ok(value) } else { Err(wrong()) }
 }
 

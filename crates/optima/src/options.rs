@@ -102,7 +102,7 @@ pub enum OptimaError {
     #[error("the workload has no programs; name at least one")]
     NoPrograms,
     /// More programs than a search can distinguish.
-    #[error("{0} programs are more than the 64 that an exact search takes; use a heuristic")]
+    #[error("{0} programs are too many for an exact search, which takes at most 64; use a heuristic")]
     TooMany(usize),
     /// More programs than cores.
     #[error("{programs} programs do not fit {groups} groups of {cores} cores; give more groups or cores")]
@@ -115,7 +115,7 @@ pub enum OptimaError {
         cores: usize,
     },
     /// With one partition per program, each program needs at least one way.
-    #[error("{programs} programs need at least a way each and the cache has {ways}; use opt-cluster")]
+    #[error("{programs} programs need at least one way each, but the cache has {ways}; use opt-cluster")]
     TooFewWays {
         /// programs of the workload
         programs: usize,
@@ -123,7 +123,7 @@ pub enum OptimaError {
         ways: usize,
     },
     /// A heuristic returned a group that is not for the given programs.
-    #[error("the partitioning heuristic gave an answer that cannot be for programs {programs:?}: {why}")]
+    #[error("the partitioning heuristic gave an invalid answer for programs {programs:?}: {why}")]
     Heuristic {
         /// the programs of the request
         programs: Vec<usize>,
@@ -131,7 +131,7 @@ pub enum OptimaError {
         why: String,
     },
     /// No solution has a meaning under the model; this is one of the reasons.
-    #[error("no solution has a meaning: {0}")]
+    #[error("the model can evaluate no solution: {0}")]
     NoMeaning(#[source] Meaningless),
     /// Stopped before anything was found.
     #[error("stopped before the first solution was found; allow more time")]

@@ -106,10 +106,10 @@ impl<'a> Problem<'a> {
         let used: usize = answer.clusters().map(|(_, cluster)| cluster.ways).sum();
         let wrong = |why: String| Err(OptimaError::Heuristic { programs: programs.clone(), why });
         if there != set || listed != programs.len() {
-            return wrong("each program must stand there once, and no others".to_owned());
+            return wrong("it must contain each program once, and no others".to_owned());
         }
         if used > self.model.ways() || answer.clusters().any(|(_, cluster)| cluster.ways == 0) {
-            return wrong(format!("clusters need 1 way or more each and {} in all at most", self.model.ways()));
+            return wrong(format!("each cluster needs at least 1 way, and all together at most {}", self.model.ways()));
         }
         Ok(answer.groups.into_iter().next().unwrap_or_default())
     }

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PagesError {
     /// A row does not have one column per thread.
-    #[error("page {page:#x} has {found} counts, and there are {threads} threads")]
+    #[error("page {page:#x} has {found} counts, but there are {threads} threads")]
     Columns {
         /// its number
         page: u64,
@@ -14,7 +14,7 @@ pub enum PagesError {
         threads: usize,
     },
     /// The thread that is given as the first to touch a page does not exist.
-    #[error("page {page:#x} was first touched by thread {thread}, and there are {threads}, from 0")]
+    #[error("page {page:#x} was first touched by thread {thread}, but there are {threads} threads, numbered from 0")]
     FirstTouch {
         /// its number
         page: u64,
@@ -27,7 +27,7 @@ pub enum PagesError {
     #[error("{0}: expected a number from 1 to 65535")]
     Count(&'static str),
     /// A thread has no node, or one that does not exist.
-    #[error("thread {thread} is on node {node}, and there are {nodes}, from 0")]
+    #[error("thread {thread} is on node {node}, but there are {nodes} nodes, numbered from 0")]
     Node {
         /// the thread
         thread: usize,
@@ -37,7 +37,7 @@ pub enum PagesError {
         nodes: usize,
     },
     /// The number of threads that have a node is not the number of threads of the usage.
-    #[error("{found} threads have a node, and the usage has {threads}")]
+    #[error("{found} threads have a node, but the usage has {threads} threads")]
     Threads {
         /// threads that have a node
         found: usize,
@@ -45,7 +45,10 @@ pub enum PagesError {
         threads: usize,
     },
     /// Page sizes that do not divide each other.
-    #[error("a page of {to} bytes is no whole number of pages of {from} bytes; expected a power of two from {from} on")]
+    #[error(
+        "a page of {to} bytes is not a whole number of pages of {from} bytes; expected a power of two of at least \
+         {from}"
+    )]
     PageSize {
         /// the present size
         from: u64,

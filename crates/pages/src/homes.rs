@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(compact(2, 5), [0, 0, 0, 1, 1]);
         assert_eq!(compact(8, 2), [0, 1]);
         let message = Homes::new(2, &[0, 2]).unwrap_err().to_string();
-        assert_eq!(message, "thread 1 is on node 2, and there are 2, from 0");
+        assert_eq!(message, "thread 1 is on node 2, but there are 2 nodes, numbered from 0");
         assert_eq!(Homes::compact(0, 4).unwrap_err(), PagesError::Count("nodes"));
     }
 }

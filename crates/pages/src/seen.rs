@@ -115,6 +115,6 @@ mod tests {
     fn homes_must_be_of_these_threads() {
         let (usage, homes) = (Usage::new(2, 4096).unwrap(), Homes::compact(2, 3).unwrap());
         let message = Seen::new(&usage, &homes).unwrap_err().to_string();
-        assert_eq!(message, "3 threads have a node, and the usage has 2");
+        assert_eq!(message, "3 threads have a node, but the usage has 2 threads");
     }
 }

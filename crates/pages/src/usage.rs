@@ -137,7 +137,8 @@ mod tests {
         let message = usage.with_pages_of(1024).unwrap_err().to_string();
         assert_eq!(
             message,
-            "a page of 1024 bytes is no whole number of pages of 4096 bytes; expected a power of two from 4096 on"
+            "a page of 1024 bytes is not a whole number of pages of 4096 bytes; expected a power of two of at least \
+             4096"
         );
     }
 
@@ -145,9 +146,9 @@ mod tests {
     fn rows_that_do_not_fit_are_refused() {
         let mut usage = Usage::new(2, 4096).unwrap();
         let message = usage.push(Page { number: 16, first: 0 }, &[1]).unwrap_err().to_string();
-        assert_eq!(message, "page 0x10 has 1 counts, and there are 2 threads");
+        assert_eq!(message, "page 0x10 has 1 counts, but there are 2 threads");
         let message = usage.push(Page { number: 16, first: 2 }, &[1, 1]).unwrap_err().to_string();
-        assert_eq!(message, "page 0x10 was first touched by thread 2, and there are 2, from 0");
+        assert_eq!(message, "page 0x10 was first touched by thread 2, but there are 2 threads, numbered from 0");
         assert_eq!(Usage::new(0, 4096).unwrap_err().to_string(), "threads: expected a number from 1 to 65535");
         assert!(usage.pages().is_empty() && usage.row(3).is_empty());
     }

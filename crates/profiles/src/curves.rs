@@ -72,7 +72,7 @@ pub(super) fn collect(file: &str, all: &[Curves]) -> Result<Profiles, ReadError>
     for curves in all {
         profiles.push(curves.profile(file)?);
         if !names.insert(&curves.name) {
-            return Err(ReadError::file(file, format!("program `{}` is there twice; leave one", curves.name)));
+            return Err(ReadError::file(file, format!("program `{}` occurs twice; remove one", curves.name)));
         }
     }
     let note = |without: fn(&Curves) -> bool, what: &str| {
@@ -80,10 +80,10 @@ pub(super) fn collect(file: &str, all: &[Curves]) -> Result<Profiles, ReadError>
         (!names.is_empty()).then(|| format!("{} {what}", listed(&names)))
     };
     let notes = [
-        note(Curves::without_misses, "without llcmpki and llcmpkc: taken as never missing"),
+        note(Curves::without_misses, "without llcmpki and llcmpkc: treated as having no misses"),
         note(
             |one| one.bandwidth_mbps.is_none() && one.llcm_bandwidth.is_none(),
-            "without bandwidth_mbps and llcm_bandwidth: taken as using none",
+            "without bandwidth_mbps and llcm_bandwidth: treated as using no bandwidth",
         ),
     ];
     let relative = all.iter().filter(|one| one.ipc.is_none() || one.without_misses());
@@ -126,7 +126,7 @@ impl Curves {
         let (key, first) = match (&self.ipc, &self.slowdown) {
             (Some(ipc), None) => ("ipc", ipc),
             (None, Some(slowdown)) => ("slowdown", slowdown),
-            (Some(_), Some(_)) => return wrong("both `ipc` and `slowdown` are given; leave one".to_owned()),
+            (Some(_), Some(_)) => return wrong("both `ipc` and `slowdown` are given; remove one".to_owned()),
             (None, None) => return wrong("`ipc` is missing: an array over ways 1, 2, ...".to_owned()),
         };
         if first.is_empty() || first.len() > MOST_WAYS {

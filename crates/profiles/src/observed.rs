@@ -21,11 +21,11 @@ pub(super) fn read(file: &str, text: &str) -> Result<Profiles, ReadError> {
         known.extend(sampled.map(|curves| (curves.name.clone(), curves)));
     }
     if known.is_empty() {
-        let problem =
-            "no process has `slowdown_by_ways`: curves are known once a policy that samples has run for a while";
+        let problem = "no process has `slowdown_by_ways`: a policy that samples must have run for a while before \
+                       curves are known";
         return Err(ReadError::file(file, problem));
     }
-    let note = "misses by ways are not part of an observation: those of its interval stand for all";
+    let note = "observations have no misses by ways: the misses of their interval are used for every number of ways";
     let profiles = collect(file, &known.into_values().collect::<Vec<_>>())?;
     Ok(profiles.with_notes([note.to_owned()]))
 }

@@ -22,8 +22,8 @@ fn rising(profiles: &[&Profile]) -> Option<String> {
     found.sort_by(|a, b| b.0.0.total_cmp(&a.0.0).then(a.1.cmp(&b.1)));
     let ((rise, at), name) = found.first()?;
     Some(format!(
-        "{} of {} programs are slower with a way more somewhere, and are used as measured \
-         (most: {name}, {:.1} % at {at} ways)",
+        "{} of {} programs become slower with one way more at some point, and are used as measured (most: {name}, \
+         {:.1} % at {at} ways)",
         found.len(),
         profiles.len(),
         100.0 * rise
@@ -36,7 +36,7 @@ fn ending(profiles: &[&Profile], ways: usize) -> Option<String> {
     let first = short.first()?;
     let others = if short.len() > 1 { format!(" and {} more", short.len() - 1) } else { String::new() };
     Some(format!(
-        "the table of {}{others} ends before {ways} ways (at {}): its last value stands for all beyond",
+        "the table of {}{others} ends before {ways} ways (at {}): its last value is used beyond that",
         first.name(),
         first.ways()
     ))
@@ -58,9 +58,9 @@ mod tests {
         assert_eq!(
             all(&[&falls, &rises], 4),
             [
-                "1 of 2 programs are slower with a way more somewhere, and are used as measured \
+                "1 of 2 programs become slower with one way more at some point, and are used as measured \
                  (most: a, 25.0 % at 3 ways)",
-                "the table of b and 1 more ends before 4 ways (at 3): its last value stands for all beyond"
+                "the table of b and 1 more ends before 4 ways (at 3): its last value is used beyond that"
             ]
         );
     }

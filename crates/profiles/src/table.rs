@@ -99,7 +99,7 @@ fn columns(file: &str, headers: &csv::StringRecord) -> Result<[usize; COLUMNS.le
             || ReadError::line(file, 1, format!("column `{wanted}` is missing; expected {}", COLUMNS.join(",")));
         *place = at.next().ok_or_else(missing)?;
         if at.next().is_some() {
-            return Err(ReadError::line(file, 1, format!("column `{wanted}` is there twice; leave one")));
+            return Err(ReadError::line(file, 1, format!("column `{wanted}` occurs twice; remove one")));
         }
     }
     Ok(found)
@@ -162,7 +162,7 @@ fn insert(file: &str, lines: &mut Vec<Line>, name: &str, line: Line) -> Result<(
     match lines.binary_search_by_key(&line.ways, |other| other.ways) {
         Ok(at) => {
             let (ways, first) = (line.ways, lines[at].number);
-            let problem = format!("column `NR_WAYS`: `{name}` with {ways} ways is in line {first} already; leave one");
+            let problem = format!("column `NR_WAYS`: `{name}` with {ways} ways is already in line {first}; remove one");
             Err(ReadError::line(file, line.number, problem))
         }
         Err(at) => {

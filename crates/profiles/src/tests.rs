@@ -75,7 +75,7 @@ fn curves_that_do_not_hold_together_are_refused() {
     assert!(bad("[0.5, 1.0]", "[]").contains("`ipc` has 0 values"));
     assert!(bad("llcmpki", "llcmpk").starts_with("p.toml: line 4: unknown field `llcmpk`"));
     assert!(refused("p.toml", "").contains("holds no program"));
-    assert!(refused("p.toml", &good.repeat(2)).contains("program `a` is there twice"));
+    assert!(refused("p.toml", &good.repeat(2)).contains("program `a` occurs twice"));
     assert!(refused("p.json", "{").contains("EOF"));
 }
 
@@ -91,7 +91,7 @@ fn curves_of_a_running_machine_come_from_its_observations() {
     let a = profiles.profile("a").unwrap();
     assert_eq!((a.column(Property::Slowdown), a.column(Property::Llcmpkc)), (&[1.5, 1.25, 1.0][..], &[10.0; 3][..]));
     assert_eq!((a.column(Property::Bandwidth), profiles.names().count()), (&[250.0; 3][..], 1));
-    assert!(profiles.remarks(&["a"], 3)[0].contains("those of its interval stand for all"));
+    assert!(profiles.remarks(&["a"], 3)[0].contains("are used for every number of ways"));
     assert!(
         refused("o.jsonl", &line.replace("[1.5, 1.25, 1.0]", "null")).contains("no process has `slowdown_by_ways`")
     );

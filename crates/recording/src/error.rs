@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// the file exists already
-    #[error("{0} is there already: name another file, or remove it first")]
+    #[error("{0} already exists: name another file, or remove it first")]
     Exists(PathBuf),
     /// the file cannot be created or opened
     #[error("{path}: {error}")]
@@ -18,7 +18,7 @@ pub enum RecordingError {
         error: std::io::Error,
     },
     /// the file is not a recording
-    #[error("{0} is no recording of isobar: expected a file that `isobar record` or `manage --record` wrote")]
+    #[error("{0} is not a recording of isobar: expected a file that `isobar record` or `manage --record` wrote")]
     NoRecording(PathBuf),
     /// the file has a later version
     #[error("{path} is a recording of format {found}: this isobar reads format {known}; use a newer one")]
@@ -62,7 +62,7 @@ pub enum RecordingError {
         error: rusqlite::Error,
     },
     /// the thread that writes the recording has ended
-    #[error("{0}: what records has ended unexpectedly")]
+    #[error("{0}: the recorder has ended unexpectedly")]
     Ended(PathBuf),
 }
 

@@ -194,13 +194,13 @@ fn nothing_is_overwritten_and_other_files_are_told_apart() {
     assert!(said(&folder.file()).contains("No such file"), "{}", said(&folder.file()));
     let other = folder.0.path().join("other");
     std::fs::write(&other, "not a database, and longer than a header of SQLite would be").unwrap();
-    assert!(said(&other).contains("is no recording of isobar"), "{}", said(&other));
+    assert!(said(&other).contains("is not a recording of isobar"), "{}", said(&other));
     std::fs::write(&other, "").unwrap();
-    assert!(said(&other).contains("is no recording of isobar"), "{}", said(&other));
+    assert!(said(&other).contains("is not a recording of isobar"), "{}", said(&other));
     drop(folder.writer(Bounds::default()));
     assert!(said(&folder.file()).contains("holds no reading"));
     let again = Writer::create(&folder.file(), &About::default(), Bounds::default());
-    assert!(again.err().unwrap().to_string().contains("is there already"));
+    assert!(again.err().unwrap().to_string().contains("already exists"));
     Connection::open(folder.file()).unwrap().pragma_update(None, "user_version", 9).unwrap();
     assert!(said(&folder.file()).contains("format 9: this isobar reads format 1"));
 }

@@ -105,7 +105,7 @@ impl Reproduction {
         }
         head.facts.push(("first seed".to_owned(), seed.to_string()));
         if quick {
-            head.remarks.push("Shorter and fewer runs (--quick): directions come out, sizes are rough.".to_owned());
+            head.remarks.push("Shorter and fewer runs (--quick): directions are reliable, sizes are rough.".to_owned());
         }
         let mut all = Self { head, summary: Vec::new(), papers };
         all.harmless();
@@ -145,7 +145,7 @@ fn words(papers: &[Paper]) -> Vec<String> {
     let differs = claims.iter().filter(|claim| claim.sign == Verdict::Differs || claim.size == Verdict::Differs);
     let differs: Vec<String> = differs.map(|claim| claim.id.clone()).collect();
     if !differs.is_empty() {
-        lines.push(format!("What does not come out: {}; the last column says why.", differs.join(", ")));
+        lines.push(format!("Claims that are not reproduced: {}; the last column says why.", differs.join(", ")));
     }
     lines
 }

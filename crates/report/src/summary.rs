@@ -27,7 +27,7 @@ fn hottest(report: &Report) -> Option<String> {
     let (mean, node) = node?;
     let most = node.load.greatest().unwrap_or(mean);
     Some(format!(
-        "Node {}'s memory controller was the busiest: {} of its bandwidth on the mean, {} at most.",
+        "Node {}'s memory controller was the busiest: {} of its bandwidth on average, {} at most.",
         node.id,
         percent(mean),
         percent(most)
@@ -67,14 +67,14 @@ fn done(report: &Report, acts: bool, actions: u64) -> String {
     let judged = report.changes.iter().filter(|change| change.kept.is_some()).count();
     let kept = report.changes.iter().filter(|change| change.kept == Some(true)).count();
     let what = match (actions, acts) {
-        (0, _) => return "Nothing was changed, and nothing was to be.".to_owned(),
+        (0, _) => return "Nothing was changed, and no change was planned.".to_owned(),
         (1, true) => "One action was carried out".to_owned(),
         (n, true) => format!("{n} actions were carried out"),
         (n, false) => format!("{n} actions were planned, and none was carried out: it was a dry run"),
     };
     match judged {
         0 => format!("{what}."),
-        _ => format!("{what}. Of {judged} changes that were judged by what they brought, {kept} stayed."),
+        _ => format!("{what}. Of {judged} changes whose gain was measured, {kept} were kept."),
     }
 }
 
@@ -89,7 +89,7 @@ fn accuracy(changes: &[Change]) -> Option<String> {
     let median = *misses.get(misses.len() / 2)?;
     let sum = |of: fn(&(f64, f64)) -> f64| both.iter().map(of).sum::<f64>();
     Some(format!(
-        "Predicted of undisturbed changes: {} of one program's speed in all; measured: {}; they differ by {} by median.",
+        "Undisturbed changes: predicted {} of one program's speed in total, measured {}; the median difference is {}.",
         signed(sum(|one| one.0)),
         signed(sum(|one| one.1)),
         percent(median)

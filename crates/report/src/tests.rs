@@ -102,8 +102,11 @@ fn what_was_predicted_stands_beside_what_was_measured() {
     assert_eq!((report.actions.len(), report.actions[0].reason.as_str()), (1, "it pays"));
     assert_eq!((report.notes.len(), report.notes[0].times), (1, 20));
     let words = report.summary.join("\n");
-    assert!(words.contains("One action was carried out. Of 1 changes that were judged"), "{words}");
-    assert!(words.contains("+25 % of one program's speed in all; measured: +20 %; they differ by 5 %"), "{words}");
+    assert!(words.contains("One action was carried out. Of 1 changes whose gain was measured"), "{words}");
+    assert!(
+        words.contains("predicted +25 % of one program's speed in total, measured +20 %; the median difference is 5 %"),
+        "{words}"
+    );
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub enum RunError {
         policy: &'static str,
     },
     /// A change could not be put back.
-    #[error("what was changed could not be put back whole; `isobar restore` tries again")]
+    #[error("not every change could be put back; run `isobar restore` to try again")]
     Restore(#[source] BoxError),
     /// A change could not be put back, after a run that had already failed.
     #[error("{} (the run had ended with: {})", in_full(restore.as_ref()), in_full(run.as_ref()))]

@@ -29,7 +29,7 @@ impl Missing<'_> {
     /// `not measured: instructions per thread, LLC misses per thread: no PMU`.
     #[must_use]
     pub fn line(&self) -> String {
-        let kind = if is_reading(self.sensors[0]) { "not measured" } else { "not here" };
+        let kind = if is_reading(self.sensors[0]) { "not measured" } else { "not available" };
         format!("{kind}: {}: {}", names(&self.sensors).join(", "), self.why)
     }
 
@@ -90,8 +90,8 @@ mod tests {
             lines,
             [
                 "not measured: instructions per thread, LLC misses per thread: no PMU",
-                "not here: a second NUMA node: one node",
-                "not here: LLC way allocation: no PMU"
+                "not available: a second NUMA node: one node",
+                "not available: LLC way allocation: no PMU"
             ]
         );
     }

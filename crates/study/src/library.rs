@@ -58,15 +58,15 @@ fn measured(profiles: &Profiles, name: &str, machine: &MachineSpec) -> Result<Pr
     let profile = profiles.profile(name).ok_or_else(|| wrong(unknown(name, profiles)))?;
     if profiles.is_relative(name) {
         return Err(wrong(format!(
-            "`{name}` has slowdowns only, of which the queueing model cannot tell cycles from misses: \
-             give `ipc` and `llcmpki`, or take --model pbbcache-simple"
+            "`{name}` has slowdowns only, but the queueing model needs cycles and misses: give `ipc` and `llcmpki`, or \
+             take --model pbbcache-simple"
         )));
     }
     let ways = ways_of(machine).unwrap_or(0);
     if profile.ways() > ways {
         return Err(wrong(format!(
-            "`{name}` goes to {} ways; the LLC of the machine has {ways}: name the machine of the \
-             measurement with --machine NAME",
+            "`{name}` goes to {} ways, but the LLC of the machine has {ways}: name the machine of the measurement with \
+             --machine NAME",
             profile.ways()
         )));
     }

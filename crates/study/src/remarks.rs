@@ -29,11 +29,11 @@ pub(crate) fn all(
     };
     match setup.model {
         ModelKind::Queueing => {
-            let rises =
-                "misses rise with a way more somewhere; the queueing model takes the nearest curve that never rises";
+            let rises = "misses rise with one way more at some point; the queueing model uses the nearest curve that \
+                         never rises";
             remark(names_of(|program| !program.mpki.rises().is_empty()), rises);
-            remark(names_of(|program| !program.phase.is_empty()), "has phases; their mean is taken");
-            remark(names_of(|program| program.threads > 1), "has several threads; one is taken");
+            remark(names_of(|program| !program.phase.is_empty()), "has phases; their mean is used");
+            remark(names_of(|program| program.threads > 1), "has several threads; one is used");
         }
         ModelKind::Stalls => {
             let unknown = |name: &&&str| {
@@ -41,7 +41,7 @@ pub(crate) fn all(
                 profile.is_some_and(|profile| profile.column(Property::StallsTotal).iter().all(|part| *part <= 0.0))
             };
             let which = names.iter().filter(unknown).copied().collect();
-            remark(which, "no stalls are known; under pbbcache-stalls bandwidth slows it by nothing");
+            remark(which, "stalls are not known; under pbbcache-stalls, bandwidth has no effect");
         }
         ModelKind::Simple => {}
     }

@@ -190,7 +190,8 @@ fn fits(one: &Algorithm, groups: usize) -> Result<(), StudyError> {
     let name = one.name();
     match (one, one.scope()) {
         (_, Some(Scope::Groups)) if groups < 2 => Err(StudyError::request(format!(
-            "--algorithm {name} decides who runs on which LLC: say how many there are with --groups N, 2 or more"
+            "--algorithm {name} decides which program runs on which LLC: give the number of LLCs with --groups N, 2 or \
+             more"
         ))),
         (Algorithm::Exact(_), Some(Scope::OneLlc)) if groups > 1 => Err(StudyError::request(format!(
             "--algorithm {name} is for one LLC: with --groups {groups} take opt-map+opt-part or optimal"

@@ -181,7 +181,7 @@ impl Study {
             Algorithm::Fixed => match given.and_then(|given| given.for_workload(workload)) {
                 Some(solution) => answer::evaluated(&*model, solution),
                 None => Answer {
-                    problem: Some("no solution of the file is for these programs".to_owned()),
+                    problem: Some("the file has no solution for these programs".to_owned()),
                     ..Answer::default()
                 },
             },

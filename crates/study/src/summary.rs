@@ -88,8 +88,11 @@ impl Column {
 
     fn notes(&self, text: &mut String) {
         if self.without > 0 {
-            let _ =
-                writeln!(text, "{}: no figures in {} of {} answers, which say why", self.name, self.without, self.rows);
+            let _ = writeln!(
+                text,
+                "{}: no figures in {} of {} answers; each of these says why",
+                self.name, self.without, self.rows
+            );
         }
         if self.proved < self.searches {
             let _ = writeln!(text, "{}: {} of {} answers are proved", self.name, self.proved, self.searches);

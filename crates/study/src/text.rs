@@ -24,8 +24,8 @@ pub struct Text {
 
 /// Explains the figures.
 pub const LEGEND: &str = "\
-slowdown: time against alone, in brackets what the share of the cache explains;
-a letter is a way of the LLC, and a cluster; unfairness: greatest / least
+slowdown: time / time alone, in brackets that from the share of the cache only;
+a letter is a way of the LLC, and its cluster; unfairness: greatest / least
 slowdown; STP: sum of 1/slowdown; ANTT: mean slowdown; CoV: standard deviation
 of the slowdowns / their mean.
 ";

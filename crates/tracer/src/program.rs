@@ -73,7 +73,7 @@ fn check(path: &Path, head: &[u8]) -> Result<(), String> {
         return Err("not executable".to_owned());
     }
     if mode & SET_ID != 0 {
-        return Err("set-uid and set-gid programs would run without their privileges".to_owned());
+        return Err("set-uid and set-gid programs would lose their privileges when traced".to_owned());
     }
     Ok(())
 }
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(message(b"text", 0o755), "not a 64-bit program for Linux");
         let mut elf = fs::read("/proc/self/exe").unwrap()[..4096].to_vec();
         assert_eq!(message(&elf, 0o644), "not executable");
-        assert_eq!(message(&elf, 0o4755), "set-uid and set-gid programs would run without their privileges");
+        assert_eq!(message(&elf, 0o4755), "set-uid and set-gid programs would lose their privileges when traced");
         elf[18] = 183;
         assert_eq!(message(&elf, 0o755), "not a program for x86-64, the only architecture that can be traced");
         assert_eq!(resolve(OsStr::new("no-such-command-anywhere")).unwrap_err(), "no such command");

@@ -201,7 +201,7 @@ mod tests {
         let Err(TracerError::Refused(refusal)) = Run::new(&job, CounterSource::Auto, folder.path()) else {
             panic!("an empty folder has no events");
         };
-        assert!(refusal.why.contains("samples no addresses") && refusal.remedy.contains("qemu-user"), "{refusal}");
+        assert!(refusal.why.contains("cannot sample addresses") && refusal.remedy.contains("qemu-user"), "{refusal}");
         assert!(!job.file.exists());
     }
 }

@@ -72,8 +72,8 @@ fn slow(program: &ProgramView) -> String {
 
 fn harms(program: &ProgramView) -> String {
     match &program.harms[..] {
-        [] if program.slowdown.is_some() => "slows nobody noticeably".to_owned(),
-        [] => "whom it slows: not known".to_owned(),
+        [] if program.slowdown.is_some() => "slows no other program noticeably".to_owned(),
+        [] => "which programs it slows: not known".to_owned(),
         harms => format!("slows  {}", list(harms)),
     }
 }
@@ -89,7 +89,7 @@ pub fn decision(last: &LastAction, view: &View) -> [String; 2] {
     let predicted = last.predicted.map(|part| format!("; predicted {}", gain(part))).unwrap_or_default();
     let measured = last.measured.map(|one| {
         let own = one.gain.map(gain).unwrap_or_else(|| format!("{} over all", gain(one.sum)));
-        let kept = if one.kept { "it stays" } else { "it was taken back" };
+        let kept = if one.kept { "kept" } else { "taken back" };
         let disturbed = if one.disturbed { ", programs came or went meanwhile" } else { "" };
         format!("; measured {own} (error {}{disturbed}): {kept}", gain(one.error).trim_start_matches('+'))
     });

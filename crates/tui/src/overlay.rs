@@ -19,9 +19,9 @@ const KEYS: [&str; 18] = [
     "t               programs, threads, by name, by group",
     "c               columns: overview, memory, decisions",
     "e               explain the last decision about the selected row",
-    "d               try dry: what would be done now",
+    "d               dry run: show what would be done now",
     "u               undo the last decision about the selected row (asks first)",
-    "r               record what is watched, into a new file; again: end that",
+    "r               record into a new file; again: end the recording",
     "?  q            this help; quit",
     "SLOW 1.41x      takes 1.41 times as long as alone with near pages",
     "HARMED BY b 20% would be 20 % faster without b (isobar's model)",
@@ -90,7 +90,7 @@ fn explained(app: &App, view: &View) -> Vec<String> {
     };
     let who = format!("{} (pid {})", name(&program.name), program.pid);
     let Some(last) = &program.last else {
-        let what = proposal(view, program).unwrap_or_else(|| "nothing would be changed about it now".to_owned());
+        let what = proposal(view, program).unwrap_or_else(|| "nothing about it would be changed now".to_owned());
         return vec![format!("{who}: nothing was decided about it so far; {what}.")];
     };
     let [what, why] = decision(last, view);
@@ -115,9 +115,9 @@ pub fn tried(view: &View) -> Vec<String> {
         }
     }
     match &view.proposed {
-        None => lines.push("What isobar would do cannot be known: see what is not measured (?).".to_owned()),
+        None => lines.push("What isobar would do is not known: see what is not measured (?).".to_owned()),
         Some(proposed) if proposed.moves.is_empty() => {
-            lines.push("isobar would do nothing: no change that it looked at pays.".to_owned());
+            lines.push("isobar would do nothing: it finds no change worth making.".to_owned());
         }
         Some(proposed) => {
             lines.push(format!("isobar would now, for {} summed over all programs:", gain(proposed.gain)));
@@ -132,7 +132,7 @@ pub fn tried(view: &View) -> Vec<String> {
             };
             lines.extend(proposed.moves.iter().map(one));
             lines.push(
-                "To do it: isobar manage --policy isobar (every change is judged, and taken back where it harmed)."
+                "To do it: isobar manage --policy isobar (every change is measured, and taken back if it did harm)."
                     .to_owned(),
             );
         }

@@ -45,7 +45,8 @@ pub fn draw(app: &mut App, view: &View, canvas: &mut Canvas<'_>, rows: Range<u16
         spare(app, &list, view, canvas, y + 1..rows.end);
     }
     if list.is_empty() {
-        let why = if app.filter.is_empty() { "no program runs" } else { "nothing fits the filter: Esc clears it" };
+        let why =
+            if app.filter.is_empty() { "no program runs" } else { "no program matches the filter: Esc clears it" };
         canvas.put(2, y, why, Ink::Dim);
     }
 }

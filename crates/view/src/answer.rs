@@ -55,7 +55,7 @@ fn findings(view: &View) -> Vec<Finding> {
         };
         match ratio {
             Some(ratio) => add(ratio / CONGESTED, words(format!(", {} of idle", times(ratio)))),
-            None if pair.congested => add(1.0, words(", later than another node's".to_owned())),
+            None if pair.congested => add(1.0, words(", slower than another node's memory".to_owned())),
             None => {}
         }
     }
@@ -82,11 +82,11 @@ fn quiet(view: &View) -> (Answer, String) {
     let filled = |list: &[&ProgramView]| list.iter().filter_map(|program| program.cpus).sum::<f64>();
     let unknown: Vec<&ProgramView> = running.iter().copied().filter(|program| program.slowdown.is_none()).collect();
     if timed && running.is_empty() {
-        (Answer::No, "nothing runs that takes a tenth of a CPU".to_owned())
+        (Answer::No, "no program uses a tenth of a CPU or more".to_owned())
     } else if timed && filled(&unknown) <= UNKNOWN * filled(&running) {
-        (Answer::No, "what runs was measured, and no figure is beyond its threshold".to_owned())
+        (Answer::No, "the running programs were measured, and no figure is above its threshold".to_owned())
     } else if timed && is_one_near_thread(view, &running) {
-        (Answer::No, "one thread runs, and its pages are where it runs".to_owned())
+        (Answer::No, "one thread runs, and its pages are on its node".to_owned())
     } else {
         (Answer::NotMeasurable, why(view, unknown.len()))
     }
@@ -107,10 +107,10 @@ fn why(view: &View, unknown: usize) -> String {
     let single = if view.nodes.len() < 2 { "there is one node, so NUMA does not matter; " } else { "" };
     match view.gaps.first() {
         Some(gap) => format!(
-            "{single}how much {programs} suffer from others cannot be known: not measured: {} ({})",
+            "{single}how much other programs slow down {programs} is not known; not measured: {} ({})",
             gap.what, gap.why
         ),
-        None => format!("{programs} had too few readings: look again in some seconds"),
+        None => format!("{programs} had too few readings: try again in a few seconds"),
     }
 }
 

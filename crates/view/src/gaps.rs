@@ -25,9 +25,9 @@ pub fn of(capabilities: &Capabilities, unknown: Option<Unknown>) -> Vec<Gap> {
     }
     let given = capabilities.missing.contains_key(&Sensor::LlcMisses);
     let more = match unknown {
-        Some(Unknown::NoAnswer) => Some("the contention model has no answer within its bounds for this epoch"),
-        Some(Unknown::NoNode) => Some("no memory node is described"),
-        Some(Unknown::NotCounted) if !given => Some("no program that runs was counted in this epoch"),
+        Some(Unknown::NoAnswer) => Some("the contention model found no solution within its bounds for this epoch"),
+        Some(Unknown::NoNode) => Some("the machine description has no memory node"),
+        Some(Unknown::NotCounted) if !given => Some("the counters measured no running program in this epoch"),
         Some(Unknown::NotCounted) | None => None,
     };
     gaps.extend(more.map(|why| Gap { what: "slowdowns, load of controllers".to_owned(), why: why.to_owned() }));

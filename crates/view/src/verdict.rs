@@ -47,7 +47,7 @@ fn pressure(view: &View) -> String {
         (Some((node, load)), _) => controller(node, load) + &slow(worst, Some(node)),
         (None, _) => match worst {
             Some(pair) => format!("Memory of node {} answers node {} in {}", pair.to, pair.from, answer_time(pair)),
-            None => "How full the memory controllers are is not measured".to_owned(),
+            None => "The load of the memory controllers is not measured".to_owned(),
         },
     }
 }
@@ -86,7 +86,7 @@ fn suffering(view: &View) -> String {
         view.programs.iter().filter_map(|program| Some((program, program.slowdown?))).collect();
     known.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.pid.cmp(&b.0.pid)));
     let Some((first, slowdown)) = known.first().filter(|(_, slowdown)| *slowdown >= NAMED) else {
-        return if known.is_empty() { remote(view) } else { "No program suffers noticeably".to_owned() };
+        return if known.is_empty() { remote(view) } else { "No program is slowed down noticeably".to_owned() };
     };
     let others = known[1..].iter().filter(|(_, slowdown)| *slowdown >= COUNTED).count();
     let others = match others {
@@ -130,7 +130,8 @@ fn few_ways(view: &View, pid: Pid) -> Option<String> {
 /// Which programs cause it, with processes of the same name combined.
 fn from(harmed_by: &[Harm], own: &str) -> String {
     let mut names: BTreeMap<String, f64> = BTreeMap::new();
-    let message = |harm: &Harm| if harm.name == own { "others of its name".to_owned() } else { name(&harm.name) };
+    let message =
+        |harm: &Harm| if harm.name == own { "other processes of its name".to_owned() } else { name(&harm.name) };
     harmed_by.iter().for_each(|harm| *names.entry(message(harm)).or_default() += harm.gain);
     let all: f64 = names.values().sum();
     let mut order: Vec<(String, f64)> = names.into_iter().collect();
@@ -154,9 +155,9 @@ fn remote(view: &View) -> String {
             format!("{} has {part} of its pages on nodes where it does not run", called(program.pid, &program.name))
         }
         None if view.programs.iter().any(|program| program.cpus.is_some_and(|cpus| cpus >= 0.1)) => {
-            "Who suffers is not known yet".to_owned()
+            "Slowdowns are not known yet".to_owned()
         }
-        None => "Nothing runs that could suffer".to_owned(),
+        None => "No program is busy".to_owned(),
     }
 }
 
@@ -174,7 +175,7 @@ fn advice(view: &View, decisions: &Decisions) -> String {
     }
     match &view.proposed {
         Some(proposed) => match &proposed.moves[..] {
-            [] => "isobar sees no change that pays".to_owned(),
+            [] => "isobar finds no change worth making".to_owned(),
             [first, rest @ ..] => {
                 let more =
                     if rest.is_empty() { String::new() } else { format!(" and {}", plural(rest.len(), "other")) };
@@ -183,7 +184,7 @@ fn advice(view: &View, decisions: &Decisions) -> String {
             }
         },
         None if view.programs.iter().any(|program| program.slowdown.is_some()) || !view.links.is_empty() => {
-            "isobar proposes nothing before programs have run for some seconds".to_owned()
+            "isobar proposes changes only after programs have run for some seconds".to_owned()
         }
         None => String::new(),
     }
@@ -254,7 +255,7 @@ mod tests {
         view.programs[0].remote = Some(0.8);
         assert!(line(&view).contains("as long as alone, as 80 % of its pages are remote."));
         view.programs[0].slowdown = Some(1.01);
-        assert!(line(&view).contains("No program suffers noticeably."));
+        assert!(line(&view).contains("No program is slowed down noticeably."));
     }
 
     #[test]
@@ -288,9 +289,6 @@ mod tests {
 
     #[test]
     fn nothing_measured_is_said() {
-        assert_eq!(
-            line(&View::default()),
-            "How full the memory controllers are is not measured. Nothing runs that could suffer."
-        );
+        assert_eq!(line(&View::default()), "The load of the memory controllers is not measured. No program is busy.");
     }
 }

@@ -94,10 +94,10 @@ fn to(planned: &Move, machine: &Topology) -> String {
             format!("{} with its pages", place((Some(*node), *llc)))
         }
         (Some(to), Some(Home::Node(pages))) => format!("{}, its pages to node {pages}", place(*to)),
-        (Some(to), Some(Home::Spread)) => format!("{}, its pages over its nodes", place(*to)),
+        (Some(to), Some(Home::Spread)) => format!("{}, its pages spread over its nodes", place(*to)),
         (Some(to), None) => place(*to),
-        (None, Some(Home::Node(pages))) => format!("by its pages to node {pages}"),
-        (None, Some(Home::Spread)) => "by its pages over the nodes of its threads".to_owned(),
+        (None, Some(Home::Node(pages))) => format!("to node {pages} (pages only)"),
+        (None, Some(Home::Spread)) => "to the nodes of its threads (pages only)".to_owned(),
         (None, None) => "nowhere".to_owned(),
     };
     where_to + &some

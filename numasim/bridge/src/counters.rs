@@ -62,7 +62,7 @@ impl ThreadCounters for PageCounters {
     fn read(&mut self, _: &[Running]) {
         let now = self.reading();
         self.trouble = match &now {
-            Err(error) => Some(format!("numasim: {error}; nothing is counted meanwhile")),
+            Err(error) => Some(format!("numasim: {error}; nothing is counted until then")),
             Ok((_, number)) => (self.number == Some(*number)).then(|| still(*number, self.page.time_ns())),
         };
         let (reading, number) = now.ok().unzip();
@@ -101,8 +101,8 @@ impl ThreadCounters for PageCounters {
 /// whatever it shows.
 fn still(number: u64, time_ns: u64) -> String {
     format!(
-        "numasim: the page stands still since guest time {} us (sequence {}), so nothing was counted since \
-         the last sample: the plugin has ended or has stopped publishing, or every CPU slept",
+        "numasim: the page has not changed since guest time {} us (sequence {}), so nothing was counted since the last \
+         sample: the plugin has ended or has stopped publishing, or every CPU slept",
         time_ns / 1000,
         number
     )
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(counters.remarks(), [REMARK]);
 
         counters.read(&[]);
-        assert_eq!(counters.of(Tid(7)), Counters::default(), "the page stands still");
-        assert!(counters.remarks()[1].contains("stands still"));
+        assert_eq!(counters.of(Tid(7)), Counters::default(), "the page has not changed");
+        assert!(counters.remarks()[1].contains("has not changed"));
     }
 }

@@ -16,8 +16,8 @@ pub enum NumasimError {
     },
     /// the kernel has a CPU that the page does not have
     #[error(
-        "numasim: the kernel has CPU {cpu}, and the page has {cpus} CPUs: boot the guest with the CPUs of \
-         the plugin's machine file"
+        "numasim: the kernel has CPU {cpu}, but the page has {cpus} CPUs: boot the guest with the CPUs of the plugin's \
+         machine file"
     )]
     Cpu {
         /// the CPU
@@ -27,8 +27,8 @@ pub enum NumasimError {
     },
     /// the kernel's caches are not those of the page
     #[error(
-        "numasim: the kernel's llc {llc} has CPUs of {count} last-level caches of the page: give QEMU `-smp` \
-         sockets that are the caches of the plugin's machine file, or remove manage.ways"
+        "numasim: the kernel's llc {llc} has CPUs of {count} last-level caches of the page: give QEMU `-smp` as many \
+         sockets as the plugin's machine file has caches, or remove manage.ways"
     )]
     Llc {
         /// the kernel's LLC
@@ -38,7 +38,7 @@ pub enum NumasimError {
     },
     /// the kernel knows no caches
     #[error(
-        "numasim: the kernel knows no last-level cache, so there are no ways to give: give QEMU `-cpu` with \
+        "numasim: the kernel knows no last-level cache, so there are no ways to assign: give QEMU `-cpu` with \
          l3-cache=on, or remove manage.ways"
     )]
     NoLlc,

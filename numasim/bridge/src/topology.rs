@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn another_machine_than_the_pages_is_refused() {
         let said = |machine: &str, llcs| with_ways(synthetic(machine).unwrap(), &header(llcs)).unwrap_err().to_string();
-        assert!(said("node:2 core:3", [0, 0, 1, 1]).contains("the kernel has CPU 4, and the page has 4 CPUs"));
+        assert!(said("node:2 core:3", [0, 0, 1, 1]).contains("the kernel has CPU 4, but the page has 4 CPUs"));
         assert!(said("node:2 core:2", [0, 1, 1, 1]).contains("llc 0 has CPUs of 2 last-level caches"));
     }
 }

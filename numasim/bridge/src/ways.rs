@@ -100,7 +100,7 @@ impl PageWays {
     fn screen(&self, wish: &Wish) -> Result<Threads, ActionOutcome> {
         let llc = wish.key.llc;
         let Some(index) = self.map.get(&llc) else {
-            return Err(refused(format!("llc {llc} is no last-level cache of the numasim page")));
+            return Err(refused(format!("llc {llc} is not a last-level cache of the numasim page")));
         };
         if wish.percent.is_some() {
             let why = "memory_bandwidth_percent: the numasim machine has no memory-bandwidth allocation; leave it out";
@@ -120,7 +120,7 @@ impl PageWays {
             return wishes.settle(&refused(format!("llc {llc} has too few classes of service")), |_| true);
         };
         let why =
-            format!("llc {llc} has {most} classes of service beside the default: let the policy use fewer clusters");
+            format!("llc {llc} has {most} classes of service besides the default: let the policy use fewer clusters");
         if !wishes.settle_last(&key, &refused(why.clone())) {
             self.clusters.remove(&key);
             self.remarks.insert(format!("cluster {} of llc {llc} is given up: {why}", key.name.escape_debug()));

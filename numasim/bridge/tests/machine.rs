@@ -107,12 +107,12 @@ fn a_page_that_stands_still_measures_nothing_and_says_so() {
     let (_, thread) = seen.threads().find(|(_, thread)| thread.tid == spinning).unwrap();
     assert_eq!((thread.instructions, thread.llc_misses), (None, None), "not measured is not 0");
     let remarks = second.capabilities.remarks.join("\n");
-    assert!(remarks.contains("the page stands still since guest time"), "{remarks}");
+    assert!(remarks.contains("the page has not changed since guest time"), "{remarks}");
     // A page that cannot be read gives the reason instead.
     Mapping::file(&plugin.path).unwrap().store(layout::MODELLING, 0);
     let third = sensors.sample().unwrap();
     let remarks = third.capabilities.remarks.join("\n");
-    assert!(remarks.contains("not modelling yet") && !remarks.contains("stands still"), "{remarks}");
+    assert!(remarks.contains("not modelling yet") && !remarks.contains("has not changed"), "{remarks}");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn ways_are_classes_of_the_page_and_go_back() {
     machine.sample().unwrap();
     let outcomes = apply(&mut machine, vec![set_ways("x", 0b100, &more[..1]), set_ways("y", 0b1000, &more[1..])]);
     assert_eq!(outcomes[0], ActionOutcome::Done);
-    assert!(why(&outcomes[1]).contains("2 classes of service beside the default"), "{outcomes:?}");
+    assert!(why(&outcomes[1]).contains("2 classes of service besides the default"), "{outcomes:?}");
     assert_eq!((page.mask(0, 1), page.mask(0, 2)), (0b11, 0b100));
 
     // A cluster whose threads end gives its class back.

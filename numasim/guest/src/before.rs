@@ -21,7 +21,7 @@ pub fn run(command: &[String], jobs: &[Running<'_>], folder: &Path, until: f64) 
         let mut child = Child::start(&format!("before-{}", job.name()), &argv, folder)
             .map_err(|error| failed(format!("it cannot be started: {error:#}")))?;
         if !child.wait_until(until) {
-            return Err(failed("it took longer than the run may".to_owned()));
+            return Err(failed("it took longer than the time limit of the run".to_owned()));
         }
         child.problem().map_or(Ok(()), |why| Err(failed(why)))?;
         ran.said.insert(job.name().to_owned(), last(&child.output()));

@@ -31,10 +31,10 @@ fn file(run: &str, path: &Path, bytes: &[u8]) -> Brought {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let why = |error: std::io::Error| format!("it left no {}: {error}", path.display());
+    let why = |error: std::io::Error| format!("{} cannot be read after the run: {error}", path.display());
     let bytes = std::fs::metadata(path).map_err(why)?.len();
     if bytes > MOST_FILE {
-        return Err(format!("{} has {bytes} bytes: at most {MOST_FILE} are brought out", path.display()));
+        return Err(format!("{} has {bytes} bytes: at most {MOST_FILE} are copied out", path.display()));
     }
     std::fs::read(path).map_err(why)
 }
@@ -48,6 +48,6 @@ mod tests {
         let folder = std::env::temp_dir();
         let brought = file("under/isobar", &folder.join("run.isobar"), &[0, 255]);
         assert_eq!((brought.name.as_str(), brought.content.as_str()), ("run.isobar", "00ff"));
-        assert!(read(&folder.join("no such file")).unwrap_err().starts_with("it left no "));
+        assert!(read(&folder.join("no such file")).unwrap_err().contains("cannot be read after the run"));
     }
 }

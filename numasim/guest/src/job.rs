@@ -167,10 +167,10 @@ impl<'a> Running<'a> {
     pub fn set_up(&mut self, until: f64, nodes: usize) -> Result<(), String> {
         while !self.ready.exists() {
             if self.child.ended() {
-                return Err(format!("{}: it ended in its set-up: {}", self.asked.name, self.child.how()));
+                return Err(format!("{}: it ended during its set-up: {}", self.asked.name, self.child.how()));
             }
             if procfs::now() >= until {
-                return Err(format!("{}: its set-up took longer than the run may", self.asked.name));
+                return Err(format!("{}: its set-up took longer than the time limit of the run", self.asked.name));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -232,7 +232,7 @@ impl<'a> Running<'a> {
             self.child.problem()
         } else {
             self.child.kill();
-            Some("it was not done when the time of the run was over".to_owned())
+            Some("it had not finished at the time limit of the run".to_owned())
         };
         let output = self.child.output();
         let line = output.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok());

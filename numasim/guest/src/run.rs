@@ -130,7 +130,7 @@ fn watch(jobs: &mut [Running<'_>], until: f64, nodes: usize) -> Option<String> {
             return None;
         }
         if now >= until {
-            return Some(format!("{left} of its jobs were not done in time"));
+            return Some(format!("{left} of its jobs did not finish in time"));
         }
         if now >= next_look {
             next_look = now + LOOK_SECONDS;

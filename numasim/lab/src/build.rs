@@ -108,7 +108,7 @@ pub fn binaries(wanted: &BTreeSet<String>, plain: bool) -> Result<Built, LabErro
     let plugin = (!plain).then(|| plugin.unwrap_or_else(|| built.join("libnumasim.so")));
     match &plugin {
         Some(path) if !path.is_file() => {
-            Err(LabError::missing("the plugin", format!("{} is not there", path.display())))
+            Err(LabError::missing("the plugin", format!("{} does not exist", path.display())))
         }
         _ => Ok(Built { programs, plugin: plugin.map(|path| path.canonicalize().unwrap_or(path)) }),
     }

@@ -72,7 +72,7 @@ pub fn judge(stop: Stop, remains: &Remains) -> Ending {
         (Stop::Exit(0 | 1), ..) if remains.lines.is_empty() && remains.errors.trim().is_empty() => Ending::Silent,
         (Stop::Exit(0), ..) if !remains.errors.contains("terminating on signal") => Ending::Down,
         (Stop::Exit(code), ..) => Ending::Qemu(format!("it ended with code {code}: {}", said(remains))),
-        (Stop::Signal(number), ..) => Ending::Qemu(format!("it died of signal {number}: {}", said(remains))),
+        (Stop::Signal(number), ..) => Ending::Qemu(format!("it was killed by signal {number}: {}", said(remains))),
     }
 }
 
@@ -110,7 +110,7 @@ impl Ending {
     pub fn in_words(&self, seconds: u32) -> String {
         match self {
             Self::Done => "done".to_owned(),
-            Self::Director(why) => format!("the director in the guest could not go on: {why}"),
+            Self::Director(why) => format!("the director in the guest could not continue: {why}"),
             Self::Plugin(line) => format!("the plugin refused: {line}"),
             Self::Panicked(line) => format!("the guest's kernel panicked: {line}"),
             Self::Qemu(what) => format!("QEMU aborted: {what}"),
@@ -123,7 +123,7 @@ impl Ending {
             Self::Down => {
                 "the guest shut itself down before it was done: nothing in it may power off or reboot".to_owned()
             }
-            Self::Silent => "the guest went down without a word, twice".to_owned(),
+            Self::Silent => "the guest ended twice without any message".to_owned(),
             Self::Interrupted => "interrupted".to_owned(),
         }
     }

@@ -21,7 +21,7 @@ fn each_fault_is_told_as_what_it_is() {
     check(
         Stop::Signal(11),
         &remains("", "Segmentation\n", hello()),
-        Ending::Qemu("it died of signal 11: Segmentation".into()),
+        Ending::Qemu("it was killed by signal 11: Segmentation".into()),
     );
     check(Stop::OutOfTime, &remains("", "", hello()), Ending::OutOfTime { runs: 0 });
     check(Stop::Exit(0), &remains("booting", "", vec![]), Ending::Silent);

@@ -284,7 +284,7 @@ impl Experiment {
                 }
                 let twice = bind_each.iter().find(|(name, all)| bind.contains_key(*name) || all.is_empty());
                 twice.map_or(Ok(()), |(name, _)| {
-                    Err(format!("contender.bind_each of `{name}`: write a list of places, and no `bind` of it"))
+                    Err(format!("contender.bind_each of `{name}`: write a list of places, and leave out its `bind`"))
                 })
             }
             Contender::Daemon { name, run, .. } if run.split_whitespace().next().is_none() => {

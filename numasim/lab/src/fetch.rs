@@ -110,7 +110,7 @@ fn usable(binary: &Path) -> Result<Qemu, String> {
         return Err(format!("{shown}: {why}"));
     }
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let version = version(&text).ok_or_else(|| format!("{shown}: `--version` says no version"))?;
+    let version = version(&text).ok_or_else(|| format!("{shown}: `--version` prints no version"))?;
     let major: u32 = version.split('.').next().and_then(|part| part.parse().ok()).unwrap_or(0);
     if major < LEAST_QEMU {
         return Err(format!("{shown} is version {version}, too old: {LEAST_QEMU} is needed"));
@@ -151,7 +151,7 @@ pub fn kernel() -> Result<PathBuf, LabError> {
         return if kernel.is_file() {
             Ok(kernel)
         } else {
-            Err(LabError::missing(KERNEL_VARIABLE, format!("{} is no file", kernel.display())))
+            Err(LabError::missing(KERNEL_VARIABLE, format!("{} is not a file", kernel.display())))
         };
     }
     let folder = named("ISOBAR_VM_CACHE").unwrap_or_else(|| user_cache().join("isobar-vm"));
@@ -209,7 +209,7 @@ fn fetch_all(words: &[&str], folder: &Path) -> Result<(), String> {
         return Ok(());
     }
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    Err(errors.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("fetch.sh failed without a word").to_owned())
+    Err(errors.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("fetch.sh failed without a message").to_owned())
 }
 
 #[cfg(test)]

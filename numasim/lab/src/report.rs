@@ -167,7 +167,7 @@ pub fn sentence(row: &Row, baseline: &str) -> String {
         Verdict::Sooner => format!("{name} wins: {percent:.1} % sooner than {baseline}"),
         Verdict::Later => format!("{name} LOSES: {percent:.1} % later than {baseline}"),
         Verdict::NotShown if ratio.interval_95.is_none() => {
-            format!("{name}: {percent:.1} % {} than {baseline} in one boot, which shows nothing", direction(ratio))
+            format!("{name}: {percent:.1} % {} than {baseline} in one boot, which proves nothing", direction(ratio))
         }
         Verdict::NotShown => {
             format!("{name}: no difference from {baseline} is shown (ratio {})", shown_ratio(Some(ratio)))

@@ -78,7 +78,7 @@ fn add(set: &mut Set, boot: Taken, notes: &mut Vec<String>) {
         None => set.boots.push(boot),
         Some(other) if alike(&other.counted, &boot.counted) => {}
         Some(_) => notes.push(format!(
-            "{}: seed {} is there twice with the same hashes and other figures; the first is taken",
+            "{}: seed {} occurs twice with the same hashes but different figures; the first is used",
             set.head.experiment, boot.seed
         )),
     }

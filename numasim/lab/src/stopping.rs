@@ -107,7 +107,7 @@ impl Stop {
         match self {
             Self::Narrow { widest, until } => {
                 format!(
-                    "stopped: every 95 % interval reaches at most {widest:.2} % from its mean ({until} % was asked)"
+                    "stopped: every 95 % interval reaches at most {widest:.2} % from its mean (asked for: {until} %)"
                 )
             }
             Self::Nothing => {
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(next(&RULE, &after(4, &[Some(1.0), None])), None);
         let narrow = Stop::Narrow { widest: 2.0, until: 2.0 };
         assert_eq!(next(&RULE, &after(4, &[Some(1.0), Some(2.0)])), Some(narrow));
-        assert!(narrow.in_words().contains("at most 2.00 % from its mean (2 % was asked)"));
+        assert!(narrow.in_words().contains("at most 2.00 % from its mean (asked for: 2 %)"));
     }
 
     /// Two boots that happen to agree have an interval of no width.

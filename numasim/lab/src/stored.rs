@@ -116,7 +116,7 @@ pub fn read(path: &Path) -> Result<Option<Stored>, LabError> {
     };
     let shown = path.display().to_string();
     let wrong = |why: String| {
-        LabError::input(&shown, format!("is no result of a boot ({why}): remove it, and the boot is run again"))
+        LabError::input(&shown, format!("is not the result of a boot ({why}): remove it, and the boot is run again"))
     };
     let stored: Stored = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     let other = || wrong(format!("version {}, not {VERSION}", stored.numasim_boot));

@@ -52,7 +52,7 @@ fn what_is_no_result_is_named_with_the_remedy() {
     let at = folder.path().join("x.json");
     std::fs::write(&at, "{\"half").unwrap();
     let half = all(folder.path()).unwrap_err().to_string();
-    assert!(half.contains("x.json: is no result of a boot") && half.contains("remove it"), "{half}");
+    assert!(half.contains("x.json: is not the result of a boot") && half.contains("remove it"), "{half}");
     write(&at, &Stored { numasim_boot: 9, ..stored() }).unwrap();
     assert!(read(&at).unwrap_err().to_string().contains("version 9, not 1"));
 }

@@ -205,7 +205,7 @@ fn what_does_not_repeat_is_named() {
     let merged = numasim(at, &["merge", "here", "there"]);
     let text = String::from_utf8_lossy(&merged.stdout).into_owned();
     assert_eq!(merged.status.code(), Some(1));
-    assert!(text.starts_with("pair: seed 1 is there twice with the same hashes and other figures"), "{text}");
+    assert!(text.starts_with("pair: seed 1 occurs twice with the same hashes but different figures"), "{text}");
 }
 
 /// A CSV holds fewer figures than a folder. Differences in the figures that it holds are reported.
@@ -218,7 +218,7 @@ fn what_does_not_repeat_is_named_beside_a_csv() {
     std::fs::write(at.join("other.csv"), csv.replace(",0.25,", ",0.75,")).unwrap();
     let merged = numasim(at, &["merge", "here", "other.csv"]);
     assert_eq!(merged.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&merged.stdout).contains("other figures"), "{csv}");
+    assert!(String::from_utf8_lossy(&merged.stdout).contains("different figures"), "{csv}");
 }
 
 /// A contender whose runs all failed keeps its row and its place, also by way of a CSV.

@@ -70,7 +70,7 @@ fn what_did_not_count_is_listed() {
         for line in &mut lines {
             let Line::Run(ran) = line else { continue };
             if repeat == 0 && ran.id == "under/dino" {
-                ran.problem = Some("1 of its jobs were not done in time".to_owned());
+                ran.problem = Some("1 of its jobs did not finish in time".to_owned());
             }
         }
         lines
@@ -78,5 +78,5 @@ fn what_did_not_count_is_listed() {
     assert_eq!((got.rows[0].runs, got.rows[1].runs), (2, 1));
     let text = report::text(&got);
     assert!(text.contains("boot 1: under/dino: 1 of its jobs"), "{text}");
-    assert!(text.contains("in one boot, which shows nothing"), "{text}");
+    assert!(text.contains("in one boot, which proves nothing"), "{text}");
 }

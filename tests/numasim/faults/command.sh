@@ -78,15 +78,15 @@ EOF
 command_faults() {
     emulator=$qemu
     check "a guest that panics" 1 'numasim: the guest.s kernel panicked: .*sysrq triggered crash' boot -- sh -c 'echo c > /proc/sysrq-trigger'
-    check "a command that is not there" 1 'numasim: the director in the guest could not go on: nowhere: ' boot -- nowhere
+    check "a command that is not there" 1 'numasim: the director in the guest could not continue: nowhere: ' boot -- nowhere
     check "a command that fails" 1 'exit status: 3' boot -- sh -c 'exit 3'
     check "a guest that powers off" 1 'the guest shut itself down before it was done' boot -- poweroff -f
     check "out of time" 1 'numasim: out of time after 12 s' boot --seconds 12 -- sh -c 'while :; do :; done'
-    check "QEMU killed by SIGABRT" 1 'numasim: QEMU aborted: it died of signal 6' signalled ABRT kept boot -- sh -c 'while :; do :; done'
+    check "QEMU killed by SIGABRT" 1 'numasim: QEMU aborted: it was killed by signal 6' signalled ABRT kept boot -- sh -c 'while :; do :; done'
     emulator=$(script aborts 'echo "qemu: fatal: a made-up fault" >&2; exit 134')
     check "a QEMU that ends with 134" 1 'numasim: QEMU aborted: it ended with code 134: qemu: fatal: a made-up fault' boot -- true
     emulator=$(script mute 'exit 0')
-    check "a QEMU that ends without a word" 1 'numasim: the guest went down without a word, twice' boot -- true
+    check "a QEMU that ends without a word" 1 'numasim: the guest ended twice without any message' boot -- true
     emulator=$(script hangs 'sleep 1000 & sleep 1000')
     check "a QEMU that hangs, with a child" 1 'numasim: out of time after 3 s' boot --seconds 3 -- true
     emulator=$qemu

@@ -41,9 +41,9 @@ pub fn list(all: &Catalogue) -> String {
         let _ = writeln!(text, "{:>9}{phases}", program.threads);
     }
     text.push_str(
-        "\nclass: turtle below 2 misses per 1000 instructions (MPKI), devil to 100, super-devil above (DINO, 3.3.2);\n\
+        "\nclass: turtle below 2 misses per 1000 instructions (MPKI), devil up to 100, super-devil above (DINO, 3.3.2);\n\
          penalty: CPI with memory on the nearest other node over CPI with local memory (N-MASS, 3.2).\n\
-         `isobar sim --describe NAME` shows one, with the source of every number.\n",
+         `isobar sim --describe NAME` shows one of them, with the source of every number.\n",
     );
     text
 }
@@ -81,7 +81,7 @@ pub fn program(facts: &ProgramFacts) -> String {
         );
     }
     match &facts.text {
-        Some(section) => _ = writeln!(text, "\nAs it ships, with the source of every number:\n\n{section}"),
+        Some(section) => _ = writeln!(text, "\nIts definition, with the source of every number:\n\n{section}"),
         None => parameters(&mut text, facts),
     }
     text
@@ -125,7 +125,7 @@ pub fn machine(facts: &MachineFacts) -> String {
     links(&mut text, facts);
     latencies(&mut text, facts);
     under_load(&mut text, facts);
-    text.push_str("\nAs its file says:\n\n");
+    text.push_str("\nIts file:\n\n");
     facts.text.lines().for_each(|line| _ = writeln!(text, "{}", plain(line)));
     text
 }
@@ -161,7 +161,7 @@ fn under_load(text: &mut String, facts: &MachineFacts) {
     let title = format!("\nLatency in ns of memory of node {first} against its load, from its own CPUs");
     text.push_str(&plot(&Axes { title: &title, x_unit: "GB/s" }, &[seen]));
     let remote = facts.remote_node.map_or_else(String::new, |id| format!(", and of node {id} at the same load"));
-    let _ = writeln!(text, "\nThe same in numbers{remote} (- where a link would be full)\n");
+    let _ = writeln!(text, "\nThe same in numbers{remote} (-: a link would be full)\n");
     let _ = writeln!(text, "  {:>6}{:>10}{:>12}{:>12}", "load", "GB/s", "local ns", "remote ns");
     for load in &facts.load {
         let (local, remote) = (or_dash(load.local_ns, 1), or_dash(load.remote_ns, 1));

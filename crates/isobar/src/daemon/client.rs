@@ -55,7 +55,8 @@ fn not_there(socket: &Path, error: &std::io::Error) -> anyhow::Error {
             anyhow!("no isobar daemon runs ({place}: {error}): start it by `systemctl start isobar` or `isobar daemon`")
         }
         ErrorKind::PermissionDenied => anyhow!(
-            "{place}: {error}: only root, the daemon's user and the members of `daemon.group` may ask; `id` lists yours"
+            "{place}: {error}: only root, the daemon's user and members of `daemon.group` may talk to \
+             the daemon; `id` lists your groups"
         ),
         _ => anyhow!("{place}: {error}"),
     }

@@ -72,7 +72,11 @@ fn write_all(entries: &Receiver<Entry>, lost: &AtomicU64) {
     while let Ok(entry) = entries.recv() {
         let count = lost.swap(0, Ordering::SeqCst);
         if count > 0 {
-            to.write(Priority::Warning, &format!("{} of the log lost: too many at once", plural(count, "line")), &[]);
+            to.write(
+                Priority::Warning,
+                &format!("{} of the log were lost: too many came at once", plural(count, "line")),
+                &[],
+            );
         }
         match entry {
             Entry::Line(priority, message, fields) => to.write(priority, &message, &fields),

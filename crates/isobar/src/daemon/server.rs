@@ -51,14 +51,16 @@ impl Server {
     pub fn start(path: &Path, group_name: &str, board: Switchboard, log: &Log) -> anyhow::Result<Self> {
         let group = peers::group(group_name);
         if group.is_none() && !group_name.is_empty() {
-            let why = format!("there is no group {group_name}: only root and the daemon's user may ask (daemon.group)");
+            let why = format!(
+                "there is no group {group_name} (daemon.group): only root and the daemon's user may talk to the daemon"
+            );
             log.say(Priority::Notice, why);
         }
         let bound = Arc::new(socket::bind(path, group)?);
         if let Some(why) = &bound.kept_from_group {
             let words = format!(
                 "the control socket cannot be given to group {group_name} (daemon.group): {why}: only root and the \
-                 daemon's user may ask; start the daemon with that group (Group= of its unit), or with CAP_CHOWN"
+                 daemon's user may talk to the daemon; start it with that group (Group= of its unit), or with CAP_CHOWN"
             );
             log.say(Priority::Warning, words);
         }
@@ -86,7 +88,7 @@ impl Shared {
         let (Ok(peer), Ok(())) = (peers::of(&stream), timed) else { return };
         let places = if peers::may_change(peer, self.own) { CLIENTS } else { CLIENTS - KEPT };
         let Some(place) = Place::take(&self.clients, places) else {
-            return send(&stream, &refused("too many clients: ask again"));
+            return send(&stream, &refused("too many clients: try again"));
         };
         let shared = self.clone();
         let work = move || {
@@ -121,7 +123,7 @@ impl Shared {
         };
         if request.changes() {
             if right < Right::Change {
-                return refused("only root and the daemon's user may have something changed: use sudo");
+                return refused("only root and the daemon's user may change anything: use sudo");
             }
             let Peer { uid, pid, .. } = peer;
             let asked = request.line();
@@ -133,7 +135,7 @@ impl Shared {
     fn stranger(&self, peer: Peer) -> Answer {
         let group = &self.group_name;
         refused(&format!(
-            "user {} may not ask: only root, the daemon's user and the members of group {group}",
+            "user {} may not talk to the daemon: only root, the daemon's user and members of group {group}",
             peer.uid
         ))
     }

@@ -49,13 +49,13 @@ impl Switchboard {
         let refused = |why: &str| Answer::Refused { why: why.to_owned() };
         match self.calls.try_send(Call { request, back }) {
             Ok(()) => (self.wake)(),
-            Err(TrySendError::Full(_)) => return refused("too many requests are waiting: ask again"),
-            Err(TrySendError::Disconnected(_)) => return refused("the daemon is about to end"),
+            Err(TrySendError::Full(_)) => return refused("too many requests are waiting: try again"),
+            Err(TrySendError::Disconnected(_)) => return refused("the daemon is shutting down"),
         }
         match answer.recv_timeout(PATIENCE) {
             Ok(answer) => answer,
-            Err(RecvTimeoutError::Timeout) => refused("the loop did not answer within 10 s: it is at work, or hangs"),
-            Err(RecvTimeoutError::Disconnected) => refused("the daemon is about to end"),
+            Err(RecvTimeoutError::Timeout) => refused("the daemon did not answer within 10 s: it is busy, or hangs"),
+            Err(RecvTimeoutError::Disconnected) => refused("the daemon is shutting down"),
         }
     }
 }
@@ -82,6 +82,6 @@ mod tests {
         assert_eq!(asking.join().unwrap(), Answer::Done { words: "paused".into() });
         assert_eq!(woken.load(Ordering::SeqCst), 1);
         drop(calls);
-        assert!(matches!(board.ask(Request::Status {}), Answer::Refused { why } if why.contains("about to end")));
+        assert!(matches!(board.ask(Request::Status {}), Answer::Refused { why } if why.contains("shutting down")));
     }
 }

@@ -85,7 +85,7 @@ impl Tracks {
 
     fn program(&mut self, program: &ProgramView, view: &View) {
         let track = self.process(program.pid, &program.name);
-        self.counter(track, "slowdown", "times alone", program.slowdown);
+        self.counter(track, "slowdown", "times as long as alone", program.slowdown);
         self.counter(track, "IPC", "", program.ipc);
         self.counter(track, "MPKI", "", program.mpki);
         self.counter(track, "bandwidth", "GB/s", program.bandwidth.map(|bytes| bytes / 1e9));
@@ -137,7 +137,7 @@ impl Tracks {
 
     fn actions(&mut self, view: &View) {
         for action in &view.actions {
-            let details = [("reason", action.reason.clone()), ("what became of it", action.became.clone())];
+            let details = [("reason", action.reason.clone()), ("result", action.became.clone())];
             let programs = view.programs.iter().filter(|program| action.programs.contains(&program.pid));
             for program in programs {
                 let track = self.process(program.pid, &program.name);
@@ -155,7 +155,7 @@ impl Tracks {
         }
         let track = self.track(Of::Changes, None);
         for one in &moment.plan.effects {
-            let fate = if one.kept { "stays" } else { "taken back" };
+            let fate = if one.kept { "kept" } else { "taken back" };
             let details = [
                 ("predicted", percent(one.predicted)),
                 ("measured", percent(one.measured)),

@@ -115,7 +115,8 @@ pub fn here() -> anyhow::Result<Here> {
     let nodes = mempolicy::with_memory().unwrap_or_default();
     Ok(Here {
         topology: super::linux::read_topology(None)?,
-        memory_bits: mempolicy::bits(nodes).context("a node beyond 63 has memory: policies name 0 to 63")?,
+        memory_bits: mempolicy::bits(nodes)
+            .context("a node above 63 has memory: memory policies are supported for nodes 0 to 63")?,
         shim: shim(),
         no_weights: weights::absence(),
         manager: is_managed(),

@@ -89,7 +89,7 @@ fn opened(config: &ManageConfig, options: LinuxOptions) -> anyhow::Result<(Linux
     }
     let recovered = machine.recovered().map(|report| {
         let remarks = report.remarks.iter().map(|remark| format!("; {remark}"));
-        format!("an isobar that was killed had left changes: {report}{}", remarks.collect::<String>())
+        format!("an earlier isobar was killed and had left changes: {report}{}", remarks.collect::<String>())
     });
     Ok((machine, recovered))
 }
@@ -155,11 +155,11 @@ impl Changed {
         match (left.count(), left.frees_heirs()) {
             (0, false) => nothing,
             (0, true) => format!(
-                "all threads are put back, but what they were forking may still be bound to a CPU of isobar's: run \
-                 `isobar restore --state {state}`"
+                "all threads are put back, but processes that they were forking may still be bound to a CPU that isobar \
+                 chose: run `isobar restore --state {state}`"
             ),
             (count, _) => format!(
-                "{count} threads, resctrl groups or switches are left as isobar changed them; {state} has what they were: \
+                "{count} threads, resctrl groups or switches are not put back; {state} has their original settings: \
                  run `isobar restore --state {state}`"
             ),
         }

@@ -55,7 +55,7 @@ impl Exposer {
         let open = if self.server.address().ip().is_loopback() {
             ""
         } else {
-            "; not only this machine can reach it: names of processes are readable by whoever does"
+            "; other machines can reach this address and read the names of processes"
         };
         tell(&format!("metrics at {}{open}", self.url()));
     }

@@ -83,10 +83,10 @@ fn utc(seconds: f64) -> Option<String> {
 pub fn remarks(facts: &BTreeMap<String, String>, first: u64, missing: u64) -> Vec<String> {
     let mut lines = Vec::new();
     if !facts.contains_key(about::COMPLETE) {
-        lines.push("The recorder was not ended in order, or is still at work.".to_owned());
+        lines.push("The recorder did not end in order, or is still running.".to_owned());
     }
     if first > 0 {
-        lines.push(format!("The beginning was dropped: epoch {first} is the oldest that was kept."));
+        lines.push(format!("The beginning was dropped: the oldest epoch in the file is {first}."));
     }
     if missing > 0 {
         lines.push(format!("{} missing: the disk was too slow.", plural(missing, "epoch")));

@@ -102,7 +102,7 @@ impl Recording {
             && self.ended.0.set(why.to_string()).is_ok()
             && !self.is_told_elsewhere
         {
-            tell(&format!("the recording ended early, the rest goes on: {why}"));
+            tell(&format!("the recording ended early, and isobar continues without it: {why}"));
         }
     }
 

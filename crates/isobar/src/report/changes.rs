@@ -14,11 +14,11 @@ pub fn lines(plan: &Plan, managed: &Observation) -> Vec<String> {
     effects.chain(plan.predictions.iter().map(|one| prediction_in_words(one, managed))).collect()
 }
 
-/// `change 3: predicted +12.1 %, measured +9.8 % (error 1.2 %): stays`.
+/// `change 3: predicted +12.1 %, measured +9.8 % (error 1.2 %): kept`.
 fn effect_in_words(effect: &Effect) -> String {
     let Effect { change, predicted, measured, error, disturbed, kept, .. } = effect;
-    let meanwhile = if *disturbed { ", other programs meanwhile" } else { "" };
-    let becomes = if *kept { "stays" } else { "taken back" };
+    let meanwhile = if *disturbed { ", programs came or went meanwhile" } else { "" };
+    let becomes = if *kept { "kept" } else { "taken back" };
     let (predicted, measured, error) = (percent(*predicted), percent(*measured), percent(error.abs()));
     let error = error.trim_start_matches('+');
     format!("change {change}: predicted {predicted}, measured {measured} (error {error}{meanwhile}): {becomes}")
@@ -63,8 +63,8 @@ mod tests {
         assert_eq!(
             message(&Plan { effects: vec![kept, lost], ..Plan::nothing("isobar") }),
             [
-                "change 3: predicted +12.1 %, measured +9.8 % (error 1.2 %): stays",
-                "change 3: predicted +12.1 %, measured -2.0 % (error 1.2 %, other programs meanwhile): taken back",
+                "change 3: predicted +12.1 %, measured +9.8 % (error 1.2 %): kept",
+                "change 3: predicted +12.1 %, measured -2.0 % (error 1.2 %, programs came or went meanwhile): taken back",
             ]
         );
     }

@@ -27,8 +27,7 @@ use std::io;
 const STATUS_EVERY: u64 = 10;
 
 /// A line below way maps in a dry run.
-const DRY_CLASSES: &str =
-    "(dry run: no program was isolated to be sampled, so classes that no profile gives are guesses)";
+const DRY_CLASSES: &str = "(dry run: no program was isolated for sampling, so classes without a profile are guesses)";
 
 /// Maximum number of processes in a table that scrolls past.
 const ROWS: usize = 10;
@@ -155,7 +154,8 @@ impl<'a> Human<'a> {
             if let ActionOutcome::Refused { errno, why } = outcome
                 && self.explained.insert(*errno)
             {
-                self.lines.line(&format!("warning: refused: {why} (said once, counted from here on)"))?;
+                self.lines
+                    .line(&format!("warning: refused: {why} (further refusals of this kind are only counted)"))?;
             }
         }
         Ok(())

@@ -110,7 +110,7 @@ fn refusals_are_printed_once_with_the_remedy() {
     let mut fake = Fake { outcome: ActionOutcome::Refused { errno: Some(1), why: why.clone() }, ..Fake::default() };
     let text = printed(&mut fake, false, false, false);
     assert_eq!(text.matches("refused, errno 1]").count(), 4, "{text}");
-    assert_eq!(text.matches("(said once").count(), 1, "{text}");
+    assert_eq!(text.matches("(further refusals").count(), 1, "{text}");
     assert!(text.contains(&format!("refused 4 times (errno 1): {why}")), "{text}");
 }
 
@@ -188,10 +188,10 @@ fn the_truth_of_a_simulated_machine_comes_last() {
     assert_eq!(
         lines[1..],
         [
-            "completed  application  alone s  here s       slowdown",
-            "        1  mcf             60.0    90.0          1.500",
-            "        0  a\\nb            60.0       -  not yet known",
-            "unfairness, STP and ANTT want one completed run of each: let it run longer",
+            "completed  application  alone s  in this run s       slowdown",
+            "        1  mcf             60.0           90.0          1.500",
+            "        0  a\\nb            60.0              -  not yet known",
+            "unfairness, STP and ANTT need one completed run of each program: run longer",
         ]
     );
 }

@@ -19,7 +19,7 @@ impl Missing {
         let lost = missing::by_reason(lost.map(|(sensor, why)| (*sensor, why.as_str())));
         let lost = lost.iter().map(|group| format!("from now on {}", group.line())).collect::<Vec<_>>();
         let back: Vec<Sensor> = before.difference(&self.0).copied().collect();
-        let back = (!back.is_empty()).then(|| format!("from now on here: {}", missing::names(&back).join(", ")));
+        let back = (!back.is_empty()).then(|| format!("available again: {}", missing::names(&back).join(", ")));
         lost.into_iter().chain(back).collect()
     }
 }
@@ -46,7 +46,7 @@ mod tests {
         ];
         assert_eq!(missing.news(&dead), expected);
         assert_eq!(missing.news(&dead), [""; 0]);
-        let back = "from now on here: instructions per thread, LLC misses per thread";
+        let back = "available again: instructions per thread, LLC misses per thread";
         assert_eq!(missing.news(&lacking(&[one_node])), [back]);
     }
 }

@@ -72,7 +72,7 @@ impl Known {
         let (changes, since) = (std::mem::take(&mut self.changes), std::mem::replace(&mut self.summed, now));
         let again = plural(changes, "time");
         (changes > 0)
-            .then(|| format!("note: {} ({again} in other figures in the last {:.0} s)", self.text, now.0 - since.0))
+            .then(|| format!("note: {} ({again} with other figures in the last {:.0} s)", self.text, now.0 - since.0))
     }
 }
 
@@ -91,10 +91,13 @@ mod tests {
         for second in 2..61u8 {
             assert_eq!(take(&mut notes, &format!("{second} threads left alone"), second.into()), [""; 0]);
         }
-        let sum = "note: 61 threads left alone (60 times in other figures in the last 60 s)";
+        let sum = "note: 61 threads left alone (60 times with other figures in the last 60 s)";
         assert_eq!(take(&mut notes, "61 threads left alone", 61.0), [sum]);
         assert_eq!(take(&mut notes, "7 threads left alone", 62.0), [""; 0]);
-        assert_eq!(notes.rest(Seconds(64.0)), ["note: 7 threads left alone (1 time in other figures in the last 3 s)"]);
+        assert_eq!(
+            notes.rest(Seconds(64.0)),
+            ["note: 7 threads left alone (1 time with other figures in the last 3 s)"]
+        );
     }
 
     #[test]

@@ -21,7 +21,7 @@ impl Profiles {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !folder.is_dir() || file.is_dir() {
             return Err(bad_input(format!(
-                "--save-profiles {}: expected a file in a folder that is there",
+                "--save-profiles {}: expected a file in a folder that exists",
                 file.display()
             )));
         }
@@ -37,8 +37,8 @@ impl Profiles {
         let file = self.0.display().to_string();
         if learnt.is_empty() {
             failure::tell(&format!(
-                "remark: {file} is not written: no program was measured over cache ways (`lfoc+` and its kin \
-                 do so, where they may act; let it run longer)"
+                "remark: {file} is not written: no program was measured over cache ways (policies of \
+                 cache ways such as `lfoc+` do so if they may act; run longer)"
             ));
             return Ok(());
         }
@@ -95,6 +95,6 @@ mod tests {
     #[test]
     fn a_folder_that_is_not_there_is_reported_before_anything_runs() {
         let said = Profiles::to("/no/such/folder/a.toml".into()).err().unwrap().to_string();
-        assert!(said.contains("expected a file in a folder that is there"), "{said}");
+        assert!(said.contains("expected a file in a folder that exists"), "{said}");
     }
 }

@@ -41,11 +41,11 @@ impl Kind {
             Self::Move => "moved threads",
             Self::Pages => "migrated pages",
             Self::Ways => "cache ways",
-            Self::Allocation => "where processes allocate",
+            Self::Allocation => "places of new pages",
             Self::Map => "the ways of LLCs",
             Self::Change => "changes on trial",
-            Self::Note => "what the policy notes",
-            Self::Status => "how the run stands",
+            Self::Note => "notes of the policy",
+            Self::Status => "the state of the run",
         }
     }
 }
@@ -124,6 +124,6 @@ mod tests {
         let admitted = (0..21).filter(|_| rate.admits(Kind::Status, Seconds(5.0))).count();
         assert_eq!(admitted, 20);
         let rest = rate.rest(Seconds(6.25));
-        assert_eq!(rest, ["... 1 more line like these about how the run stands in the last 1.2 s".to_owned()]);
+        assert_eq!(rest, ["... 1 more line like these about the state of the run in the last 1.2 s".to_owned()]);
     }
 }

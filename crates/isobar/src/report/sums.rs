@@ -113,7 +113,7 @@ fn what(actions: &[&Action], seen: &Observation) -> String {
             let pages = actions.iter().map(|action| pages_of(action)).sum::<u64>();
             format!("migrate up to {} {which} of {of} from node {from} to node {to}", plural(pages, "page"))
         }
-        Action::WithdrawPages { .. } => format!("withdraw what is under way of the pages of {of}"),
+        Action::WithdrawPages { .. } => format!("withdraw the page migrations under way of {of}"),
         Action::SetAllocation { for_node, node, weights, .. } => {
             let whose = for_node.map(|node| format!(" from node {node}")).unwrap_or_default();
             format!("let {of}{whose} allocate {}", spread(*node, weights))

@@ -81,17 +81,18 @@ fn named(process: &Process) -> String {
 /// How the applications of a simulated workload ended: heading, table, measures.
 pub fn truth(truth: &Truth) -> Vec<String> {
     if truth.apps.iter().all(|app| app.completed == 0) {
-        let line = "slowdowns are known once programs complete: none has yet, let it run longer";
+        let line = "slowdowns are known once a program completes, and none has yet: run longer";
         return vec![line.to_owned()];
     }
-    let mut rows = vec![["completed", "application", "alone s", "here s", "slowdown"].map(str::to_owned).to_vec()];
+    let mut rows =
+        vec![["completed", "application", "alone s", "in this run s", "slowdown"].map(str::to_owned).to_vec()];
     rows.extend(truth.apps.iter().map(app));
     let mut lines = vec![
         "what the simulated machine knows and no policy sees (completion times, slowdown 1 = undisturbed):".to_owned(),
     ];
     lines.extend(aligned(&rows, &[1]));
     lines.push(truth.summary.map_or_else(
-        || "unfairness, STP and ANTT want one completed run of each: let it run longer".to_owned(),
+        || "unfairness, STP and ANTT need one completed run of each program: run longer".to_owned(),
         |all| {
             format!(
                 "unfairness {:.3} (greatest / least slowdown), STP {:.3} of {}, ANTT {:.3} (mean slowdown), \

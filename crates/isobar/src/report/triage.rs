@@ -15,21 +15,21 @@ const SLOW: f64 = 1.1;
 /// One screen of text for a person.
 pub fn lines(view: &View, machine: Option<&str>, columns: usize) -> Vec<String> {
     let verdict = &view.verdict;
-    let mut lines = vec![format!("May NUMA or cache contention matter now? {}", word(verdict.answer)), String::new()];
+    let mut lines = vec![format!("Does NUMA or cache contention matter now? {}", word(verdict.answer)), String::new()];
     lines.extend(wrapped(&verdict.line(), columns, 6));
     if !verdict.why_not.is_empty() {
         lines.extend(wrapped(&verdict.why_not, columns, 4));
     }
     if !verdict.findings.is_empty() {
         lines.push(String::new());
-        lines.push("What says so, the gravest first:".to_owned());
+        lines.push("Evidence, the most serious first:".to_owned());
         let given = verdict.findings.iter().take(FINDINGS);
         lines.extend(given.map(|finding| short(&format!("  {}", finding.words), columns)));
         let more = verdict.findings.len().saturating_sub(FINDINGS);
         lines.extend((more > 0).then(|| format!("  and {more} more")));
     }
     lines.push(String::new());
-    lines.push("What was looked at:".to_owned());
+    lines.push("What was checked:".to_owned());
     for (head, text) in looked_at(view) {
         let mut rows = wrapped(&text, columns.saturating_sub(16), 4).into_iter();
         lines.push(format!("  {head:<14}{}", rows.next().unwrap_or_default()));
@@ -133,7 +133,7 @@ fn programs(view: &View) -> String {
     let known = if known == 0 {
         "no slowdown is known".to_owned()
     } else {
-        format!("the slowdown of {known} is known, of {slow} it is {} or more", times(SLOW))
+        format!("the slowdown of {known} is known, and that of {slow} is {} or more", times(SLOW))
     };
     format!("{} that take a tenth of a CPU; {known}", plural(runs, "program"))
 }
@@ -148,13 +148,16 @@ fn remote(view: &View) -> String {
     }
     let float = isobar_model::num::float;
     let far: f64 = known().map(|(part, pages)| part * float(pages)).sum();
-    format!("{} of the pages of what runs are on nodes where their program does not run", percent(far / float(all)))
+    format!(
+        "{} of the pages of running programs are on nodes where their program does not run",
+        percent(far / float(all))
+    )
 }
 
 /// The commands to type next, each with its purpose.
 fn next(view: &View, machine: Option<&str>) -> Vec<(String, &'static str)> {
     let on = machine.map(|machine| format!(" --machine {}", crate::text::plain(machine))).unwrap_or_default();
-    let top = (format!("isobar top{on}"), "watch it: who suffers from whom, where memory is");
+    let top = (format!("isobar top{on}"), "watch it: which programs slow down which, and where memory is");
     let recorded = machine.filter(|machine| !machine.starts_with("sim:")).map(crate::text::plain);
     let dry = match recorded {
         Some(file) => format!("isobar replay {file} --policy isobar"),
@@ -163,7 +166,7 @@ fn next(view: &View, machine: Option<&str>) -> Vec<(String, &'static str)> {
     let dry = (dry, "what isobar would do, with reasons");
     match view.verdict.answer {
         Answer::Yes => vec![top, dry],
-        Answer::No => vec![top, (format!("isobar doctor --for 60{on}"), "look again for longer, while it is slow")],
+        Answer::No => vec![top, (format!("isobar doctor --for 60{on}"), "watch for longer, while programs are slow")],
         Answer::NotMeasurable => {
             let probe = ("isobar probe".to_owned(), "latency between nodes, which needs no counters");
             let several = view.nodes.len() > 1 && machine.is_none();

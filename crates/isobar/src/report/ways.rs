@@ -71,7 +71,7 @@ impl WayMap {
 
     fn draw_one(&self, llc: LlcId, seen: &Observation) -> Vec<String> {
         let Some(clusters) = self.0.get(&llc).filter(|clusters| !clusters.is_empty()) else {
-            return vec![format!("ways of llc {llc}: all for everybody")];
+            return vec![format!("ways of llc {llc}: every program may use all of them")];
         };
         let width = width(&seen.machine, llc, clusters.values().map(|cluster| cluster.mask));
         let mut lines = vec![format!("ways of llc {llc} (0 at the left):")];
@@ -149,7 +149,7 @@ mod tests {
         let refused = Outcome { actions: vec![ActionOutcome::Refused { errno: Some(28), why: "full".into() }] };
         assert!(map.take(&plan(vec![set("x", 1, &[1])]), Some(&refused)).is_empty());
         let changed = map.take(&plan(vec![set("sensitive-0", 0xffff, &[]), set("streaming-0", 0xffff, &[])]), None);
-        assert_eq!(map.draw(&changed, &seen), ["ways of llc 0: all for everybody"]);
+        assert_eq!(map.draw(&changed, &seen), ["ways of llc 0: every program may use all of them"]);
         assert!(map.draw_all(&seen).is_empty());
     }
 

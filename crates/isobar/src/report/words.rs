@@ -55,8 +55,8 @@ pub fn concerns(start: &Start<'_>) -> Vec<String> {
     if !start.lacking.is_empty() {
         let sensors: Vec<Sensor> = start.lacking.iter().map(|(sensor, _)| *sensor).collect();
         let names = missing::names(&sensors).join(", ");
-        let beside = if start.groups.is_empty() { "" } else { ", with those of its groups," };
-        lines.push(format!("policy {}{beside} can only watch here: it needs {names}", start.policy));
+        let beside = if start.groups.is_empty() { "" } else { " with the policies of its groups" };
+        lines.push(format!("policy {}{beside} only watches on this machine, because it needs {names}", start.policy));
     }
     lines
 }
@@ -123,7 +123,7 @@ pub fn action_in_words(action: &Action, seen: &Observation) -> String {
         Action::WithdrawPages { pid, from, to, .. } => {
             let leaving = from.map(|node| format!(" from node {node}")).unwrap_or_default();
             let going = to.map(|node| format!(" to node {node}")).unwrap_or_default();
-            format!("withdraw what is under way of the pages of {}{leaving}{going}", named(*pid, seen))
+            format!("withdraw the page migrations under way of {}{leaving}{going}", named(*pid, seen))
         }
         Action::SetWays { llc, cluster, way_mask, memory_bandwidth_percent, threads, .. } => {
             let share = memory_bandwidth_percent.map(|percent| format!(" and {percent} % of the memory bandwidth"));
@@ -238,8 +238,10 @@ pub fn summary(tally: &Tally, dry_run: bool) -> Vec<String> {
     let (epochs, actions) = (plural(tally.epochs, "epoch"), plural(tally.planned, "action"));
     let mut lines = vec![format!("{epochs}, {actions} decided, {done}")];
     lines.extend(tally.stayed.iter().map(|(why, pages)| format!("{} stayed: {why}", plural(*pages, "page"))));
-    lines
-        .extend((tally.vanished > 0).then(|| format!("{} came too late: the thread or page was gone", tally.vanished)));
+    lines.extend(
+        (tally.vanished > 0)
+            .then(|| format!("came too late {}: the thread or page was gone", plural(tally.vanished, "time"))),
+    );
     lines.extend(tally.left_alone.iter().map(|(why, times)| format!("left alone {}: {why}", plural(*times, "time"))));
     lines.extend(tally.refused.iter().map(|(errno, (times, why))| {
         let errno = errno.map_or(String::new(), |errno| format!(" (errno {errno})"));
@@ -270,5 +272,5 @@ fn restored_in_words(outcome: &Outcome) -> String {
 
 /// The patterns of `--only` that match no process, one line each.
 pub fn unmatched(epoch: &Epoch<'_>) -> Vec<String> {
-    epoch.unmatched.iter().flatten().map(|pattern| format!("no process fits --only {pattern}")).collect()
+    epoch.unmatched.iter().flatten().map(|pattern| format!("no process matches --only {pattern}")).collect()
 }

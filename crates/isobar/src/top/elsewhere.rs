@@ -23,7 +23,7 @@ impl Elsewhere {
     /// Looks for the last action of the daemon that concerns a program.
     pub fn find(&self, pid: Pid) {
         let Some(socket) = self.socket.clone() else {
-            return self.tell("nothing was done about it that could be taken back");
+            return self.tell("there is no action on it that could be taken back");
         };
         self.beside(move || match daemon::ask(&socket, &Request::Status {}) {
             Ok(Answer::Status { status }) => question(&status, pid),
@@ -40,7 +40,7 @@ impl Elsewhere {
             let said = question.ids.iter().map(|id| match daemon::ask(&socket, &Request::Undo { id: id.0 }) {
                 Ok(Answer::Done { words }) => words,
                 Ok(Answer::Refused { why }) => why,
-                Ok(Answer::Status { .. }) => "the daemon answered something else".to_owned(),
+                Ok(Answer::Status { .. }) => "the daemon gave an unexpected answer".to_owned(),
                 Err(why) => format!("{why:#}"),
             });
             News::Status(said.collect::<Vec<_>>().join("; "))
@@ -68,7 +68,7 @@ fn question(status: &Status, pid: Pid) -> News {
         Some(ActionLine { id, words, .. }) => {
             News::Question(Question { ids: vec![ActionId(*id)], words: words.clone(), of_daemon: true })
         }
-        None => News::Status(format!("the daemon has done nothing about process {pid} lately that stands")),
+        None => News::Status(format!("the daemon has no recent action on process {pid} that is still in effect")),
     }
 }
 

@@ -22,7 +22,7 @@ pub trait Source {
 
     /// Takes actions back, the last first. Returns the result in one line.
     fn undo(&mut self, _ids: &[ActionId]) -> String {
-        "nothing is changed here that could be taken back".to_owned()
+        "nothing is changed in this mode, so there is nothing to take back".to_owned()
     }
 
     /// Starts or stops recording what is watched.
@@ -30,6 +30,6 @@ pub trait Source {
     /// # Errors
     /// If the file cannot be created, or could not be written.
     fn record(&mut self) -> anyhow::Result<Taped> {
-        anyhow::bail!("what is shown is a recording already")
+        anyhow::bail!("this is a recording already")
     }
 }

@@ -104,7 +104,7 @@ fn against_first_touch(report: &Report, name: &str) -> String {
         series(report, "imbalance of accesses (equation 11), less is better", |policy| policy.delta_b_acc),
         series(report, "locality (equation 12), more is better", |policy| policy.delta_loc_app),
     ];
-    bars(&title(name, "change against first-touch"), &names(report), &both, "points of per cent")
+    bars(&title(name, "change against first-touch"), &names(report), &both, "percentage points")
 }
 
 fn time(course: &Course, name: &str) -> String {
@@ -124,7 +124,7 @@ fn time(course: &Course, name: &str) -> String {
         columns: true,
     };
     let each = course.point_seconds * 1000.0;
-    let title = title(name, &format!("exclusivity and migrations, a point for every {each} ms"));
+    let title = title(name, &format!("exclusivity and migrations, one point for each {each} ms"));
     panels(&title, &[exclusivity, migrations], "time of the traced run, s")
 }
 

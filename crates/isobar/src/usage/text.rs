@@ -35,7 +35,7 @@ pub fn lines(shown: &Shown<'_>, columns: usize) -> Vec<String> {
     }
     if report.accesses > 0 && report.nodes > 1 {
         section(&mut lines, "Mappings of pages to nodes", mappings(shown, columns));
-        section(&mut lines, "mixed by the exclusivity above which a page is exclusive", sweep(report));
+        section(&mut lines, "mixed, by the exclusivity above which a page counts as exclusive", sweep(report));
     }
     section(&mut lines, "Which mapping suits", advice(shown.advice, columns));
     section(&mut lines, "How to get it", steps(shown.advice, columns));
@@ -102,7 +102,7 @@ fn dynamic(report: &Report) -> String {
         (Some(course), Some(rate)) => {
             let whole = num::round(rate);
             let drawn = sparkline(&course.points.iter().map(|point| num::float(point.migrations)).collect::<Vec<_>>());
-            format!("{:<11}{whole:>6}  {drawn}  pages a second change hands", "Dynamic")
+            format!("{:<11}{whole:>6}  {drawn}  pages per second change their main node", "Dynamic")
         }
         _ => format!("{:<11}{:>6}  not measured: the file has no time slices", "Dynamic", "-"),
     }
@@ -211,12 +211,13 @@ fn observation(report: &Report) -> String {
     };
     let known = num::float_len(linux.pages) / num::float_len(report.pages.max(1)) * 100.0;
     let accesses = linux.accesses_percent.unwrap_or(0.0);
-    let of = format!("of the {known:.0} % of the pages ({accesses:.0} % of the accesses) whose node the kernel said");
+    let of =
+        format!("of the {known:.0} % of the pages ({accesses:.0} % of the accesses) whose node the kernel reported");
     let machine = match linux.machine_nodes {
         1 => "the program was traced on a machine with one node, so that all of them are on node 0".to_owned(),
         nodes => format!("the program was traced on a machine with {nodes} nodes"),
     };
-    format!("{of}; {machine}. Its threads count where --threads-to-nodes has them.")
+    format!("{of}; {machine}. Its threads count as on the nodes of --threads-to-nodes.")
 }
 
 fn mapping(policy: &PolicyReport, advice: &Advice) -> Vec<String> {

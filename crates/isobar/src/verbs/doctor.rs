@@ -38,7 +38,7 @@ pub struct Doctor {
     #[arg(long = "for", value_name = "S", default_value_t = 8.0, value_parser = positive_seconds)]
     duration: f64,
     /// A simulated machine, or FILE of a recording, instead of this machine
-    #[arg(long, value_name = "sim:FILE")]
+    #[arg(long, value_name = "sim:FILE|FILE")]
     machine: Option<String>,
     /// Seed of the simulated machine
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]

@@ -11,6 +11,7 @@ use std::io::Write;
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "explain",
+    mut_arg("metrics", |metrics| metrics.hide(true)), // refused: explain ends after one decision
     after_help = "Example:
   isobar explain --policy dino --epochs 3
   isobar explain --policy dino --machine sim:examples/workloads/dino-spec.toml"

@@ -55,7 +55,7 @@ impl Verb for Export {
 fn written(to: &Path, recording: Recording, format: Format) -> anyhow::Result<u64> {
     let file = OpenOptions::new().write(true).create_new(true).open(to).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => {
-            bad_input(format!("{} is there already: name another file, or remove it first", to.display()))
+            bad_input(format!("{} already exists: name another file, or remove it first", to.display()))
         }
         _ => bad_input(format!("{}: cannot be written: {error}", to.display())),
     })?;

@@ -18,6 +18,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "manage",
+    mut_arg("json", |json| json.help("Print JSON: one document for each epoch, and a summary")),
     after_help = "Example:
   isobar manage --policy dino --dry-run --for 10
   isobar manage --policy dino --only 'postgres*' --config examples/isobar.toml
@@ -105,7 +106,7 @@ fn show(args: &Manage, needed: Needed, queue: &Queue) -> anyhow::Result<()> {
 fn end_with(parent: u32) -> anyhow::Result<()> {
     process::set_parent_process_death_signal(Some(Signal::TERM)).context("cannot follow the parent's end")?;
     let now = process::getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
-    ensure!(now == Some(parent), "process {parent}, which this one was to end with, has ended");
+    ensure!(now == Some(parent), "the parent process {parent} has ended, and this process ends with it");
     Ok(())
 }
 

@@ -78,7 +78,7 @@ impl Restore {
         let read = Config::load(file.as_deref(), &[], &input::settings);
         let config = match read {
             Err(error) if self.config.is_none() => {
-                tell(&format!("{error}: the usual state file is taken"));
+                tell(&format!("{error}: using the default state file"));
                 Config::default()
             }
             read => read.map_err(bad_input)?,
@@ -96,12 +96,15 @@ fn no_such_file(state: &Path, named: bool) -> String {
     let file = state.display();
     let folder = state.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
     let what =
-        folder.map_or_else(|| "no such file".to_owned(), |folder| format!("no such folder as {}", folder.display()));
+        folder.map_or_else(|| "no such file".to_owned(), |folder| format!("no such folder: {}", folder.display()));
     if named {
-        format!("{file}: {what}: nothing to put back by it (without --state: {})", linux::default_state().display())
+        format!(
+            "{file}: {what}: no record of changes to put back (the default file is {})",
+            linux::default_state().display()
+        )
     } else {
         format!(
-            "{file}: {what}: nothing to put back (a run with `manage.state_file` has its own file: name it \
+            "{file}: {what}: nothing to put back (if the run had `manage.state_file`, name that file \
              with --state)"
         )
     }

@@ -30,7 +30,7 @@ impl Verb for Status {
         let status = match self.talk.ask(&Request::Status {})? {
             Answer::Status { status } => *status,
             Answer::Refused { why } => anyhow::bail!(why),
-            Answer::Done { .. } => anyhow::bail!("the daemon answered something else than was asked"),
+            Answer::Done { .. } => anyhow::bail!("the daemon gave an unexpected answer"),
         };
         if self.talk.json {
             return Ok(writeln!(out, "{}", json_line(&serde_json::to_value(&status)?))?);
@@ -59,10 +59,13 @@ fn lines(status: &Standing, last: usize) -> Vec<String> {
         None => "no configuration file".to_owned(),
     });
     if policy == "linux" && status.groups.iter().all(|group| group.policy == "linux") {
-        lines.push("policy linux changes nothing: `policy = \"isobar\"` in [manage] would have it act".to_owned());
+        lines.push("policy linux changes nothing: `policy = \"isobar\"` in [manage] makes isobar act".to_owned());
     }
     lines.extend(
-        status.reload_refused.iter().map(|why| format!("the last reload was refused, nothing was changed: {why}")),
+        status
+            .reload_refused
+            .iter()
+            .map(|why| format!("the last reload was refused, and the old configuration stays in effect: {why}")),
     );
     lines.extend(status.recording.iter().map(|file| format!("recording to {file}")));
     lines.extend(status.remarks.iter().map(|remark| format!("remark: {remark}")));
@@ -134,7 +137,7 @@ mod tests {
             "policy linux, every 1 s, 1 decision",
             "no configuration file",
             "policy linux changes nothing",
-            "the last reload was refused, nothing was changed: x.toml: line 3",
+            "the last reload was refused, and the old configuration stays in effect: x.toml: line 3",
             "  #12  8 s ago: move thread 1 of process 1 (mcf) to cpu 3: room [done]",
         ] {
             assert!(text.contains(piece), "{piece}: {text}");

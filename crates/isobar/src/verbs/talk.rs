@@ -37,7 +37,7 @@ impl Talk {
             Answer::Done { words } if self.json => writeln!(out, "{}", json_line(&json!({ "done": words })))?,
             Answer::Done { words } => writeln!(out, "{}", plain(&words))?,
             Answer::Refused { why } => anyhow::bail!(why),
-            Answer::Status { .. } => anyhow::bail!("the daemon answered something else than was asked"),
+            Answer::Status { .. } => anyhow::bail!("the daemon gave an unexpected answer"),
         }
         Ok(())
     }

@@ -29,6 +29,10 @@ const WATCHING: &str = "linux";
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "top",
+    mut_arg("machine", |machine| {
+        machine.value_name("sim:FILE|FILE").help("A simulated machine, or FILE of a recording, instead of this machine")
+    }),
+    mut_arg("json", |json| json.help("Print one JSON document; needs --once")),
     after_help = "Example:
   isobar top
   isobar top --machine sim:examples/workloads/dino-spec.toml --speed 5

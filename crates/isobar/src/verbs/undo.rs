@@ -15,7 +15,7 @@ use std::io::Write;
 `isobar status` lists the numbers. A thread gets back the CPUs that it had before isobar's first change, if it is still the same
 thread and its owner has not changed them. Pages that are still where the action put them go back, as far as there is room. Cache
 ways and the place of new pages become what they were before. The policy does not repeat the action at once: it is held off for a
-minute, and for twice as long after each further undo."
+minute, and for twice as long after each further undo, up to a day."
 )]
 pub struct Undo {
     /// The number of the action

@@ -47,7 +47,7 @@ fn one_process_as_json() {
 fn what_cannot_be_advised_is_an_error_with_what_to_type_next() {
     let said = isobar(&["advise", "77", "--machine", ONE_NODE]);
     assert_eq!(said.code, Some(1));
-    assert!(said.err.contains("process 77 is not there") && said.err.contains("`isobar advise`"), "{}", said.err);
+    assert!(said.err.contains("process 77 does not exist") && said.err.contains("`isobar advise`"), "{}", said.err);
     for (arguments, expected) in [
         (["advise", "--numad", "x"], "expected CPUS or CPUS:MIB"),
         (["advise", "--for", "1"], "seconds from 2"),

@@ -187,7 +187,7 @@ fn a_measured_table_that_does_not_hold_together_names_line_and_column() {
     given(&without.join("\n"), &["m.csv: line 13: ", "`tree`", "no line for 4 of 1 to 11 ways"]);
     let negative = lines.iter().map(|line| line.replace("tree,4,", "tree,4,-"));
     given(&negative.collect::<Vec<_>>().join("\n"), &["m.csv: line 16: ", "column `ipc`", "a number from 0"]);
-    given(&format!("{table}{}\n", lines[3]), &["m.csv: line 24: ", "`sweep` with 3 ways", "line 4 already"]);
+    given(&format!("{table}{}\n", lines[3]), &["m.csv: line 24: ", "`sweep` with 3 ways", "already in line 4"]);
     given(&table.replace("tree", "bush"), &["unknown program `tree`", "known are bush, sweep"]);
     simulated(&format!("{workload}measured_on = \"barcelon\"\n"), &[("m.csv", table)])
         .refused(&["measured_on", "barcelon"]);

@@ -79,7 +79,7 @@ fn a_pipe_that_nobody_writes_into_blocks_nothing() {
     let path = path.to_str().unwrap();
     std::thread::scope(|scope| {
         for words in readers(path) {
-            scope.spawn(move || refused(&words, &["pipe.toml", "it is no regular file and did not end within 5 s"]));
+            scope.spawn(move || refused(&words, &["pipe.toml", "it is not a regular file and did not end within 5 s"]));
         }
     });
     refused(&format!("topo --root {path}"), &["neither a folder nor an archive"]);

@@ -48,7 +48,7 @@ fn an_action_is_taken_back_by_its_number_and_not_done_again() {
     assert_eq!((&status["policy"], &status["changed_now"]), (&"fixed".into(), &1.into()), "{status}");
     let id = standing(&status);
     let done = daemon.ask(&["undo", &id]).done().to_owned();
-    assert_eq!(done, format!("action {id} is taken back: it is as it was before\n"));
+    assert_eq!(done, format!("action {id} is taken back: the old state is restored\n"));
     assert_eq!(subject.cpus(), before);
     daemon.ask(&["undo", &id]).failed(1, &["was taken back already"]);
     daemon.ask(&["undo", "99999999"]).failed(1, &["there is no action 99999999"]);
@@ -75,7 +75,7 @@ fn a_pause_changes_nothing_more_and_a_stop_puts_everything_back() {
     let epochs = daemon.status()["epochs"].as_u64().unwrap();
     eventually("it goes on", || daemon.status()["epochs"].as_u64().unwrap() > epochs + 3);
     assert_eq!((subject.cpus(), &daemon.status()["paused"]), (before.clone(), &true.into()));
-    assert_eq!(daemon.ask(&["resume"]).done(), "it decides again\n");
+    assert_eq!(daemon.ask(&["resume"]).done(), "resumed: isobar decides again\n");
     eventually("the process was bound", || subject.cpus() == last);
     assert_eq!(daemon.stop().0, Some(0));
     assert_eq!(subject.cpus(), before);
@@ -103,7 +103,10 @@ fn a_bad_configuration_changes_nothing_and_is_reported() {
     assert_eq!((&status["reload_refused"], &status["changed_now"]), (&serde_json::Value::Null, &1.into()));
     let (code, log, _) = daemon.stop();
     assert_eq!((code, subject.cpus()), (Some(0), before), "{log}");
-    assert!(log.contains("error: reload refused, nothing is changed") && log.contains("reloaded: "), "{log}");
+    assert!(
+        log.contains("error: reload refused, and the old configuration stays in effect") && log.contains("reloaded: "),
+        "{log}"
+    );
 }
 
 /// A killed daemon leaves a process bound, a record of that, and a dead socket. The next start puts
@@ -123,7 +126,7 @@ fn after_a_kill_the_next_start_puts_back() {
     assert_eq!(subject.cpus(), before);
     let (code, log, _) = again.stop();
     assert_eq!(code, Some(0));
-    assert!(log.contains("an isobar that was killed had left changes: 1 threads put back"), "{log}");
+    assert!(log.contains("an earlier isobar was killed and had left changes: 1 threads put back"), "{log}");
 }
 
 /// Half a request, nonsense, a request that is too long, and clients that send nothing: each gets

@@ -187,7 +187,7 @@ fn a_recording_that_cannot_be_begun_or_go_on_is_reported_and_the_rest_goes_on() 
     let file = daemon.status()["recording"].as_str().unwrap().to_owned();
     goes_on(&daemon);
     small.fill();
-    eventually("it says so", || remarked(&daemon, "the recording ended early, the rest goes on: "));
+    eventually("it says so", || remarked(&daemon, "the recording ended early, and isobar continues without it: "));
     assert!(daemon.status()["recording"].is_null());
     goes_on(&daemon);
     let (code, log, _) = daemon.stop();

@@ -34,7 +34,7 @@ fn a_program_decides_on_lines_and_its_plans_are_held_to_the_rules() {
     assert_eq!((nothing.code, nothing.documents()[0]["notes"][0].as_str()), (Some(0), Some("seen")), "{}", nothing.err);
     for (text, said) in [
         ("echo 'no module named x' >&2; exit 1", "has ended (exit code 1); its last line on stderr: no module named x"),
-        ("read -r line; echo 7; read -r line", "answered with what is no plan"),
+        ("read -r line; echo 7; read -r line", "gave an answer that is not a plan"),
         (
             "read -r l; echo '{\"actions\":[{\"kind\":\"set_allocation\",\"pid\":1,\"node\":77,\"reason\":\"x\"}]}'; read -r l",
             "made a plan that cannot be carried out: ",
@@ -52,7 +52,7 @@ fn what_is_no_program_is_bad_input_in_every_verb() {
         vec!["decide", "--policy", "exec:./none.py", "-"],
         vec!["reproduce", "nmass", "--policy", "exec:./none.py"],
     ] {
-        isobar(&words).refused(&["exec:./none.py: ./none.py is not there: expected a program of PATH"]);
+        isobar(&words).refused(&["exec:./none.py: ./none.py is not found: expected a program in PATH"]);
     }
     let misspelt = isobar(&["sim", WORKLOAD, "--policy", "exec:sh", "--set", "exec.timeout=3"]);
     misspelt.refused(&["--set exec.timeout=3", "expected one of `timeout_seconds`"]);
@@ -106,7 +106,7 @@ fn manage_survives_what_a_program_does_and_changes_nothing_meanwhile() {
     let epochs = managed(&dying, &["--set", "exec.restarts=1"]);
     let said = notes(&epochs);
     assert!(said.contains("has ended (killed by signal 9); its last line on stderr: Killed"), "{said}");
-    assert!(said.contains("is not started again (exec.restarts)"), "{said}");
+    assert!(said.contains("is not restarted (exec.restarts)"), "{said}");
     assert!(epochs.iter().all(|epoch| epoch["plan"]["actions"].as_array().is_none_or(Vec::is_empty)));
     let silent = script(folder.path(), "exec sleep 600");
     let said = notes(&managed(&silent, &["--set", "exec.timeout_seconds=0.05"]));

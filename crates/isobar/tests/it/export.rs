@@ -35,7 +35,7 @@ fn what_cannot_be_written_is_said_and_nothing_is_overwritten() {
     isobar(&["record", "-o", &recording, "--machine", &machine, "--for", "3"]).done();
     isobar(&["export", &recording, &name("xlsx")]).refused(&["no known format", ".csv, .parquet or .pftrace"]);
     std::fs::write(name("csv"), "mine").unwrap();
-    isobar(&["export", &recording, &name("csv")]).refused(&["is there already"]);
+    isobar(&["export", &recording, &name("csv")]).refused(&["already exists"]);
     assert_eq!(std::fs::read_to_string(name("csv")).unwrap(), "mine");
-    isobar(&["export", &name("csv"), &name("parquet")]).refused(&["is no recording of isobar"]);
+    isobar(&["export", &name("csv"), &name("parquet")]).refused(&["is not a recording of isobar"]);
 }

@@ -62,7 +62,7 @@ fn outside_the_group_the_capabilities_are_dropped_and_the_command_goes_on() {
     let Some(isobar) = Installed::with_mode(0o755) else { return };
     let outside = isobar.run(None, &LOOK);
     assert_eq!((outside.code, outside.err.lines().count()), (Some(0), 1), "{}", outside.err);
-    for piece in ["the group 64321, which you are not in", "goes on without them", "usermod -aG 64321 "] {
+    for piece in ["the group 64321, which you are not in", "runs without them", "usermod -aG 64321 "] {
         assert!(outside.err.contains(piece), "`{piece}` expected in: {}", outside.err);
     }
     assert!(outside.out.contains("without CAP_SYS_NICE it cannot move"), "{}", outside.out);
@@ -71,7 +71,7 @@ fn outside_the_group_the_capabilities_are_dropped_and_the_command_goes_on() {
     let member = isobar.run(Some(GROUP), &LOOK);
     let out = member.done();
     assert!(!out.contains("without CAP_SYS_NICE"), "{out}");
-    assert!(out.contains("everybody may run this isobar with its capabilities"), "{out}");
+    assert!(out.contains("every user may run this isobar with its capabilities"), "{out}");
 }
 
 #[test]
@@ -99,6 +99,6 @@ fn a_setuid_executable_goes_on_as_its_caller() {
     fs::set_permissions(&isobar.binary, fs::Permissions::from_mode(0o4755)).unwrap();
     let run = isobar.run(None, &LOOK);
     assert_eq!(run.code, Some(0), "{}", run.err);
-    assert!(run.err.contains("setuid or setgid, which isobar refuses to use"), "{}", run.err);
+    assert!(run.err.contains("isobar ignores that its executable is setuid or setgid"), "{}", run.err);
     assert!(run.out.contains("without CAP_SYS_NICE it cannot move"), "{}", run.out);
 }

@@ -75,7 +75,12 @@ fn a_page_that_goes_stale_is_told_in_the_run() {
     sleep(Duration::from_millis(900));
     drop(plugin);
     let run = said(&run.wait_with_output().unwrap());
-    assert_eq!(run.done().matches("remark: numasim: the page stands still since guest time").count(), 1, "{}", run.out);
+    assert_eq!(
+        run.done().matches("remark: numasim: the page has not changed since guest time").count(),
+        1,
+        "{}",
+        run.out
+    );
 }
 
 #[test]

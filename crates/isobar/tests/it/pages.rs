@@ -86,7 +86,7 @@ fn what_is_exported_is_read_back() {
     assert_eq!((&read["policies"], &read["structures"]), (&again["policies"], &again["structures"]));
     for form in ["csv", "parquet"] {
         let onto_itself = format!("--nodes 4 --export {form} {}/./out.csv", folder.path().display());
-        pages(path, &onto_itself).refused(&["is the file that is read"]);
+        pages(path, &onto_itself).refused(&["is the input file"]);
     }
     assert_eq!(pages(path, "--nodes 4 --json").document()["policies"], again["policies"], "it is still there");
     pages(path, "--nodes 4 --export arrow x").refused(&["--export arrow", "expected csv or parquet"]);
@@ -109,10 +109,10 @@ fn bad_input_is_refused_in_one_line() {
     let table = example("table-2.csv");
     pages(&table, "--nodes 2 --threads-to-nodes 0,1").refused(&["--threads-to-nodes", "2 threads", "the file has 4"]);
     pages(&table, "--nodes 2 --threads-to-nodes 0,1,2,0").refused(&["thread 2 is on node 2"]);
-    pages(&table, "--nodes 4 --page-size 1024").refused(&["table-2.csv", "from 4096 on"]);
+    pages(&table, "--nodes 4 --page-size 1024").refused(&["table-2.csv", "of at least 4096"]);
     pages(&table, "--nodes 0").refused(&["--nodes"]);
     pages(&table, "--min-excl 90").refused(&["a part from 0 to 1"]);
-    pages(&table, "--watch").refused(&["the number of a process"]);
+    pages(&table, "--watch").refused(&["a process id"]);
     pages("4294967295", "--nodes 2").refused(&["no such file", "--watch"]);
     pages("2147483646", "--watch").refused(&["process 2147483646", "no such process"]);
 }

@@ -170,7 +170,7 @@ fn what_cannot_be_done_is_refused_in_one_line() {
     let file = file.to_str().unwrap();
     let apply = |more: &str| -> Said { run(&format!("pages apply {more}").replace("FILE", file).replace("PID", &pid)) };
     apply("FILE").refused(&["a trace and a process id"]);
-    apply("FILE many").refused(&["`many` is no process id"]);
+    apply("FILE many").refused(&["`many` is not a process id"]);
     apply("FILE 4194999").refused(&["no process 4194999"]);
     apply("/no/such/file PID").refused(&["/no/such/file"]);
     apply("/etc/passwd PID").refused(&["/etc/passwd"]);

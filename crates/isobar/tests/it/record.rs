@@ -73,8 +73,8 @@ fn what_cannot_be_recorded_or_read_is_said_in_one_line() {
     let (file, machine) = (file(&folder), machine());
     std::fs::write(&file, "something else").unwrap();
     let args = ["record", "-o", &file, "--machine", &machine, "--for", "5"];
-    isobar(&args).refused(&["is there already: name another file, or remove it first"]);
-    isobar(&["replay", &file]).refused(&["is no recording of isobar"]);
+    isobar(&args).refused(&["already exists: name another file, or remove it first"]);
+    isobar(&["replay", &file]).refused(&["is not a recording of isobar"]);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "something else");
     let nowhere = folder.path().join("no/such/folder/a.isobar").display().to_string();
     isobar(&["record", "-o", &nowhere, "--machine", &machine, "--for", "5"]).refused(&["No such file"]);
@@ -119,7 +119,7 @@ fn is_whole(file: &str) -> bool {
     }
     let run = isobar(&["replay", file, "--json"]);
     if run.code != Some(0) {
-        assert!(run.err.contains("holds no reading") || run.err.contains("is no recording"), "{}", run.err);
+        assert!(run.err.contains("holds no reading") || run.err.contains("is not a recording"), "{}", run.err);
         return false;
     }
     let last: Value = serde_json::from_str(run.done().lines().last().unwrap()).unwrap();

@@ -40,7 +40,7 @@ fn pages(folder: &Path) {
     isobar(&["manage", "--policy", "isobar", "--machine", &machine, "--for", "60", "--record", &recording]).done();
     let said = isobar(&["report", &recording]).done().to_owned();
     assert!(said.contains("recording.html (") && said.contains("60 epochs)"), "{said}");
-    isobar(&["report", &recording]).refused(&["is there already: give --force to write over it"]);
+    isobar(&["report", &recording]).refused(&["already exists: give --force to overwrite it"]);
 
     let page = name("simulation.html");
     let run = isobar(&[
@@ -251,9 +251,9 @@ fn browser() -> Option<String> {
 #[test]
 fn what_is_no_input_of_a_report_is_refused() {
     let (_folder, other) = file("other.html", "not a recording");
-    isobar(&["report", &other]).refused(&["the page would replace what it is made of: give -o FILE"]);
+    isobar(&["report", &other]).refused(&["the page would overwrite its input: give -o FILE"]);
     isobar(&["report", &other, "-o", "/tmp/never.html"])
-        .refused(&["is nothing that a report is made of: expected a recording"]);
+        .refused(&["is not a file that a report can show: expected a recording"]);
     let (_folder, row) = file("row.json", r#"{"policies": [], "seed": 1}"#);
     isobar(&["report", &row]).refused(&["row.json: missing field `repeat`: expected what `isobar sim --json` prints"]);
     isobar(&["report", &row, "--nodes", "2"])
@@ -261,7 +261,7 @@ fn what_is_no_input_of_a_report_is_refused() {
     isobar(&["report", &row, "--figures", "."]).refused(&["--figures: is for a reproduction"]);
     let (_folder, page) = file("there.html", "");
     isobar(&["sim", &workload(), "--policy", "linux", "--report", &page])
-        .refused(&["is there already: name another file"]);
+        .refused(&["already exists: name another file"]);
     isobar(&["sim", &workload(), "--policy", "linux", "--report", "/tmp/never.html", "--timeline", "dino"])
-        .refused(&["--timeline dino: is not compared: expected one of --policy linux"]);
+        .refused(&["--timeline dino: is not among the compared policies: expected one of linux"]);
 }

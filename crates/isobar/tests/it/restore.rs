@@ -82,12 +82,12 @@ fn is_root() -> bool {
 fn a_mistyped_path_is_said_plainly() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("state.jsn");
-    assert!(restore(&missing).done().contains("state.jsn: no such file: nothing to put back by it"));
+    assert!(restore(&missing).done().contains("state.jsn: no such file: no record of changes to put back"));
     let path = missing.to_str().unwrap();
     let document = isobar(&["restore", "--state", path, "--json"]).document();
     assert_eq!(document, serde_json::json!({"state_file": path, "restored": null, "pages": null}));
     let missing = folder.path().join("mistyped/state.json");
-    assert!(restore(&missing).done().contains("no such folder as "));
+    assert!(restore(&missing).done().contains("no such folder: "));
     assert_eq!(names(folder.path()), [""; 0]);
 }
 

@@ -117,7 +117,7 @@ fn a_loop_that_hangs_is_ended_in_bounded_time_and_says_what_is_left() {
     let (said, ended) = manage.end();
     let state = ended.folder.path().join("state.json").display().to_string();
     let restore = format!("run `isobar restore --state {state}`");
-    said.failed(1, &["asked to stop 0.5 s ago", "1 threads, resctrl groups or switches are left", &restore]);
+    said.failed(1, &["asked to stop 0.5 s ago", "1 threads, resctrl groups or switches are not put back", &restore]);
     assert_ne!(ended.subject.cpus(), ended.before, "it is as it was said");
     assert!(crate::support::isobar(&["restore", "--state", &state]).done().contains("1 threads put back"));
     ended.is_put_back("restore");

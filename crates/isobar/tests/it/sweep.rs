@@ -36,7 +36,7 @@ fn a_grid_is_run_once_and_merged() {
     let listed = isobar(&["sweep", &file, "--list"]);
     assert_eq!(listed.done().lines().filter(|line| line.starts_with("to do   sim-w-")).count(), 4, "{}", listed.out);
     let first = isobar(&["sweep", &file]);
-    assert!(first.done().starts_with("4 jobs done, 0 of them before; 0 failed"), "{}", first.out);
+    assert!(first.done().starts_with("4 jobs done, 0 of them earlier; 0 failed"), "{}", first.out);
     let names = results(folder.path());
     let again = isobar(&["sweep", &file, "--json"]).document();
     assert_eq!((again["done_before"].as_u64(), again["done_now"].as_u64()), (Some(4), Some(0)));
@@ -65,13 +65,13 @@ fn a_job_that_fails_keeps_no_other_from_running_and_is_tried_again() {
     let (grid_folder, file) = grid(&format!(r#"["exec:sh {}", "linux"]"#, program.display()), "");
     let failed = isobar(&["sweep", &file]);
     assert_eq!(failed.code, Some(1));
-    assert!(failed.out.starts_with("2 jobs done, 0 of them before; 2 failed"), "{}", failed.out);
+    assert!(failed.out.starts_with("2 jobs done, 0 of them earlier; 2 failed"), "{}", failed.out);
     let text = failed.out.lines().find_map(|line| line.strip_prefix("failed: ")).unwrap();
     assert!(fs::read_to_string(text).unwrap().contains("its last line on stderr: no such key"));
     assert!(isobar(&["sweep", &file, "--merge"]).err.contains("2 of 4 jobs have no result yet"));
     fs::write(&program, "while read -r line; do echo '{\"actions\": []}'; done").unwrap();
     let done = isobar(&["sweep", &file]);
-    assert!(done.out.starts_with("4 jobs done, 2 of them before; 0 failed"), "{} {}", done.out, done.err);
+    assert!(done.out.starts_with("4 jobs done, 2 of them earlier; 0 failed"), "{} {}", done.out, done.err);
     assert!(fs::read_dir(grid_folder.path().join("grid.sweep/failed")).unwrap().next().is_none());
 }
 
@@ -92,7 +92,7 @@ fn a_killed_sweep_goes_on_and_takes_its_jobs_with_it() {
     assert_eq!(results(grid_folder.path()).len(), 2, "whole results, and nothing else");
     fs::write(&program, "while read -r line; do echo '{\"actions\": []}'; done").unwrap();
     let done = isobar(&["sweep", &file]);
-    assert!(done.out.starts_with("4 jobs done, 2 of them before; 0 failed"), "{} {}", done.out, done.err);
+    assert!(done.out.starts_with("4 jobs done, 2 of them earlier; 0 failed"), "{} {}", done.out, done.err);
 }
 
 /// Like numasim, which ends its machine.
@@ -130,7 +130,7 @@ fn a_sweep_that_is_asked_to_stop_lets_its_jobs_end_in_order() {
 fn what_is_wrong_is_said_before_the_first_job() {
     for (policies, more, said) in [
         (r#"["dyno"]"#, "", "[[sim]] number 1: unknown policy `dyno`"),
-        (r#"["exec:./none.py"]"#, "", "./none.py is not there"),
+        (r#"["exec:./none.py"]"#, "", "./none.py is not found"),
         ("[]", "", "policies is empty: expected one or more"),
         (r#"["linux"]"#, "seed = 3\n", "grid.toml:5: unknown field `seed`"),
         (r#"["linux"]"#, "schedules = \"every\"\n", "expected auto, all or sampled"),

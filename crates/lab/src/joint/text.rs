@@ -16,14 +16,14 @@ const WORKLOAD: usize = 22;
 pub fn joint_table(joint: &Joint) -> String {
     let Summary { unfairness, stp, antt, unfairness_cov } = joint.summary;
     let mut text = format!(
-        "\nThe best static arrangement of threads, pages and ways that was found, by the contention\n\
-         model, which no policy can ask: {}\n\n",
+        "\nThe best static arrangement of threads, pages and ways that was found, by the simulator's own\n\
+         contention model, which policies cannot query: {}\n\n",
         sentence(joint)
     );
     let versus = joint.vs_linux_percent.map_or_else(|| "-".to_owned(), |percent| format!("{percent:+.1} %"));
     let _ = writeln!(
         text,
-        "ANTT {antt:.3}, not below {:.3}; unfairness {unfairness:.3}; STP {stp:.3}; CoV {unfairness_cov:.3}; \
+        "ANTT {antt:.3}, lower bound {:.3}; unfairness {unfairness:.3}; STP {stp:.3}; CoV {unfairness_cov:.3}; \
          vs linux {versus}\n",
         joint.antt_bound
     );
@@ -42,9 +42,9 @@ pub fn joint_table(joint: &Joint) -> String {
 /// `linux`.
 #[must_use]
 pub fn joints_table(joints: &[(String, f64, Joint)]) -> String {
-    let mut text = "\nThe best static arrangement found of threads, pages and ways, by the contention\n\
-                    model: ANTT, its mean slowdown; bound: none is below it; gap: what may\n\
-                    be left, in per cent; vs linux, mean gain; in brackets the worst program.\n\n"
+    let mut text = "\nThe best static arrangement of threads, pages and ways that was found, by the\n\
+                    contention model. ANTT: its mean slowdown; bound: no arrangement is below it;\n\
+                    gap: from bound to ANTT, in %; vs linux: mean gain, in brackets the worst.\n\n"
         .to_owned();
     let width = joints.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0).clamp(8, WORKLOAD);
     let _ = writeln!(
@@ -69,14 +69,18 @@ pub fn joints_table(joints: &[(String, f64, Joint)]) -> String {
 }
 
 fn sentence(joint: &Joint) -> String {
-    let ended = if joint.stopped { ", and the time was up" } else { "" };
+    let ended = if joint.stopped { ", stopped at the time limit" } else { "" };
     if joint.exhausted {
-        return format!("proved, all {} were looked at.", joint.questions);
+        return format!("proved, all {} arrangements were evaluated.", joint.questions);
     }
     if joint.proved_optimal {
-        return "proved, none has a lower mean slowdown.".to_owned();
+        return "proved, no arrangement has a lower mean slowdown.".to_owned();
     }
-    format!("none has a mean slowdown\nmore than {:.1} % lower ({} questions{ended}).", lower(joint), joint.questions)
+    format!(
+        "no arrangement has a mean\nslowdown more than {:.1} % lower ({} evaluations{ended}).",
+        lower(joint),
+        joint.questions
+    )
 }
 
 /// How much lower a mean slowdown at the bound would be, in per cent of the one found.

@@ -38,7 +38,7 @@ pub fn sensitivity_table(seen: &Sensitivity) -> String {
     let _ = writeln!(
         text,
         "\nOpen: the sign flips within the range of an estimate.\n\
-         -: no estimate touches the claim, or the paper prints no sign.\n\n\
+         -: no estimate affects the claim, or the paper prints no sign.\n\n\
          {}: of {} claims {} are reproduced, {} open, {} not reproduced.",
         seen.paper,
         seen.claims.len(),

@@ -36,12 +36,12 @@ impl Eq for Kind {}
 pub const KINDS: &[Kind] = &[
     Kind {
         name: "node rates",
-        what: "what a memory node sustains of its controllers' peak (`node.sustained_range` of a machine)",
+        what: "the share of its controllers' peak that a memory node sustains (`node.sustained_range` of a machine)",
         vary: |workload, end| workload.assuming(Estimate::NodeRate, end),
     },
     Kind {
         name: "link rates",
-        what: "what a link sustains of its signalling rate (`link.sustained_range` of a machine)",
+        what: "the share of its signalling rate that a link sustains (`link.sustained_range` of a machine)",
         vary: |workload, end| workload.assuming(Estimate::LinkRate, end),
     },
     Kind {
@@ -51,19 +51,19 @@ pub const KINDS: &[Kind] = &[
     },
     Kind {
         name: "strays",
-        what: "how often Linux carries a thread to another node, from its balancing rules (`linux.strays_per_s` of a \
+        what: "how often Linux moves a thread to another node, by its balancing rules (`linux.strays_per_s` of a \
                machine)",
         vary: |workload, end| Ok(strays(workload, end)),
     },
     Kind {
         name: "barriers",
-        what: "how far the barriers of a job are apart, from a tenth to ten times of what is taken",
+        what: "how far apart the barriers of a job are, from a tenth to ten times the assumed value",
         vary: |workload, end| Ok(workload.clone().with_barrier_factor(BARRIERS[usize::from(end == End::High)])),
     },
     Kind {
         name: "phases",
-        what: "phases of programs: low, all are steady; high, those without any miss half as much again and half as \
-               much by turns, for 8 s alone each. No paper prints them as numbers",
+        what: "phases of programs: low: all are steady; high: programs without phases have half more and half fewer \
+               misses in turn, each for 8 s of a run alone. No paper prints phases as numbers",
         vary: |workload, end| Ok(phases(workload, end)),
     },
 ];

@@ -60,7 +60,9 @@ pub fn put_back(switch: &Path, record: &BalancingRecord) -> io::Result<bool> {
 
 fn read(switch: &Path) -> io::Result<u32> {
     let text = fs::read_to_string(switch)?;
-    text.trim().parse().map_err(|_| io::Error::new(io::ErrorKind::InvalidData, format!("no number: {:?}", text.trim())))
+    text.trim()
+        .parse()
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, format!("not a number: {:?}", text.trim())))
 }
 
 #[cfg(test)]
@@ -98,6 +100,6 @@ mod tests {
         let folder = folder(&[("off", "0\n"), ("tiering", "2\n"), ("none", "x\n")]);
         let of = |name: &str| intend(&folder.path().join(name));
         assert_eq!([of("off").unwrap(), of("tiering").unwrap(), of("missing").unwrap()], [None; 3]);
-        assert!(of("none").unwrap_err().to_string().contains("no number: \"x\""));
+        assert!(of("none").unwrap_err().to_string().contains("not a number: \"x\""));
     }
 }

@@ -23,13 +23,13 @@ pub enum ActuatorError {
     },
     /// the kernel's NUMA balancing cannot be switched off
     #[error(
-        "cannot switch NUMA balancing off (manage.numa_balancing = \"off\"): /proc/sys/kernel/numa_balancing: {0}: only \
-         root may write it: run as root, or leave that setting out"
+        "cannot switch NUMA balancing off (manage.numa_balancing = \"off\"): /proc/sys/kernel/numa_balancing: {0}: \
+         only root may write to it: run as root, or leave that setting out"
     )]
     Balancing(#[source] io::Error),
     /// another isobar holds the lock of the state file's folder
-    #[error("{path}: another isobar is running ({holder}) and may have changed affinities: stop it first, it \
-             puts them back itself", path = path.display())]
+    #[error("{path}: another isobar is running ({holder}) and may have changed affinities: stop it first; it restores \
+             them when it ends", path = path.display())]
     Locked {
         /// the state file
         path: PathBuf,
@@ -37,7 +37,7 @@ pub enum ActuatorError {
         holder: String,
     },
     /// something that is no isobar holds the lock of the state file's folder
-    #[error("{path}: the folder is locked by {holder}, which is no isobar: end that, or name a file in a \
+    #[error("{path}: the folder is locked by {holder}, which is not isobar: end that process, or name a file in a \
              folder that only you may enter (mode 0700)", path = path.display())]
     Squatted {
         /// the folder
@@ -47,8 +47,8 @@ pub enum ActuatorError {
     },
     /// another isobar manages this machine, perhaps with another state file
     #[error(
-        "another isobar manages this machine ({other}): stop it first (`kill {pid}`: it puts back what it \
-         changed), or watch beside it with `--dry-run`"
+        "another isobar manages this machine ({other}): stop it first (`kill {pid}`; it then puts back what it \
+         changed), or run with `--dry-run`, which changes nothing"
     )]
     Managed {
         /// who, escaped
@@ -57,8 +57,8 @@ pub enum ActuatorError {
         pid: u32,
     },
     /// the state file is damaged, or of a version that this isobar does not know
-    #[error("{path}: not a state file of isobar: {problem}; name another file, or, if isobar wrote it, \
-             delete it (what it records is not put back)", path = path.display())]
+    #[error("{path}: not a state file of isobar: {problem}; name another file, or, if isobar wrote it, delete it (the \
+             changes that it records are then not put back)", path = path.display())]
     Broken {
         /// the file
         path: PathBuf,
@@ -101,7 +101,7 @@ pub enum ActuatorError {
         source: io::Error,
     },
     /// the kernel does not provide what isobar needs to recognise threads again
-    #[error("{path}: {source}; isobar recognises threads by it: mount procfs on /proc", path = path.display())]
+    #[error("{path}: {source}; isobar needs it to recognise threads: mount procfs on /proc", path = path.display())]
     Proc {
         /// the file
         path: PathBuf,

@@ -115,18 +115,18 @@ impl Facts {
         match (verdict, group) {
             (Verdict::SetId, _) => {
                 format!(
-                    "the executable is setuid or setgid, which isobar refuses to use: it goes on as you; as \
-                     root: {recipe}"
+                    "isobar ignores that its executable is setuid or setgid, and runs as you; to give it capabilities \
+                     instead, as root: {recipe}"
                 )
             }
             (_, Some(group)) => format!(
-                "the executable's capabilities are for the group {group}, which you are not in: isobar goes on without \
-                 them (to join, as root: usermod -aG {group} {}, then log in again)",
+                "the executable's capabilities are for the group {group}, which you are not in: isobar runs without \
+                 them (to join the group, as root: usermod -aG {group} {}, then log in again)",
                 names::user(self.user)
             ),
             (_, None) => format!(
-                "the executable's capabilities are for no group of users: isobar goes on without them; as \
-                 root: {recipe}"
+                "the executable's capabilities are not kept to a group of users: isobar runs without them; to keep \
+                 them to a group, as root: {recipe}"
             ),
         }
     }

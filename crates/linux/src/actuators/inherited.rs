@@ -271,30 +271,33 @@ impl Freed {
     pub fn remarks(&self) -> Vec<String> {
         let alike = self.alike.iter().map(|pid| {
             format!(
-                "process {} was freed because it looks like a child of a process that isobar moved: if you \
-                 had bound it yourself, bind it again",
+                "the CPU binding of process {} was removed because the process looks like a child of one that isobar \
+                 moved: if you bound it yourself, bind it again",
                 named(*pid)
             )
         });
         let doubtful = self.doubtful.difference(&self.alike).map(|pid| {
             format!(
-                "process {} stays bound to CPUs that isobar had given to another process: it may have \
-                 inherited them, or its owner bound it (taskset -pc shows and changes it)",
+                "process {} stays bound to CPUs that isobar had given to another process: it may have inherited them, \
+                 or its owner bound it (taskset -pc shows and changes the binding)",
                 named(*pid)
             )
         });
         let refused = self.refused.iter().map(|(pid, why)| {
-            format!("process {} is left bound to a CPU of isobar's: the kernel refused to free it ({why})", named(*pid))
+            format!(
+                "process {} stays bound to a CPU that isobar chose: the kernel refused to unbind it ({why})",
+                named(*pid)
+            )
         });
         let unfinished = self.unfinished.then(|| {
-            "processes were made faster than they could be freed of isobar's CPUs: some are left bound \
-             (taskset -pc shows and changes it)"
+            "processes were created faster than isobar could unbind them from the CPUs that it chose: some stay bound \
+             (taskset -pc shows and changes the binding)"
                 .to_owned()
         });
         let forking = self.forking.iter().map(|(pid, threads)| {
             format!(
-                "process {} is forking still ({threads} of its threads): what it makes stays bound to a CPU of \
-                 isobar's (taskset -pc shows and changes it)",
+                "process {} is still forking ({threads} of its threads): its children stay bound to a CPU that isobar \
+                 chose (taskset -pc shows and changes the binding)",
                 named(*pid)
             )
         });
@@ -309,7 +312,7 @@ impl Freed {
 pub fn shorten(lines: &mut Vec<String>, what: &str) {
     let rest = lines.len().saturating_sub(MOST_NAMED);
     lines.truncate(MOST_NAMED);
-    lines.extend((rest > 0).then(|| format!("and {rest} more {what} like these")));
+    lines.extend((rest > 0).then(|| format!("and {rest} more {what} of this kind")));
 }
 
 fn named(pid: Pid) -> String {

@@ -66,8 +66,8 @@ impl Lineage {
     pub fn remarks(&self) -> Vec<String> {
         let strange = (self.strange > 0).then(|| {
             format!(
-                "{} changed affinities could not be attributed: who asked has ended, or is in a container; an owner's \
-                 binding may be among them",
+                "it is not known which process made {} changes of affinity: it has ended, or runs in a container; some \
+                 may be bindings by owners",
                 self.strange
             )
         });

@@ -110,7 +110,7 @@ impl ManagerLock {
     fn without(path: &Path, error: &io::Error) -> Self {
         let path = path.display();
         let remark = format!(
-            "{path}: {error}: isobar cannot see whether another one manages this machine; see to it that none does"
+            "{path}: {error}: isobar cannot see whether another isobar manages this machine; make sure that none does"
         );
         Self { _file: None, remarks: vec![remark] }
     }
@@ -210,12 +210,13 @@ const fn conflicts(other: &Other) -> bool {
 fn ignored_because(other: &Other, path: &Path) -> String {
     if other.isobar {
         format!(
-            "another isobar runs without privileges ({other}): the threads that it binds look pinned by \
-             their owner, and are left alone"
+            "another isobar runs without privileges ({other}): the threads that it binds look pinned by their owner, \
+             so this isobar leaves them alone"
         )
     } else {
         format!(
-            "{other} holds the lock on {} by which isobars find each other, and is no isobar: it is ignored",
+            "{other} holds the lock on {} by which instances of isobar find each other, but is not isobar: it is \
+             ignored",
             path.display()
         )
     }

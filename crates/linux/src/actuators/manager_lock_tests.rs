@@ -57,5 +57,5 @@ fn without_the_file_it_goes_on_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let lock = ManagerLock::take(&folder.path().join("none")).unwrap();
     let [remark] = lock.remarks() else { panic!("{:?}", lock.remarks()) };
-    assert!(remark.contains("cannot see whether another one manages") && !remark.contains('\n'), "{remark}");
+    assert!(remark.contains("cannot see whether another isobar manages") && !remark.contains('\n'), "{remark}");
 }

@@ -84,7 +84,7 @@ impl Actuators {
             return Err(refusal);
         }
         let ledger = Ledger::new(error::boot_id()?);
-        let lineage = Lineage::new(KernelEvents::none("the kernel's events are not followed"));
+        let lineage = Lineage::new(KernelEvents::none("kernel events are not read yet"));
         let outstanding = Outstanding::default();
         let (written, recent) = (None, Recent::default());
         Ok((Self { file, ledger, written, lineage, recent, outstanding, moves: 0, unwritten: None }, recovered))

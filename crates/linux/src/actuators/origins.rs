@@ -135,12 +135,12 @@ fn load(file: &StateFile) -> Result<Option<Origins>, ActuatorError> {
 fn parse(text: &str) -> Result<Origins, String> {
     let origins: Origins = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if origins.version != VERSION {
-        return Err(format!("`version` is {}, this isobar reads {VERSION}", origins.version));
+        return Err(format!("`version` is {}, but this isobar reads {VERSION}", origins.version));
     }
     let runs = || origins.processes.values().flat_map(|origin| &origin.runs);
     // No address space has more pages, and a larger number would keep isobar busy for ever.
     let wrong = runs().find(|run| run.first.saturating_add(run.pages) > 1 << 52);
-    wrong.map_or(Ok(()), |run| Err(format!("{} pages from {} on are no pages of a process", run.pages, run.first)))?;
+    wrong.map_or(Ok(()), |run| Err(format!("no process can have {} pages from page {} on", run.pages, run.first)))?;
     Ok(origins)
 }
 

@@ -59,17 +59,17 @@ impl fmt::Display for RestoreReport {
     /// One line for people; counts of zero are not mentioned.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.earlier_boot {
-            return f.write_str("the state is of an earlier boot: nothing to put back");
+            return f.write_str("the state file is from an earlier boot: nothing to put back");
         }
         write!(f, "{} threads put back", self.restored)?;
         let others = [
-            (self.inherited, "that had inherited a mask freed"),
+            (self.inherited, "with an inherited binding unbound"),
             (self.untouched, "had not been moved yet"),
             (self.vanished, "ended meanwhile"),
             (self.reused, "left alone (id reused)"),
             (self.changed_by_owner, "left alone (changed by their owner meanwhile)"),
             (self.groups, "resctrl groups removed"),
-            (self.grouped_tasks, "tasks back in the groups where they were"),
+            (self.grouped_tasks, "tasks put back into their earlier groups"),
             (self.refused, "refused by the kernel"),
         ];
         others.iter().filter(|(count, _)| *count > 0).try_for_each(|(count, what)| write!(f, ", {count} {what}"))
@@ -162,7 +162,9 @@ fn put_back_weights(ledger: &mut Ledger, report: &mut RestoreReport) {
     let Some(record) = ledger.weights.take() else { return };
     match weights::put_back(Path::new(WEIGHTS), &record) {
         Ok(true) => {}
-        Ok(false) => report.remarks.push(format!("{WEIGHTS}: left alone: someone else has set the weights meanwhile")),
+        Ok(false) => {
+            report.remarks.push(format!("{WEIGHTS}: left alone: another program has set the weights meanwhile"));
+        }
         Err(error) => {
             report.refused += 1;
             report.refusal = report.refusal.take().or_else(|| Some(format!("{WEIGHTS}: {error}")));
@@ -178,7 +180,7 @@ fn put_back_balancing(ledger: &mut Ledger, report: &mut RestoreReport) {
             report.remarks.push(format!("NUMA balancing is as it was (kernel.numa_balancing={})", record.before));
         }
         Ok(false) => report.remarks.push(format!(
-            "{SWITCH}: left alone: someone else has set it meanwhile; it was {} before isobar switched it off",
+            "{SWITCH}: left alone: another program has set it meanwhile; it was {} before isobar switched it off",
             record.before
         )),
         Err(error) => {
@@ -239,7 +241,7 @@ fn put_back_one(pid: Pid, tid: Tid, thread: &ThreadEntry, report: &mut RestoreRe
 /// Puts back one recorded thread and drops its record. If the kernel refuses, the record stays.
 pub fn put_back_thread(ledger: &mut Ledger, pid: Pid, tid: Tid) -> ActionOutcome {
     let Some(thread) = ledger.processes.get(&pid).and_then(|process| process.threads.get(&tid)).cloned() else {
-        let why = "nothing of isobar's is on the thread any more".to_owned();
+        let why = "isobar's binding of the thread is already gone".to_owned();
         return match identity::task(pid, tid) {
             Some(_) => ActionOutcome::LeftAlone { why },
             None => ActionOutcome::Vanished,
@@ -248,7 +250,9 @@ pub fn put_back_thread(ledger: &mut Ledger, pid: Pid, tid: Tid) -> ActionOutcome
     let outcome = match fate(pid, tid, &thread) {
         Ok(Fate::Restored) => ActionOutcome::Done,
         Ok(Fate::Vanished | Fate::Reused) => ActionOutcome::Vanished,
-        Ok(Fate::Untouched) => ActionOutcome::LeftAlone { why: "the thread is as it was before".to_owned() },
+        Ok(Fate::Untouched) => {
+            ActionOutcome::LeftAlone { why: "the thread already has the affinity that it had before".to_owned() }
+        }
         Ok(Fate::ChangedByOwner) => ActionOutcome::LeftAlone { why: "its owner has changed it meanwhile".to_owned() },
         Err(error) => {
             return ActionOutcome::Refused { errno: error.raw_os_error(), why: format!("thread {tid}: {error}") };

@@ -214,7 +214,7 @@ impl StateFile {
     fn locked(&self) -> ActuatorError {
         let holds = self.lock.metadata().and_then(|found| locks::on(&found)).unwrap_or_default();
         let Some(held) = holds.first() else {
-            return ActuatorError::Locked { path: self.path.clone(), holder: "pid not known".into() };
+            return ActuatorError::Locked { path: self.path.clone(), holder: "unknown pid".into() };
         };
         match Other::look(held.pid) {
             Some(other) if !other.isobar => {
@@ -239,7 +239,7 @@ impl StateFile {
 pub fn parse(path: &Path, text: &str) -> Result<Ledger, ActuatorError> {
     let ledger: Ledger = serde_json::from_str(text).map_err(|error| broken(path, &error.to_string()))?;
     if ledger.version != VERSION {
-        return Err(broken(path, &format!("`version` is {}, this isobar reads {VERSION}", ledger.version)));
+        return Err(broken(path, &format!("`version` is {}, but this isobar reads {VERSION}", ledger.version)));
     }
     validate::problem(&ledger).map_or(Ok(ledger), |problem| Err(broken(path, &problem)))
 }

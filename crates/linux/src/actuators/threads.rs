@@ -108,7 +108,7 @@ fn examine(ledger: &Ledger, request: &ThreadMove) -> Result<(Entry, CpuSet), Act
     let mask = affinity::get(request.tid).map_err(|error| refusal(&error, request.cpu))?;
     let record = ledger.thread(request.pid, request.tid, request.tid_start);
     if record.is_some_and(|thread| !is_given(request, thread, &mask) && mask != thread.original.cpus) {
-        return left_alone("its owner changed its affinity after our last move");
+        return left_alone("its owner changed its affinity after isobar's last move");
     }
     let entry = entry(ledger, request, &mask);
     // It has no mask of ours, and it was not bound when it was observed.
@@ -164,7 +164,8 @@ fn refusal(error: &io::Error, cpu: CpuId) -> ActionOutcome {
         }
         Some(libc::EINVAL) => {
             format!(
-                "cpu {cpu} is offline or outside the thread's cpuset (cpuset.cpus): the next epoch reads its CPUs again"
+                "cpu {cpu} is offline or outside the thread's cpuset (cpuset.cpus): the next epoch reads again which \
+                 CPUs it may use"
             )
         }
         _ => format!("the kernel refused to bind a thread to cpu {cpu}: {error}"),

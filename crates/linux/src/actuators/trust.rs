@@ -68,14 +68,14 @@ fn is_ours(owner: u32) -> bool {
 fn problem(found: &Metadata, sticky_is_safe: bool) -> Option<String> {
     let (owner, mode) = (found.uid(), found.permissions().mode());
     if !is_ours(owner) {
-        return Some(format!("belongs to uid {owner}, who is neither root nor uid {}", geteuid().as_raw()));
+        return Some(format!("belongs to uid {owner}, which is neither root nor uid {}", geteuid().as_raw()));
     }
     let sticky = mode & STICKY != 0;
     if mode & OTHERS_WRITE == 0 || (sticky && sticky_is_safe) {
         return None;
     }
     // A sticky folder is meant for all users.
-    let remedy = if sticky { "" } else { "; `chmod go-w` takes that away" };
+    let remedy = if sticky { "" } else { "; `chmod go-w` prevents that" };
     Some(format!("others may write to it (mode {:04o}{remedy})", mode & 0o7777))
 }
 

@@ -26,30 +26,30 @@ pub fn problem(ledger: &Ledger) -> Option<String> {
 fn in_balancing(record: &BalancingRecord) -> Option<String> {
     let modes = 0..=HIGHEST_MODE;
     let right = modes.contains(&record.before) && modes.contains(&record.ours);
-    (!right).then(|| format!("`balancing` is no mode of NUMA balancing: expected 0 to {HIGHEST_MODE}"))
+    (!right).then(|| format!("`balancing` is not a mode of NUMA balancing: expected 0 to {HIGHEST_MODE}"))
 }
 
 fn in_process(pid: Pid, process: &ProcessEntry) -> Option<String> {
     let wrong = process.threads.keys().find_map(|&Tid(tid)| out_of_range(tid));
     out_of_range(pid.0).or(wrong).or_else(|| {
         let empty = process.threads.iter().find(|(_, thread)| thread.original.cpus.is_empty());
-        empty.map(|(tid, _)| format!("thread {tid} had no CPU"))
+        empty.map(|(tid, _)| format!("the recorded CPU list of thread {tid} is empty"))
     })
 }
 
 fn in_resctrl(record: &ResctrlRecord) -> Option<String> {
     if !record.root.is_absolute() {
-        return Some("`resctrl.root` is no absolute path".to_owned());
+        return Some("`resctrl.root` is not an absolute path".to_owned());
     }
     let ids = record.tasks.iter().find_map(|(tid, origin)| out_of_range(tid.0).or_else(|| out_of_range(origin.pid.0)));
     let ours = record.groups.iter().find(|name| !name.starts_with("isobar") || !is_name(name));
     let places = record.tasks.values().map(|origin| &origin.place).find(|place| !is_place(place));
-    ids.or_else(|| ours.map(|name| format!("`{name}` is no resctrl group of isobar")))
-        .or_else(|| places.map(|place| format!("`{}` is no resctrl group", place.control)))
+    ids.or_else(|| ours.map(|name| format!("`{name}` is not a resctrl group of isobar")))
+        .or_else(|| places.map(|place| format!("`{}` is not a resctrl group", place.control)))
 }
 
 fn out_of_range(id: u32) -> Option<String> {
-    (id == 0 || id > HIGHEST_ID).then(|| format!("{id} is no process or thread"))
+    (id == 0 || id > HIGHEST_ID).then(|| format!("{id} is not the id of a process or thread"))
 }
 
 fn is_place(place: &Place) -> bool {

@@ -28,10 +28,10 @@ pub struct WeightsRecord {
 #[must_use]
 pub fn absence() -> Option<String> {
     if !Path::new(WEIGHTS).is_dir() {
-        return Some(format!("this kernel has no {WEIGHTS} (Linux 6.9 and later, with NUMA)"));
+        return Some(format!("this kernel has no {WEIGHTS} (needs Linux 6.9 or later, with NUMA)"));
     }
     let right = rustix::fs::access(Path::new(WEIGHTS).join("node0"), rustix::fs::Access::WRITE_OK);
-    right.is_err().then(|| format!("{WEIGHTS} may only be written by root"))
+    right.is_err().then(|| format!("only root may write to {WEIGHTS}"))
 }
 
 /// The record for a decision. The present weights become `before`.

@@ -34,7 +34,8 @@ impl Arch {
         match self {
             Self::X86 => "enable a virtual PMU on the host, with KVM `-cpu host,pmu=on`",
             Self::Arm => {
-                "enable a virtual PMU on the host, with KVM `-cpu host,pmu=on`, with QEMU's emulation `-cpu max,pmu=on`"
+                "enable a virtual PMU on the host, with KVM `-cpu host,pmu=on`, or with QEMU's emulation `-cpu \
+                 max,pmu=on`"
             }
             Self::Other => "enable a virtual PMU on the host",
         }
@@ -46,7 +47,7 @@ impl Arch {
     #[must_use]
     pub const fn guest_instructions(self) -> &'static str {
         match self {
-            Self::Arm => "with KVM use `-cpu host,pmu=on`, start QEMU's emulation with a fixed `-icount shift=0`",
+            Self::Arm => "with KVM use `-cpu host,pmu=on`; with QEMU's emulation use a fixed `-icount shift=0`",
             Self::X86 | Self::Other => self.guest_pmu(),
         }
     }

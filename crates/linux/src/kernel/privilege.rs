@@ -41,7 +41,7 @@ pub fn remarks() -> Vec<String> {
     let missing = missing();
     let any = missing.len() < USED.len();
     let everybody = (any && executable::lends_capabilities_to_all()).then(|| {
-        format!("everybody may run this isobar with its capabilities; keep them to a group, as root: {}", recipe())
+        format!("every user may run this isobar with its capabilities; to keep them to a group, as root: {}", recipe())
     });
     without(&missing).into_iter().chain(everybody).collect()
 }
@@ -83,7 +83,7 @@ fn without(missing: &[(&str, Option<&str>)]) -> Option<String> {
     if parts.is_empty() {
         return None;
     }
-    Some(format!("isobar goes on observing: {} (run as root, or {})", parts.join(", "), remedy()))
+    Some(format!("isobar keeps observing, but {} (run as root, or {})", parts.join(", "), remedy()))
 }
 
 fn missing() -> Vec<(&'static str, Option<&'static str>)> {

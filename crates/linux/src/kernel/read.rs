@@ -113,7 +113,7 @@ impl Patient {
     }
 
     fn too_slow(&self) -> io::Error {
-        let message = format!("it is no regular file and did not end within {} s", self.patience.as_secs_f64());
+        let message = format!("it is not a regular file and did not end within {} s", self.patience.as_secs_f64());
         io::Error::new(ErrorKind::TimedOut, message)
     }
 }
@@ -154,7 +154,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = pipe(folder.path());
         let error = text_within(&path, 10, MOMENT).unwrap_err();
-        assert_eq!(error.to_string(), "it is no regular file and did not end within 0.2 s");
+        assert_eq!(error.to_string(), "it is not a regular file and did not end within 0.2 s");
         assert!(open_file(&path).unwrap_err().to_string().contains("not a file"));
         assert!(open_file(Path::new("/dev/zero")).is_err());
     }

@@ -98,9 +98,9 @@ fn errno(number: u32) -> Errno {
 fn unheard(errno: Errno) -> String {
     let why = match errno {
         Errno::PERM | Errno::ACCESS => "CAP_NET_ADMIN is missing",
-        Errno::TIMEDOUT => "the kernel does not answer: it works outside of containers only",
-        Errno::PROTONOSUPPORT | Errno::CONNREFUSED => "this kernel has none (CONFIG_PROC_EVENTS)",
-        _ => return format!("no process events: {errno}"),
+        Errno::TIMEDOUT => "the kernel does not answer (it reports them outside of containers only)",
+        Errno::PROTONOSUPPORT | Errno::CONNREFUSED => "this kernel was built without them (CONFIG_PROC_EVENTS)",
+        _ => return format!("the kernel's process events cannot be read: {errno}"),
     };
-    format!("no process events: {why}")
+    format!("the kernel's process events cannot be read: {why}")
 }

@@ -112,29 +112,29 @@ impl KernelEvents {
     pub fn remarks(&self) -> Vec<String> {
         let forks = self.forks.as_ref().err().map(|why| {
             format!(
-                "{why}: processes that inherit isobar's masks are recognised by their parents, CPUs, cgroups and start \
-                 times only; what may have been missed is reported"
+                "{why}: isobar recognises processes that inherited its CPU bindings only by their parents, CPUs, \
+                 cgroups and start times; it reports processes that it may have missed"
             )
         });
         let lost = self.forks_lost.then(|| {
-            "the kernel dropped process events: more was forked than could be followed; what may have been missed is \
-             reported"
+            "the kernel dropped process events because processes were forked faster than isobar reads; isobar reports \
+             processes that it may have missed"
                 .to_owned()
         });
         let pins = self.pins.as_ref().err().map(|why| {
             format!(
-                "{why}: an owner who binds a thread to the very CPU that isobar gave it cannot be \
-                 distinguished from isobar, and that binding is lifted"
+                "{why}: if an owner binds a thread to the same CPU as isobar did, isobar cannot see that and removes \
+                 that binding, too"
             )
         });
         let unseen = self.pins_lost.then(|| {
-            "the kernel dropped records of changed affinities: a binding by an owner may have been taken for \
-             isobar's and lifted"
+            "the kernel dropped records of changed affinities: isobar may have mistaken an owner's binding for its own \
+             and removed it"
                 .to_owned()
         });
         let slow = self.pins.as_ref().is_ok_and(Pins::slows_system_calls).then(|| {
-            "this kernel has no kprobes, so changes of affinity are watched by tracepoints, which cost every \
-             system call on this machine some 0.1 us (manage.watch_affinities = false does without)"
+            "this kernel has no kprobes, so changes of affinity are watched by tracepoints, which cost every system \
+             call on this machine about 0.1 us (manage.watch_affinities = false avoids this)"
                 .to_owned()
         });
         forks.into_iter().chain(lost).chain(pins).chain(unseen).chain(slow).collect()

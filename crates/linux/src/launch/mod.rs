@@ -76,7 +76,7 @@ pub fn start(launch: &Launch) -> Result<Child, LaunchError> {
         command.spawn().map_err(|source| failed(launch, source))
     };
     let joined = thread::scope(|scope| scope.spawn(starter).join());
-    joined.unwrap_or_else(|_| Err(failed(launch, io::Error::other("its starter failed"))))
+    joined.unwrap_or_else(|_| Err(failed(launch, io::Error::other("the thread that was to start it failed"))))
 }
 
 /// The calling thread.

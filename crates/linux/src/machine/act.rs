@@ -22,7 +22,7 @@ impl<S: Sensing> LinuxMachine<S> {
             Action::MoveThread { .. } => self.move_thread(intents.next()),
             Action::MigratePages { .. } => self.migrate(action),
             Action::WithdrawPages { pid, from, to, .. } => match self.pages.withdraw(*pid, *from, *to) {
-                0 => left_alone("no such pages are under way".into()),
+                0 => left_alone("no matching pages of the process are being moved".into()),
                 _ => ActionOutcome::Done,
             },
             Action::SetWays { .. } => {
@@ -62,13 +62,13 @@ impl<S: Sensing> LinuxMachine<S> {
 
     fn migrate(&mut self, action: &Action) -> ActionOutcome {
         let Action::MigratePages { pid, from, to, pages, select, for_thread, .. } = *action else {
-            return left_alone("no page migration".into());
+            return left_alone("it is not a page migration".into());
         };
         if from == to {
             return left_alone(format!("the pages are on node {to} already"));
         }
         if self.waiter.is_interrupted() {
-            return left_alone("asked to stop".into());
+            return left_alone("isobar is being stopped".into());
         }
         let Some(pid_start) = self.known.process(pid) else {
             return left_alone(format!("process {pid} was not in the last sample"));
@@ -82,12 +82,12 @@ impl<S: Sensing> LinuxMachine<S> {
                 let sampled = self.sensing.sampled_addresses(pid, for_thread);
                 match sampled.worth_moving_around(fill_up) {
                     Some(found) => addresses = found,
-                    None => return all_stay("no address sampled yet"),
+                    None => return all_stay("no address was sampled yet"),
                 }
             }
             PageSelection::Accessed => match self.sensing.accessed(pid) {
                 Some(found) => accessed = found,
-                None => return all_stay("not known to be accessed"),
+                None => return all_stay("it is not known which pages are accessed"),
             },
         }
         self.pages.take_on(Request { pid, pid_start, from, to, pages, select, addresses, accessed, fill_up })
@@ -95,7 +95,7 @@ impl<S: Sensing> LinuxMachine<S> {
 
     fn allocate(&mut self, action: &Action) -> ActionOutcome {
         let Action::SetAllocation { pid, for_node, node, weights, .. } = action else {
-            return left_alone("no decision about new pages".into());
+            return left_alone("it is not a decision about new pages".into());
         };
         let Some(start) = self.known.process(*pid) else {
             return left_alone(format!("process {pid} was not in the last sample"));

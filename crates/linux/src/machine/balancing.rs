@@ -34,7 +34,7 @@ impl Balancing {
         match self {
             Self::Left => None,
             Self::Off => Some("NUMA balancing is switched off until isobar ends (manage.numa_balancing)".to_owned()),
-            Self::Waits(why) => Some(format!("NUMA balancing stays as it is: {why}")),
+            Self::Waits(why) => Some(format!("NUMA balancing is not switched off: {why}")),
         }
     }
 }

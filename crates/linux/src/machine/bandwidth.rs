@@ -24,10 +24,10 @@ pub(super) fn add(sample: &mut Sample, monitored: BTreeMap<Pid, Monitored>) -> O
     match (by_monitor, by_misses) {
         (false, false) => None,
         (true, false) => Some("bandwidth is read from resctrl monitor groups (mbm_total_bytes)"),
-        (false, true) => Some("bandwidth is LLC misses x 64 bytes: without write-backs and prefetches"),
+        (false, true) => Some("bandwidth is computed as LLC misses x 64 bytes, without write-backs and prefetches"),
         (true, true) => Some(
-            "bandwidth is read from resctrl monitor groups (mbm_total_bytes), and is LLC misses x 64 bytes \
-             for threads in none",
+            "bandwidth is read from resctrl monitor groups (mbm_total_bytes); for threads outside of them it is LLC \
+             misses x 64 bytes",
         ),
     }
 }

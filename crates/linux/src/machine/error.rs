@@ -12,7 +12,7 @@ pub enum MachineError {
     #[error("{0}")]
     Sensing(#[source] BoxedError),
     /// CPUs or resctrl came or went, and the topology cannot be read again
-    #[error("CPUs or resctrl came or went: {0}")]
+    #[error("CPUs or resctrl appeared or disappeared, and the topology cannot be read again: {0}")]
     Topology(#[source] BoxedError),
     /// the state file cannot be owned, read or written, or not everything was put back
     #[error(transparent)]
@@ -21,7 +21,7 @@ pub enum MachineError {
     #[error("{0}")]
     Ways(#[source] BoxedError),
     /// signals cannot be caught, so that an interrupt would leave threads where they are
-    #[error("cannot catch the signals that ask to stop: {0}; nothing is changed without that")]
+    #[error("cannot catch termination signals: {0}; isobar changes nothing, because it could not put it back")]
     Signals(#[source] io::Error),
     /// waiting for the next epoch failed
     #[error("cannot wait: {0}")]

@@ -30,23 +30,25 @@ impl<S: Sensing> LinuxMachine<S> {
     fn free_thread(&mut self, pid: Pid, tid: Tid) -> ActionOutcome {
         match self.actuators.as_mut() {
             Some(actuators) => actuators.undo_thread(pid, tid),
-            None => left_alone("nothing is changed here".into()),
+            None => left_alone("isobar changes nothing on this machine".into()),
         }
     }
 
     fn bring_back(&mut self, outcome: &ActionOutcome) -> ActionOutcome {
         match outcome {
             ActionOutcome::Queued { number, .. } => self.pages.take_back(*number),
-            _ => left_alone("the pages were moved in line, and which they were is not known".into()),
+            _ => left_alone("the pages were moved in the decision loop, which does not record them".into()),
         }
     }
 
     /// A cluster without threads does not exist: its threads go back to where they were.
     fn take_ways(&mut self, action: &Action) -> Result<ActionOutcome, MachineError> {
         let Action::SetWays { llc, cluster, way_mask, memory_bandwidth_percent, .. } = action else {
-            return Ok(left_alone("no division of ways".into()));
+            return Ok(left_alone("it is not a change of cache ways".into()));
         };
-        let Some(actuators) = self.actuators.as_mut() else { return Ok(left_alone("nothing is changed here".into())) };
+        let Some(actuators) = self.actuators.as_mut() else {
+            return Ok(left_alone("isobar changes nothing on this machine".into()));
+        };
         let (key, threads) = (Key::new(*llc, cluster), Threads::new());
         let request = Request { key, way_mask: *way_mask, percent: *memory_bandwidth_percent, threads, asked: 0 };
         let outcomes = match self.ways.apply(vec![request], self.level, &mut |record| actuators.intend_resctrl(record))
@@ -62,7 +64,7 @@ impl<S: Sensing> LinuxMachine<S> {
 
     fn free_allocation(&mut self, pid: Pid, for_node: Option<NodeId>) -> ActionOutcome {
         if !self.allocation.forget(pid, for_node) {
-            return left_alone("nothing of isobar's says where its pages go any more".into());
+            return left_alone("isobar's decision about its new pages is already gone".into());
         }
         self.allocation.flush(|pid| self.known.nodes(pid));
         ActionOutcome::Done

@@ -20,7 +20,8 @@ fn tuned(found: &Neighbours) -> Option<String> {
     let tuned = found.tuned.as_ref().filter(|_| found.daemons.contains(&Daemon::Tuned))?;
     let value = tuned.numa_balancing.as_deref()?;
     Some(format!(
-        "tuned's profile {} sets kernel.numa_balancing={}: what isobar is told about it may change with the profile",
+        "tuned's profile {} sets kernel.numa_balancing={}: if the profile changes, the kernel's setting may change \
+         while isobar runs",
         tuned.profile.escape_debug(),
         value.escape_debug()
     ))
@@ -32,18 +33,18 @@ fn numad(found: &Neighbours) -> Option<String> {
 }
 
 fn irqbalance(found: &Neighbours) -> Option<String> {
-    let line = "irqbalance is running: it moves interrupts and no threads; nothing has to be done";
+    let line = "irqbalance is running: it moves interrupts but no threads; no action is needed";
     found.daemons.contains(&Daemon::Irqbalance).then(|| line.to_owned())
 }
 
 fn sched_ext(found: &Neighbours) -> Option<String> {
     let name = found.sched_ext.as_ref()?.escape_debug();
-    Some(format!("a sched_ext scheduler ({name}) is active: it may place threads against isobar"))
+    Some(format!("a sched_ext scheduler ({name}) is active: it may move threads against isobar's decisions"))
 }
 
 fn cache_aware(found: &Neighbours) -> Option<String> {
     let line = "cache-aware scheduling is on: it gathers the threads of a process on one LLC; threads that isobar \
-                binds stay where they are, others may be moved against it";
+                binds stay where they are, but it may move others against isobar's decisions";
     found.cache_aware.then(|| line.to_owned())
 }
 

@@ -6,28 +6,30 @@ use isobar_model::NodeId;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum NotMeasured {
     /// no instructions for it
-    #[error("isobar can flush and time loads on x86-64 and AArch64 only")]
+    #[error("isobar can measure memory latency on x86-64 and AArch64 only")]
     Architecture,
     /// the node has no CPU
-    #[error("node {0} has no CPU online: no load can come from there")]
+    #[error("node {0} has no CPU online: no latency can be measured from there")]
     NoCpu(NodeId),
     /// the node has no memory
     #[error("node {0} has no memory")]
     NoMemory(NodeId),
     /// affinity or cpuset leave out its CPUs
-    #[error("isobar may run on no CPU of node {0}: widen its affinity (taskset) or its cpuset (cpuset.cpus)")]
+    #[error(
+        "isobar is not allowed to run on any CPU of node {0}: widen its affinity (taskset) or its cpuset (cpuset.cpus)"
+    )]
     CpusForbidden(NodeId),
     /// the cpuset leaves out its memory
-    #[error("isobar may take no memory of node {0}: widen its cpuset (cpuset.mems)")]
+    #[error("isobar is not allowed to use memory of node {0}: widen its cpuset (cpuset.mems)")]
     MemoryForbidden(NodeId),
     /// its pages came from elsewhere
-    #[error("node {0} gave no memory for the probe's pages: it is full")]
+    #[error("node {0} has no free memory for the probe's pages")]
     Full(NodeId),
     /// too few samples
     #[error("nearly every load from node {0} was interrupted: its CPUs are too busy to measure on")]
     Interrupted(NodeId),
     /// the thread did not run in time
-    #[error("the probing thread of node {0} did not come to run in time: its CPUs are too busy to measure on")]
+    #[error("the probing thread of node {0} did not run in time: its CPUs are too busy to measure on")]
     Late(NodeId),
     /// anything else that the kernel refuses
     #[error("{what}: {why}")]

@@ -76,8 +76,8 @@ impl Evidence {
             }
             Self { known: false, arch, .. } => self.no_file_system(*arch),
             _ => format!(
-                "resctrl is not mounted: `mount -t resctrl resctrl {root}`, with the options that \
-                          other tools want"
+                "resctrl is not mounted: `mount -t resctrl resctrl {root}`, with the mount options that other tools \
+                 need"
             ),
         }
     }
@@ -91,14 +91,16 @@ impl Evidence {
                 "the kernel has no resctrl: build it with CONFIG_X86_CPU_RESCTRL, and leave out `rdt=!l3cat` at boot"
             }
             (Arch::Arm, Some(false)) => {
-                "firmware describes no cache allocation (no ACPI table MPAM): newer firmware may, where the \
+                "firmware describes no cache allocation (no ACPI table MPAM): newer firmware may describe it, if the \
                  hardware has it"
             }
             (Arch::Arm, _) => {
-                "the kernel has no resctrl: on Arm it takes hardware with MPAM, firmware that describes it, \
-                 and Linux 7.1 or later with CONFIG_ARM64_MPAM_DRIVER, without `arm64.nompam` at boot"
+                "the kernel has no resctrl: on Arm it needs hardware with MPAM, firmware that describes it, and Linux \
+                 7.1 or later with CONFIG_ARM64_MPAM_DRIVER, without `arm64.nompam` at boot"
             }
-            (Arch::Other, _) => "the kernel has no resctrl, which exists on x86 and Arm: nothing can be done about it",
+            (Arch::Other, _) => {
+                "the kernel has no resctrl, which exists on x86 and Arm only: nothing can be done about it"
+            }
         };
         reason.to_owned()
     }

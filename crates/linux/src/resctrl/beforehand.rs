@@ -37,13 +37,13 @@ pub(super) fn possible(view: &View, request: &Request) -> Result<(), ActionOutco
     let llc = request.key.llc;
     if view.info.cache.is_none() {
         return refused(
-            "resctrl is mounted, and offers no cache allocation (no info/L3): see `isobar topo`".to_owned(),
+            "resctrl is mounted, but offers no cache allocation (no info/L3): see `isobar topo`".to_owned(),
         );
     }
     let domains = view.domains();
     if !domains.contains(&llc.0) {
         let known = domains.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        return refused(format!("llc {llc} is no cache domain of resctrl, which has {known}"));
+        return refused(format!("llc {llc} is not a cache domain of resctrl, whose domains are {known}"));
     }
     match (request.percent, view.bandwidth_in_percent(llc.0)) {
         (Some(_), false) => refused(
@@ -61,13 +61,13 @@ pub(super) fn too_many(many: &TooMany, view: &View, root: &Root) -> String {
     let (left, others) = (view.groups_to_be_had(), view.others.join(", ").escape_debug().to_string());
     let classes = view.classes();
     let held = if others.is_empty() {
-        "one is the default group's".to_owned()
+        "one belongs to the default group".to_owned()
     } else {
-        format!("one is the default group's, {} held by others ({others})", view.others.len())
+        format!("one belongs to the default group, {} to groups of other programs ({others})", view.others.len())
     };
     format!(
-        "llc {llc} would need {needed} classes of service and {left} of {classes} are left ({held}): remove \
-         groups that are not needed (`rmdir {}/NAME`), or let the policy use fewer clusters",
+        "llc {llc} needs {needed} classes of service, but {left} of {classes} are left ({held}): remove groups that \
+         are not needed (`rmdir {}/NAME`), or let the policy use fewer clusters",
         root.path().display()
     )
 }

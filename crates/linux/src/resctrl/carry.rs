@@ -131,7 +131,11 @@ impl Carrier<'_> {
         let mut outcome = error.outcome();
         if let ActionOutcome::Refused { errno: Some(libc::ENOSPC), why } = &mut outcome {
             let others = self.view.others.join(", ").escape_debug().to_string();
-            why.push_str(&if others.is_empty() { String::new() } else { format!(" (groups of others: {others})") });
+            why.push_str(&if others.is_empty() {
+                String::new()
+            } else {
+                format!(" (groups of other programs: {others})")
+            });
         }
         Blame::Clusters { keys: keys.iter().map(|key| (*key).clone()).collect(), outcome }
     }

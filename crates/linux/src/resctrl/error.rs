@@ -11,8 +11,8 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub enum ResctrlError {
     /// the file system is not there, or not any more
-    #[error("{root}: resctrl is not mounted: `mount -t resctrl resctrl {root}`, with the options that other \
-             tools want", root = root.display())]
+    #[error("{root}: resctrl is not mounted: `mount -t resctrl resctrl {root}`, with the mount options that other \
+             tools need", root = root.display())]
     NotMounted {
         /// where it was looked for
         root: PathBuf,
@@ -32,8 +32,8 @@ pub enum ResctrlError {
         remedy: String,
     },
     /// the content of a file is not what the kernel documents
-    #[error("{path}: {source}: another kernel than `Documentation/filesystems/resctrl.rst` describes, or no \
-             resctrl", path = path.display())]
+    #[error("{path}: {source}: this is not resctrl, or not as \
+             `Documentation/filesystems/resctrl.rst` describes it", path = path.display())]
     Malformed {
         /// the file
         path: PathBuf,
@@ -90,7 +90,9 @@ pub fn remedy(error: &io::Error) -> &'static str {
         Some(libc::EBUSY) => {
             "monitoring ids of removed groups are not free yet: wait, or raise info/L3_MON/max_threshold_occupancy"
         }
-        Some(libc::EINVAL) => "see info/ for what this machine takes, and `mode` of the groups for exclusive ones",
+        Some(libc::EINVAL) => {
+            "see info/ for the values that this machine accepts, and `mode` of the groups for exclusive ones"
+        }
         Some(libc::ENOENT | libc::ENODEV | libc::ENOTCONN) => {
             "mount resctrl again: `mount -t resctrl resctrl /sys/fs/resctrl`"
         }

@@ -109,7 +109,7 @@ impl Monitors {
             }
         });
         let most = num::index(ids) / 2;
-        let (mut without, mut why) = (0_usize, format!("half of the {ids} monitoring ids are used"));
+        let (mut without, mut why) = (0_usize, format!("half of the {ids} monitoring ids are in use"));
         for (key, threads) in wanted {
             if !self.groups.contains_key(&key) {
                 if self.groups.len() >= most {

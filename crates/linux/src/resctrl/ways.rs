@@ -349,7 +349,7 @@ impl Ways {
         } else if !self.names.values().any(|name| self.root.path().join(name).is_dir()) {
             self.start_over();
             let root = self.root.path().display();
-            let why = "resctrl was mounted anew, or another tool removed them";
+            let why = "resctrl was mounted again, or another tool removed them";
             self.remarks.insert(format!("{root}: isobar's groups are gone: {why}"));
         }
         self.clusters.is_empty()

@@ -71,6 +71,6 @@ impl LatencySensor {
 
     /// Why some of the latencies cannot be measured.
     pub fn remarks(&self) -> Vec<String> {
-        self.partly.iter().map(|why| format!("memory latency is measured in part: {why}")).collect()
+        self.partly.iter().map(|why| format!("memory latency is measured between some nodes only: {why}")).collect()
     }
 }

@@ -265,7 +265,7 @@ fn without_privilege_and_a_place_for_state_the_machine_is_observed() {
         Helper::start_as(&mut nobody, "machine::helper_observes_as_nobody", &[&process.pid(), &state.display()]);
     let remark = helper.hear("remark ");
     assert!(
-        remark.contains("isobar goes on observing: without CAP_SYS_NICE it cannot move the threads of others,"),
+        remark.contains("isobar keeps observing, but without CAP_SYS_NICE it cannot move the threads of others,"),
         "{remark}"
     );
     assert_eq!(helper.hear("sees "), "1");

@@ -135,7 +135,7 @@ fn users_without_privileges_do_not_keep_root_from_managing() {
     let [first, second] = ours.remarks() else { panic!("{:?}", ours.remarks()) };
     let (isobar, stranger) = if first.contains("another isobar") { (first, second) } else { (second, first) };
     assert!(isobar.contains(&pid(&theirs)) && isobar.contains("look pinned by their owner"), "{isobar}");
-    assert!(stranger.contains(&pid(&squatter)) && stranger.contains("is no isobar"), "{stranger}");
+    assert!(stranger.contains(&pid(&squatter)) && stranger.contains("is not isobar"), "{stranger}");
 
     theirs.tell("end");
     squatter.tell("end");

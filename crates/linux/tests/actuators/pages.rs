@@ -150,7 +150,7 @@ fn budgets_and_reserves_hold() {
     let greedy = PageOptions { reserve: Bytes(u64::MAX), ..PageOptions::default() };
     let (moved, stayed) = counts(PageMover::new(greedy).migrate(&process.request(100, &[]), Pages(60)));
     assert_eq!(moved, 0);
-    assert_eq!((stayed["page budget used up"], stayed["no memory on the target"]), (40, 60));
+    assert_eq!((stayed["page budget used up"], stayed["no free memory on the target node"]), (40, 60));
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_node_that_is_not_there_is_refused() {
         panic!("moved to node 1000");
     };
     assert_eq!(errno, Some(libc::ENODEV));
-    assert!(why.contains("node 1000 has no memory or is not there"), "{why}");
+    assert!(why.contains("node 1000 has no memory or does not exist"), "{why}");
 }
 
 #[test]
@@ -315,7 +315,7 @@ fn what_cannot_move_is_said_at_once() {
         let mut in_line = beside(60).in_line("a test");
         let (moved, stayed) = counts(in_line.take_on(asked));
         assert_eq!((moved, stayed["page budget used up"]), (60, 40));
-        assert!(in_line.remark().unwrap().ends_with("wait for them: a test"));
+        assert!(in_line.remark().unwrap().ends_with("waits for them: a test"));
         assert_eq!(in_line.news().outdated, [process.pid].into());
     }
 }

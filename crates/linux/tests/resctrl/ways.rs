@@ -62,7 +62,7 @@ fn classes_that_a_plan_gives_back_are_there_for_the_same_plan() {
     let outcomes = stage.apply(vec![ways(0, "z", 0x8, &[&c]), ways(0, "w", 0x10, &[&a])]);
     assert_eq!(outcomes[0], ActionOutcome::Done);
     let said = why(&outcomes[1]);
-    for word in ["llc 0 would need 3 classes of service and 2 of 3 are left", "the default group's", "fewer clusters"] {
+    for word in ["llc 0 needs 3 classes of service, but 2 of 3 are left", "the default group", "fewer clusters"] {
         assert!(said.contains(word), "{said}");
     }
     assert_eq!((stage.mask(&c, 0), stage.mask(&a, 0)), (0x8, 0x7ff));
@@ -75,7 +75,7 @@ fn classes_held_by_others_are_counted_and_named() {
     let outcomes = stage.apply(vec![ways(0, "x", 0x1, &[&a]), ways(0, "y", 0x2, &[&b])]);
     assert_eq!(outcomes[0], ActionOutcome::Done);
     let said = why(&outcomes[1]);
-    assert!(said.contains("1 held by others (pqos)") && said.contains("rmdir"), "{said}");
+    assert!(said.contains("1 to groups of other programs (pqos)") && said.contains("rmdir"), "{said}");
 }
 
 #[test]
@@ -92,7 +92,11 @@ fn what_the_kernel_refuses_comes_with_its_own_words_and_leaves_nothing() {
             "{said}"
         );
     }
-    assert!(why(&outcomes[2]).contains("llc 7 is no cache domain of resctrl, which has 0, 1"), "{}", why(&outcomes[2]));
+    assert!(
+        why(&outcomes[2]).contains("llc 7 is not a cache domain of resctrl, whose domains are 0, 1"),
+        "{}",
+        why(&outcomes[2])
+    );
     assert_eq!(picture(&stage.root(), &[&a, &b]), before);
 }
 

@@ -50,6 +50,6 @@ pub fn open(mut from: impl BufRead) -> Result<PageProfile, ImportError> {
         Some(Form::Trace) => Ok(PageProfile::read(from)?),
         Some(Form::Numalize) => numalize::read(from),
         Some(Form::Perf) => perf::read(from),
-        None => Err(ImportError::Unknown("is of an unknown kind")),
+        None => Err(ImportError::Unknown("is in an unknown format")),
     }
 }

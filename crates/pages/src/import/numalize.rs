@@ -84,7 +84,7 @@ fn csv_reader<R: Read>(from: R) -> csv::Reader<R> {
 fn csv_error(why: csv::Error) -> ImportError {
     match why.into_kind() {
         csv::ErrorKind::Io(why) => why.into(),
-        _ => ImportError::Unknown("is no CSV"),
+        _ => ImportError::Unknown("is not CSV"),
     }
 }
 
@@ -101,7 +101,7 @@ fn threads(first: &ByteRecord) -> Result<usize, String> {
     let wrong = (0..threads).find(|thread| name(COLUMNS.len() + thread) != format!("T{thread}").as_bytes());
     wrong.map_or(Ok(threads), |thread| {
         let (at, found) = (COLUMNS.len() + thread, shown(name(COLUMNS.len() + thread)));
-        Err(format!("column {} is `{found}`; expected `T{thread}`, as threads are counted from T0", at + 1))
+        Err(format!("column {} is `{found}`; expected `T{thread}`, because threads are counted from T0", at + 1))
     })
 }
 

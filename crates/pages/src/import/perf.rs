@@ -69,7 +69,9 @@ pub fn read(mut from: impl BufRead) -> Result<PageProfile, ImportError> {
         let next = num::narrow(threads.len());
         let thread = *threads.entry(sample.tid).or_insert(next);
         if thread >= MOST_THREADS {
-            return Err(at_line(format!("is of thread {MOST_THREADS} or above; there are at most as many")));
+            return Err(at_line(format!(
+                "belongs to one thread too many; at most {MOST_THREADS} threads are supported"
+            )));
         }
         let counted = sums.touch(sample.address / PAGE_BYTES, thread).and_then(|_| sums.row(thread, 1, 0));
         counted.map_err(|problem| at_line(problem.to_owned()))?;
@@ -97,14 +99,14 @@ fn parse(line: &[u8]) -> Result<Option<Sample>, String> {
     if line.is_empty() || line.starts_with(b"#") {
         return Ok(None);
     }
-    let text = std::str::from_utf8(line).map_err(|_| format!("`{}` is no text", shown(line)))?;
+    let text = std::str::from_utf8(line).map_err(|_| format!("`{}` is not text", shown(line)))?;
     sample(text).map_err(|problem| format!("`{}` {problem}", shown(line)))
 }
 
 /// The last word before the time is the tid, or a CPU in brackets after the tid. The event and the
 /// address follow the time.
 fn sample(line: &str) -> Result<Option<Sample>, &'static str> {
-    const EXPECTED: &str = "is no sample; expected what `perf script -F tid,time,event,addr` prints";
+    const EXPECTED: &str = "is not a sample; expected what `perf script -F tid,time,event,addr` prints";
     let mut words = line.split_ascii_whitespace();
     let (mut tid, mut timed) = (None, false);
     for word in words.by_ref() {
@@ -125,7 +127,7 @@ fn sample(line: &str) -> Result<Option<Sample>, &'static str> {
     }
     let address = words.next().ok_or("has no address; record with `perf mem record` or `perf record -d`")?;
     let digits = address.strip_prefix("0x").unwrap_or(address);
-    let address = u64::from_str_radix(digits, 16).map_err(|_| "has no address behind its event")?;
+    let address = u64::from_str_radix(digits, 16).map_err(|_| "has no address after its event")?;
     Ok((address != 0).then_some(Sample { tid, address }))
 }
 
@@ -161,7 +163,7 @@ mod tests {
     fn a_line_that_is_no_sample_is_named() {
         let why = |text: &str| read(text.as_bytes()).unwrap_err().to_string();
         let good = "1 1.5: mem-loads: 1000\n";
-        assert!(why(&format!("{good}what is this\n")).starts_with("line 2: `what is this` is no sample; expected"));
+        assert!(why(&format!("{good}what is this\n")).starts_with("line 2: `what is this` is not a sample; expected"));
         assert!(why(&format!("{good}1 1.5: mem-loads:\n")).contains("has no address"));
         assert!(why("1 1.5: cycles: 1000\n").starts_with("has no sample"));
         assert!(!looks_like(b"what is this\n"));

@@ -31,7 +31,9 @@ fn numalize_csv_is_read_by_its_content() {
     assert_eq!(crate::open(trace.into_inner().as_slice()).unwrap().threads.len(), 3);
     assert_eq!(crate::open(b"1 1.5: mem-loads: 1000\n".as_slice()).unwrap().usage.pages().len(), 1);
     assert!(crate::open(b"".as_slice()).unwrap_err().to_string().starts_with("is empty; expected"));
-    assert!(crate::open(b"\x7fELF".as_slice()).unwrap_err().to_string().starts_with("is of an unknown kind; expected"));
+    assert!(
+        crate::open(b"\x7fELF".as_slice()).unwrap_err().to_string().starts_with("is in an unknown format; expected")
+    );
 }
 
 #[test]

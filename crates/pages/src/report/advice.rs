@@ -139,9 +139,9 @@ fn wanted(report: &Report, exclusive: f64) -> Option<(&'static str, String)> {
 fn suffices(first: &PolicyReport, there: &PolicyReport, local: f64, even: f64) -> Option<String> {
     let (at, name) = (first.metrics.loc_app?, there.mapping.name());
     Some(format!(
-        "First touch already puts pages where they are used: {at:.0} % of the accesses are to pages on the \
-         node that uses them most. `{name}`, which suits such pages otherwise, would change that by {local:+.0} points and \
-         the imbalance of accesses by {:+.0}, which is not worth the trouble.",
+        "First touch already puts pages where they are used: {at:.0} % of the accesses are to pages on the node that \
+         uses them most. `{name}`, which suits such pages otherwise, would change that by {local:+.0} points and the \
+         imbalance of accesses by {:+.0}, which is not worth the trouble.",
         // So that zero has no sign.
         (-even).round() + 0.0
     ))
@@ -210,8 +210,8 @@ fn cautions(report: &Report, profile: &PageProfile) -> Vec<String> {
     }
     if report.cut {
         cautions.push(
-            "A page has 2^64 - 1 accesses or more, which is as far as counts go: its figures, and those of all pages \
-             together, are wrong."
+            "A page has 2^64 - 1 accesses or more, which is the largest count possible: its figures, and those of all \
+             pages together, are wrong."
                 .to_owned(),
         );
     }

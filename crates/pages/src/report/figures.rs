@@ -304,7 +304,7 @@ mod tests {
         assert_eq!((large.pages, large.accesses, large.bytes()), (1, small.accesses, 1 << 30));
         assert!(large.exclusivity < small.exclusivity);
         assert_eq!(large.structures, small.structures);
-        assert!(ask(2048).unwrap_err().to_string().contains("from 4096 on"));
+        assert!(ask(2048).unwrap_err().to_string().contains("of at least 4096"));
     }
 
     /// Each count is one that a file may contain; their sum exceeds 64 bits.

@@ -36,7 +36,7 @@ pub enum NotObserved {
     #[error("it was recorded for pages of {0} bytes")]
     PageSize(u64),
     /// Pages were on nodes that the report does not have.
-    #[error("the program ran on {machine} nodes, and this is for {asked}: add --nodes {machine}")]
+    #[error("the program ran on {machine} nodes, but this report is for {asked}: add --nodes {machine}")]
     Nodes {
         /// of the machine
         machine: u32,
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(report(&profile, 4).linux, Err(NotObserved::NotRecorded));
         profile.linux = Some(Whereabouts { nodes: 8, node_of: vec![Some(5)] });
         let message = report(&profile, 4).linux.unwrap_err().to_string();
-        assert_eq!(message, "the program ran on 8 nodes, and this is for 4: add --nodes 8");
+        assert_eq!(message, "the program ran on 8 nodes, but this report is for 4: add --nodes 8");
         profile.linux = Some(Whereabouts { nodes: 1, node_of: vec![Some(0)] });
         assert_eq!(report(&profile, 4).linux.unwrap().metrics.node_pages, [1, 0, 0, 0]);
     }

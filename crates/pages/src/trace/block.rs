@@ -132,7 +132,7 @@ pub fn read(from: &mut impl Read, buffers: &mut Buffers) -> io::Result<Found> {
     } else {
         buffers.plain.resize(plain, 0);
         if lz4_flex::block::decompress_into(&buffers.stored, &mut buffers.plain).ok() != Some(plain) {
-            return Ok(Found::Damaged("it does not unpack"));
+            return Ok(Found::Damaged("it cannot be decompressed"));
         }
     }
     Ok(Found::Block(kind, (HEAD + stored) as u64))

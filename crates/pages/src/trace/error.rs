@@ -15,12 +15,12 @@ pub enum TraceError {
     #[error("a trace of version {0}; this isobar reads versions {oldest} to {newest}", oldest = super::OLDEST, newest = super::VERSION)]
     Version(u32),
     /// The header is invalid or incomplete.
-    #[error("damaged: {0}; nothing behind it can be read")]
+    #[error("damaged: {0}; nothing after it can be read")]
     Header(&'static str),
     /// A later block is invalid, or its checksum is wrong.
     #[error(
-        "damaged at byte {offset}: {what}; what stands before it can be read, so cut the file there \
-         (truncate -s {offset})"
+        "damaged at byte {offset}: {what}; everything before it can be read, so cut the file there (truncate -s \
+         {offset})"
     )]
     Damaged {
         /// where the block begins in the file

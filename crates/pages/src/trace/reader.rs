@@ -64,11 +64,11 @@ impl<R: Read> Reader<R> {
         let length = match block::read(&mut from, &mut buffers)? {
             Found::Block(Kind::Header, length) => length,
             Found::Damaged(_) => return Err(TraceError::Header("its header has changed since it was written")),
-            Found::Block(..) => return Err(TraceError::Header("the first block is no header")),
+            Found::Block(..) => return Err(TraceError::Header("the first block is not a header")),
             Found::Over | Found::Cut => return Err(TraceError::Header("the file ends in its header")),
         };
         let header: Header =
-            serde_json::from_slice(&buffers.plain).map_err(|_| TraceError::Header("a header that is none"))?;
+            serde_json::from_slice(&buffers.plain).map_err(|_| TraceError::Header("the header cannot be decoded"))?;
         let slices = (1..=MOST_SLICE_NS).contains(&header.slice_ns);
         if !header.page_bytes.is_power_of_two() || header.page_bytes < 4096 || !slices {
             return Err(TraceError::Header("a header with impossible sizes of pages or slices"));
@@ -101,20 +101,24 @@ impl<R: Read> Reader<R> {
         let (kind, length) = match block::read(&mut self.from, &mut self.buffers)? {
             Found::Over | Found::Cut => return Ok(None),
             Found::Damaged(what) => return Err(damaged(what)),
-            Found::Block(..) if self.ended => return Err(damaged("a block behind the end of the trace")),
+            Found::Block(..) if self.ended => return Err(damaged("a block after the end of the trace")),
             Found::Block(kind, length) => (kind, length),
         };
         let plain = &self.buffers.plain;
         let part = match kind {
             Kind::Header => return Err(damaged("a second header")),
-            Kind::Thread => Packed::Thread(thread(json(plain, offset, "a thread that is none")?).map_err(damaged)?),
-            Kind::Region => Packed::Region(region(json(plain, offset, "a region that is none")?).map_err(damaged)?),
+            Kind::Thread => {
+                Packed::Thread(thread(json(plain, offset, "a thread that cannot be decoded")?).map_err(damaged)?)
+            }
+            Kind::Region => {
+                Packed::Region(region(json(plain, offset, "a region that cannot be decoded")?).map_err(damaged)?)
+            }
             Kind::Slice => Packed::Slice(View::new(plain).map_err(damaged)?),
             Kind::Placed if self.version < 2 => {
-                return Err(damaged("a placement of pages, which files of version 1 have not"));
+                return Err(damaged("a placement of pages, which files of version 1 do not have"));
             }
             Kind::Placed => Packed::Placed(placed::decode(plain).map_err(damaged)?),
-            Kind::End => Packed::End(json(plain, offset, "an end that is none")?),
+            Kind::End => Packed::End(json(plain, offset, "an end that cannot be decoded")?),
         };
         self.ended = kind == Kind::End;
         self.offset += length;

@@ -147,7 +147,7 @@ fn errors_say_where_and_what_to_do() {
     let mut newer = file.clone();
     newer[8] = 3;
     assert_eq!(message(&newer), "a trace of version 3; this isobar reads versions 1 to 2");
-    assert_eq!(message(&file[..20]), "damaged: the file ends in its header; nothing behind it can be read");
+    assert_eq!(message(&file[..20]), "damaged: the file ends in its header; nothing after it can be read");
     let mut flipped = file.clone();
     flipped[30] ^= 1;
     assert!(message(&flipped).contains("its header has changed"));
@@ -158,7 +158,7 @@ fn errors_say_where_and_what_to_do() {
     assert!(text.starts_with(&format!("damaged at byte {first}: its checksum is wrong;")), "{text}");
     let mut twice = file.clone();
     twice.extend(&file[12..]);
-    assert!(message(&twice).contains("a block behind the end of the trace"));
+    assert!(message(&twice).contains("a block after the end of the trace"));
 }
 
 /// A file of version 1 is a file of version 2 without placements.
@@ -172,7 +172,7 @@ fn files_of_version_1_are_read_and_have_no_placements() {
     let mut placed = written(&[Part::Placed(Placed { slice: 0, nodes: 2, pages: vec![(3, 1)] })]);
     placed[8] = 1;
     let (found, _, error) = read(&placed).unwrap();
-    assert!(found.is_empty() && error.unwrap().to_string().contains("which files of version 1 have not"));
+    assert!(found.is_empty() && error.unwrap().to_string().contains("which files of version 1 do not have"));
 }
 
 /// The best-packed data still unpacks. 86 bytes that claim to be 16 MiB, for which a fuzzer found a

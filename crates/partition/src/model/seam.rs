@@ -18,7 +18,7 @@ pub struct Effect {
 /// A solution for which the model's formula has no meaning (PBBCache's `simple` factor: its
 /// denominator reaches zero).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the {model} model has no meaning here: {why}")]
+#[error("the {model} model cannot be used here: {why}")]
 pub struct Meaningless {
     /// The model.
     pub model: &'static str,

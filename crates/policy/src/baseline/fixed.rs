@@ -204,7 +204,9 @@ impl Fixed {
             }
             let (pid, tid) = (process.pid, thread.tid);
             if self.refused.waits(Asked::Thread(pid, tid)) {
-                plan.notes.push(format!("fixed.threads: moving thread {tid} of process {pid} was refused: it waits"));
+                plan.notes.push(format!(
+                    "fixed.threads: moving thread {tid} of process {pid} was refused: isobar tries again later"
+                ));
                 continue;
             }
             if !is_bound(thread, &may, before.get(&(pid, tid))) {
@@ -243,8 +245,9 @@ impl Fixed {
             if waiting > 0 {
                 self.tries.wait((pid, from, *to));
             } else if !self.tries.ask((pid, from, *to), left) {
-                plan.notes
-                    .push(format!("fixed.pages: {left} pages of process {pid} ({name}) do not leave node {from}"));
+                plan.notes.push(format!(
+                    "fixed.pages: {left} pages of process {pid} ({name}) cannot be moved from node {from}"
+                ));
                 continue;
             }
             let percent = whole_percent(left, total);
@@ -283,7 +286,7 @@ fn thread_misfit(seen: &Observation, place: &ThreadPlace) -> Option<String> {
     }
     let index = place.index?;
     let short = named.all(|process| process.threads.len() <= index);
-    short.then(|| format!("no thread {index} is seen (the first is 0)"))
+    short.then(|| format!("it has no thread {index} (the first is 0)"))
 }
 
 fn page_misfit(seen: &Observation, place: &PagePlace) -> Option<String> {

@@ -131,7 +131,8 @@ impl ByGroup {
         }
         let first = *self.divides.get_or_insert(place);
         let other = if first == self.groups.len() { self.main.name() } else { self.groups[first].policy.name() };
-        (first != place).then(|| format!("it divides cache ways, and so does {other}: only one policy of a run may"))
+        (first != place)
+            .then(|| format!("it divides cache ways, and so does {other}: only one policy of a run may divide them"))
     }
 
     /// Adds a policy's plan to those of the policies before it.

@@ -169,5 +169,5 @@ fn only_one_policy_divides_ways() {
     assert_eq!((policy.decide(&seen).actions.len(), policy.failed()), (1, None));
     seen.time.0 = 2.0;
     assert_eq!(policy.decide(&seen).actions.len(), 1);
-    assert_eq!(policy.failed(), Some("it divides cache ways, and so does a: only one policy of a run may"));
+    assert_eq!(policy.failed(), Some("it divides cache ways, and so does a: only one policy of a run may divide them"));
 }

@@ -75,7 +75,7 @@ fn note_unmeasured(wishes: &[Wish<'_>], plan: &mut Plan) {
     if unmeasured > 0 {
         plan.notes.push(format!(
             "accessed pages were not measured for {unmeasured} of the {} processes whose pages move: any of their \
-             resident pages may",
+             resident pages may be moved",
             wishes.len()
         ));
     }

@@ -264,7 +264,7 @@ fn to_its_core(domains: &Domains, tuple: &Tuple<'_>, why: Option<Why>) -> Action
             write!(reason, ": changes places with a {class} of process {pid}, goes to {place}")
         }
         None if member.seat == Some(*seat) => write!(reason, ": keeps its core, bound so that it stays on {place}"),
-        None if same => write!(reason, ": its core is taken, another one of {place}"),
+        None if same => write!(reason, ": its core is taken, goes to another core of {place}"),
         None => write!(reason, ": fills a {class}'s slot on {place}"),
     };
     Action::MoveThread { pid: member.pid, tid: member.thread.tid, cpu: domains.seat(*seat).cpu, cpus: None, reason }

@@ -216,7 +216,7 @@ fn without_miss_rates_it_says_so() {
     seen.processes[0].threads[0].llc_misses = None;
     let plan = at_once().decide(&seen);
     assert_eq!(plan.actions, []);
-    assert_eq!(plan.notes, ["nothing to decide on: no miss rate measured of 1 thread"]);
+    assert_eq!(plan.notes, ["nothing to decide: no miss rate was measured for 1 thread"]);
 }
 
 #[test]

@@ -41,7 +41,10 @@ fn who_is_pinned_stays_and_the_reason_names_the_loads() {
     world.seen.processes[1].threads[0].pinned = true;
     let plan = world.step(&mut policy());
     assert_eq!(said(&plan), ["10>6"], "the other one goes");
-    assert_eq!(plan.actions[0].reason(), "llc 0 bears 21 ways and 4.0 GB/s, llc 1 2 and 0.2: p10 goes to llc 1");
+    assert_eq!(
+        plan.actions[0].reason(),
+        "the programs of llc 0 need 21 ways and 4.0 GB/s, those of llc 1 2 and 0.2: p10 goes to llc 1"
+    );
 }
 
 #[test]
@@ -174,7 +177,11 @@ fn unequal_groups_bear_alike_parts_of_their_ways() {
     // 10.
     let plan = world.step(&mut policy);
     assert_eq!(said(&plan)[..2], ["10>0", "30>1"]);
-    assert!(plan.actions[0].reason().starts_with("llc 0 bears 0 of 16 ways and 0.0 GB/s, llc 1 19 of 8 and 3.1"));
+    assert!(
+        plan.actions[0]
+            .reason()
+            .starts_with("the programs of llc 0 need 0 of 16 ways and 0.0 GB/s, those of llc 1 19 of 8 and 3.1")
+    );
     assert_eq!(world.places(), [0, 1, 0, 1]);
     let ways = |plan: &Plan| said(plan).into_iter().filter(|what| what.starts_with("0:")).collect::<Vec<_>>();
     let later = world.step(&mut policy);
@@ -231,7 +238,7 @@ fn bound_threads_are_spread_when_a_cpu_becomes_free() {
     let plan = world.step(&mut policy);
     let moves = |plan: &Plan| said(plan).into_iter().filter(|what| what.contains('>')).collect::<Vec<_>>();
     assert_eq!(moves(&plan), ["10>1"]);
-    assert_eq!(plan.actions[0].reason(), "its cpu has 2 threads, and cpu 1 beside it 0");
+    assert_eq!(plan.actions[0].reason(), "its cpu has 2 threads, cpu 1 of the same llc has 0");
     assert!(moves(&world.step(&mut policy)).is_empty());
 }
 

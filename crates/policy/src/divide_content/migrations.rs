@@ -132,7 +132,7 @@ impl Migrations {
     fn bind(&mut self, core_groups: &CoreGroups, group: usize, thread: &Thread) -> Option<(CpuId, String)> {
         let cpu = self.own_cpu(core_groups, group, thread)?;
         let llc = core_groups.list[group].id;
-        Some((cpu, format!("stays on llc {llc}: the kernel's scheduler could move it on")))
+        Some((cpu, format!("stays on llc {llc}: bound because the kernel's scheduler could move it elsewhere")))
     }
 
     /// A CPU of a bound thread's group that has at least two threads fewer than the thread's own.
@@ -145,7 +145,7 @@ impl Migrations {
         self.load.remove(domains, own);
         self.load.add(domains, best);
         let cpu = domains.seat(best).cpu;
-        Some((cpu, format!("its cpu has {here} threads, and cpu {cpu} beside it {there}")))
+        Some((cpu, format!("its cpu has {here} threads, cpu {cpu} of the same llc has {there}")))
     }
 
     /// The CPU on which a thread stays: its own if no other thread is there.

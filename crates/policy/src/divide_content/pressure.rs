@@ -128,8 +128,8 @@ impl Pressures {
         (members, programs)
     }
 
-    /// The loads of a pair in words: `llc 0 bears 18 ways and 31.0 GB/s, llc 1 6 and 8.5`; if the
-    /// LLCs differ in their ways, `18 of 16`.
+    /// The loads of a pair in words: `the programs of llc 0 need 18 ways and 31.0 GB/s, those of
+    /// llc 1 6 and 8.5`; if the LLCs differ in their ways, `18 of 16`.
     #[must_use]
     pub fn words(&self, core_groups: &CoreGroups, pair: [usize; 2]) -> String {
         let groups = pair.map(|group| &core_groups.list[group]);
@@ -137,7 +137,15 @@ impl Pressures {
         let of = |at: usize| if alike { String::new() } else { format!(" of {}", groups[at].ways) };
         let [a, b] = self.of_pair(core_groups, pair).map(|side| (num::round(side.llc), Tenths(side.bandwidth / 1e9)));
         let [one, other] = groups.map(|group| group.id);
-        format!("llc {one} bears {}{} ways and {} GB/s, llc {other} {}{} and {}", a.0, of(0), a.1, b.0, of(1), b.1)
+        format!(
+            "the programs of llc {one} need {}{} ways and {} GB/s, those of llc {other} {}{} and {}",
+            a.0,
+            of(0),
+            a.1,
+            b.0,
+            of(1),
+            b.1
+        )
     }
 }
 

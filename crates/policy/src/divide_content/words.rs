@@ -14,10 +14,10 @@ pub const UNUSED: &str = "no program is in this cluster any more";
 const NAMED: usize = 3;
 
 /// Why an LLC has no partitions: no program has to be protected from another.
-pub const NOTHING_TO_PROTECT: &str = "no sensitive program shares this cache with another: all use all of it";
+pub const NOTHING_TO_PROTECT: &str = "no sensitive program shares this cache with another: all programs use all ways";
 /// The same, because a part of the partitions was refused and the rest alone would protect no
 /// program.
-pub const REFUSED: &str = "a partition of this cache was refused: all use all of it until the next attempt";
+pub const REFUSED: &str = "a partition of this cache was refused: all programs use all ways until the next attempt";
 /// The same, because there are more threads than CPUs (section V.A).
 pub const OVERSUBSCRIBED: &str = "more threads than CPUs: the cache is not partitioned";
 
@@ -44,7 +44,8 @@ pub fn cluster(kind: Kind, programs: &[&Program], ways: usize) -> String {
                 let comma = if index > 0 { ", " } else { "" };
                 let _ = write!(
                     reason,
-                    "{comma}{} is sensitive: {percent} % slower with these ways alone, below 5 % from {} on",
+                    "{comma}{} is sensitive: {percent} % slower with only these ways, less than 5 % slower with {} or \
+                     more",
                     program.name, profile.critical
                 );
             }
@@ -52,13 +53,13 @@ pub fn cluster(kind: Kind, programs: &[&Program], ways: usize) -> String {
         Kind::Streaming => {
             let names: Vec<&str> = of(main).map(|program| &*program.name).collect();
             reason.push_str(&listed(&names, NAMED));
-            reason.push_str(" stream: they gain nothing from more ways and would push others out");
+            reason.push_str(" stream: they gain nothing from more ways and would evict the data of others");
         }
-        _ => reason.push_str("light-sharing programs need little"),
+        _ => reason.push_str("light-sharing programs need few ways"),
     }
     if others > 0 && kind != Kind::Light {
         let plural = if others == 1 { "program" } else { "programs" };
-        let _ = write!(reason, "; {others} light-sharing {plural} beside");
+        let _ = write!(reason, "; together with {others} light-sharing {plural}");
     }
     reason
 }

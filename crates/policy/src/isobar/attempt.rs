@@ -152,17 +152,18 @@ impl Isobar {
         let sum: f64 = proposal.gains.iter().map(|gain| gain - 1.0).sum();
         let why = match proposal.hoped {
             Some(hoped) => format!(
-                "to learn what space is worth to them: {} summed over all at best, likely {}",
+                "to measure what cache space is worth to the programs: at best {} summed over all \
+                 programs, expected {}",
                 percent(hoped),
                 percent(sum)
             ),
             None if scene.traits.iter().all(|one| one.weight == 1.0) => {
-                format!("predicted {} summed over all", percent(sum))
+                format!("predicted {} summed over all programs", percent(sum))
             }
             None => {
                 let weighed = scene.traits.iter().zip(&proposal.gains).map(|(one, gain)| one.weight * (gain - 1.0));
                 let weighed = percent(weighed.sum());
-                format!("predicted {weighed} summed over all as they weigh, {} were they alike", percent(sum))
+                format!("predicted {weighed} summed over all programs by weight, {} with equal weights", percent(sum))
             }
         };
         let before = plan.actions.len();
@@ -177,9 +178,12 @@ impl Isobar {
 
     fn why(&self, exchange: bool, gain: f64) -> String {
         let epochs = self.config.trial_epochs();
-        let mut why = format!("predicted {} for it, judged {epochs} epochs after the last page", percent(gain - 1.0));
+        let mut why = format!(
+            "predicted {} for it, to be measured {epochs} epochs after the last page has moved",
+            percent(gain - 1.0)
+        );
         if exchange {
-            why.push_str(", in exchange");
+            why.push_str(", part of an exchange");
         }
         why
     }

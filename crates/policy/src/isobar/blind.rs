@@ -37,7 +37,9 @@ pub fn act(seen: &Observation, refused: &Refused, plan: &mut Plan) {
         plan.notes.push("neither counters nor latencies are measured: nothing is done".to_owned());
         return;
     }
-    plan.notes.push(format!("no counters: pages move by probed latency alone, above a gap of {GAP} %"));
+    plan.notes.push(format!(
+        "no counters: pages are moved by probed latency alone, if latencies differ by more than {GAP} %"
+    ));
     let migration = Migration { threshold_percent: GAP, ..Migration::default() };
     migrate(seen, &migration, &Reserve::default(), refused, plan);
 }

@@ -180,7 +180,7 @@ pub fn freed(seen: &Observation, one: &Carried, why: &str) -> Option<Action> {
     let Carried { pid, tid, .. } = *one;
     let thread = seen.thread(pid, tid)?;
     let cpus: CpuSet = seen.machine.online().iter().filter(|cpu| thread.may_run_on(*cpu)).collect();
-    Some(Action::MoveThread { pid, tid, cpu: thread.cpu?, cpus: Some(cpus), reason: format!("free again: {why}") })
+    Some(Action::MoveThread { pid, tid, cpu: thread.cpu?, cpus: Some(cpus), reason: format!("no longer bound: {why}") })
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ impl Isobar {
         if let Some(llc) = trial.divided {
             if undone {
                 self.ways.fail(llc, trial.explores, seen.time.0, rest.0);
-                self.ways.take_back(seen, llc, "what was measured fell short of it", &mut plan.actions);
+                self.ways.take_back(seen, llc, "a loss was measured", &mut plan.actions);
             } else if trial.explores && verdict.measured < verdict.error {
                 self.ways.stay(llc);
                 self.ways.fail(llc, true, seen.time.0, rest.0);
@@ -76,7 +76,7 @@ impl Isobar {
     pub(super) fn leave_unmeasured(&mut self, seen: &Observation, trial: &Trial, plan: &mut Plan) {
         match trial.divided {
             Some(llc) if trial.explores => {
-                self.ways.take_back(seen, llc, "nothing was learnt from it", &mut plan.actions);
+                self.ways.take_back(seen, llc, "its effect could not be measured", &mut plan.actions);
             }
             Some(llc) => self.ways.keep(llc),
             None => {}

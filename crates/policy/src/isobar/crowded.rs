@@ -9,7 +9,7 @@ use crate::kit::domains::{DomainId, Domains};
 use isobar_model::{Action, Observation};
 
 /// Why they are freed.
-const WHY: &str = "more threads than CPUs where it is bound, and idle cores elsewhere";
+const WHY: &str = "more threads than CPUs where it was bound, and idle cores elsewhere";
 
 /// The threads that may run anywhere again, as many as there are free cores. On each domain these
 /// are the threads that are too many, those that wait least for memory first. `epochs`: for how

@@ -123,7 +123,7 @@ impl Division {
         changed: bool,
         most: Option<f64>,
     ) -> Option<&'static str> {
-        const OTHERS: &str = "other programs run on it now";
+        const OTHERS: &str = "other programs run on this cache now";
         let has = |part: bool| self.members.iter().any(|(_, streams)| *streams == part);
         if changed && !(has(true) && has(false)) {
             return Some(OTHERS);
@@ -134,7 +134,8 @@ impl Division {
         }
         let (most, all) = (2.0 * most?, sum_of_logs(&gains));
         let lost = gains.iter().map(|gain| -ln(*gain)).fold(0.0, f64::max);
-        (lost > most && !is_borne(lost, all, FORETOLD)).then_some("the share of the bandwidth costs too much by now")
+        (lost > most && !is_borne(lost, all, FORETOLD))
+            .then_some("the limit of the memory bandwidth now costs too much")
     }
 
     /// Whether its streams have only a share of the memory bandwidth.

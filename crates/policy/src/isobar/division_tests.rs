@@ -33,7 +33,10 @@ fn what_space_is_worth_is_learnt_by_a_division() {
         divided[0].0 == 1 && divided[0].1.contains(&Tid(4)),
         "once all are known, the one that fills it fastest: {divided:?}"
     );
-    assert!(divided.iter().all(|(_, _, reason)| reason.contains("to learn what space is worth")), "{divided:?}");
+    assert!(
+        divided.iter().all(|(_, _, reason)| reason.contains("to measure what cache space is worth")),
+        "{divided:?}"
+    );
     for (pid, process) in (1..).zip(&mut seen.processes) {
         process.threads[0] = stream(pid, pid - 1, if pid == 4 { 2.6 } else { 4.2 });
     }
@@ -46,7 +49,7 @@ fn what_space_is_worth_is_learnt_by_a_division() {
     let (mut policy, mut seen) = (crate::test_kit::policy(&ENTRY, ""), alone(["a", "b", "c", "d"]));
     let (first, later) = (ways(&run(policy.as_mut(), &mut seen, 30)), ways(&run(policy.as_mut(), &mut seen, 30)));
     assert_eq!(first, divided);
-    assert!(later[0].1 != divided[0].1 && later[0].2.contains("to learn what space is worth"), "{later:?}");
+    assert!(later[0].1 != divided[0].1 && later[0].2.contains("to measure what cache space is worth"), "{later:?}");
 
     // The program that was separated ends, which is not the doing of the division.
     let (mut policy, mut seen) = (crate::test_kit::policy(&ENTRY, ""), alone(["a", "b", "c", "d"]));

@@ -198,9 +198,9 @@ impl Isobar {
             }
             None if over => {
                 let change = trial.change;
-                let why = "those that were to gain by it ended, or do something else now";
+                let why = "the programs that were to gain from it ended, or behave differently now";
                 let stays = if trial.explores { "is taken back" } else { "stays" };
-                plan.notes.push(format!("change {change} {stays} unmeasured: {why}"));
+                plan.notes.push(format!("change {change} {stays}, unmeasured: {why}"));
                 self.leave_unmeasured(seen, &trial, plan);
             }
             _ => self.mode = Mode::Trying(trial),
@@ -258,7 +258,7 @@ impl Policy for Isobar {
         self.forget_errors(seen.interval.0);
         let domains = self.domains.of(&seen.machine).clone();
         let Some(mut memory) = self.memory(seen, &domains) else {
-            plan.notes.push("no memory node is described: nothing to decide on".to_owned());
+            plan.notes.push("the observation has no memory node: nothing to decide".to_owned());
             return plan;
         };
         let part = |llc: usize, pid: Pid| self.ways.part(llc, pid);

@@ -44,7 +44,7 @@ fn young_programs_are_watched_then_memory_is_spread_with_a_prediction() {
     let plans = run(policy.as_mut(), &mut seen, 12);
     let first = plans.iter().position(|plan| !plan.actions.is_empty()).unwrap();
     assert_eq!(first, 1, "once two readings agree, as the gain is large");
-    let stays = |action: &&Action| action.reason().ends_with("stays where its pages come");
+    let stays = |action: &&Action| action.reason().ends_with("bound there because its pages move there");
     let (bound, moved): (Vec<&Action>, Vec<&Action>) = plans[first].actions.iter().partition(stays);
     assert!(moved.iter().all(|action| action.reason().contains("predicted +")), "{plans:?}");
     // A program that stays beside its pages is bound to the caches of their node, to its own CPU
@@ -139,7 +139,9 @@ fn a_change_that_is_held_back_is_no_trial() {
         policy.applied(&plan, &Outcome { actions: plan.actions.iter().map(no).collect() });
         plans.push(plan);
     }
-    let held = |plan: &Plan| plan.actions.is_empty() && plan.notes.iter().any(|note| note.contains("they wait"));
+    let held = |plan: &Plan| {
+        plan.actions.is_empty() && plan.notes.iter().any(|note| note.contains("they are tried again later"))
+    };
     assert!(plans.iter().any(held), "{plans:?}");
     assert!(plans.iter().filter(|plan| held(plan)).all(|plan| plan.predictions.is_empty()));
 }
@@ -197,7 +199,9 @@ fn who_is_at_home_is_bound_where_others_come() {
         .actions
         .iter()
         .map(|action| match action {
-            Action::MoveThread { pid, cpus: Some(cpus), reason, .. } => (pid.0, cpus.len(), reason.contains("stays")),
+            Action::MoveThread { pid, cpus: Some(cpus), reason, .. } => {
+                (pid.0, cpus.len(), reason.contains("bound there"))
+            }
             other => panic!("{other:?}"),
         })
         .collect();

@@ -12,10 +12,10 @@ pub fn parse_target(text: &str) -> Result<(&str, f64), String> {
     let (who, most) = text
         .rsplit_once('=')
         .filter(|(who, _)| !who.is_empty())
-        .ok_or_else(|| format!("`{text}` is no target: expected NAME=SLOWDOWN, such as redis=1.2"))?;
+        .ok_or_else(|| format!("`{text}` is not a target: expected NAME=SLOWDOWN, such as redis=1.2"))?;
     Selector::check(who)?;
     let most = most.parse().ok().filter(|most: &f64| (1.0..=1000.0).contains(most)).ok_or_else(|| {
-        format!("`{text}`: `{most}` is no slowdown: expected a number from 1 (as fast as alone) to 1000")
+        format!("`{text}`: `{most}` is not a slowdown: expected a number from 1 (as fast as alone) to 1000")
     })?;
     Ok((who, most))
 }
@@ -47,9 +47,9 @@ mod tests {
         for (wrong, says) in [
             ("redis", "expected NAME=SLOWDOWN"),
             ("=1.2", "expected NAME=SLOWDOWN"),
-            ("redis=0.9", "`0.9` is no slowdown"),
-            ("redis=fast", "`fast` is no slowdown"),
-            ("redis=NaN", "`NaN` is no slowdown"),
+            ("redis=0.9", "`0.9` is not a slowdown"),
+            ("redis=fast", "`fast` is not a slowdown"),
+            ("redis=NaN", "`NaN` is not a slowdown"),
             ("unit:=1.2", "names no unit"),
         ] {
             let message = parse_target(wrong).unwrap_err();

@@ -52,7 +52,7 @@ impl NewPages {
             let reason = &goal.reason;
             if let Some(node) = away {
                 self.asked.insert(pid, node);
-                let reason = format!("it grows, and new pages go where others do; {reason}");
+                let reason = format!("its memory grows, and new pages go where its other pages go; {reason}");
                 actions.push(Action::SetAllocation { pid, for_node: None, node, weights: Vec::new(), reason });
                 continue;
             }
@@ -63,7 +63,7 @@ impl NewPages {
                 for_node: (!whole).then_some(node),
                 node,
                 weights: Vec::new(),
-                reason: format!("new pages where its threads are; {reason}"),
+                reason: format!("new pages go where its threads run; {reason}"),
             }));
         }
         while self.asked.len() > REMEMBERED {

@@ -46,7 +46,10 @@ pub fn effect(change: u64, verdict: &Verdict, kept: bool) -> Effect {
 #[must_use]
 pub fn taken_back(effect: &Effect) -> String {
     let (predicted, measured) = (percent(effect.predicted), percent(effect.measured));
-    format!("change {} is taken back: predicted {predicted}, measured {measured} over all", effect.change)
+    format!(
+        "change {} is taken back: predicted {predicted}, measured {measured} summed over all programs",
+        effect.change
+    )
 }
 
 #[cfg(test)]

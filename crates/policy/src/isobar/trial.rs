@@ -82,11 +82,11 @@ impl Touched {
     #[must_use]
     pub fn why_it_stays(&self) -> &'static str {
         if self.carried.iter().any(Carried::goes) {
-            "stays where others of its program come"
+            "bound there because other threads of its program move there"
         } else if self.pages.is_some() {
-            "stays where its pages come"
+            "bound there because its pages move there"
         } else {
-            "stays with its pages where others come"
+            "bound there with its pages because other programs move there"
         }
     }
 }

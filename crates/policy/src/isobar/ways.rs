@@ -116,7 +116,7 @@ impl Ways {
                 self.remove(seen, llc, why, actions);
             } else if changed {
                 let division = division.clone();
-                set(seen, domains, memory, (llc, &division), "as before", actions);
+                set(seen, domains, memory, (llc, &division), "divided as before", actions);
             }
         }
     }
@@ -134,7 +134,7 @@ impl Ways {
         let mut opened = Vec::new();
         for llc in caches.iter().copied().filter(|llc| is_open(memory, after, *llc, None)) {
             opened.extend(self.divided.get(&llc).map(|division| (llc, division.clone())));
-            self.remove(seen, llc, "a program comes or goes", actions);
+            self.remove(seen, llc, "a program moves to or from this cache", actions);
         }
         opened
     }
@@ -155,7 +155,7 @@ impl Ways {
                 way_mask: division.part(streams).mask,
                 memory_bandwidth_percent: None,
                 threads: Vec::new(),
-                reason: format!("every way to all: {why}"),
+                reason: format!("all programs may use every way: {why}"),
             });
         }
     }

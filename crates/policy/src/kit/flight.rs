@@ -27,7 +27,7 @@ pub fn withdrawals(seen: &Observation, pid: Pid, runs_on: impl Fn(NodeId) -> boo
     let strays = seen.in_flight().filter(|flight| flight.pid == pid && !runs_on(flight.to));
     let targets: BTreeSet<NodeId> = strays.map(|flight| flight.to).collect();
     let withdraw = |to: NodeId| {
-        let reason = format!("no thread of it runs on node {to} any more");
+        let reason = format!("none of its threads runs on node {to} any more");
         Action::WithdrawPages { pid, from: None, to: Some(to), reason }
     };
     targets.into_iter().map(withdraw).collect()

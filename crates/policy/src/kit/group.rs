@@ -118,7 +118,7 @@ impl<'a> Groups<'a> {
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.members.is_empty() && self.unmeasured > 0 {
-            notes.push(format!("nothing to decide on: no miss rate measured of {}", threads(self.unmeasured)));
+            notes.push(format!("nothing to decide: no miss rate was measured for {}", threads(self.unmeasured)));
         } else if self.unmeasured > 0 {
             notes.push(format!("{} left alone: not measured yet", threads(self.unmeasured)));
         }

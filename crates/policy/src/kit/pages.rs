@@ -152,7 +152,7 @@ impl Follower {
                 1 => (Some(first), format!("thread {first} goes")),
                 several => (None, format!("{several} threads go")),
             };
-            let reason = format!("{who} from node {from} to node {to}, and pages with it");
+            let reason = format!("{who} from node {from} to node {to}, and pages follow");
             (pages > 0).then_some(Wish { from, to, pages, thread, reason })
         };
         together.filter_map(wish).collect()
@@ -173,7 +173,7 @@ impl Follower {
                 reason,
             }),
             Verdict::Found(rest) => plan.notes.push(format!(
-                "the memory of process {pid} goes back and forth between nodes {from} and {to}: it stays for \
+                "the memory of process {pid} goes back and forth between nodes {from} and {to}: it is not moved for \
                  {rest} intervals"
             )),
             Verdict::Rests => {}

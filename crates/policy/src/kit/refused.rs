@@ -146,7 +146,7 @@ impl Refused {
         plan.retain_actions(|action| Asked::by(action).is_none_or(|asked| !self.waits(asked)));
         let held = all - plan.actions.len();
         if held > 0 {
-            plan.notes.push(format!("the machine refused {held} of {all} actions before: they wait"));
+            plan.notes.push(format!("the machine refused {held} of {all} actions earlier: they are tried again later"));
         }
     }
 }
@@ -262,7 +262,7 @@ mod tests {
         refused.applied(&plan, &Outcome { actions: vec![no(), ActionOutcome::Done, ActionOutcome::Done] });
         refused.hold_back(&mut plan);
         assert_eq!(plan.actions, [to_cpu(2), pages()]);
-        assert_eq!(plan.notes, ["the machine refused 1 of 3 actions before: they wait"]);
+        assert_eq!(plan.notes, ["the machine refused 1 of 3 actions earlier: they are tried again later"]);
         refused.next_epoch(&observation("node:2 core:2", vec![process(1, vec![thread(2, 0, 1.0)])]));
         assert!(!refused.doubts(Asked::Thread(Pid(1), Tid(1))), "another thread may have its id now");
     }

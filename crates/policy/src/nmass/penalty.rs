@@ -114,11 +114,11 @@ impl<'de> Visitor<'de> for Content {
     type Value = Profile;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name of a file, as \"penalties.toml\"")
+        f.write_str("the name of a file, such as \"penalties.toml\"")
     }
 
     fn visit_str<E: Error>(self, file: &str) -> Result<Profile, E> {
-        let refused = || E::custom(wrong(file, "no file name, since nothing reads files here: set `penalties`"));
+        let refused = || E::custom(wrong(file, "no file name, because no file is read here: set `penalties`"));
         file.is_empty().then(Profile::default).ok_or_else(refused)
     }
 

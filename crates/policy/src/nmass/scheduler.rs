@@ -141,18 +141,18 @@ fn reason(
     if member.seat == Some(seat) {
         let _ = write!(text, "keeps its core, bound so that it stays on {here}");
     } else if member.seat.is_some_and(|old| domains.seat(old).domain == domain) {
-        let _ = write!(text, "its core is taken, another one of {here}");
+        let _ = write!(text, "its core is taken, goes to another core of {here}");
     } else if let Some(Refined { from, source, target }) = refined {
         let [before, after, there, then] = [source.0, source.1, target.0, target.1].map(Tenths);
         let _ = write!(
             text,
-            "lowest penalty on {}: from {before} to {after} MPKI there, from {there} to {then} on {here}",
+            "lowest penalty on {}: pressure goes from {before} to {after} MPKI there, from {there} to {then} on {here}",
             domains.describe(from)
         );
     } else if local {
-        let _ = write!(text, "at home on node {home}: {here}");
+        let _ = write!(text, "goes to its home node {home}: {here}");
     } else {
-        let _ = write!(text, "the cores of its home node {home} are taken: {here}");
+        let _ = write!(text, "the cores of its home node {home} are taken: goes to {here}");
     }
     let origin = if program.penalty.measured { "measured" } else { "estimated" };
     let _ = write!(

@@ -138,10 +138,10 @@ fn reasons_and_notes_say_why() {
     assert_eq!(
         reasons,
         [
-            "lowest penalty on llc 0 (node 0): from 120.0 to 90.0 MPKI there, from 0.0 to 39.0 on llc 1 \
+            "lowest penalty on llc 0 (node 0): pressure goes from 120.0 to 90.0 MPKI there, from 0.0 to 39.0 on llc 1 \
              (node 1) (30.0 MPKI, NUMA penalty 1.30 measured)",
-            "at home on node 0: llc 0 (node 0) (30.0 MPKI, NUMA penalty 1.50 estimated)",
-            "at home on node 0: llc 0 (node 0) (30.0 MPKI, NUMA penalty 1.50 estimated)",
+            "goes to its home node 0: llc 0 (node 0) (30.0 MPKI, NUMA penalty 1.50 estimated)",
+            "goes to its home node 0: llc 0 (node 0) (30.0 MPKI, NUMA penalty 1.50 estimated)",
         ]
     );
     assert_eq!(plan.notes, ["NUMA penalty estimated from the miss rate, since no profile has it: p2, p3, p4"]);
@@ -149,7 +149,10 @@ fn reasons_and_notes_say_why() {
     carry_out(&mut seen, &plan);
     let full: Vec<Row<'_>> = (0..5).map(|pid| -> Row<'_> { (pid, pid, 0.0, Some(1.0), HOME_1) }).collect();
     let plan = policy(&MAXIMUM_LOCAL).decide(&observation(NEHALEM, &full));
-    assert_eq!(plan.actions[3].reason(), "at home on node 1: llc 1 (node 1) (0.0 MPKI, NUMA penalty 1.00 measured)");
+    assert_eq!(
+        plan.actions[3].reason(),
+        "goes to its home node 1: llc 1 (node 1) (0.0 MPKI, NUMA penalty 1.00 measured)"
+    );
 }
 
 #[test]

@@ -60,14 +60,14 @@ fn what_is_wrong_is_named_with_line_and_column() {
             .starts_with("m.csv: line 1: column `llcmpki` is missing; expected BENCH,")
     );
     assert!(refused(&good.replace("llcrpki", "llcmpki")).contains("column `llcrpki` is missing"));
-    assert!(refused(&good.replacen("stalls_total", "ipc", 1)).contains("column `ipc` is there twice"));
+    assert!(refused(&good.replacen("stalls_total", "ipc", 1)).contains("column `ipc` occurs twice"));
     let without = [lines[0], lines[1], lines[3]].join("\n");
     assert!(
         refused(&without)
             .starts_with("m.csv: line 2: column `NR_WAYS`: `a`, which begins here, has no line for 2 of 1 to 3")
     );
     let twice = [lines[0], lines[1], lines[2], lines[3], lines[2]].join("\n");
-    assert!(refused(&twice).starts_with("m.csv: line 5: column `NR_WAYS`: `a` with 2 ways is in line 3 already"));
+    assert!(refused(&twice).starts_with("m.csv: line 5: column `NR_WAYS`: `a` with 2 ways is already in line 3"));
     assert!(
         refused(&good.replace(",28000,", ",-28000,"))
             .starts_with("m.csv: line 2: column `llc_usage_kb`: is `-28000`; it must be")

@@ -87,7 +87,7 @@ function stacked(title, choose) {
       spots.forEach((at) => floor.set(at, floor.get(at) + (series[at] ?? 0)));
       const high = spots.map((at) => `${x(times[at]).toFixed(1)} ${y(floor.get(at)).toFixed(1)}`);
       const area = draw("path", { d: `M${[...high, ...low].join("L")}Z`, fill: colour(index), opacity: 0.8 });
-      area.append(draw("title", {}, `${layer}: ${pagesInWords(mean(series) ?? 0)} on the mean`));
+      area.append(draw("title", {}, `${layer}: ${pagesInWords(mean(series) ?? 0)} on average`));
       svg.append(area);
     });
     box.replaceChildren(make("h3", { text: `${title}: ${name}` }), svg, legend(layers.map(([layer], at) => [layer, at])));

@@ -56,7 +56,7 @@ if (heat) {
     hint: "Point at a cell, or focus the map and use the arrow keys.",
     legend: () => legend(layer.names.map((name, index) => [name, index])),
   });
-  section("heat", "Who accesses what, and when", `Addresses downwards, time to the right. Colour: the ${heat.layers.map((one) => one.name).join(" or ")} with most of the accesses, greyer where several share them; stronger where there are more accesses. Rows hold about as many pages each as any other. The strip at the left shows who touched the pages first.`, tools, map);
+  section("heat", "Who accesses what, and when", `Addresses downwards, time to the right. Colour: the ${heat.layers.map((one) => one.name).join(" or ")} with most of the accesses, greyer if several share them, stronger if there are more accesses. All rows hold about the same number of pages. The strip at the left is coloured by first touch.`, tools, map);
   section("course", "Over time", null, make("div", { class: "charts" },
     lines("Exclusivity: accesses from a page's main node", [["exclusivity", data.exclusivity]], (value) => percent(value), 1),
     lines("Accesses", [["accesses", data.accesses]], (value) => (isNumber(value) ? compact.format(value) : dash)),

@@ -4,7 +4,7 @@ const verdict = (value) => VERDICTS[value] ?? dash;
 const tone = (key) => (row) => (row[key] === "agrees" ? "up" : row[key] === "differs" ? "down" : "");
 const claims = data.papers.flatMap((one) => one.claims.map((claim) => ({ paper: one.paper, ...claim })));
 
-section("claims", "Claims", "Direction: whether the effect goes the paper's way. Size: whether the figure is the paper's within the band, which the last column states with its reason; \u201cnot printed\u201d where the paper gives nothing to compare with.",
+section("claims", "Claims", "Direction: whether the effect goes the paper's way. Size: whether the figure agrees within the band, which the last column states with its reason; \u201cnot printed\u201d if the paper gives nothing to compare with.",
   table("Claims of the papers", [
     { title: "claim", value: (row) => row.id, show: (row) => row.id, whole: true },
     { title: "what the paper says", value: (row) => row.claim, show: (row) => row.claim, wide: true },
@@ -21,7 +21,7 @@ if (figures.length) {
   // As pictures: a drawing in an image runs no script and asks nobody for anything.
   const address = (svg) => `data:image/svg+xml,${encodeURIComponent(svg)}`;
   const one = (found) => make("figure", {}, make("img", { src: address(found.svg), alt: found.title }), make("figcaption", { text: found.title }));
-  section("figures", "Figures of the papers, drawn anew", missing.length ? `${missing.length} of ${figures.length} figures are not in this page: \`isobar report\` takes them from the folder that --figures names.` : null,
+  section("figures", "Figures of the papers, redrawn", missing.length ? `${missing.length} of ${figures.length} figures are not in this page: \`isobar report\` takes them from the folder that --figures names.` : null,
     make("div", { class: "figures" }, ...figures.filter((found) => found.svg).map(one)),
     missing.length ? make("ul", { class: "note" }, ...missing.map((found) => make("li", { text: `${found.title}: ${found.file}` }))) : null);
 }

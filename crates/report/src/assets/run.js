@@ -14,14 +14,14 @@ function latencyStrips() {
   const tall = () => (kept.length > 32 ? 8 : kept.length > 16 ? 12 : 16);
   const most = Math.max(...kept.map(worst));
   return heatmap({
-    title: `Over time: a strip a pair${kept.length < run.latency.length ? `, the ${kept.length} that rose most` : ""}`,
+    title: `Over time: one strip for each pair${kept.length < run.latency.length ? `, the ${kept.length} that rose most` : ""}`,
     label: `Latency of ${kept.length} pairs of nodes over time; the highest is ${most.toFixed(2)} times the idle latency`,
     rows: kept.length, columns: times.length, seconds: span0, origin: whole.from, left: () => (narrow() ? 84 : 96), tall,
     colour: (at, row) => { const value = over(kept[row], at); return value === null ? null : { colour: value <= 1.1 ? "#5aa97a" : "#d9480f", alpha: value <= 1.1 ? 0.3 : 0.2 + 0.8 * Math.min(1, (value - 1.1) / 1.5) }; },
     describe: (at, row) => { const [pair, value] = [kept[row], over(kept[row], at)]; return `${name(pair)}, until ${seconds(times[at])}: ${isNumber(pair.values[at]) ? `${pair.values[at].toFixed(0)} ns` : "not probed"}${value === null ? "" : `, ${value.toFixed(2)} times idle`}`; },
     labels: () => kept.map((pair, row) => ({ row, down: tall() - 4, text: name(pair), line: row > 0 && kept[row - 1].from !== pair.from })).filter((_, row) => tall() >= 10 || row % 2 === 0),
     hint: "Point at a strip, or focus it and use the arrow keys.",
-    legend: () => make("p", { class: "note", text: "Green: as on the idle machine. The redder, the slower, up to 2.6 times idle and more." }),
+    legend: () => make("p", { class: "note", text: "Green: as on the idle machine. Redder is slower, up to 2.6 times idle and more." }),
   });
 }
 
@@ -32,7 +32,7 @@ function showRun() {
     const rows = () => run.programs.map((one, at) => ({ at, one }));
     const of = (key) => ({ one }) => mean(one[key]);
     const column = (title, key, show, note) => ({ title, number: true, note, value: of(key), show: (row) => show(of(key)(row)) });
-    section("programs", "Programs", "Means over the chosen span. A row that is clicked (or Enter) is followed in all charts. Slowdown is an estimate: time by contention and distance against time alone.",
+    section("programs", "Programs", "Means over the chosen span. Click a row (or press Enter) to follow it in all charts. Slowdown is an estimate: time with contention and remote memory divided by time alone.",
       table("Programs, the busiest", [
         { title: "program", value: ({ one }) => one.name, show: ({ one }) => one.name },
         { title: "process", number: true, value: ({ one }) => one.pid, show: ({ one }) => String(one.pid) },
@@ -44,11 +44,11 @@ function showRun() {
         column("remote pages", "remote", (value) => percent(value), "pages on nodes where it does not run"),
       ], rows, { sort: 3, choose: ({ at }) => chooseProgram(at), chosen: ({ at }) => at === span.program }));
   }
-  if (run.lanes.length) section("lanes", "Where threads ran", "A row of bars a thread, by cache; a bar that ends and begins elsewhere is a move.", threadLanes());
+  if (run.lanes.length) section("lanes", "Where threads ran", "One row of bars for each thread, by cache; a bar that ends and begins elsewhere is a move.", threadLanes());
 
   const nodes = (key) => run.nodes.map((node) => [`node ${node.id}`, node[key]]);
   if (run.nodes.length) {
-    section("nodes", "Nodes", "Load is the part of what a memory controller can pass; where its bandwidth is not known, an estimate of isobar's.",
+    section("nodes", "Nodes", "Load is the used part of a memory controller's bandwidth; if the bandwidth is not known, isobar estimates it.",
       make("div", { class: "charts" },
         lines("Load of the memory controllers", nodes("load"), (value) => percent(value), 1),
         lines("CPUs in use", nodes("busy"), (value) => percent(value), 1),
@@ -113,7 +113,7 @@ function showRun() {
       ], rows, { sort: 0, down: false, most: 400 }));
   }
   if (run.notes.length) {
-    section("notes", "Notes", null, table("What policies had to say", [
+    section("notes", "Notes", null, table("Notes of the policies", [
       { title: "first in epoch", number: true, value: (row) => row.epoch, show: (row) => String(row.epoch) },
       { title: "times", number: true, value: (row) => row.times, show: (row) => String(row.times) },
       { title: "note", value: (row) => row.text, show: (row) => row.text },

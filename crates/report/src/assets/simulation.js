@@ -4,7 +4,7 @@ const compared = () => data.workloads[looked];
 const points = (value) => (isNumber(value) ? `${value < 0 ? "\u2212" : "+"}${Math.abs(value).toFixed(1)} %` : dash);
 const plusMinus = (spread, digits) => (isNumber(spread?.half_width_95) && spread.half_width_95 > 0 ? ` \u00b1 ${spread.half_width_95.toFixed(digits)}` : "");
 const repeats = data.workloads.some((one) => one.repeat > 1);
-const interval = repeats ? " \u00b1: the true mean lies within in 95 of 100 cases, by the runs with different seeds." : " One run each: how far these figures vary is not known; --repeat 3 tells.";
+const interval = repeats ? " \u00b1: 95 % confidence interval of the mean, from the runs with different seeds." : " One run each: how far these figures vary is not known; --repeat 3 shows it.";
 const tone = (of) => (row) => { const value = of(row); return isNumber(value) && Math.abs(value) >= 0.05 ? (value < 0 ? "down" : "up") : ""; };
 
 if (data.workloads.length > 1) {

@@ -7,7 +7,7 @@ const shown = () => data.rows.filter((row) => row.workload === workloads[looked]
 const known = (row) => (row.problem ? `no answer: ${row.problem}` : row.proved_optimal ? "proved: nothing is better" : isNumber(row.gap_percent) ? `at most ${figure(row.gap_percent, 1)} % from the best` : "not a search: no proof");
 const chooseWorkload = (row) => { looked = workloads.indexOf(row.workload); document.getElementById("choice").value = looked; look({}); };
 
-section("answers", "Answers", "Unfairness: greatest slowdown over the least, 1 is fair. STP: sum of speeds against alone. ANTT: mean slowdown. CoV: spread of the slowdowns over their mean. A row that is clicked (or Enter) is drawn below.",
+section("answers", "Answers", "Unfairness: greatest slowdown over the least, 1 is fair. STP: sum of speeds against alone. ANTT: mean slowdown. CoV: spread of the slowdowns over their mean. Click a row (or press Enter) to draw it below.",
   table("Answers by workload and algorithm", [
     { title: "workload", number: true, value: (row) => row.workload, show: (row) => String(row.workload) },
     { title: "algorithm", value: (row) => row.algorithm, show: (row) => row.algorithm, whole: true },
@@ -54,7 +54,7 @@ function card(row) {
 
 const arrangements = make("div", { class: "cards" });
 watch(() => arrangements.replaceChildren(...shown().map(card)));
-section("caches", "Who shares which ways", "Each block is a cluster of programs that share its ways. Their colours tell blocks apart; they mean nothing else.",
+section("caches", "Who shares which ways", "Each block is a cluster of programs that share its ways. Colours only distinguish the blocks.",
   choice("Workload", workloads.map(nameOf), (at) => { looked = at; look({}); }), arrangements);
 
 section("slowdowns", "Slowdown of each program", "How many times as long as alone with the whole cache, under the model; 1 is undisturbed.",

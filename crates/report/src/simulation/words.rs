@@ -49,7 +49,7 @@ fn single(one: &Compared) -> Vec<String> {
         let behind: Vec<&str> =
             gains().filter(|(gain, _)| *gain < -WORTH).map(|(_, row)| row.policy.as_str()).collect();
         if !behind.is_empty() {
-            lines.push(format!("Slower than linux on the mean: {}.", behind.join(", ")));
+            lines.push(format!("Slower than linux on average: {}.", behind.join(", ")));
         }
         lines.extend(loser(row));
     }
@@ -69,7 +69,7 @@ fn sure(row: &PolicyRow) -> &'static str {
     let (Some(gain), Some(half)) = (row.vs_linux_percent, spread.and_then(|spread| spread.half_width_95)) else {
         return "";
     };
-    if half > 0.0 && gain.abs() < half { ", which chance alone may have made: more runs would tell" } else { "" }
+    if half > 0.0 && gain.abs() < half { ", which may be chance alone: more runs would show" } else { "" }
 }
 
 /// The program that pays for the others under the best policy.
@@ -147,7 +147,8 @@ mod tests {
         let read = Simulation::read(document, Head::default()).unwrap();
         let words = read.summary.join("\n");
         assert!(
-            words.starts_with("dino helps most: programs run 4.0 % shorter than under linux, which chance alone"),
+            words
+                .starts_with("dino helps most: programs run 4.0 % shorter than under linux, which may be chance alone"),
             "{words}"
         );
         assert!(words.contains("Under dino b fares worst: it runs 3.0 % longer than under linux."), "{words}");

@@ -69,7 +69,7 @@ fn fairest(of: &Study) -> Option<String> {
     let (best, name) = means.first()?;
     let rest: Vec<String> = means[1..].iter().take(5).map(|(mean, name)| format!("{name} {mean:.3}")).collect();
     let rest = if rest.is_empty() { String::new() } else { format!("; {}", rest.join(", ")) };
-    let over = if workloads(of).len() > 1 { "on the mean of the workloads " } else { "" };
+    let over = if workloads(of).len() > 1 { "on average over the workloads " } else { "" };
     Some(format!("{name} is {over}fairest: unfairness {best:.3}{rest} (1 is fair)."))
 }
 
@@ -79,7 +79,7 @@ fn proofs(of: &Study) -> Option<String> {
     match (searched.len(), proved) {
         (0, _) => None,
         (all, proved) if all == proved => Some(format!(
-            "Every search was finished: its {all} answers are proved, nothing better exists under this model and objective."
+            "Every search finished: all {all} answers are proved; nothing better exists under this model and objective."
         )),
         (all, proved) => Some(format!(
             "{proved} of {all} answers of searches are proved; the others ended early, and the table says how far from the best they may be."
@@ -102,8 +102,7 @@ fn behind(of: &Study) -> Option<String> {
         Some(format!("{name} {:.1} %", mean(over)?))
     };
     let lines: Vec<String> = heuristics.filter_map(line).collect();
-    (!lines.is_empty())
-        .then(|| format!("Above the least unfairness that is possible, on the mean: {}.", lines.join(", ")))
+    (!lines.is_empty()).then(|| format!("Unfairness above the lowest possible, on average: {}.", lines.join(", ")))
 }
 
 #[cfg(test)]
@@ -126,7 +125,7 @@ mod tests {
         let study = Study::of(serde_json::from_value(Value::from(rows.to_vec())).unwrap(), Head::default());
         let words = study.summary.join("\n");
         assert!(words.starts_with("opt-cluster is fairest: unfairness 1.200; lfoc+ 1.500 (1 is fair)."), "{words}");
-        assert!(words.contains("its 1 answers are proved") && words.contains("lfoc+ 25.0 %"), "{words}");
+        assert!(words.contains("all 1 answers are proved") && words.contains("lfoc+ 25.0 %"), "{words}");
         let first: Vec<_> = study.rows[0].apps.iter().map(|app| app.first_way).collect();
         assert_eq!((first, study.head.remarks.len()), (vec![Some(3), Some(0)], 1));
     }

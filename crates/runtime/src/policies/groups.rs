@@ -109,7 +109,7 @@ impl Groups {
 }
 
 /// Why a group cannot have settings for a program.
-const OF_PROGRAMS: &str = "programs that decide have their settings in [exec]: expected none here";
+const OF_PROGRAMS: &str = "programs of `exec:` have their settings in [exec]: expected none here";
 
 /// The settings of an entry's policy: what is set for that policy in general, overridden by what is
 /// set for the group.

@@ -115,7 +115,7 @@ pub fn beside_balancing(policy: &str, capabilities: &Capabilities) -> Option<Str
     let moves = registry::find(policy).ok()?.moves;
     Some(match (capabilities.numa_balancing?, moves) {
         (true, Moves::Nothing) => {
-            format!("NUMA balancing is on: {policy} moves nothing, so what is seen is the kernel's own placement")
+            format!("NUMA balancing is on: {policy} moves nothing, and the kernel alone places threads and pages")
         }
         (true, Moves::Threads) => {
             format!("NUMA balancing is on: {policy} moves threads, and the kernel moves their pages after them; {OFF}")
@@ -272,7 +272,7 @@ mod tests {
             (
                 "isobar",
                 "policy = \"exec:x\"\nset = { a = 4 }",
-                "isobar.toml: manage.group 1: set.a: programs that decide have their settings in [exec]: expected none here",
+                "isobar.toml: manage.group 1: set.a: programs of `exec:` have their settings in [exec]: expected none here",
             ),
             (
                 "isobar",

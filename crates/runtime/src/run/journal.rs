@@ -58,7 +58,7 @@ pub enum NotUndone {
     #[error("action {0} changed nothing: {1}")]
     CameToNothing(ActionId, String),
     /// A later action on the same thread or cluster holds now.
-    #[error("action {0} was followed by action {1} on the same: take that one back")]
+    #[error("the later action {1} replaced action {0}: take back action {1} instead")]
     Followed(ActionId, ActionId),
     /// The action was already taken back.
     #[error("action {0} was taken back already")]
@@ -197,7 +197,7 @@ mod tests {
         let left = ActionOutcome::LeftAlone { why: "pinned by its owner".into() };
         assert_eq!(took(&mut journal, vec![to(1, 0), to(2, 0)], vec![ActionOutcome::Done, left]), 1);
         assert_eq!(took(&mut journal, vec![to(1, 3)], vec![ActionOutcome::Done]), 3);
-        assert_eq!(why(&journal, 1), "action 1 was followed by action 3 on the same: take that one back");
+        assert_eq!(why(&journal, 1), "the later action 3 replaced action 1: take back action 3 instead");
         assert_eq!(why(&journal, 2), "action 2 changed nothing: pinned by its owner");
         assert_eq!(why(&journal, 4), "there is no action 4; the last one has the number 3");
         assert_eq!(journal.undoable(ActionId(3)).unwrap().action, to(1, 3));

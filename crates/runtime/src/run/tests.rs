@@ -233,7 +233,7 @@ fn pages_are_counted_once_when_their_migration_has_ended() {
         ended,
     };
     let flights = vec![(2, vec![flight(40, 0, false)]), (3, vec![flight(90, 10, true)]), (4, Vec::new())];
-    let stayed = vec![("enough pages are under way".to_owned(), Pages(7))];
+    let stayed = vec![("the limit of pages being moved is reached".to_owned(), Pages(7))];
     let outcome = ActionOutcome::Queued { number: 1, pages: Pages(100), stayed };
     let mut fake = Fake { flights, outcome, left_over: vec![became(5, 1)], ..Fake::default() };
     let mut seen = Vec::new();
@@ -243,7 +243,10 @@ fn pages_are_counted_once_when_their_migration_has_ended() {
     }
     assert_eq!(seen, [(1, 0), (0, 90), (0, 90)]);
     let tally = run.finish().unwrap();
-    assert_eq!((tally.pages, tally.stayed["busy"], tally.stayed["enough pages are under way"]), (Pages(95), 11, 21));
+    assert_eq!(
+        (tally.pages, tally.stayed["busy"], tally.stayed["the limit of pages being moved is reached"]),
+        (Pages(95), 11, 21)
+    );
     assert_eq!(tally.restored.unwrap().actions, vec![ActionOutcome::Done; 3]);
 }
 
@@ -286,7 +289,7 @@ fn what_cannot_be_put_back_is_said_also_after_another_failure() {
         let mut fake = Fake { fails_at, cannot_restore: true, ..Fake::default() };
         crate::in_full(&drive(&mut fake, &mut Mover::default(), limits(), &mut Log::default()).unwrap_err())
     };
-    let left = "what was changed could not be put back whole; `isobar restore` tries again: state file: gone";
+    let left = "not every change could be put back; run `isobar restore` to try again: state file: gone";
     assert_eq!(said(None), left);
     assert_eq!(said(Some(2)), format!("{left} (the run had ended with: /proc: gone)"));
 }

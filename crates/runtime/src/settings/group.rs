@@ -22,10 +22,12 @@ impl GroupConfig {
     /// Which key is missing or impossible, and what is expected.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.only.is_empty() {
-            return Err("no `only`: expected what it is about, such as only = [\"unit:redis.service\"]".to_owned());
+            return Err(
+                "no `only`: expected the processes that it is for, such as only = [\"unit:redis.service\"]".to_owned()
+            );
         }
         if self.policy.is_empty() {
-            return Err("no `policy`: expected what decides about it, such as policy = \"linux\"".to_owned());
+            return Err("no `policy`: expected the policy that decides for them, such as policy = \"linux\"".to_owned());
         }
         named("only", &self.only)
     }

@@ -43,12 +43,12 @@ fn an_entry_of_a_group_is_checked_and_names_its_line() {
     let only = vec!["unit:a".to_owned()];
     assert_eq!(manage.group, [GroupConfig { only, policy: "linux".to_owned(), set: Table::new() }]);
     for (entry, line, piece) in [
-        ("policy = \"linux\"", 6, "manage.group 2: no `only`: expected what it is about, such as only = ["),
+        ("policy = \"linux\"", 6, "manage.group 2: no `only`: expected the processes that it is for, such as only = ["),
         ("only = []\npolicy = \"linux\"", 6, "manage.group 2: no `only`"),
         (
             "only = [\"a\"]",
             6,
-            "manage.group 2: no `policy`: expected what decides about it, such as policy = \"linux\"",
+            "manage.group 2: no `policy`: expected the policy that decides for them, such as policy = \"linux\"",
         ),
         (
             "only = [\"untt:a\"]\npolicy = \"linux\"",

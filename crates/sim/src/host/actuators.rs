@@ -25,7 +25,7 @@ impl SimMachine {
                 self.migrate(*pid, (*from, *to), *pages, *select, *for_thread)
             }
             Action::WithdrawPages { pid, from, to, .. } => match self.withdraw(*pid, *from, *to) {
-                0 => left_alone("no such pages are under way"),
+                0 => left_alone("no matching pages of the process are being moved"),
                 _ => ActionOutcome::Done,
             },
             Action::SetWays { llc, cluster, way_mask, memory_bandwidth_percent, threads, .. } => {
@@ -130,7 +130,7 @@ impl SimMachine {
         let process = &mut self.processes[index];
         let app = &self.workload.apps[process.app];
         if app.memory_node.is_some() || !app.spread.is_empty() {
-            return left_alone("its owner set where its memory goes");
+            return left_alone("its owner set its memory policy");
         }
         process.allocation.set(threads_on.flatten(), spread);
         ActionOutcome::Done
@@ -149,7 +149,7 @@ impl SimMachine {
             return refused("one of the nodes is not on this machine".to_owned());
         };
         if from == to {
-            return left_alone("the pages are on that node already");
+            return left_alone("the pages are already on that node");
         }
         let Some(index) = self.position(pid) else {
             return ActionOutcome::Vanished;

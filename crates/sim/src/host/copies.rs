@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Reason: the process has fewer pages on the node than were requested.
 pub(super) const NOT_THERE: &str = "no longer there";
 /// Reason: the target is full.
-pub(super) const NO_MEMORY: &str = "no memory on the target";
+pub(super) const NO_MEMORY: &str = "no free memory on the target node";
 /// Reason: the process ended before its pages had moved.
 const ENDED: &str = "the process ended";
 

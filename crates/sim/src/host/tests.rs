@@ -206,7 +206,7 @@ fn what_resctrl_would_refuse_is_refused_in_words() {
     };
     assert_eq!(why(0), "llc 9 is not on this machine");
     assert_eq!(why(1), "llc 0, cluster \"a\": the way mask is empty; set at least one bit");
-    assert!(why(2).ends_with("has gaps; this cache takes only neighbouring bits"));
+    assert!(why(2).ends_with("has gaps; this cache accepts neighbouring bits only"));
     assert_eq!(outcomes[3], ActionOutcome::Vanished);
 }
 
@@ -275,7 +275,7 @@ fn a_full_node_takes_no_more_pages() {
     let outcome = machine.apply(&plan(vec![one(1002)])).unwrap().actions[0].clone();
     let ActionOutcome::Queued { pages, stayed, .. } = outcome else { panic!("{outcome:?}") };
     assert_eq!(pages.0, 4 * 262_144 - 2 * 409_600);
-    assert_eq!(stayed, [("no memory on the target".to_owned(), Pages(409_600 - pages.0))]);
+    assert_eq!(stayed, [("no free memory on the target node".to_owned(), Pages(409_600 - pages.0))]);
     let outcome = machine.apply(&plan(vec![one(1002)])).unwrap();
     assert_eq!(outcome.effective(), 0, "what is under way has its place already: {outcome:?}");
 }

@@ -12,9 +12,9 @@ impl SimMachine {
         match action {
             Action::MoveThread { pid, tid, .. } => self.free(*pid, *tid),
             Action::MigratePages { pid, from, to, .. } => match self.moved_by(outcome) {
-                Some(0) => left_alone("no page of it has moved"),
+                Some(0) => left_alone("none of its pages has moved"),
                 Some(moved) => self.act(&back(*pid, (*to, *from), moved)),
-                None => left_alone("which pages it moved is not known any more"),
+                None => left_alone("isobar no longer knows which pages it moved"),
             },
             Action::WithdrawPages { .. } => left_alone("pages that were not moved stay where they are"),
             Action::SetWays { .. } => self.act(&without_threads(action)),
@@ -28,7 +28,7 @@ impl SimMachine {
             return ActionOutcome::Vanished;
         };
         if std::mem::replace(&mut thread.hold, Hold::Free) == Hold::Free {
-            return left_alone("nothing of isobar's is on the thread any more");
+            return left_alone("isobar's binding of the thread is already gone");
         }
         ActionOutcome::Done
     }
@@ -48,7 +48,7 @@ impl SimMachine {
         if self.processes[index].allocation.unset(threads_on) {
             ActionOutcome::Done
         } else {
-            left_alone("nothing of isobar's says where its pages go any more")
+            left_alone("isobar's decision about its new pages is already gone")
         }
     }
 }

@@ -55,7 +55,7 @@ impl Clusters {
         // One class belongs to the root group (resctrl: num_closids includes the default group).
         let most = isobar_model::num::index(classes.clos) - 1;
         if here > most {
-            return Err(ClusterError(format!("no class of service is left; {most} clusters are the most here")));
+            return Err(ClusterError(format!("no class of service is left; this cache has at most {most} clusters")));
         }
         self.0 = next;
         Ok(())
@@ -91,7 +91,9 @@ fn check_mask(cache: Cache, classes: Classes, mask: u64) -> Result<(), ClusterEr
     }
     let bits = mask >> mask.trailing_zeros();
     if bits & bits.wrapping_add(1) != 0 && !classes.sparse {
-        return Err(ClusterError(format!("the way mask {mask:#x} has gaps; this cache takes only neighbouring bits")));
+        return Err(ClusterError(format!(
+            "the way mask {mask:#x} has gaps; this cache accepts neighbouring bits only"
+        )));
     }
     Ok(())
 }

@@ -307,7 +307,7 @@ mod tests {
             bad("sustained = 0.8\nsustained_range = [0.7", "sustained = 0.0\nsustained_range = [0.7")
                 .contains("link.sustained")
         );
-        assert!(bad("[0.6, 0.83]", "[0.82, 0.83]").contains("`node.sustained_range` must be a low end, at most 0.8"));
+        assert!(bad("[0.6, 0.83]", "[0.82, 0.83]").contains("`node.sustained_range` must be a low end of at most 0.8"));
         assert!(bad("[0.7, 0.89]", "[0.7, 1.2]").contains("`link.sustained_range` has 1.2"));
         assert!(bad("probe_bytes = 8", "probe_bytes = -8").contains("coherence.probe_bytes"));
         assert!(bad("ways = 16", "ways = 65").contains("llc.ways"));

@@ -271,7 +271,7 @@ fn part(file: &str, key: &str, value: f64, range: Option<[f64; 2]>) -> Result<()
 pub(crate) fn surrounds(file: &str, key: &str, value: f64, range: Option<[f64; 2]>) -> Result<(), SimError> {
     let right = range.is_none_or(|[low, high]| low <= value && value <= high);
     let problem =
-        || SimError::value(file, key, format!("must be a low end, at most {value}, and a high end, at least that"));
+        || SimError::value(file, key, format!("must be a low end of at most {value} and a high end of at least that"));
     right.then_some(()).ok_or_else(problem)
 }
 

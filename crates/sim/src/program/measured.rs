@@ -78,7 +78,10 @@ fn sizes(file: &str, most: usize, machine: &MachineSpec) -> Result<(f64, f64), S
     let llc = machine.topology.llcs().first().and_then(|llc| Some((llc.size?.0, llc.ways?.0)));
     let (bytes, ways) = llc.unwrap_or_default();
     if num::index(ways) < most {
-        let problem = format!("goes to {most}; the LLC of the machine has {ways}: name the machine of the table");
+        let problem = format!(
+            "goes to {most}, but the LLC of the machine has {ways} ways: name the machine on which the table was \
+             measured"
+        );
         return Err(SimError::value(file, "NR_WAYS", problem));
     }
     let mib = num::float(bytes) / MIB;
@@ -172,7 +175,7 @@ mod tests {
     fn a_machine_with_fewer_ways_is_refused() {
         let machine = find("skylake-2x20").unwrap();
         let said = Program::measured("m.csv", &profile(&[1.0; 12]), &machine).unwrap_err().to_string();
-        assert!(said.contains("`NR_WAYS` goes to 12; the LLC of the machine has 11"), "{said}");
+        assert!(said.contains("`NR_WAYS` goes to 12, but the LLC of the machine has 11"), "{said}");
     }
 
     fn any_row() -> impl Strategy<Value = Row> {

@@ -103,6 +103,9 @@ fn many_threads_are_refused_before_anything_is_listed() {
     assert_eq!(balanced(&copies(64), 100).unwrap().len(), 1);
     for listed in [balanced(&copies(65), 100), mappings(&copies(65), 100)] {
         let error = listed.unwrap_err().to_string();
-        assert!(error.starts_with("65 threads are too many to try wherever they may run: at most 64"), "{error}");
+        assert!(
+            error.starts_with("65 threads are too many to try all their assignments to CPUs: at most 64"),
+            "{error}"
+        );
     }
 }

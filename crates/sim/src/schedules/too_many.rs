@@ -17,7 +17,7 @@ pub enum TooMany {
     },
     /// too many threads to list any
     #[error(
-        "{threads} threads are too many to try wherever they may run: at most {MOST_THREADS}; take fewer \
+        "{threads} threads are too many to try all their assignments to CPUs: at most {MOST_THREADS}; take fewer \
          programs or threads"
     )]
     Threads {

@@ -54,30 +54,31 @@ impl AppEntry {
         let nodes = [("app.start_node", self.start_node), ("app.memory_node", self.memory_node)];
         for (key, node) in nodes.into_iter().chain(spread).filter_map(|(key, node)| Some((key, node?))) {
             if machine.node_position(node).is_none() {
-                return Err(SimError::value(file, key, format!("is {node}, which the machine lacks")));
+                return Err(SimError::value(file, key, format!("is {node}, but the machine has no such node")));
             }
         }
         if !self.spread.is_empty() && (self.memory_node.is_some() || self.spread.iter().all(|to| to.weight == 0)) {
-            let problem = "needs a weight above 0, and no `memory_node` beside it";
+            let problem = "needs a weight above 0, and cannot be given together with `memory_node`";
             return Err(SimError::value(file, "app.spread", problem));
         }
         let has_cpus = |node| machine.topology.cpus().iter().any(|cpu| cpu.node == Some(node));
         if self.pinned && (!self.start_node.is_some_and(has_cpus) || self.cpu.is_some()) {
-            let problem = "needs `start_node`, the node to whose CPUs it is pinned, and no `cpu` beside it";
+            let problem = "needs `start_node`, the node to whose CPUs the program is pinned, and cannot be given \
+                           together with `cpu`";
             return Err(SimError::value(file, "app.pinned", problem));
         }
         self.touch_share.map_or(Ok(()), |share| within(file, "app.touch_share", share, 0.0..=1.0))?;
         let cpu = self.cpu.filter(|cpu| machine.topology.cpu(*cpu).is_none());
         if let Some(cpu) = cpu {
             let online = machine.topology.online();
-            return Err(SimError::value(file, "app.cpu", format!("is {cpu}; the machine has {online}")));
+            return Err(SimError::value(file, "app.cpu", format!("is {cpu}; the machine has CPUs {online}")));
         }
         if self.cgroup.as_deref().is_some_and(|path| !path.starts_with('/')) {
             let problem = "must be a path that begins with `/`, such as /system.slice/redis.service";
             return Err(SimError::value(file, "app.cgroup", problem));
         }
         if self.cgroup.is_none() && self.cgroup_name.is_some() {
-            let problem = "is what a pod or container is called; it needs its path as `cgroup`";
+            let problem = "names a pod or container; give its path as `cgroup`, too";
             return Err(SimError::value(file, "app.cgroup_name", problem));
         }
         if !self.phase_stagger.is_finite() {
@@ -149,7 +150,10 @@ impl AppEntry {
     ) -> Result<Vec<App>, SimError> {
         let instructions = program.instructions_billion * run.instructions_factor;
         if instructions < SHORTEST_PHASE {
-            let problem = format!("leaves {instructions} billion of {}; leave at least {SHORTEST_PHASE}", program.name);
+            let problem = format!(
+                "leaves {instructions} billion instructions of {}; leave at least {SHORTEST_PHASE}",
+                program.name
+            );
             return Err(SimError::value(file, "run.instructions_factor", problem));
         }
         let cgroup = self.cgroup();

@@ -175,7 +175,7 @@ mod tests {
         let named = read("cgroup = \"/docker/x\"\ncgroup_name = \"web\"").unwrap();
         assert_eq!(named.name.as_deref(), Some("web"));
         assert!(error(&app("cgroup = \"a.slice\"")).contains("`app.cgroup` must be a path that begins with `/`"));
-        assert!(error(&app("cgroup_name = \"web\"")).contains("`app.cgroup_name` is what"));
+        assert!(error(&app("cgroup_name = \"web\"")).contains("`app.cgroup_name` names a pod or container"));
     }
 
     #[test]
@@ -251,7 +251,10 @@ mod tests {
         };
         assert!(Workload::from_toml("w.toml", &small("0.05", "0.001")).is_ok());
         assert!(error(&small("0.04", "0.001")).contains("`a.base_cpi` is 0.04; it must be from 0.05"));
-        assert!(error(&small("0.05", "0.0009")).contains("`run.instructions_factor` leaves 0.0009 billion of a"));
+        assert!(
+            error(&small("0.05", "0.0009"))
+                .contains("`run.instructions_factor` leaves 0.0009 billion instructions of a")
+        );
     }
 
     proptest::proptest! {

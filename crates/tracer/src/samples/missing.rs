@@ -26,13 +26,14 @@ impl Missing {
         let mut lines: Vec<String> =
             first.map(|pid| format!("process {pid}, which the program forked, was not followed")).collect();
         let more = self.children.len().saturating_sub(MOST_NAMED);
-        lines.extend((more > 0).then(|| format!("{more} processes more, which the program forked, were not followed")));
-        lines.extend(replaced.then(|| "what the program became by exec was not followed".to_owned()));
+        lines.extend((more > 0).then(|| format!("{more} more processes that the program forked were not followed")));
+        lines.extend(replaced.then(|| "the program that it started by exec was not followed".to_owned()));
         lines.extend(
             (self.lost > 0).then(|| format!("{} samples or more: they came faster than they were read", self.lost)),
         );
         lines.extend(self.throttled.then(|| {
-            "samples that the kernel left out, as they came too often (kernel.perf_event_max_sample_rate)".to_owned()
+            "samples that the kernel left out because they came too often (kernel.perf_event_max_sample_rate)"
+                .to_owned()
         }));
         lines.extend(self.too_many.then(|| format!("threads beyond {MOST_THREADS}")));
         lines

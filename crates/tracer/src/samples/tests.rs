@@ -78,10 +78,10 @@ fn what_is_missing_is_named() {
     assert_eq!(slices(&bytes)[0].rows, [Row { page: 1, thread: 0, loads: 1, stores: 0 }]);
     let expected = [
         "process 107, which the program forked, was not followed",
-        "2 processes more, which the program forked, were not followed",
-        "what the program became by exec was not followed",
+        "2 more processes that the program forked were not followed",
+        "the program that it started by exec was not followed",
         "7 samples or more: they came faster than they were read",
-        "samples that the kernel left out, as they came too often (kernel.perf_event_max_sample_rate)",
+        "samples that the kernel left out because they came too often (kernel.perf_event_max_sample_rate)",
     ];
     assert_eq!(missing[7..], expected);
 }

@@ -83,7 +83,7 @@ impl Ways {
             Ok(()) => self.silent = false,
             Err(error) if !self.silent => {
                 self.silent = true;
-                eprintln!("numasim-resctrl: groups are not in force: {error}");
+                eprintln!("numasim-resctrl: the groups cannot be applied: {error}");
             }
             Err(_) => {}
         }

@@ -59,16 +59,17 @@ pub fn convert(mut from: impl BufRead, to: impl Write, of: Of, counted: &Range<D
             lines.take(&text, &inside).with_context(|| format!("line {number}: {text:?}: expected p, a, s or e"))?;
         done.map_or(Ok(()), |slice| writer.slice(&slice))?;
     }
-    let ran = lines.ran.context("it has no end: the guest went down, or it is being written")?;
+    let ran = lines.ran.context("it has no end: the guest went down, or the file is still being written")?;
     let placed = Placed { slice: lines.slice.number, nodes: head.nodes, pages: lines.nodes.into_iter().collect() };
     writer.placed(&placed)?;
     let missing = (lines.elsewhere > 0).then(|| {
         format!(
-            "{} accesses at its addresses to other memory than it had at its end: pages that moved, other programs",
+            "{} accesses at its addresses to memory that it did not have at its end, because pages moved or other \
+             programs ran",
             lines.elsewhere
         )
     });
-    let bound = "which thread made an access: rows are of CPUs".to_owned();
+    let bound = "which thread made an access, because rows belong to CPUs".to_owned();
     writer.end(&End {
         ran_ns: ran / 1000,
         status: pages.status,
@@ -81,7 +82,7 @@ fn line<T: serde::de::DeserializeOwned>(from: &mut impl BufRead, number: u32) ->
     let mut text = String::new();
     from.read_line(&mut text)?;
     serde_json::from_str(&text)
-        .with_context(|| format!("line {number}: not of a page trace of `numasim boot --page-trace`"))
+        .with_context(|| format!("line {number}: not from a page trace of `numasim boot --page-trace`"))
 }
 
 fn header(head: &PageTraceHead, of: Of) -> Header {

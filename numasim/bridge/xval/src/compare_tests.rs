@@ -77,7 +77,7 @@ fn what_did_not_run_is_told_and_the_rest_compared() {
     assert_eq!(found.rows.len(), 1);
     let message = found.problems.join("\n");
     assert!(
-        message.contains("alone/a/8/local: it did not run") && message.contains("mix/pair: b@1 is not known alone"),
+        message.contains("alone/a/8/local: it did not run") && message.contains("mix/pair: b@1 has no run alone"),
         "{message}"
     );
 }

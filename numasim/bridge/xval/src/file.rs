@@ -119,7 +119,7 @@ impl FromStr for Seat {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no seat: expected PROGRAM@CPU or PROGRAM@CPU:NODE, such as `chase@4:0`");
+        let wrong = || format!("`{text}` is not a seat: expected PROGRAM@CPU or PROGRAM@CPU:NODE, such as `chase@4:0`");
         let (program, place) = text.rsplit_once('@').ok_or_else(wrong)?;
         let (cpu, memory) = place.split_once(':').map_or((place, None), |(cpu, node)| (cpu, Some(node)));
         let memory = memory.map(str::parse).transpose().map_err(|_| wrong())?;
@@ -192,13 +192,13 @@ impl Xval {
         }
         let twice = |(at, name): &(usize, &String)| self.policies[..*at].contains(name);
         if let Some((_, name)) = self.policies.iter().enumerate().find(twice) {
-            return Err(format!("policies: `{name}` is there twice; leave one out"));
+            return Err(format!("policies: `{name}` occurs twice; remove one"));
         }
         // The timer's process has this name, and its job is called the timer.
         let clock = |program: &&Program| program.command() == CLOCK || program.name == TIMER;
         if let Some(program) = self.program.iter().find(clock) {
             return Err(format!(
-                "program `{}`: `{TIMER}` and the command `{CLOCK}` are the clock's; take others",
+                "program `{}`: `{TIMER}` and the command `{CLOCK}` are reserved for the clock; use others",
                 program.name
             ));
         }
@@ -239,7 +239,7 @@ impl Xval {
             place::list(spec, &format!("mix `{}`: {seat}", mix.name), &seat.cpu.to_string())?;
             place::of_node(spec, &format!("mix `{}`: {seat}", mix.name), seat.node(spec))?;
             if seat.cpu == timer {
-                return Err(format!("mix `{}`: {seat}: CPU {timer} is the clock's; take another", mix.name));
+                return Err(format!("mix `{}`: {seat}: CPU {timer} is reserved for the clock; use another", mix.name));
             }
         }
         Ok(())
@@ -289,20 +289,23 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named() {
-        assert!(message(&TEXT.replace("chase@0", "chase")).contains("is no seat"));
+        assert!(message(&TEXT.replace("chase@0", "chase")).contains("is not a seat"));
         assert!(message(&TEXT.replace("chase@0", "cahse@0")).contains("no program is called `cahse`"));
         assert!(message(&TEXT.replace("chase@0", "chase@4")).contains("CPU 4 has two programs"));
         assert!(message(&TEXT.replace("solo_seconds = 1.0", "solo_seconds = 0")).contains("solo_seconds = 0"));
         assert!(message(&TEXT.replace("\"chase@0\", \"chase@4:0\"", "")).contains("of = []: expected programs"));
         let policies =
             |list: &str| message(&format!("policies = [{list}]\n{}", TEXT.replace("[[mix]]", "[[managed]]")));
-        assert!(policies("\"dino\", \"dino\"").contains("`dino` is there twice"));
+        assert!(policies("\"dino\", \"dino\"").contains("`dino` occurs twice"));
         assert!(policies("\"dyno\"").contains("unknown policy `dyno`"));
         assert!(message(&format!("policies = [\"dino\"]\n{TEXT}")).contains("there is no [[managed]] mix"));
-        assert!(message(&TEXT.replace("\"chase --work 1000\"", "\"cpu --seconds 1\"")).contains("are the clock's"));
+        assert!(
+            message(&TEXT.replace("\"chase --work 1000\"", "\"cpu --seconds 1\""))
+                .contains("are reserved for the clock")
+        );
         let spec = numasim_lab::machine::scaled("nehalem-2x4", Scale::default()).unwrap();
         let on = |from: &str, to: &str| Xval::parse(&TEXT.replace(from, to), "x").unwrap().check_on(&spec).unwrap_err();
-        assert!(on("chase@0", "chase@7").contains("CPU 7 is the clock's"));
+        assert!(on("chase@0", "chase@7").contains("CPU 7 is reserved for the clock"));
         assert!(on("chase@0", "chase@9").contains("no CPU 9"));
         assert!(on("[8, 1]", "[16]").contains("from 1 to 15"));
     }

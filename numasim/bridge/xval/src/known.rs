@@ -55,7 +55,7 @@ impl Bench<'_> {
                 Err(problem) => problems.push(problem),
             }
         }
-        let without = || format!("{name}: without a run alone with all ways it is in no mix");
+        let without = || format!("{name}: it has no run alone with all ways, so it cannot be used in a mix");
         let alone = solos.iter().find(|solo| self.is_whole(solo)).ok_or_else(without)?.seen;
         solos.iter_mut().for_each(|solo| solo.seen = own_work(&solo.seen, &alone));
         let profile = derive::profile(self.spec, &solos).ok_or_else(without)?;
@@ -82,7 +82,7 @@ impl Bench<'_> {
 
 /// What is known alone of the programs of a mix.
 pub(crate) fn known_of<'a>(mix: &Mix, known: &'a BTreeMap<String, Known>, run: &str) -> Result<Vec<&'a Known>, String> {
-    let who = |seat: &Seat| known.get(&seat.program).ok_or_else(|| format!("{run}: {seat} is not known alone"));
+    let who = |seat: &Seat| known.get(&seat.program).ok_or_else(|| format!("{run}: {seat} has no run alone"));
     mix.of.iter().map(who).collect()
 }
 

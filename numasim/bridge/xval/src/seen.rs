@@ -68,7 +68,8 @@ pub fn seen(ran: &Ran, job: usize, cpu: u32, clock_hz: f64) -> Result<Seen, Stri
     if let Some(problem) = ran.problem.as_deref().or_else(|| ran.jobs.get(job).and_then(|job| job.problem.as_deref())) {
         return Err(wrong(problem));
     }
-    let counters: &Counters = ran.counters.as_ref().ok_or_else(|| wrong("it has no counters: is the plugin there?"))?;
+    let counters: &Counters =
+        ran.counters.as_ref().ok_or_else(|| wrong("it has no counters: is the plugin loaded?"))?;
     let counts = counters.cpus.get(num::index(cpu)).ok_or_else(|| wrong(&format!("CPU {cpu} was not counted")))?;
     if counts.instructions == 0 || counts.cycles == 0 || counters.time_ns == 0 {
         return Err(wrong(&format!("CPU {cpu} counted nothing")));

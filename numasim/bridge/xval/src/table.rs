@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The meaning of the words in the tables.
-const LEGEND: &str = "Slowdown: time for the same work over that alone, memory local, all ways. flight: misses in \
-                      flight together; wb: lines written\nback for each fetched; fit err: the greatest part by \
-                      which the simulator's law misses a run alone.\n";
+const LEGEND: &str = "Slowdown: time for the same work over the time alone with local memory and all ways. flight: \
+                      misses in flight\ntogether; wb: lines written back for each fetched; fit err: the largest \
+                      relative error of the simulator's law for a run\nalone.\n";
 
 /// The whole report.
 #[must_use]
@@ -96,13 +96,13 @@ fn totals(text: &mut String, found: &Comparison) {
         let (there, witness) = (simulator * 100.0, by_last_use * 100.0);
         let _ = writeln!(
             text,
-            "misses apart by {there:.1} % in the simulator, by {witness:.1} % if lines stayed for a time \
-             after their last use"
+            "misses differ by {there:.1} % in the simulator, by {witness:.1} % if lines stayed for a time after their \
+             last use"
         );
     }
     let mut causes = BTreeMap::new();
     found.rows.iter().filter_map(|row| row.steps.cause()).for_each(|cause| *causes.entry(cause).or_insert(0) += 1);
     for (cause, count) in causes {
-        let _ = writeln!(text, "  {count} of the others by {}", format!("{cause:?}").to_lowercase());
+        let _ = writeln!(text, "  {count} of the others because of {}", format!("{cause:?}").to_lowercase());
     }
 }

@@ -47,8 +47,8 @@ fn of_kernel(mut entry: Entry, kernel: &str) -> Entry {
 }
 
 fn there(kernel: &Path) -> Result<(), LabError> {
-    let problem = "is no file: name a kernel image (bzImage, or vmlinux with PVH) with NUMA, virtio-pci and \
-        virtio-console built in";
+    let problem = "is not a file: name a kernel image (bzImage, or vmlinux with PVH) with NUMA, virtio-pci and \
+                   virtio-console built in";
     if kernel.is_file() { Ok(()) } else { Err(LabError::input(&kernel.display().to_string(), problem)) }
 }
 

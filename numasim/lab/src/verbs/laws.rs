@@ -79,7 +79,7 @@ fn measured(host: &Host, boots: usize, folder: &Path, interrupted: &AtomicBool) 
     std::thread::scope(|scope| {
         let one = |at: usize| one(host, &words, &folder.join(format!("laws-{}", at + 1)), interrupted);
         let threads: Vec<_> = (0..boots).map(|at| scope.spawn(move || one(at))).collect();
-        let failed = |_| Err(LabError::Boot("a boot's thread came to no end".to_owned()));
+        let failed = |_| Err(LabError::Boot("a thread that ran a boot did not finish".to_owned()));
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(failed)).collect()
     })
 }
@@ -97,7 +97,7 @@ fn one(host: &Host, words: &[String], folder: &Path, interrupted: &AtomicBool) -
     if booted.ending != Ending::Done {
         readings.problems.push(booted.ending.in_words(host.limit_seconds));
     } else if !readings.ended {
-        readings.problems.push("the guest's script came to no end".to_owned());
+        readings.problems.push("the guest's script did not finish".to_owned());
     }
     Ok(readings)
 }

@@ -230,7 +230,7 @@ fn balancing_waits() -> Result<()> {
     let (_balanced, small) = (Balanced::set()?, Small::mount(FOLDER)?);
     small.fill()?;
     let mut daemon = Daemon::start(OFF, "")?;
-    daemon.until_remarked("NUMA balancing stays as it is: ")?;
+    daemon.until_remarked("NUMA balancing is not switched off: ")?;
     daemon.until_remarked(FULL)?;
     daemon.epochs(2)?;
     same("while the folder is full", balancing()?, "1".to_owned())?;

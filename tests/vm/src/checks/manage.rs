@@ -161,7 +161,7 @@ fn fill(alpha: &mut Subject) -> Result<()> {
     let free_pages = free(3)?;
     ensure!(free_pages < 20_000, "node 3 has {free_pages} pages free: the check would prove nothing");
     let mut manage = Manage::fixed(&["alpha"], &["fixed.pages=alpha=3", "fixed.pages_per_epoch=20000"])?;
-    manage.until_told("no memory on the target")?;
+    manage.until_told("no free memory on the target node")?;
     let said = manage.end_by(Signal::TERM)?;
     let moved = alpha.nodes_of("a")?.get(&3).copied().unwrap_or(0);
     ensure!(moved <= free_pages, "{moved} pages moved to a node that had {free_pages} free");

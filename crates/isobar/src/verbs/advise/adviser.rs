@@ -39,11 +39,15 @@ impl<'a> Adviser<'a> {
         let wanted: Vec<Advice> = all.into_iter().filter(is).collect();
         match &self.of {
             Of::Process(pid) if wanted.is_empty() && seen.process(*pid).is_some() => {
-                bail!("process {pid} hardly runs: nothing can be predicted while it waits; ask again while it is busy")
+                bail!(
+                    "process {pid} hardly runs: nothing can be predicted while it waits; run advise again \
+                     while it is busy"
+                )
             }
             Of::Process(pid) if wanted.is_empty() => {
                 bail!(
-                    "process {pid} is not there, or hardly runs: nothing to advise; `isobar advise` shows who is busy"
+                    "process {pid} does not exist, or hardly runs: nothing to advise; `isobar advise` lists the \
+                     busy programs"
                 )
             }
             Of::Command(..) if wanted.is_empty() => {
@@ -66,7 +70,7 @@ fn obstacle(capabilities: &Capabilities) -> Option<String> {
     let (counter, reason) = [Sensor::Instructions, Sensor::LlcMisses, Sensor::PagesByNode]
         .into_iter()
         .find_map(|sensor| Some((sensor, why(sensor)?)))?;
-    Some(format!("{counter} cannot be measured, without which no gain can be predicted: {}", plain(reason)))
+    Some(format!("no gain can be predicted, because {counter} cannot be measured: {}", plain(reason)))
 }
 
 impl Observer for Adviser<'_> {
@@ -115,7 +119,7 @@ mod tests {
         let mut capabilities = Capabilities::default();
         assert_eq!(obstacle(&capabilities), None);
         capabilities.missing.insert(Sensor::LlcMisses, "no PMU in this VM".into());
-        assert!(obstacle(&capabilities).unwrap().ends_with("no gain can be predicted: no PMU in this VM"));
+        assert!(obstacle(&capabilities).unwrap().ends_with("cannot be measured: no PMU in this VM"));
         capabilities.missing.insert(Sensor::SeveralNodes, "one node".into());
         assert!(obstacle(&capabilities).unwrap().starts_with("this machine has one memory node"));
     }

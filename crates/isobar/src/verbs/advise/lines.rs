@@ -15,8 +15,8 @@ const NAMED: usize = 8;
 /// Maximum number of programs shown with all choices.
 const SHOWN: usize = 6;
 /// Each prediction holds only while the other programs stay as they are.
-const ONE: &str = "Each is predicted by itself, with all others where they are now: do one, then ask again. \
-                   `isobar manage --policy isobar` does that, and takes back what did not help.";
+const ONE: &str = "Each gain is predicted with all other programs where they are now: apply one, then run advise again. \
+                   `isobar manage --policy isobar` does that, and takes back changes that did harm.";
 
 /// The output for a person.
 pub fn all(all: &[Advice], about: &About<'_>) -> Vec<String> {
@@ -27,8 +27,8 @@ pub fn all(all: &[Advice], about: &About<'_>) -> Vec<String> {
         lines.extend(of(advice, about));
     }
     if other.len() > SHOWN {
-        let more = plural(other.len() - SHOWN, "program");
-        lines.push(format!("{more} more with less to gain: `isobar advise PID`, or --json for all of them"));
+        let more = plural(other.len() - SHOWN, "more program");
+        lines.push(format!("{more} with less to gain: `isobar advise PID`, or --json for all of them"));
     }
     if other.len() > 1 {
         lines.push(ONE.to_owned());
@@ -42,11 +42,7 @@ pub fn all(all: &[Advice], about: &About<'_>) -> Vec<String> {
         lines.push(format!("leave {}: {}", plural(left.len(), "program"), named(&left)));
     }
     if !unknown.is_empty() {
-        lines.push(format!(
-            "nothing can be said of {}: {}; {UNKNOWN}",
-            plural(unknown.len(), "program"),
-            named(&unknown)
-        ));
+        lines.push(format!("no prediction for {}: {}; {UNKNOWN}", plural(unknown.len(), "program"), named(&unknown)));
     }
     if all.is_empty() {
         lines.push("no program is busy: nothing to advise".to_owned());
@@ -55,7 +51,7 @@ pub fn all(all: &[Advice], about: &About<'_>) -> Vec<String> {
     lines
 }
 
-const UNKNOWN: &str = "its counters said nothing for three seconds on end; watch longer with --for";
+const UNKNOWN: &str = "its counters gave no values for three seconds in a row; watch longer with --for";
 
 fn is_leave(choice: &Choice) -> bool {
     choice.what == What::Leave
@@ -65,7 +61,7 @@ fn is_leave(choice: &Choice) -> bool {
 fn of(advice: &Advice, about: &About<'_>) -> Vec<String> {
     let mut lines = vec![head(advice)];
     if advice.choices.is_empty() {
-        lines.push(format!("  nothing can be said: {UNKNOWN}"));
+        lines.push(format!("  no prediction: {UNKNOWN}"));
     }
     let title = ["advice", "gain", "range", "confidence", "others", "to type"].map(str::to_owned).to_vec();
     let rows: Vec<Vec<String>> =
@@ -134,14 +130,15 @@ fn balancing(all: &[Advice], about: &About<'_>) -> Option<String> {
     };
     let names: Vec<String> =
         all.iter().filter(spread).map(|one| format!("{} ({})", short(&one.name, 24), one.pid)).collect();
-    let given = "NUMA balancing is on, and predicted with: pages that it brings to their threads count as there";
+    let given = "NUMA balancing is on, and the predictions include it: pages that it will bring to their threads \
+                 count as being there";
     Some(if names.is_empty() {
         format!("{given}; it undoes no advice for these programs")
     } else {
         let names = some_of(&names, NAMED);
         format!(
-            "{given}. It undoes the advice for {names}: start it under the memory policy above, which \
-             balancing keeps, or turn it off while it runs (sysctl kernel.numa_balancing=0)"
+            "{given}. It undoes the advice for {names}: start the program under the memory policy above, which \
+             balancing respects, or turn balancing off while the program runs (sysctl kernel.numa_balancing=0)"
         )
     })
 }

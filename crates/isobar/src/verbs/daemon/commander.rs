@@ -82,9 +82,9 @@ impl Desk {
                 run.pause(true);
                 done(
                     if before {
-                        "it was paused already"
+                        "already paused"
                     } else {
-                        "paused: it goes on watching, and what is changed stays"
+                        "paused: isobar keeps watching, and its earlier changes stay in effect"
                     }
                     .to_owned(),
                 )
@@ -92,7 +92,7 @@ impl Desk {
             Request::Resume {} => {
                 let before = run.is_paused();
                 run.pause(false);
-                done(if before { "it decides again" } else { "it was not paused" }.to_owned())
+                done(if before { "resumed: isobar decides again" } else { "it was not paused" }.to_owned())
             }
             Request::Undo { id } => match run.undo(ActionId(*id)) {
                 Ok(undone) => done(format!("action {id} is taken back: {}", became(&undone))),
@@ -106,7 +106,7 @@ impl Desk {
         if let Some(why) = self.recording_ended.why()
             && self.about.recording.take().is_some()
         {
-            let line = format!("the recording ended early, the rest goes on: {why}");
+            let line = format!("the recording ended early, and isobar continues without it: {why}");
             self.log.say(Priority::Warning, line.clone());
             self.about.remarks.push(line);
         }
@@ -119,14 +119,15 @@ impl Desk {
                 self.about.reload_refused = None;
                 let later = match &later[..] {
                     [] => String::new(),
-                    keys => format!("; from the next start on only: {}", keys.join(", ")),
+                    keys => format!("; takes effect only at the next start: {}", keys.join(", ")),
                 };
                 let (policy, interval) = (in_words(run.policy()), run.interval().0);
                 self.log.say(Priority::Notice, format!("reloaded: {file}: policy {policy}, every {interval} s{later}"));
             }
             Err(why) => {
                 let why = in_full(why.as_ref());
-                self.log.say(Priority::Error, format!("reload refused, nothing is changed: {why}"));
+                self.log
+                    .say(Priority::Error, format!("reload refused, and the old configuration stays in effect: {why}"));
                 self.about.reload_refused = Some(why);
             }
         }
@@ -152,8 +153,8 @@ impl Desk {
 
 fn became(undone: &Undone) -> String {
     match &undone.outcome {
-        ActionOutcome::Done => "it is as it was before".to_owned(),
-        other => format!("back go {}", outcome_in_words(Some(other))),
+        ActionOutcome::Done => "the old state is restored".to_owned(),
+        other => outcome_in_words(Some(other)),
     }
 }
 

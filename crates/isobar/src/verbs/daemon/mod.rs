@@ -21,6 +21,7 @@ pub const WATCHING: &str = "linux";
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "daemon",
+    mut_arg("json", |json| json.hide(true)), // refused: a daemon prints no documents
     after_help = "Example:
   isobar daemon
   isobar daemon --config examples/isobar.toml --policy isobar --dry-run

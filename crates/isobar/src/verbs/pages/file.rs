@@ -77,7 +77,7 @@ fn export(read: &Source, form: &str, file: &Path) -> anyhow::Result<()> {
     // Creating it would empty the file that is still to be read.
     let same = |path: &Path| Some(fs::canonicalize(path).ok()? == fs::canonicalize(file).ok()?);
     if same(&read.path) == Some(true) {
-        return Err(bad_input(format!("--export {form} {}: is the file that is read: name another", file.display())));
+        return Err(bad_input(format!("--export {form} {}: is the input file: name another", file.display())));
     }
     let to = fs::File::create(file).with_context(name)?;
     match form {

@@ -87,10 +87,9 @@ impl Verb for Pages {
             (Input::Process(pid), false) => {
                 Err(bad_input(format!("{pid}: no such file; to see where the pages of process {pid} are, add --watch")))
             }
-            (Input::File(path), true) => Err(bad_input(format!(
-                "--watch {}: expected the number of a process, as `pgrep NAME` prints it",
-                path.display()
-            ))),
+            (Input::File(path), true) => {
+                Err(bad_input(format!("--watch {}: expected a process id, as `pgrep NAME` prints it", path.display())))
+            }
         }
     }
 }

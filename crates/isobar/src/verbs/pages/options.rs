@@ -114,6 +114,9 @@ mod tests {
         let wrong = |list, threads| placed(2, list).homes(threads).unwrap_err().to_string();
         assert!(wrong("0,x", 2).contains("--threads-to-nodes 0,x: expected `compact`"));
         assert_eq!(wrong("0,1", 3), "--threads-to-nodes 0,1: 2 threads have a node, and the file has 3");
-        assert_eq!(wrong("0,2", 2), "--threads-to-nodes 0,2: thread 1 is on node 2, and there are 2, from 0");
+        assert_eq!(
+            wrong("0,2", 2),
+            "--threads-to-nodes 0,2: thread 1 is on node 2, but there are 2 nodes, numbered from 0"
+        );
     }
 }

@@ -50,9 +50,7 @@ pub fn run(pid: u32, args: &WatchArgs, json: bool, out: &mut dyn Write) -> anyho
     let machine = linux::read_topology(None)?;
     let stop = StopFlag::install().context("cannot catch signals")?;
     let of_process = |why: NotSeen| match why {
-        NotSeen::Gone => {
-            bad_input(format!("process {pid}: {why}; expected the number of one, as `pgrep NAME` prints it"))
-        }
+        NotSeen::Gone => bad_input(format!("process {pid}: {why}; expected a process id, as `pgrep NAME` prints it")),
         other => anyhow::anyhow!("process {pid}: {other}"),
     };
     let mut watched = Watched::new(Pid(pid)).map_err(of_process)?;
@@ -163,7 +161,7 @@ fn table(seen: &Seen<'_>) -> Vec<String> {
         Err(why) => format!("  remote loads from memory: not counted, {why}"),
     });
     lines.push(match seen.remote() {
-        Ok(remote) => format!("  remote accesses, if every thread accessed every page alike: {remote:.0} %"),
+        Ok(remote) => format!("  remote accesses, if every thread accessed every page equally: {remote:.0} %"),
         Err(why) => format!("  remote accesses: not known, {why}"),
     });
     lines
@@ -209,7 +207,7 @@ mod tests {
             "2.0 s: process 7 (matmul), 1 thread; resident pages by node\n         node 0  node 1  all  most \
              on\n  all       301     100  401  node 0 (75 %)\n  heap      300     100  400  node 0 (75 %)\n  \
              stack       1       0    1  node 0 (100 %)\n  remote loads from memory, counted: 61 %\n  remote \
-             accesses, if every thread accessed every page alike: 75 %"
+             accesses, if every thread accessed every page equally: 75 %"
         );
         let json = document(&seen);
         assert_eq!((&json["pages"], &json["mappings"]["heap"]), (&json!([301, 100]), &json!([300, 100])));

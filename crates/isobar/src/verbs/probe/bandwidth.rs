@@ -41,7 +41,7 @@ fn lines(found: &Bandwidths, weights: &NodeMap<u8>) -> Vec<String> {
     lines.extend(table::matrix(&found.read, |from, to| Some(format!("{:.1}", found.read.get(from, to)? / 1e9))));
     lines.extend(found.problems.iter().map(|why| format!("Not measured: {why}")));
     let each: Vec<String> = weights.iter().map(|(node, weight)| format!("node {node}: {weight}")).collect();
-    lines.push(format!("Weights of weighted interleave that follow: {}", each.join(", ")));
+    lines.push(format!("Weights for weighted interleave that follow from this: {}", each.join(", ")));
     if weights.len() < 2 {
         lines.push("There is no second node to interleave with: nothing needs to be set.".to_owned());
         return lines;
@@ -49,7 +49,7 @@ fn lines(found: &Bandwidths, weights: &NodeMap<u8>) -> Vec<String> {
     lines.push("To set them, as root, on Linux 6.9 or later, until the next boot:".to_owned());
     lines.extend(weights.iter().map(|(node, weight)| format!("  echo {weight} > {FOLDER}/node{node}")));
     lines.push(format!(
-        "From Linux 6.16 on that turns off the kernel's own weights; `echo Y > {FOLDER}/auto` brings them back."
+        "From Linux 6.16 on this turns off the kernel's own weights; `echo Y > {FOLDER}/auto` brings them back."
     ));
     lines
 }

@@ -96,12 +96,9 @@ fn sparkline(medians: &[f64]) -> String {
 fn notes(round: &Round) -> Vec<String> {
     let cost = round.cost.iter().map(|(node, time)| format!("node {node} {:.0} us", time.as_secs_f64() * 1e6));
     let cost: Vec<String> = cost.collect();
-    let mut notes = vec![format!("CPU time of this probing: {}", cost.join(", "))];
+    let mut notes = vec![format!("CPU time of the probes: {}", cost.join(", "))];
     if round.rebound > 0 {
-        notes.push(format!(
-            "Pages of the probe that something moved to other nodes, and that are back: {}",
-            round.rebound
-        ));
+        notes.push(format!("Pages of the probe that were moved to other nodes and are back: {}", round.rebound));
     }
     notes.extend(round.problems.iter().map(|why| format!("Not measured: {why}")));
     notes

@@ -39,8 +39,8 @@ pub struct Replay {
     /// TOML file with settings, instead of those of the recording
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// One setting, such as dino.stray_percent=10, applied after those of the recording; may be
-    /// repeated
+    /// One setting, such as dino.stray_percent=10, applied after those of --config, or of the
+    /// recording if --policy names no other policy; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Print every epoch in which either policy acts, even if both do the same

@@ -62,8 +62,8 @@ impl<'a> Shown<'a> {
         if first_epoch > 0 {
             writeln!(
                 self.out,
-                "the beginning was dropped: epoch {first_epoch} is the oldest that was kept, and what the policy knew \
-                 then is not known now"
+                "the beginning was dropped: epoch {first_epoch} is the oldest in the file, and what the policy had \
+                 learned before it is missing"
             )?;
         }
         Ok(())

@@ -80,7 +80,7 @@ fn profile(path: &Path, head: &[u8]) -> anyhow::Result<Content> {
     if head.starts_with(b"page.address") {
         return Ok(Content::Trace);
     }
-    Err(bad_input(format!("{}: is nothing that a report is made of: {EXPECTED}", path.display())))
+    Err(bad_input(format!("{}: is not a file that a report can show: {EXPECTED}", path.display())))
 }
 
 fn document(name: &str, bytes: &[u8]) -> anyhow::Result<Content> {
@@ -96,19 +96,19 @@ fn document(name: &str, bytes: &[u8]) -> anyhow::Result<Content> {
     }
     if first.get("sensitivity").is_some() {
         return Err(bad_input(format!(
-            "{name}: is of `reproduce --sensitivity`, which has no page: expected claims, without it"
+            "{name}: is from `reproduce --sensitivity`, for which there is no page: run it without --sensitivity"
         )));
     }
     if documents.len() > 1 {
         return Err(bad_input(format!(
-            "{name}: has {} JSON documents, and they are no answers of a study: {EXPECTED}",
+            "{name}: has {} JSON documents, which are not answers of a study: {EXPECTED}",
             documents.len()
         )));
     }
     match documents.pop() {
         Some(one) if Simulation::is(&one) => Ok(Content::Simulation(one)),
         Some(one) if Reproduction::is(&one) => Ok(Content::Reproduction(one)),
-        _ => Err(bad_input(format!("{name}: is JSON, but nothing that a report is made of: {EXPECTED}"))),
+        _ => Err(bad_input(format!("{name}: is JSON, but not of a kind that a report can show: {EXPECTED}"))),
     }
 }
 
@@ -138,12 +138,12 @@ mod tests {
     #[test]
     fn anything_else_is_refused_in_one_line() {
         for (content, piece) in [
-            (&b""[..], "nothing that a report is made of: expected a recording"),
-            (b"\0\0\0\0", "nothing that a report is made of"),
+            (&b""[..], "not a file that a report can show: expected a recording"),
+            (b"\0\0\0\0", "not a file that a report can show"),
             (b"{\"a\": ", "JSON document 1: EOF"),
-            (b"{\"a\": 1}", "is JSON, but nothing"),
+            (b"{\"a\": 1}", "is JSON, but not of a kind"),
             (b"{\"policies\": []} {\"policies\": []}", "has 2 JSON documents"),
-            (b"{\"sensitivity\": []}", "which has no page"),
+            (b"{\"sensitivity\": []}", "for which there is no page"),
         ] {
             let why = kind(content).unwrap_err();
             assert!(why.contains(piece) && !why.contains('\n'), "{why}");

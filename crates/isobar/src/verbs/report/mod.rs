@@ -60,10 +60,7 @@ impl Verb for Report {
     fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let output = self.output.clone().unwrap_or_else(|| self.file.with_extension("html"));
         if output == self.file {
-            return Err(bad_input(format!(
-                "{}: the page would replace what it is made of: give -o FILE",
-                output.display()
-            )));
+            return Err(bad_input(format!("{}: the page would overwrite its input: give -o FILE", output.display())));
         }
         output::check(&output, self.force)?;
         let content = kind::read(&self.file)?;

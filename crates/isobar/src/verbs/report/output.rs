@@ -29,7 +29,7 @@ impl PageOption {
     pub fn check(&self) -> anyhow::Result<()> {
         let Some(path) = &self.report else { return Ok(()) };
         if path.exists() {
-            return Err(bad_input(format!("--report {}: is there already: name another file", path.display())));
+            return Err(bad_input(format!("--report {}: already exists: name another file", path.display())));
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         match folder.filter(|folder| !folder.is_dir()) {
@@ -62,7 +62,7 @@ pub fn check(path: &Path, force: bool) -> anyhow::Result<()> {
 }
 
 fn there(path: &Path) -> anyhow::Error {
-    bad_input(format!("{} is there already: give --force to write over it", path.display()))
+    bad_input(format!("{} already exists: give --force to overwrite it", path.display()))
 }
 
 /// Writes a page and reports that.

@@ -59,7 +59,7 @@ fn facts(shown: &Shown<'_>) -> Vec<(String, String)> {
 fn remarks(shown: &Shown<'_>, timed: bool) -> Vec<String> {
     let mut all: Vec<String> = shown.remarks.iter().map(|text| plain(text).into_owned()).collect();
     if !timed {
-        all.push("The file has no time slices: who accesses what when is not known.".to_owned());
+        all.push("The file has no time slices, so accesses over time are not known.".to_owned());
     }
     if shown.report.nodes == 1 {
         all.push("One node: there is nothing to place. --nodes N shows the program on N nodes.".to_owned());
@@ -79,7 +79,7 @@ fn words(shown: &Shown<'_>) -> Vec<String> {
     if report.nodes > 1 {
         let exclusive = report.exclusivity.map(|part| num::round(part * 100.0));
         lines.extend(exclusive.map(|part| {
-            format!("{part} % of the accesses to a page come, on the mean, from the node that accesses it most.")
+            format!("{part} % of the accesses to a page come, on average, from the node that accesses it most.")
         }));
         lines.extend(advice.policy.map(|policy| format!("The mapping `{policy}` suits it.")));
     }

@@ -40,13 +40,13 @@ pub fn run(typed: &Run, plan: &Plan) -> anyhow::Result<u8> {
     let mut manager = match manager.transpose() {
         Ok(manager) => manager,
         Err(error) => {
-            tell(&format!("no manager for the command, so its new pages go where they would anyway: {error}"));
+            tell(&format!("no manager for the command, so the kernel places its new pages as usual: {error}"));
             None
         }
     };
     let status = passing::wait(&mut child, &mut signals, || {
         if manager.as_mut().is_some_and(Manager::has_ended) {
-            tell("the manager of the command has ended: its new pages go where they would anyway");
+            tell("the manager of the command has ended: the kernel places its new pages as usual");
             manager = None;
         }
         if let Some(decision) = source.as_mut().and_then(Source::changed)

@@ -68,7 +68,7 @@ impl Plan {
         // A manager writes shared pages. Only the process that reads the decision file sets the
         // machine's weights.
         let no_weights = here.no_weights.clone().or_else(|| {
-            typed.decision.is_none().then(|| "the weights follow --decision only, not yet a manager".to_owned())
+            typed.decision.is_none().then(|| "the weights can follow --decision, but not yet a manager".to_owned())
         });
         let by = match (typed.by, &no_shim, &no_weights) {
             (Some(By::Shim), Some(why), _) => return Err(format!("--by shim: {why}; --by weights needs no library")),
@@ -77,7 +77,7 @@ impl Plan {
             (None, None, _) => By::Shim,
             (None, Some(_), None) => By::Weights,
             (None, Some(shim), Some(_)) if typed.policy.is_none() && typed.decision.is_none() => {
-                self.lines.push(format!("new pages: as ever, for {shim}"));
+                self.lines.push(format!("new pages: placed by the kernel as usual, because {shim}"));
                 return Ok(());
             }
             (None, Some(shim), Some(weights)) => {
@@ -90,8 +90,8 @@ impl Plan {
         }
         self.by = Some(by);
         self.lines.push(match (&no_shim, by) {
-            (_, By::Shim) => "new pages: by the preloaded library, for each process by itself".to_owned(),
-            (Some(why), By::Weights) => format!("new pages: by the machine's weights, since {why}"),
+            (_, By::Shim) => "new pages: by the preloaded library, for each process separately".to_owned(),
+            (Some(why), By::Weights) => format!("new pages: by the machine's weights, because {why}"),
             (None, By::Weights) => "new pages: by the machine's weights (MPOL_WEIGHTED_INTERLEAVE)".to_owned(),
         });
         self.lines.push(match (&typed.decision, here.manager, &typed.policy) {
@@ -122,7 +122,7 @@ fn known(nodes: &CpuSet, here: &Here) -> Result<u64, String> {
     for CpuId(node) in nodes.iter() {
         let bit = 1_u64.checked_shl(node).unwrap_or(0);
         if bit & here.memory_bits == 0 {
-            return Err(format!("node {node} has no memory here: `isobar topo` lists the nodes"));
+            return Err(format!("node {node} has no memory on this machine: `isobar topo` lists the nodes"));
         }
         bits |= bit;
     }

@@ -39,7 +39,7 @@ impl Source {
             // The file was emptied, and will be written again in a moment.
             Err(_) if self.said.is_empty() => None,
             Err(right) => {
-                tell(&format!("{}; the decision before it holds on", wrong(&self.path, &self.said, right)));
+                tell(&format!("{}; the previous decision stays in effect", wrong(&self.path, &self.said, right)));
                 None
             }
         }

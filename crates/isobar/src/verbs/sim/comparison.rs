@@ -27,7 +27,7 @@ pub fn compare(file: &Path, args: &Sim, out: &mut dyn Write) -> anyhow::Result<(
     let policies = named(&makers);
     let shown = timeline(args, &policies)?;
     if args.time_limit.is_some() && args.optimum == Some(Optimum::Mappings) {
-        return Err(bad_input("--time-limit: ends the search of `--optimum joint`: expected that"));
+        return Err(bad_input("--time-limit: limits the search of `--optimum joint`: give that too"));
     }
     let spec = spec(read(file)?, args);
     let progress = Progress::of("runs");
@@ -67,7 +67,10 @@ fn timeline<'p, 'a>(args: &Sim, policies: &'p [NamedPolicy<'a>]) -> anyhow::Resu
     let wanted = args.timeline.as_ref().or(args.policy.last());
     policies.iter().find(|(name, _)| Some(name) == wanted).ok_or_else(|| {
         let wanted = wanted.map_or("", String::as_str);
-        bad_input(format!("--timeline {wanted}: is not compared: expected one of --policy {}", args.policy.join(",")))
+        bad_input(format!(
+            "--timeline {wanted}: is not among the compared policies: expected one of {}",
+            args.policy.join(",")
+        ))
     })
 }
 

@@ -111,9 +111,9 @@ enum Optimum {
 enum Schedules {
     /// `all` if at most 100 schedules differ and at most 64 threads run, otherwise `sampled`
     Auto,
-    /// every schedule that balances CPU load
+    /// every schedule that balances CPU load; refused above 100 of them, or above 64 threads
     All,
-    /// one such schedule, drawn by the seed
+    /// one such schedule for each run of --repeat, drawn by its seed
     Sampled,
 }
 

@@ -45,7 +45,7 @@ fn rows_of(job: &Job, text: &str) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
     for line in text.lines() {
         let mut document: Row =
-            serde_json::from_str(line).context("is no result of a job: remove it, and it is run again")?;
+            serde_json::from_str(line).context("is not the result of a job: remove it, and the job is run again")?;
         let inner = match job.kind {
             Kind::Sim => document.remove("policies"),
             Kind::Numasim => document.remove("rows"),
@@ -196,6 +196,6 @@ mod tests {
         assert_eq!(lines[2], format!("{},sim,w,dino,1,1.5,12.5", jobs[1].name));
         fs::write(jobs[2].result(folder.path()), "half a li").unwrap();
         let error = merge(&jobs, folder.path(), false, &mut Vec::new()).unwrap_err();
-        assert!(format!("{error:#}").contains("is no result of a job"), "{error:#}");
+        assert!(format!("{error:#}").contains("is not the result of a job"), "{error:#}");
     }
 }

@@ -191,10 +191,11 @@ impl Done {
             writeln!(out, "{}", json_line(&document))?;
         } else {
             let folder = plain(&folder.to_string_lossy()).into_owned();
-            let left = if *left > 0 { format!(", {left} left to do: the same command goes on") } else { String::new() };
+            let left =
+                if *left > 0 { format!(", {left} left to do: run the same command again") } else { String::new() };
             writeln!(
                 out,
-                "{} done, {before} of them before; {} failed{left}; results are in {folder}/jobs",
+                "{} done, {before} of them earlier; {} failed{left}; results are in {folder}/jobs",
                 plural(before + now, "job"),
                 failed.len()
             )?;

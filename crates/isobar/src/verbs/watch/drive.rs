@@ -47,8 +47,8 @@ pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> 
             })
         }
         Target::Recording(file) => Err(bad_input(format!(
-            "--machine {0}: a recording cannot be managed: `isobar replay {0} --policy NAME` asks what a policy would have done, \
-             `isobar top --machine {0}` shows it",
+            "--machine {0}: a recording cannot be managed: `isobar replay {0} --policy NAME` prints what a policy would \
+             have done, `isobar top --machine {0}` shows the recording",
             file.display()
         ))),
         Target::Sim { workload, seed } => {

@@ -46,7 +46,7 @@ pub struct WatchArgs {
     /// Seconds between decisions, 0.01 to 86400 [default: 1, or what a simulated workload asks for]
     #[arg(long, value_name = "S", value_parser = interval_seconds)]
     pub interval: Option<f64>,
-    /// A simulated machine instead of this one; `top` also takes FILE of a recording
+    /// A simulated machine instead of this one
     #[arg(long, value_name = "sim:FILE")]
     pub machine: Option<String>,
     /// Seed of the simulated machine
@@ -56,7 +56,7 @@ pub struct WatchArgs {
     /// of the loopback. A simulated machine then runs in real time, unless --speed says otherwise
     #[arg(long, value_name = "ADDR", value_parser = settings::address)]
     pub metrics: Option<SocketAddr>,
-    /// Print JSON: `manage` one document for each epoch and a summary, the others one document
+    /// Print one JSON document
     #[arg(long)]
     pub json: bool,
 }

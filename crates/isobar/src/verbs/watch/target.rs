@@ -31,7 +31,7 @@ impl Target {
             Some(Ok(file)) if !file.is_empty() => Ok(Self::Sim { workload: file.into(), seed }),
             Some(Err(file)) if Path::new(file).is_file() => Ok(Self::Recording(file.into())),
             Some(Ok(text) | Err(text)) => Err(bad_input(format!(
-                "--machine {text}: expected sim:FILE, such as sim:workload.toml, or a recording that is there"
+                "--machine {text}: expected sim:FILE, such as sim:workload.toml, or an existing recording"
             ))),
         }
     }

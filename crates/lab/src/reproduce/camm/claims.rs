@@ -49,7 +49,8 @@ fn camm_1(seen: &Seen) -> Claim {
     let beyond = best[3].1 <= best[2].1 + NONE;
     Claim {
         id: "camm-1",
-        claim: "fixed splits of memory: the best keeps most local and sends the rest away; no gain past 4 nodes",
+        claim: "fixed splits of memory: the best keeps most pages local and the rest on other nodes; no gain past 4 \
+                nodes",
         paper: "Haswell 60/40: 19.1 % on average (90/10: 7.5, 50/50: 12.6); Westmere, 2 nodes, 70/30: 11.4 \
                 %; 4 nodes: 70/30",
         ours: seen.splits.iter().map(words).collect::<Vec<_>>().join("; "),
@@ -102,12 +103,11 @@ fn camm_2(seen: &Seen) -> Claim {
         sign: Verdict::of(behind <= BEHIND && haswell > NONE && westmere > NONE && with < without),
         size: Verdict::of(within(haswell, 18.5) && within(is, 34.2) && within(westmere, 10.0)),
         band: format!(
-            "{BEHIND} points behind the best split, a factor of {FACTOR} for gains, a mean gap below that \
-             without CAMA; only over the programs whose memory grows over the run, since the others have \
-             touched theirs before CAMA decides (section VI): the size rests on that selection. Latencies \
-             that have met cross, in steps of one epoch's pages and by the probe's own error: {crossings:.0} \
-             times in {epochs} epochs at most, {wide:.0} between gaps beyond 5 %; the paper counts crossings \
-             for CAPM only",
+            "{BEHIND} points behind the best split, a factor of {FACTOR} for gains, a mean gap below that without \
+             CAMA; only over the programs whose memory grows over the run, since the others have touched theirs before \
+             CAMA decides (section VI): the size depends on that selection. Latencies that have met cross again, \
+             because pages are placed in steps of one epoch and the probe has errors: {crossings:.0} times in {epochs} \
+             epochs at most, {wide:.0} between gaps beyond 5 %; the paper counts crossings for CAPM only",
         ),
     }
 }
@@ -131,11 +131,11 @@ fn camm_3(seen: &Seen) -> Claim {
         sign: Verdict::of((long - short).abs() <= EQUAL && better && worse),
         size: Verdict::of((long - short).abs() <= EQUAL),
         band: format!(
-            "{EQUAL} points between the averages; a program is better or worse from {NONE} points on, and \
-             npb_is must be worse. What a probe physically costs is charged: 320 loads of a few 100 ns and \
-             two switches on one of 36 hardware threads take 0.1 ms, 0.05 % of its time every 0.2 s, by the \
-             paper's own count of 48 us a probe no more. That cannot make npb_is 10 % slower; the paper's \
-             interference must have another cause, which it does not name"
+            "{EQUAL} points between the averages; a program is better or worse from {NONE} points on, and npb_is must \
+             be worse. What a probe physically costs is charged: 320 loads of a few 100 ns and two switches on one of \
+             36 hardware threads take 0.1 ms, 0.05 % of its time every 0.2 s; the paper's own figure of 48 us a probe \
+             gives no more. That cannot make npb_is 10 % slower; the paper's interference must have another cause, \
+             which it does not name"
         ),
     }
 }
@@ -178,11 +178,10 @@ fn camm_4(seen: &Seen) -> Claim {
         sign: Verdict::of(best.0 == "8000" && dynamic >= best.1 && crossings <= allowed),
         size: Verdict::of(within(best.1, 10.3) && within(dynamic, 12.1)),
         band: format!(
-            "a factor of {FACTOR}; more than {allowed:.2} crossings an epoch, the paper's worst \
-             ({MOST_OSCILLATIONS} in at least {OVER_EPOCHS} epochs), are a failure of the sign: \
-             {crossings:.2} at most here. Without a policy the mix has {:.0} cycles of mean gap, and 93 in \
-             the paper: CPI and parallelism of swim and equake are estimates. WL-1, with {:.0} cycles, is \
-             shown beside; the sizes are the mix's",
+            "a factor of {FACTOR}; more than {allowed:.2} crossings an epoch, the paper's worst ({MOST_OSCILLATIONS} \
+             in at least {OVER_EPOCHS} epochs), are a failure of the sign: {crossings:.2} at most here. Without a \
+             policy the mix has {:.0} cycles of mean gap, and 93 in the paper: CPI and parallelism of swim and equake \
+             are estimates. WL-1, with {:.0} cycles, is shown for comparison; the sizes are judged on the mix",
             mix.mean_gap_cycles, heavy.mean_gap_cycles
         ),
     }
@@ -260,10 +259,10 @@ fn camm_6(seen: &Seen) -> Claim {
         sign: Verdict::of(is > 10.0 && first && povray.abs() < 2.0),
         size: Verdict::of(within(is, 92.0) && povray.abs() < 2.0),
         band: format!(
-            "a factor of {FACTOR}, and 2 % for povray; npb_is must lose the most. 18 machines are on both \
-             threads of 9 cores, as ESXi numbers hardware threads. This reading was chosen with the claim in \
-             view: two threads of a core compute 1.25 times as much as one (an estimate), so on 18 cores \
-             povray would take 1.6 times as long"
+            "a factor of {FACTOR}, and 2 % for povray; npb_is must lose the most. 18 machines are on both threads of 9 \
+             cores, as ESXi numbers hardware threads. This interpretation was chosen with the claim in mind: two \
+             threads of a core compute 1.25 times as much as one (an estimate), so on 18 cores povray would take 1.6 \
+             times as long"
         ),
     }
 }

@@ -79,9 +79,9 @@ fn claim(scene: &Scene, partitioned: usize, ours: [f64; 3]) -> Claim {
         ),
         sign: Verdict::of(balancing < deciding),
         size: Verdict::of(balancing <= PRINTED[0] && partitioning <= PRINTED[1]),
-        band: "sign: balancing costs less than dino; size: balancing and LFOC+ no more than printed. Another \
-               processor, and user space: here a whole \
-               decision of dino with the words of its plan, in the paper a kernel function"
+        band: "sign: balancing costs less than dino; size: balancing and LFOC+ no more than printed. The processor is \
+               another one. Here a whole decision of dino is timed in user space, with the texts of its plan; in the \
+               paper it is a kernel function"
             .into(),
     }
 }

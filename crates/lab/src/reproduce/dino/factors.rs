@@ -274,11 +274,10 @@ impl Factors {
             ),
             sign: Verdict::of(controller > cache && controller > interconnect && interconnect > remote),
             size: Verdict::of(most_cache <= MOST_CACHE && near),
-            band: "the cache at most the printed 20 % for every program; scenario 3 within half of 110 %, \
-                   since latencies and bandwidths of this machine are estimates, and which programs competed \
-                   is in no text. The cache weighs more here for mcf, gcc and bzip2, whose misses in small \
-                   caches are estimates too, and because controllers here are fuller the more misses are \
-                   shared"
+            band: "the cache at most the printed 20 % for every program; scenario 3 within half of 110 %, since \
+                   latencies and bandwidths of this machine are estimates, and no text says which programs competed. \
+                   The cache counts for more here for mcf, gcc and bzip2, whose misses in small caches are also \
+                   estimates, and because controllers here are fuller the more misses are shared"
                 .into(),
         }
     }

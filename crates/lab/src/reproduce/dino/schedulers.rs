@@ -197,11 +197,11 @@ impl Runs {
             ),
             sign: Verdict::of(sign),
             size: Verdict::of(size),
-            band: "the mean within the paper's range or twice beyond it: counts follow from how often ranks \
-                   change, and of phases its text only says that they do. Its table names different \
-                   programs; copies of one have equal miss rates but for the cache that they have at the \
-                   moment, so that a sort by exact miss rates swaps them, as if they differed. Copies do not \
-                   hold decisions up, so DI-Migrate asks for pages every second"
+            band: "the mean within the paper's range or a factor of two beyond it: counts depend on how often ranks \
+                   change, and about phases the paper's text says only that they change. Its table names different \
+                   programs. Copies of one program have equal miss rates, except for the effect of their present share \
+                   of the cache, so a sort by exact miss rates swaps them as if they differed. Copying pages does not \
+                   delay decisions here, so DI-Migrate asks for pages every second"
                 .into(),
         }
     }

@@ -104,14 +104,14 @@ fn failing(behind: &[&str]) -> String {
     match behind {
         [] => String::new(),
         _ if behind.iter().all(|name| sphinx.contains(name)) => format!(
-            ". n-mass is behind in {} by sphinx, beside which it puts a streaming program: table 2 counts \
-             sphinx as compute-bound, below 1 MPKI \
-             (section 4.5), and the curve in the library, between that and published measurements, is not",
+            ". n-mass is behind in {} because of sphinx, next to which it places a streaming program: table 2 counts \
+             sphinx as compute-bound, below 1 MPKI (section 4.5), and the curve in the library, between that and \
+             published measurements, is not",
             behind.join(", ")
         ),
         _ => format!(
-            ". n-mass is behind in {}: it takes every miss as pressure, also of programs that gain nothing \
-             from more cache",
+            ". n-mass is behind in {}: it counts every miss as pressure, even of programs that gain nothing from more \
+             cache",
             behind.join(", ")
         ),
     }
@@ -179,10 +179,10 @@ fn nmass_5(seen: &Seen) -> Claim {
         sign: Verdict::of(estimated >= local - SAME && estimated > 0.0 && !hurt.is_empty()),
         size: Verdict::of(within(num::float_len(hurt.len()), 4.0)),
         band: format!(
-            "kept: no more than {SAME} point below maximum-local; workloads within a factor of {FACTOR}. The \
-             estimate keeps mcf, the outlier with most misses, at home, and others leave in its place. \
-             Leaving pays the more the fuller the controller is: section 4.1 has programs that saturate one \
-             alone, ours draw {drawn:.1} GB/s at most, prefetched and written lines included"
+            "kept: no more than {SAME} point below maximum-local; workloads within a factor of {FACTOR}. The estimate \
+             keeps mcf, the outlier with most misses, at home, and others leave in its place. Leaving gains more the \
+             more the controller is loaded: section 4.1 has programs that saturate one alone, ours draw {drawn:.1} \
+             GB/s at most, prefetched and written lines included"
         ),
     }
 }

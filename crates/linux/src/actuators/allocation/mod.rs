@@ -53,7 +53,7 @@ impl Allocation {
     /// Accepts a wish; [`Allocation::flush`] passes it on.
     pub fn wish(&mut self, wish: &Wish<'_>) -> ActionOutcome {
         let Some(decision) = merge::decision(wish.node, wish.weights) else {
-            return refused("a decision can name the nodes 0 to 63");
+            return refused("a decision can name nodes 0 to 63 only");
         };
         if self.known.get(&wish.pid).is_none_or(|program| program.start != wish.start) {
             match registered(wish.pid, wish.start) {
@@ -131,7 +131,7 @@ fn registered(pid: Pid, start: u64) -> Result<Registered, ActionOutcome> {
         return Err(if identity::process(pid).is_none() {
             ActionOutcome::Vanished
         } else {
-            refused("its environment may not be read: it is another user's")
+            refused("its environment cannot be read: the process belongs to another user")
         });
     };
     let value = environment.split(|byte| *byte == 0).find_map(|entry| {
@@ -139,20 +139,25 @@ fn registered(pid: Pid, start: u64) -> Result<Registered, ActionOutcome> {
         place(value).map(|_| value.to_owned())
     });
     let Some(path) = value else {
-        let why = "Linux lets no process set the memory policy of another: start it with `isobar run`".to_owned();
+        let why =
+            "on Linux no process can set the memory policy of another: start the program with `isobar run`".to_owned();
         return Err(ActionOutcome::LeftAlone { why });
     };
     let owner = fs::metadata(&root).map_err(|_| ActionOutcome::Vanished)?.uid();
     let opened = SharedPage::open(&path, owner);
-    let page = opened.map_err(|errno| refused(&format!("its page {path} cannot be taken: {errno}")))?;
+    let page = opened.map_err(|errno| refused(&format!("its shared page {path} cannot be opened: {errno}")))?;
     // The id may have been reused meanwhile.
     if identity::process(pid).is_none_or(|found| found.start != start) {
         return Err(ActionOutcome::Vanished);
     }
     match page.page().way() {
-        Ok(Way::File) => Err(ActionOutcome::LeftAlone { why: "it follows a file: `isobar run --decision`".to_owned() }),
+        Ok(Way::File) => Err(ActionOutcome::LeftAlone {
+            why: "it was started with `isobar run --decision` and follows that file".to_owned(),
+        }),
         Ok(Way::Shim) => Ok(Registered { start, path, page, rows: Rows::new() }),
-        _ => Err(ActionOutcome::LeftAlone { why: "it follows the machine's weights, not a manager".to_owned() }),
+        _ => Err(ActionOutcome::LeftAlone {
+            why: "it follows the machine's interleave weights, not a manager".to_owned(),
+        }),
     }
 }
 

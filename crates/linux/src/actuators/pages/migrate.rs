@@ -169,7 +169,7 @@ pub fn relocate(request: &Migration<'_>, options: &PageOptions, batch: &[u64], s
 fn room(options: &PageOptions, to: NodeId) -> Result<u64, ActionOutcome> {
     let Some(memory) = free::memory(&options.nodes, to) else { return Ok(u64::MAX) };
     if memory.total == Bytes(0) {
-        let why = format!("node {to} has no memory: choose a node that has");
+        let why = format!("node {to} has no memory: choose a node that has memory");
         return Err(ActionOutcome::Refused { errno: None, why });
     }
     Ok(memory.available.0.saturating_sub(options.reserve.0) / procfs::page_size())

@@ -62,9 +62,9 @@ impl Process {
     /// In one line: there is no such process, or its pages must not be moved.
     pub fn find(pid: Pid) -> Result<Self, String> {
         let task = identity::process(pid).filter(|task| !task.has_ended());
-        let task = task.ok_or_else(|| format!("no process {pid}: it has ended, or never was"))?;
+        let task = task.ok_or_else(|| format!("there is no process {pid}: it has ended, or never existed"))?;
         if task.is_kernel() || pid == identity::own_pid() {
-            return Err(format!("process {pid}: pages of the kernel and of isobar itself are not moved"));
+            return Err(format!("process {pid}: isobar does not move pages of the kernel or its own"));
         }
         Ok(Self { pid, start: task.start })
     }
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn ourselves_and_who_is_not_there_are_refused() {
-        assert!(Process::find(identity::own_pid()).unwrap_err().contains("isobar itself"));
+        assert!(Process::find(identity::own_pid()).unwrap_err().contains("or its own"));
         assert!(Process::find(Pid(u32::MAX)).unwrap_err().contains("no process"));
     }
 

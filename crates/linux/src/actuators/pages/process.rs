@@ -47,7 +47,7 @@ impl<'a> Process<'a> {
         let task = identity::process(request.pid).filter(|task| task.start == request.pid_start);
         let task = task.ok_or(ActionOutcome::Vanished)?;
         if task.kernel || request.pid == identity::own_pid() {
-            let why = "pages of the kernel and of isobar itself are not moved".to_owned();
+            let why = "isobar does not move pages of the kernel or its own".to_owned();
             return Err(ActionOutcome::LeftAlone { why });
         }
         let (from, to, page_size) = (request.from, request.to, procfs::page_size());
@@ -65,7 +65,7 @@ impl<'a> Process<'a> {
 
     fn still_there(&self) -> Result<(), ActionOutcome> {
         if self.stop.load(Ordering::SeqCst) {
-            return Err(ActionOutcome::LeftAlone { why: "asked to stop".to_owned() });
+            return Err(ActionOutcome::LeftAlone { why: "the migration was stopped".to_owned() });
         }
         let same = identity::process(self.pid).is_some_and(|task| task.start == self.start);
         if same { Ok(()) } else { Err(ActionOutcome::Vanished) }
@@ -148,11 +148,13 @@ impl<'a> Process<'a> {
         let why = match error.raw_os_error() {
             Some(libc::ESRCH) => return ActionOutcome::Vanished,
             Some(libc::EPERM) => return no_privilege(error),
-            Some(libc::ENODEV) => format!("node {} has no memory or is not there: choose a node that has", self.to),
+            Some(libc::ENODEV) => {
+                format!("node {} has no memory or does not exist: choose a node that has memory", self.to)
+            }
             Some(libc::EACCES) => {
                 format!("node {} is outside the process's cpuset (cpuset.mems)", self.to)
             }
-            Some(libc::EINVAL) => "the process has no memory of its own (any more)".to_owned(),
+            Some(libc::EINVAL) => "the process has no memory of its own, or no longer has any".to_owned(),
             _ => format!("the kernel refused to move pages to node {}: {error}", self.to),
         };
         ActionOutcome::Refused { errno: error.raw_os_error(), why }

@@ -14,7 +14,7 @@ pub struct Tally {
 /// The page budget of the epoch is used up.
 pub const BUDGET: &str = "page budget used up";
 /// The target has no memory to spare.
-pub const NO_MEMORY: &str = "no memory on the target";
+pub const NO_MEMORY: &str = "no free memory on the target node";
 /// The selection holds fewer pages on the node than were requested.
 pub const FEWER: &str = "not found on the node";
 /// Their owner chose where they are, by a memory policy.
@@ -85,7 +85,7 @@ pub const fn reason(status: i32) -> &'static str {
         return "not tried";
     }
     match status.saturating_neg() {
-        libc::ENOENT => "not resident any more",
+        libc::ENOENT => "no longer resident",
         libc::EFAULT => "zero page or unmapped",
         libc::EBUSY => "busy",
         libc::ENOMEM => NO_MEMORY,
@@ -103,10 +103,10 @@ mod tests {
     #[test]
     fn every_status_has_its_words() {
         let words = [
-            (-libc::ENOENT, "not resident any more"),
+            (-libc::ENOENT, "no longer resident"),
             (-libc::EFAULT, "zero page or unmapped"),
             (-libc::EBUSY, "busy"),
-            (-libc::ENOMEM, "no memory on the target"),
+            (-libc::ENOMEM, "no free memory on the target node"),
             (-libc::EACCES, "shared with other processes"),
             (-libc::EPERM, "not permitted"),
             (0, "still on the node"),

@@ -29,7 +29,7 @@ pub enum LinuxError {
         path: PathBuf,
     },
     /// an archive that ends early or does not unpack
-    #[error("{}: the archive is truncated or damaged ({detail}): copy or capture it again", .path.display())]
+    #[error("{}: the archive is truncated or damaged ({detail}): copy it or capture it again", .path.display())]
     Damaged {
         /// the archive
         path: PathBuf,

@@ -118,8 +118,8 @@ impl Accessed {
         let Some(engine) = &self.engine else { return Vec::new() };
         let why = self.passed_over.iter().map(|why| format!("; {why}")).collect::<String>();
         let denied = (engine.denied() > 0)
-            .then(|| "accessed pages of some processes of other users cannot be seen: run as root".to_owned());
-        [format!("accessed pages are seen {}{why}", engine.describe())].into_iter().chain(denied).collect()
+            .then(|| "accessed pages of some processes of other users cannot be measured: run as root".to_owned());
+        [format!("accessed pages are measured {}{why}", engine.describe())].into_iter().chain(denied).collect()
     }
 
     /// Stores the engine's new readings. `wanted`: the processes of interest, the busiest first.
@@ -192,6 +192,6 @@ mod tests {
         assert_eq!(accessed.by_node(Pid(3), 8), None, "another process of the same number");
         accessed.refresh(&[], KEPT + 1);
         assert_eq!(accessed.by_node(Pid(3), 7), None, "too old");
-        assert_eq!(accessed.remarks(), ["accessed pages are seen once"]);
+        assert_eq!(accessed.remarks(), ["accessed pages are measured once"]);
     }
 }

@@ -69,7 +69,7 @@ impl Referenced {
     /// The reason, with the remedy.
     pub fn open() -> Result<Self, String> {
         let there = Path::new("/proc/self/clear_refs").exists() && Path::new("/proc/self/smaps").exists();
-        let why = "the kernel has no /proc/PID/clear_refs: it takes CONFIG_PROC_PAGE_MONITOR";
+        let why = "the kernel has no /proc/PID/clear_refs: that needs CONFIG_PROC_PAGE_MONITOR";
         if there { Ok(Self::default()) } else { Err(why.to_owned()) }
     }
 

@@ -257,7 +257,9 @@ impl CounterSet {
         }
         if !self.forbidden.is_empty() {
             let forbidden = self.forbidden.len();
-            remarks.push(format!("{forbidden} busy threads of other users may not be counted; grant CAP_PERFMON"));
+            remarks.push(format!(
+                "isobar is not permitted to count {forbidden} busy threads of other users; grant it CAP_PERFMON"
+            ));
         }
         if let Some(errno) = self.state.errno {
             let (refused, said) = (self.state.refused, std::io::Error::from(errno));

@@ -54,10 +54,10 @@ pub fn reason(evidence: &Evidence) -> String {
             .to_owned(),
         Errno::MFILE => "the process's descriptor limit is reached: raise LimitNOFILE (ulimit -n)".to_owned(),
         Errno::NFILE => "the system's table of open files is full: raise fs.file-max".to_owned(),
-        Errno::BUSY => "the CPU's counters are held by someone else (a profiler with exclusive counters, or a VM \
+        Errno::BUSY => "another program holds the CPU's counters (a profiler with exclusive counters, or a VM \
                         monitor): stop it, then start isobar again"
             .to_owned(),
-        Errno::INVAL => "the kernel knows no such event on this CPU (EINVAL): a newer kernel may".to_owned(),
+        Errno::INVAL => "the kernel does not know this event on this CPU (EINVAL): a newer kernel may".to_owned(),
         other => format!("perf_event_open failed: {}", std::io::Error::from(other)),
     }
 }
@@ -78,7 +78,9 @@ fn half_pmu(evidence: &Evidence, counted: Role) -> String {
         }
         (true, _) => "this virtual machine's PMU has no such event: run isobar on the host".to_owned(),
         (false, _) => {
-            "the kernel's driver for this CPU names no such event, or firmware hides it: newer ones may not".to_owned()
+            "the kernel's driver for this CPU has no such event, or firmware hides it: a newer kernel or newer \
+             firmware may help"
+                .to_owned()
         }
     };
     format!("the CPU counts {counted} but no {lacks}: {remedy}")
@@ -88,16 +90,16 @@ fn unlisted(evidence: &Evidence, names: &[&str]) -> String {
     let (lacks, names) = (in_words(evidence.role), names.join(", "));
     if names.is_empty() {
         return format!(
-            "{lacks} of this CPU are known by name alone, and sysfs shows no names here: in a container, \
-             show it /sys of the host"
+            "isobar counts {lacks} of this CPU by the name of the event in sysfs, and sysfs lists no events here: in a \
+             container, mount /sys of the host"
         );
     }
     let remedy = if evidence.is_vm {
-        "in a virtual machine that is up to the hypervisor: run isobar on the host"
+        "in a virtual machine the hypervisor decides this: run isobar on the host"
     } else {
         "this CPU does not count them, or firmware hides the event"
     };
-    format!("sysfs lists the events of this CPU, and none for {lacks} ({names}): {remedy}")
+    format!("sysfs lists the events of this CPU, but none for {lacks} (none of {names}): {remedy}")
 }
 
 const fn in_words(role: Role) -> &'static str {
@@ -115,12 +117,12 @@ fn no_pmu(evidence: &Evidence) -> String {
             "no PMU: this is a virtual machine whose host passes no performance counters through: {}",
             evidence.arch.guest_pmu()
         ),
-        (true, false) => "no PMU: software events open and hardware events do not; the kernel has no driver for this \
-                          CPU's counters, or firmware has turned them off"
+        (true, false) => "no PMU: software events can be opened, but hardware events cannot; the kernel has no driver \
+                          for this CPU's counters, or firmware has turned them off"
             .to_owned(),
-        (false, _) => {
-            "neither hardware nor software events open: the kernel was built without usable perf events".to_owned()
-        }
+        (false, _) => "neither hardware nor software events can be opened: the kernel was built without usable perf \
+                       events"
+            .to_owned(),
     }
 }
 
@@ -130,9 +132,9 @@ pub fn stands_still(is_vm: bool, arch: Arch) -> String {
     let remedy = if is_vm {
         format!("the hypervisor does not pass this event through: {}", arch.guest_instructions())
     } else {
-        "something else holds the CPU's counters (firmware, or a hypervisor that does not show itself)".to_owned()
+        "something else holds the CPU's counters (firmware, or a hidden hypervisor)".to_owned()
     };
-    format!("the counter opens and stands still while threads run: {remedy}")
+    format!("the counter can be opened but does not count while threads run: {remedy}")
 }
 
 /// The reason for a last-level-cache event that opens and has counted nothing since isobar was
@@ -150,8 +152,8 @@ pub fn never_counted(evidence: &proof::Evidence, is_vm: bool, arch: Arch) -> Str
     };
     let threads = evidence.threads;
     format!(
-        "the counter opens and read 0 over {billions} billion {unit} of {threads} threads: either they \
-         missed nothing, or {remedy}"
+        "the counter can be opened but read 0 over {billions} billion {unit} of {threads} threads: either they had no \
+         misses, or {remedy}"
     )
 }
 
@@ -159,14 +161,14 @@ pub fn never_counted(evidence: &proof::Evidence, is_vm: bool, arch: Arch) -> Str
 /// against it.
 #[must_use]
 pub fn no_miss_yet() -> String {
-    "no LLC miss has been counted yet: until one is, LLC misses are taken as not measured".to_owned()
+    "no LLC miss has been counted yet: until one is, LLC misses are treated as not measured".to_owned()
 }
 
 /// The remark on cores whose last-level-cache event opens and never counts, while that of other
 /// cores counts.
 #[must_use]
 pub fn mute_cores(pmu: &str) -> String {
-    format!("LLC misses are not measured on the cores of {pmu}: there the counter opens and reads 0")
+    format!("LLC misses are not measured on the cores of {pmu}: there the counter can be opened but reads 0")
 }
 
 /// The remark on processes whose pages by node may not be read. The kernel asks for the right to
@@ -177,12 +179,12 @@ pub fn mute_cores(pmu: &str) -> String {
 pub fn numa_maps_denied(processes: usize, has_sys_ptrace: bool) -> String {
     let cause = if has_sys_ptrace {
         "isobar has CAP_SYS_PTRACE, so a security module forbids it, or they are outside isobar's user namespace (a \
-         container): let the module allow it, run isobar outside"
+         container): let the module allow it, or run isobar outside the container"
     } else {
-        "they are others', or not dumpable; root may read them"
+        "they belong to other users, or are not dumpable; run as root to read them"
     };
     let noun = if processes == 1 { "process" } else { "processes" };
-    format!("numa_maps of {processes} {noun} may not be read: {cause}")
+    format!("numa_maps of {processes} {noun} cannot be read: {cause}")
 }
 
 fn forbidden(evidence: &Evidence) -> String {

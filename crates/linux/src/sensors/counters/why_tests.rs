@@ -32,7 +32,7 @@ fn each_errno_gets_its_own_reason() {
     let cases = [
         (Evidence { is_vm: true, ..base() }, "no PMU: this is a virtual machine"),
         (Evidence { is_vm: true, ..refused(Errno::OPNOTSUPP) }, "no PMU: this is a virtual machine"),
-        (refused(Errno::NODEV), "no PMU: software events open"),
+        (refused(Errno::NODEV), "no PMU: software events can be opened"),
         (Evidence { software_opens: false, ..base() }, "neither hardware nor software"),
         (refused(Errno::ACCESS), "not permitted: kernel.perf_event_paranoid is 2 and CAP_PERFMON"),
         (
@@ -51,8 +51,8 @@ fn each_errno_gets_its_own_reason() {
         (refused(Errno::NOSYS), "the kernel has no perf events"),
         (refused(Errno::MFILE), "the process's descriptor limit is reached"),
         (refused(Errno::NFILE), "the system's table of open files is full"),
-        (refused(Errno::BUSY), "the CPU's counters are held"),
-        (refused(Errno::INVAL), "the kernel knows no such event"),
+        (refused(Errno::BUSY), "another program holds the CPU's counters"),
+        (refused(Errno::INVAL), "the kernel does not know this event"),
         (refused(Errno::IO), "perf_event_open failed: "),
     ];
     for (evidence, start) in cases {
@@ -77,17 +77,17 @@ fn cycles_without_instructions_are_a_pmu_and_not_none() {
 fn an_event_that_sysfs_does_not_list_is_named() {
     let cause = Cause::Unlisted(vec!["l3d_cache_refill", "ll_cache_miss_rd"]);
     let bare = Evidence { role: Role::LlcMisses, cause, counted: Some(Role::Cycles), arch: Arch::Arm, ..base() };
-    let said = check(&bare, "sysfs lists the events of this CPU, and none for LLC misses (l3d_cache_refill, ll_cache");
+    let said = check(&bare, "sysfs lists the events of this CPU, but none for LLC misses (none of l3d_cache_refill");
     assert!(said.ends_with("firmware hides the event"), "{said}");
     assert!(reason(&Evidence { is_vm: true, ..bare.clone() }).ends_with("run isobar on the host"));
     let hidden = reason(&Evidence { cause: Cause::Unlisted(Vec::new()), ..bare });
-    assert!(hidden.contains("sysfs shows no names") && !hidden.contains("()"), "{hidden}");
+    assert!(hidden.contains("sysfs lists no events") && !hidden.contains("()"), "{hidden}");
 }
 
 #[test]
 fn a_counter_that_never_counts_says_over_what() {
     let evidence = proof::Evidence { threads: 3, work: 2_345_000_000, in_instructions: true };
-    let start = "the counter opens and read 0 over 2 billion instructions of 3 threads: ";
+    let start = "the counter can be opened but read 0 over 2 billion instructions of 3 threads: ";
     let said = |evidence, is_vm, arch| never_counted(&evidence, is_vm, arch);
     assert!(said(evidence, true, Arch::X86).strip_prefix(start).unwrap().contains("hypervisor"));
     assert!(said(evidence, false, Arch::Arm).strip_prefix(start).unwrap().contains("EXTLLC"));
@@ -100,8 +100,8 @@ fn a_counter_that_never_counts_says_over_what() {
 #[test]
 fn who_has_the_capability_is_not_told_that_it_is_missing() {
     let without = numa_maps_denied(2, false);
-    assert!(without.starts_with("numa_maps of 2 processes may not be read: ") && without.contains("root may"));
-    assert!(numa_maps_denied(1, false).starts_with("numa_maps of 1 process may"));
+    assert!(without.starts_with("numa_maps of 2 processes cannot be read: ") && without.contains("run as root"));
+    assert!(numa_maps_denied(1, false).starts_with("numa_maps of 1 process cannot"));
     let with = numa_maps_denied(2, true);
     assert!(!with.contains("missing") && !with.contains("dumpable") && !with.contains("  "), "{with}");
 }

@@ -39,7 +39,7 @@ impl NearAndFar {
     pub fn remote_percent(self) -> Result<f64, String> {
         let all = self.near.saturating_add(self.far);
         if all == 0 {
-            return Err("no load of it came from memory since the look before".to_owned());
+            return Err("none of its loads came from memory since the last measurement".to_owned());
         }
         Ok(num::float(self.far) / num::float(all) * 100.0)
     }
@@ -66,9 +66,9 @@ impl Loads {
     pub fn here() -> Self {
         let raw = |config| Code { kind: bindings::PERF_TYPE_RAW, config: [config, 0, 0] };
         let events = events(&CpuModel::live()).map(|events| events.map(raw));
-        Self::of(
-            events.ok_or_else(|| "no events of this CPU are known that count near and far loads separately".to_owned()),
-        )
+        Self::of(events.ok_or_else(|| {
+            "isobar knows no events of this CPU that count local and remote loads separately".to_owned()
+        }))
     }
 
     fn of(events: Result<[Code; 2], String>) -> Self {
@@ -93,7 +93,7 @@ impl Loads {
             };
             self.threads.extend(pair.map(|pair| (tid, pair)));
         }
-        if begun { counted } else { Err("counting begins with this look".to_owned()) }
+        if begun { counted } else { Err("counting begins with this measurement".to_owned()) }
     }
 
     fn counted(&mut self) -> Result<NearAndFar, String> {
@@ -108,7 +108,7 @@ impl Loads {
             sum.far = sum.far.saturating_add(counted.far);
         }
         if stood && sum == NearAndFar::default() {
-            return Err("the CPU's counters are held by someone else, such as a profiler".to_owned());
+            return Err("another program, such as a profiler, holds the CPU's counters".to_owned());
         }
         Ok(sum)
     }
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn the_share_of_other_nodes_needs_loads() {
         assert_eq!(NearAndFar { near: 3, far: 1 }.remote_percent(), Ok(25.0));
-        assert!(NearAndFar::default().remote_percent().unwrap_err().contains("no load"));
+        assert!(NearAndFar::default().remote_percent().unwrap_err().contains("none of its loads"));
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub enum NotSeen {
     #[error("there is no such process")]
     Gone,
     /// It belongs to another user, or protects itself.
-    #[error("may not be read: run isobar as the user of the process, or as root")]
+    #[error("not permitted: run isobar as the user of the process, or as root")]
     Denied,
     /// The kernel does not say on which node pages are.
     #[error("this kernel has no /proc/PID/numa_maps (CONFIG_NUMA)")]
@@ -165,7 +165,11 @@ impl Look {
             time += ticks;
             remote += ticks * isobar_model::num::float(all - local.min(all)) / isobar_model::num::float(all);
         }
-        if time > 0.0 { Ok(remote / time * 100.0) } else { Err("no thread of it used a CPU since the look before") }
+        if time > 0.0 {
+            Ok(remote / time * 100.0)
+        } else {
+            Err("none of its threads used a CPU since the last measurement")
+        }
     }
 }
 
@@ -201,7 +205,7 @@ mod tests {
         let close = |look: &Look, expected: f64| (look.expected_remote(node_of).unwrap() - expected).abs() < 1e-9;
         assert!(close(&look(&[(1, 0, 5)]), there) && close(&look(&[(1, 3, 5)]), here));
         assert!(close(&look(&[(1, 0, 1), (2, 2, 3), (3, 0, 0)]), (there + 3.0 * here) / 4.0));
-        assert!(look(&[(1, 0, 0)]).expected_remote(node_of).unwrap_err().contains("no thread of it used a CPU"));
+        assert!(look(&[(1, 0, 0)]).expected_remote(node_of).unwrap_err().contains("none of its threads used a CPU"));
         assert!(look(&[(1, 9, 1)]).expected_remote(node_of).unwrap_err().contains("node of a thread's CPU"));
     }
 

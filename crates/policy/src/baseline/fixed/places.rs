@@ -106,7 +106,7 @@ impl PagePlace {
             }
             if mine == other.to || theirs == self.to {
                 let node = if mine == other.to { mine } else { theirs };
-                return Err(format!("node {node} to be left by pages of {} or come to, not both", self.name));
+                return Err(format!("node {node} as source or as target of the pages of {}, not both", self.name));
             }
         }
         Ok(())
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(pages("a=1>1"), "`a=1>1` is impossible: expected two different nodes");
         assert_eq!(
             pages("a=0>1 a=1>2"),
-            "`a=1>2` is impossible: expected node 1 to be left by pages of a or come to, not both"
+            "`a=1>2` is impossible: expected node 1 as source or as target of the pages of a, not both"
         );
         assert_eq!(
             pages("a=0>1 a=2"),

@@ -128,7 +128,7 @@ fn what_cannot_be_done_is_reported_and_not_tried() {
         [
             "fixed.threads: beta=99: cpu 99 is not online on this machine",
             "fixed.threads: gamma=1: no process of this name or pid is seen",
-            "fixed.threads: beta/3=0: no thread 3 is seen (the first is 0)",
+            "fixed.threads: beta/3=0: it has no thread 3 (the first is 0)",
             "fixed.pages: pages of alpha to node 7: node 7 is not on this machine",
             "fixed.pages: pages of gamma to node 1: no process of this name or pid is seen",
             "fixed.threads: thread 7 of process 7 is left alone: pinned by its owner",
@@ -161,7 +161,7 @@ fn pages_that_do_not_move_are_left_in_peace() {
     let asked: Vec<_> = (0..5).map(|_| decided(fixed.as_mut(), &with_pages("[12, 0, 90]")).len()).collect();
     assert_eq!(asked, [1, 1, 1, 0, 0]);
     let note = &fixed.decide(&with_pages("[12, 0, 90]")).notes[0];
-    assert_eq!(note, "fixed.pages: 12 pages of process 7 (alpha) do not leave node 0");
+    assert_eq!(note, "fixed.pages: 12 pages of process 7 (alpha) cannot be moved from node 0");
 }
 
 #[test]
@@ -218,7 +218,10 @@ fn threads_of_a_name_get_their_ways_once_and_again_when_there_are_others() {
         panic!("{plan:?}")
     };
     assert_eq!((cluster.as_str(), &threads[..]), ("alpha", &[Tid(7)][..]));
-    assert_eq!(plan.notes, ["fixed.ways: 7: no process of this name or pid is seen, or an entry before has it"]);
+    assert_eq!(
+        plan.notes,
+        ["fixed.ways: 7: no process of this name or pid is seen, or an earlier entry applies to it"]
+    );
     assert_eq!(fixed.decide(&one).actions, []);
     assert_eq!(fixed.decide(&two).actions.len(), 1);
     let mut beyond = policy("ways = 'alpha=0:0x1ffff'");

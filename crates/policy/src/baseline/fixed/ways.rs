@@ -73,7 +73,7 @@ impl WayPlace {
         let Self { name, llc, way_mask, percent } = self;
         if threads.is_empty() {
             return Err(format!(
-                "fixed.ways: {name}: no process of this name or pid is seen, or an entry before has it"
+                "fixed.ways: {name}: no process of this name or pid is seen, or an earlier entry applies to it"
             ));
         }
         let Some(cache) = seen.machine.llc(*llc) else {

@@ -102,9 +102,9 @@ fn what_is_under_way_is_bounded_and_nobody_is_left_out() {
     let taken: Vec<_> = outcomes.iter().map(|outcome| taken_on(outcome).1).collect();
     assert_eq!(taken, [174_080, 262_144 - 174_080, 512]);
     let again = machine.apply(&plan(vec![all(1002)])).unwrap().actions;
-    let stays = ("enough pages are under way".to_owned(), Pages(174_080 - 512));
+    let stays = ("the limit of pages being moved is reached".to_owned(), Pages(174_080 - 512));
     let gone = ("no longer there".to_owned(), Pages(512));
-    assert_eq!(again, [ActionOutcome::Pages { moved: Pages(0), stayed: vec![stays, gone] }]);
+    assert_eq!(again, [ActionOutcome::Pages { moved: Pages(0), stayed: vec![gone, stays] }]);
 }
 
 /// A process ends while its pages are being moved: only pages that have moved are reported as

@@ -69,7 +69,7 @@ fn totals(text: &mut String, agreement: &Agreement) {
         let ranks = agreement.rank_correlation.map_or_else(|| "-".to_owned(), |ranks| format!("{ranks:.3}"));
         let _ = write!(
             text,
-            "\npolicies over linux: apart by {:.1} % on the mean, rank correlation {ranks}; on {same} of {verdicts} \
+            "\npolicies over linux: differ by {:.1} % on average, rank correlation {ranks}; on {same} of {verdicts} \
              the machines agree\nwhether the policy is ahead, level (within 2 %) or behind",
             apart * 100.0
         );

@@ -102,5 +102,5 @@ fn judge(reported: &[Value], (mine, theirs): (u32, u32), (level, has): (&str, &s
         Ok(())
     };
     expect("counted in user mode only; CAP_PERFMON would add kernel mode", may == May::OwnInUserMode)?;
-    expect("threads of other users may not be counted; grant CAP_PERFMON", matches!(may, May::Own | May::OwnInUserMode))
+    expect("busy threads of other users; grant it CAP_PERFMON", matches!(may, May::Own | May::OwnInUserMode))
 }

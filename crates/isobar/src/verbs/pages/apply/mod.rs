@@ -160,8 +160,8 @@ impl Apply {
             None if threads == subject.homes.len() => subject.homes.clone(),
             None => {
                 return Err(bad_input(format!(
-                    "the trace has {threads} threads and process {} has {}: which is which cannot be known; \
-                     name the node of each traced thread with --threads-to-nodes",
+                    "the trace has {threads} threads and process {} has {}: they cannot be matched; name the \
+                     node of each traced thread with --threads-to-nodes",
                     subject.process.pid,
                     subject.homes.len()
                 )));

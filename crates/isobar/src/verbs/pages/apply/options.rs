@@ -22,7 +22,7 @@ pub enum ThreadNodes {
 /// Parses a process id.
 pub fn pid(word: &str) -> anyhow::Result<Pid> {
     let pid = word.parse().ok().filter(|pid| *pid > 0);
-    pid.map(Pid).ok_or_else(|| bad_input(format!("`{word}` is no process id: expected a number such as 4711")))
+    pid.map(Pid).ok_or_else(|| bad_input(format!("`{word}` is not a process id: expected a number such as 4711")))
 }
 
 /// Finds a mapping by its name.
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn values_are_read_or_refused_with_what_would_be_right() {
         assert_eq!(pid("7").unwrap(), Pid(7));
-        assert!(pid("0").unwrap_err().to_string().contains("no process id"));
+        assert!(pid("0").unwrap_err().to_string().contains("`0` is not a process id"));
         assert_eq!(mapping("locality"), Ok(Mapping::Locality));
         assert!(mapping("local").unwrap_err().contains("first-touch, random"));
         assert_eq!(nodes("0-1,4"), Ok(Nodes(vec![NodeId(0), NodeId(1), NodeId(4)])));

@@ -111,7 +111,7 @@ pub fn show(head: &Head<'_>, done: Option<&Done>, json: bool, out: &mut dyn Writ
     writeln!(out, "pages by node: {}", by_node(&before(head)))?;
     if let Some(done) = done {
         writeln!(out, "   afterwards: {}", by_node(&on_nodes(&subject.nodes, done.after.iter().copied())))?;
-        writeln!(out, "back again: isobar pages apply --undo {}", subject.process.pid)?;
+        writeln!(out, "to undo: isobar pages apply --undo {}", subject.process.pid)?;
     }
     Ok(())
 }

@@ -37,7 +37,7 @@ pub fn run(undo: &Undo, stop: &StopFlag, out: &mut dyn Write) -> anyhow::Result<
     let done = origins::put_back(&undo.state, Some(undo.pid), &manner)?.and_then(|mut all| all.pop());
     let Some(done) = done else {
         let record = origins::path(&undo.state);
-        return Err(bad_input(format!("{}: nothing is recorded of process {}", record.display(), undo.pid)));
+        return Err(bad_input(format!("{}: nothing is recorded for process {}", record.display(), undo.pid)));
     };
     if undo.json {
         writeln!(out, "{}", json_line(&document(&done)))?;

@@ -120,11 +120,11 @@ fn dc_3(rows: &[Row]) -> Claim {
         ),
         sign: Verdict::of(sign),
         size: Verdict::of(size),
-        band: "unfairness within 8 points of each printed mean, throughput within 5 %: which programs a mix \
-               has decides what there is to gain (the paper's mixes reach from about 0 to 44 %), and the \
-               composition of the mixes is in a figure that the text lacks; drawn by class here. Programs \
-               are steady here, so that a class once learnt stays right, and dino's classes, whose \
-               oscillations cost the paper's dino+lfoc+ its gains, hardly change (dc-5)"
+        band: "unfairness within 8 points of each printed mean, throughput within 5 %: the possible gain depends on \
+               the programs of a mix (the paper's mixes reach from about 0 to 44 %), and the composition of the mixes \
+               is in a figure only, so they are drawn by class here. Programs are steady here, so a class stays right \
+               once it is learnt, and dino's classes, whose oscillations cost the paper's dino+lfoc+ its gains, hardly \
+               change (dc-5)"
             .into(),
     }
 }
@@ -142,8 +142,8 @@ fn dc_4(rows: &[Row]) -> Claim {
     Claim {
         id: "dc-4",
         claim: "from run to run stock Linux varies widely, divide-content (and dino) little (figure 11)",
-        paper: "box plots of M1 to M10, which its text lacks: Linux \"enormous\", dino and \
-                divide-content \"consistent\"",
+        paper: "box plots of M1 to M10, without numbers in the text: Linux \"enormous\", dino and divide-content \
+                \"consistent\"",
         ours: format!(
             "greatest less least of {} runs, per cent of their mean, over {} mixes: unfairness {}; throughput {}",
             first.first().map_or(0, |row| row.launches[LINUX].len()),
@@ -153,9 +153,9 @@ fn dc_4(rows: &[Row]) -> Claim {
         ),
         sign: Verdict::of(content < linux && dino < linux),
         size: Verdict::NotPrinted,
-        band: "sign: less spread of unfairness than stock Linux under both. Chance is where threads start, \
-               and where a program starts anew; a real \
-               machine has more of it, so that all spreads are lower bounds"
+        band: "sign: less spread of unfairness than stock Linux under both. Only the places where threads start and \
+               where programs restart are random here; a real machine has more randomness, so all spreads are lower \
+               bounds"
             .into(),
     }
 }
@@ -181,10 +181,10 @@ fn dc_5(rows: &[Row]) -> Claim {
         ),
         sign: Verdict::of(content < dino && content < dino_lfoc),
         size: Verdict::of(size),
-        band: "sign: less than both; size: each within a factor of two. Neither phases nor dino's hysteresis \
-               explain the difference: both were tried (docs/design/reproductions.md). What is left: the \
-               paper's kernel counts every thread that crosses, whoever moves it; here only policies move \
-               threads, and miss rates do not scatter from second to second"
+        band: "sign: less than both; size: each within a factor of two. Neither phases nor dino's hysteresis explain \
+               the difference: both were tried (docs/design/reproductions.md). What remains: the paper's kernel counts \
+               every thread that crosses, whatever moves it; here only policies move threads, and miss rates do not \
+               scatter from second to second"
             .into(),
     }
 }

@@ -60,7 +60,7 @@ impl PagesBeside {
     #[must_use]
     pub fn remark(&self) -> Option<String> {
         let (why, _) = self.in_line.as_ref()?;
-        Some(format!("pages are moved in line, and decisions wait for them: {why}"))
+        Some(format!("pages are moved in the decision loop, which waits for them: {why}"))
     }
 
     /// Begins a plan. Its withdrawals apply to what was under way before it.
@@ -78,7 +78,7 @@ impl PagesBeside {
             return outcome;
         }
         if let Err(error) = self.start() {
-            let why = format!("no thread can be started for them: {error}");
+            let why = format!("no thread can be started to move them: {error}");
             self.in_line = Some((why, PageBudget::new(self.per_second)));
         }
         if let Some((_, budget)) = &mut self.in_line {
@@ -123,7 +123,7 @@ impl PagesBeside {
         };
         match back {
             Some(request) => self.take_on(request),
-            None => ActionOutcome::LeftAlone { why: "which pages it moved is not known any more".to_owned() },
+            None => ActionOutcome::LeftAlone { why: "isobar no longer knows which pages it moved".to_owned() },
         }
     }
 

@@ -84,7 +84,7 @@ impl Admin {
 
     fn number(&self, file: &str) -> Result<u64, String> {
         let text = self.get(file)?;
-        text.parse().map_err(|_| format!("{}: `{text}` is no number", self.path(file).display()))
+        text.parse().map_err(|_| format!("{}: `{text}` is not a number", self.path(file).display()))
     }
 
     /// Locks the settings against other isobars, until the lock is dropped.
@@ -140,7 +140,7 @@ impl Admin {
         }
         let known = self.get(&format!("{slot}/contexts/0/avail_operations"))?;
         if !known.split_whitespace().any(|word| word == "vaddr") {
-            return Err("its DAMON cannot watch processes: it takes CONFIG_DAMON_VADDR".to_owned());
+            return Err("the kernel's DAMON cannot watch processes: that needs CONFIG_DAMON_VADDR".to_owned());
         }
         set("operations", "vaddr")?;
         set("monitoring_attrs/nr_regions/max", &REGIONS.to_string())?;
@@ -156,7 +156,7 @@ impl Admin {
             set(&format!("schemes/0/access_pattern/{what}/min"), least)?;
         }
         if !self.path(&format!("{slot}/contexts/0/schemes/0/tried_regions")).exists() {
-            return Err("its DAMON does not list regions: that takes Linux 6.2".to_owned());
+            return Err("the kernel's DAMON does not list regions: that needs Linux 6.2 or later".to_owned());
         }
         Ok(())
     }
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(fs::read_to_string(ours.path().join("kdamonds/0/state")).unwrap(), "off");
         assert_eq!(put_back(Path::new("/none")), Ok(false));
         let broken = tree(&[count("many")]);
-        assert!(Admin::new(broken.path()).state().unwrap_err().ends_with("`many` is no number"));
+        assert!(Admin::new(broken.path()).state().unwrap_err().ends_with("`many` is not a number"));
     }
 
     #[test]

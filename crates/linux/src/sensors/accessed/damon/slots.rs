@@ -51,13 +51,13 @@ impl Damon {
     pub fn open(admin: &Path) -> Result<Self, String> {
         let admin = Admin::new(admin);
         if !admin.exists() {
-            return Err("the kernel has no DAMON to set up: it takes CONFIG_DAMON_SYSFS".to_owned());
+            return Err("the kernel has no DAMON in sysfs: that needs CONFIG_DAMON_SYSFS".to_owned());
         }
         let lock = admin.lock()?;
         match admin.state()? {
             State::Free => {}
             State::Ours => admin.clear()?,
-            State::Others => return Err("somebody else uses DAMON (nr_kdamonds is not 0)".to_owned()),
+            State::Others => return Err("another program uses DAMON (nr_kdamonds is not 0)".to_owned()),
         }
         admin.set_up(SLOTS)?;
         let shared = Arc::<Mutex<Shared>>::default();
@@ -65,7 +65,7 @@ impl Damon {
         let reader = thread::Builder::new().name("isobar-damon".into()).spawn(move || read_on(&of, &theirs));
         let reader = reader.map_err(|error| {
             let _ = admin.clear();
-            format!("no thread to read DAMON: {error}")
+            format!("cannot start a thread to read DAMON: {error}")
         })?;
         Ok(Self { admin, shared, reader: Some(reader), _lock: lock })
     }
@@ -73,7 +73,7 @@ impl Damon {
 
 impl Engine for Damon {
     fn describe(&self) -> &'static str {
-        "by DAMON, of the 4 busiest processes"
+        "by DAMON, for the 4 busiest processes"
     }
 
     fn step(&mut self, wanted: &[Watched]) -> BTreeMap<Pid, Reading> {

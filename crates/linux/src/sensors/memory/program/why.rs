@@ -46,13 +46,13 @@ pub(super) fn no_source(devices: &Path) -> Missing {
     if devices.join("arm_spe_0").exists() {
         let remedy = "perf record -e arm_spe_0// -- COMMAND, perf script -F tid,time,event,addr --itrace=M > FILE, \
                       isobar pages FILE";
-        return Missing::new("this CPU samples through Arm SPE, which perf reads and isobar does not", remedy);
+        return Missing::new("this CPU samples through Arm SPE, which perf supports and isobar does not", remedy);
     }
     let guest = CpuModel::live().hypervisor;
     let remedy = if guest { format!("run it on the host, or {ELSE}") } else { ELSE.to_owned() };
     let place = if guest { "this virtual machine" } else { "this machine" };
     let why = format!(
-        "{place} samples no addresses: {} has neither cpu/events/mem-loads (Intel) nor ibs_op (AMD)",
+        "{place} cannot sample addresses: {} has neither cpu/events/mem-loads (Intel) nor ibs_op (AMD)",
         devices.display()
     );
     Missing::new(why, remedy)
