@@ -47,7 +47,7 @@ pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
 /// witness sees the same. Returns how many pages moved.
 fn migrated<S: Stage>(stage: &mut S, who: &Identity, action: Action) -> Result<u64, Stop> {
     let Action::MigratePages { from, to, pages: asked, .. } = action else {
-        return Err(Stop::Fails("no page migration".to_owned()));
+        return Err(Stop::Fails("it is not a page migration".to_owned()));
     };
     let before = pages_seen(stage, who.pid)?;
     let (outcomes, sample) = apply_settled(stage, &[action])?;

@@ -17,7 +17,7 @@ pub fn text(path: impl AsRef<Path>) -> Result<String> {
 pub fn number<T: FromStr>(path: impl AsRef<Path>) -> Result<T> {
     let path = path.as_ref();
     let text = text(path)?;
-    text.parse().ok().with_context(|| format!("{}: `{text}` is no number", path.display()))
+    text.parse().ok().with_context(|| format!("{}: `{text}` is not a number", path.display()))
 }
 
 /// The numbers of the kernel's list format, `0-3,8`.

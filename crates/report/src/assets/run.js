@@ -109,7 +109,7 @@ function showRun() {
         { title: "program", value: (row) => row.programs.map(programName).join(", "), show: (row) => row.programs.map(programName).join(", ") },
         { title: "action", value: (row) => row.words, show: (row) => row.words },
         { title: "reason", value: (row) => row.reason, show: (row) => row.reason },
-        { title: "what became of it", value: (row) => row.became, show: (row) => row.became || "not carried out" },
+        { title: "result", value: (row) => row.became, show: (row) => row.became || "not carried out" },
       ], rows, { sort: 0, down: false, most: 400 }));
   }
   if (run.notes.length) {

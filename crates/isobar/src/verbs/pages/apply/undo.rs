@@ -76,7 +76,7 @@ pub fn in_words(done: &WentBack) -> String {
     let mut line = format!("process {pid}: {} pages put back", done.placed.moved);
     let others = [
         (done.in_place, "had not been moved"),
-        (done.vanished, "not resident any more"),
+        (done.vanished, "no longer resident"),
         (done.placed.left, "not tried"),
     ];
     for (pages, what) in others.iter().filter(|(pages, _)| *pages > 0) {
@@ -112,7 +112,7 @@ mod tests {
         let done = WentBack { pid: Pid(9), lives: true, in_place: 3, vanished: 4, placed };
         assert_eq!(
             in_words(&done),
-            "process 9: 7 pages put back, 3 had not been moved, 4 not resident any more, 1 not tried, 2 stayed (busy)"
+            "process 9: 7 pages put back, 3 had not been moved, 4 no longer resident, 1 not tried, 2 stayed (busy)"
         );
         assert!(left(std::slice::from_ref(&done)).unwrap().starts_with("3 pages"));
         let ended = WentBack { lives: false, placed: Placed::default(), ..done };
