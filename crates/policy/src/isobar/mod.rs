@@ -10,7 +10,7 @@
 //! | step | file |
 //! |---|---|
 //! | properties of the machine, as reported, probed and observed | [`memory`], [`cores`] |
-//! | properties of programs | [`estimate`], [`curves`], [`follows`], [`growth`], [`reading`], [`program`], [`programs`] |
+//! | properties of programs | [`estimate`], [`curves`], [`follows`], [`growth`], [`reading`], [`program`], [`programs`], [`remaining`] |
 //! | which program runs where now, which cores are free, whether the set of programs has settled | [`scene`], [`part`], [`traits`], [`idle`], [`calm`] |
 //! | what a change would do: a cheap score for all candidates, a rough evaluation for many, an exact prediction for a few | [`prices`], [`rough`], [`predict`] |
 //! | which changes are possible, and which of them pays | [`step`], `candidates`, [`search`], [`likes`], [`gather`], [`weigh`], [`passed`], [`ways`], [`division`], [`guests`] |
@@ -68,6 +68,7 @@ pub mod prices;
 pub mod program;
 pub mod programs;
 pub mod reading;
+pub mod remaining;
 pub mod rough;
 pub mod scene;
 pub mod search;

@@ -9,6 +9,7 @@ use super::growth::Growth;
 use super::math::{exp, ln};
 use super::pace::Speed;
 use super::reading::{Reading, WRITE_BACK};
+use super::remaining::remaining;
 use super::taken::Taken;
 use isobar_model::{Cgroup, Pid, Seconds};
 use std::sync::Arc;
@@ -30,10 +31,8 @@ const MOST_DELAYED: f64 = 0.75;
 const FOUND: f64 = 0.999;
 /// Number of readings of a program's speed that are kept.
 const KEPT: usize = 16;
-/// Seconds ahead that count in the expected remaining time of a young program.
-const AHEAD: f64 = 60.0;
-/// Logarithm of the ratio up to which two readings agree: counters read over a second vary by that
-/// much by chance.
+/// Logarithm of the ratio up to which two readings agree, and the same for parts of a program's
+/// time: counters read over a second vary by that much by chance.
 const AGREE: f64 = 0.05;
 /// Speed-up below 1 that still counts as no loss: the equations and readings are not more accurate.
 pub const HARDLY: f64 = 0.998;
@@ -110,7 +109,8 @@ pub struct Program {
     pub(super) unlike: u32,
     /// Whether those readings had more misses.
     pub(super) more: bool,
-    /// Whether its last two readings agree in cycles and misses per instruction.
+    /// Whether its last two readings agree in cycles per instruction, and in the part of its time
+    /// that it waits for misses.
     is_steady: bool,
     /// Whether its last two readings agree in cache lookups, if these are counted.
     pub(super) looks_alike: bool,
@@ -244,7 +244,8 @@ impl Program {
         if self.last.is_none() {
             self.misses = reading.misses;
         }
-        let same = |last: &Reading| agree(last.cycles, reading.cycles) && miss_alike(last.misses, reading.misses);
+        let waits = |one: &Reading| one.exposure * self.cpi.wait / one.cycles.max(1e-9);
+        let same = |last: &Reading| agree(last.cycles, reading.cycles) && (waits(last) - waits(&reading)).abs() < AGREE;
         self.is_steady = self.last.is_some_and(|last| same(&last));
         let both = self.last.and_then(|last| last.looks.zip(reading.looks));
         self.looks_alike = both.is_none_or(|(before, now)| agree(before, now));
@@ -313,24 +314,10 @@ impl Program {
         self.last.is_some_and(|last| self.hardly_waits_in(&last))
     }
 
-    /// How long its present state is expected to last. A program that changes again and again is
-    /// expected to change at its usual interval.
+    /// How long its present state is expected to last.
     #[must_use]
     pub fn horizon(&self, now: f64) -> f64 {
-        let lasted = now - self.since.max(self.phase);
-        let usual = (now - self.since) / f64::from(self.changes + 1);
-        let lasts = if self.changes < 2 || lasted > 1.5 * usual {
-            expected(lasted)
-        } else {
-            lasted.min((usual - lasted).max(0.0))
-        };
-        // If programs of its name have ended, it is expected to end at the same age.
-        let left = self.life.map(|life| life - (now - self.since)).filter(|left| *left > 0.0);
-        match left {
-            Some(left) if self.changes == 0 => left,
-            Some(left) => lasts.min(left),
-            None => lasts,
-        }
+        remaining(now - self.since, now - self.since.max(self.phase), self.changes, self.life)
     }
 
     /// The least speed-up that a change may bring it, if all changes together may take `most` of
@@ -342,7 +329,8 @@ impl Program {
 
     /// The last speeds, or `None` before there are enough. Enough are a window of readings, two
     /// readings that agree of a program in its first phase, or one reading of a program that does
-    /// what others of its name did, or do.
+    /// what others of its name did, or do. Two readings agree in speed, or in what an instruction
+    /// costs: on a crowded CPU the speed also depends on how much the other threads run.
     #[must_use]
     pub fn pace(&self, window: usize) -> Option<&[Speed]> {
         if let Some(first) = self.speeds.len().checked_sub(window) {
@@ -351,7 +339,7 @@ impl Program {
         let enough = match self.speeds[..] {
             [] => false,
             [_] => self.alike || self.is_as_expected(),
-            [.., before, last] => self.changes == 0 && (last.speed - before.speed).abs() < AGREE,
+            [.., before, last] => self.changes == 0 && ((last.speed - before.speed).abs() < AGREE || self.is_steady),
         };
         enough.then_some(&self.speeds[..])
     }
@@ -394,15 +382,6 @@ fn agree(before: f64, now: f64) -> bool {
 /// The same for misses per instruction: if they are few they do not matter.
 fn miss_alike(before: f64, now: f64) -> bool {
     agree(before.max(FEW), now.max(FEW))
-}
-
-/// Seconds for which something is expected to go on that has lasted for `lasted`. Of processes that
-/// ran for a second half run for two, half of those for four, and so on (Harchol-Balter and Downey,
-/// 1997), so the median of the remaining time is the age. The mean is longer; what comes after a
-/// minute is left out of it.
-fn expected(lasted: f64) -> f64 {
-    let mean = lasted * ln(1.0 + AHEAD / lasted.max(1e-9));
-    mean.max(lasted)
 }
 
 #[cfg(test)]

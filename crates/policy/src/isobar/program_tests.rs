@@ -38,10 +38,27 @@ fn what_began_within_a_second_is_known_by_the_next() {
     let after = |misses: f64| {
         let mut program = program();
         program.read(Reading { speed: 5e8, ..reading(0.02, 0.0) }, 1.0);
-        program.read(reading(misses, 0.0), 2.0);
+        program.read(Reading { exposure: misses / 0.02, ..reading(misses, 0.0) }, 2.0);
         program.pace(3).map(<[Speed]>::to_vec)
     };
-    assert!(after(0.02).unwrap().iter().all(|one| near(one.speed, ln(1e9))) && after(0.022).is_none());
+    assert!(after(0.02).unwrap().iter().all(|one| near(one.speed, ln(1e9))) && after(0.03).is_none());
+}
+
+/// A program that waits for misses for a few per cent of its time has a tenth more of them in the
+/// second reading. The difference is a matter of some thousandths of its time, so it is known
+/// already. So is one that got half as much of a CPU in the second epoch because others run there,
+/// and needed as many cycles.
+#[test]
+fn what_differs_between_two_readings_counts_by_the_time_it_takes() {
+    let after = |exposure: f64, misses: f64, speed: f64| {
+        let mut program = program();
+        program.read(Reading { exposure, ..reading(0.02, 0.0) }, 1.0);
+        let exposure = exposure * misses / 0.02;
+        program.read(Reading { exposure, speed, ..reading(misses, 0.0) }, 2.0);
+        program.pace(3).is_some()
+    };
+    assert!(after(0.05, 0.022, 2e9) && !after(1.0, 0.03, 2e9) && !after(1.0, 0.0, 2e9));
+    assert!(after(1.0, 0.02, 5e8) && !after(1.0, 0.03, 5e8));
 }
 
 /// A limit on its bandwidth adds 0.4 cycles per instruction. These do not count as computing or
