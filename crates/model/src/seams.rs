@@ -99,9 +99,10 @@ pub trait Policy {
     fn decide(&mut self, seen: &Observation) -> Plan;
 
     /// Takes the outcome of the plan that it made last: `outcome` has one entry for each of its
-    /// actions, in order. It is not called if nothing was carried out (a dry run). It must be
-    /// implemented by policies that repeat refused requests, or that take what they asked for as
-    /// done.
+    /// actions, in order. It is not called if nothing was carried out (a dry run), so a policy may
+    /// conclude from a missing call that its plan had no effect, and a policy that asks another one
+    /// must forward the call. It must be implemented by policies that repeat refused requests, or
+    /// that take what they asked for as done.
     fn applied(&mut self, _plan: &Plan, _outcome: &Outcome) {}
 
     /// Why it cannot go on, if it has failed for good, as a policy that asks another program may.

@@ -12,17 +12,55 @@ use std::io;
 /// once, at leisure.
 const ROWS: usize = 40;
 
-/// The reporter of `isobar explain`: silent until the last epoch.
+/// Which decision is explained.
+#[derive(Clone, Copy, Debug)]
+pub enum Which {
+    /// The decision of this epoch.
+    Of(u64),
+    /// The first decision that would change something, or the last one if the run ends before.
+    /// Such a decision is waited for until this epoch.
+    FirstUntil(u64),
+}
+
+impl Which {
+    /// The last epoch that it may be.
+    pub const fn latest(self) -> u64 {
+        match self {
+            Self::Of(epoch) | Self::FirstUntil(epoch) => epoch,
+        }
+    }
+
+    /// Whether it is the decision of an epoch.
+    pub fn is(self, epoch: &Epoch<'_>) -> bool {
+        let acts = matches!(self, Self::FirstUntil(_)) && !epoch.plan.actions.is_empty();
+        acts || epoch.number >= self.latest()
+    }
+}
+
+/// The reporter of `isobar explain`: silent until the decision that it explains.
 pub struct Explain<'a> {
     out: &'a mut dyn Sink,
-    last_epoch: u64,
+    which: Which,
+    /// The patterns that matched nothing in the first epoch, in words.
+    unmatched: Vec<String>,
+    /// The latest decision in words, if only the end of the run shows whether it is the one to
+    /// explain.
+    latest: Vec<String>,
+    explained: bool,
     ways: WayMap,
 }
 
 impl<'a> Explain<'a> {
-    /// A reporter that explains the decision of epoch `last_epoch`.
-    pub fn new(out: &'a mut dyn Sink, last_epoch: u64) -> Self {
-        Self { out, last_epoch, ways: WayMap::default() }
+    /// A reporter that explains one decision.
+    pub fn new(out: &'a mut dyn Sink, which: Which) -> Self {
+        let (unmatched, latest) = (Vec::new(), Vec::new());
+        Self { out, which, unmatched, latest, explained: false, ways: WayMap::default() }
+    }
+
+    fn explain(&mut self) -> Result<(), BoxError> {
+        self.explained = true;
+        let lines = std::mem::take(&mut self.latest);
+        Ok(self.lines(lines)?)
     }
 
     fn lines(&mut self, lines: impl IntoIterator<Item = String>) -> io::Result<()> {
@@ -54,21 +92,26 @@ impl Observer for Explain<'_> {
 
     fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), BoxError> {
         self.ways.take(epoch.plan, epoch.outcome);
-        if epoch.number < self.last_epoch {
+        self.unmatched.extend(words::unmatched(epoch));
+        let is_it = self.which.is(epoch);
+        if !is_it && matches!(self.which, Which::Of(_)) {
             return Ok(());
         }
-        self.lines(words::unmatched(epoch))?;
-        self.lines(["busiest processes:".to_owned()])?;
-        self.lines(table::busiest(epoch.seen, epoch.managed, ROWS, None))?;
-        self.lines(decision(epoch))?;
-        Ok(self.lines(self.ways.draw_all(epoch.managed))?)
+        self.latest = self.unmatched.clone();
+        self.latest.push("busiest processes:".to_owned());
+        self.latest.extend(table::busiest(epoch.seen, epoch.managed, ROWS, None));
+        self.latest.extend(decision(epoch));
+        self.latest.extend(self.ways.draw_all(epoch.managed));
+        if is_it { self.explain() } else { Ok(()) }
     }
 }
 
 impl Reporter for Explain<'_> {
     fn end(&mut self, tally: &Tally, _: &Aftermath) -> anyhow::Result<()> {
-        if tally.epochs < self.last_epoch {
-            let line = format!("ended after {} of {}", tally.epochs, plural(self.last_epoch, "epoch"));
+        if !self.explained && !self.latest.is_empty() {
+            self.explain().map_err(anyhow::Error::from_boxed)?;
+        } else if !self.explained {
+            let line = format!("ended after {} of {}", tally.epochs, plural(self.which.latest(), "epoch"));
             self.lines([line])?;
         }
         Ok(self.out.flush()?)

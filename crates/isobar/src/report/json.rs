@@ -7,7 +7,7 @@
 //! before". After a document was dropped, the next one contains all of them again.
 
 use super::clock::WallClock;
-use super::{Aftermath, Reporter};
+use super::{Aftermath, Reporter, Which};
 use crate::output::Sink;
 use crate::text::json_line;
 use isobar_model::wire::{observation_to_json, plan_to_json};
@@ -29,8 +29,10 @@ pub struct Json<'a> {
     groups: Vec<Value>,
     dry_run: bool,
     recovered: Option<String>,
-    /// Print only epochs from this one on.
-    from_epoch: u64,
+    /// Print only the document of this decision.
+    only: Option<Which>,
+    /// The latest document, if only the end of the run shows whether it is that of this decision.
+    latest: Option<Value>,
     summary: bool,
 }
 
@@ -38,12 +40,23 @@ impl<'a> Json<'a> {
     /// Writes one document for each epoch, and a summary.
     pub fn new(out: &'a mut dyn Sink, clock: WallClock) -> Self {
         let (printed, policy, groups) = (BTreeMap::new(), String::new(), Vec::new());
-        Self { out, clock, printed, policy, groups, dry_run: false, recovered: None, from_epoch: 1, summary: true }
+        Self {
+            out,
+            clock,
+            printed,
+            policy,
+            groups,
+            dry_run: false,
+            recovered: None,
+            only: None,
+            latest: None,
+            summary: true,
+        }
     }
 
-    /// Writes only the document of the epoch that is explained.
-    pub fn only_epoch(out: &'a mut dyn Sink, clock: WallClock, epoch: u64) -> Self {
-        Self { from_epoch: epoch, summary: false, ..Self::new(out, clock) }
+    /// Writes only the document of the decision that is explained.
+    pub fn only(out: &'a mut dyn Sink, clock: WallClock, which: Which) -> Self {
+        Self { only: Some(which), summary: false, ..Self::new(out, clock) }
     }
 
     fn write(&mut self, document: &Value) -> io::Result<()> {
@@ -123,18 +136,27 @@ impl Observer for Json<'_> {
     }
 
     fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), BoxError> {
-        if epoch.number < self.from_epoch {
-            return Ok(());
+        if self.only.is_some() {
+            self.printed.clear(); // the one document has everything
         }
-        let document = self.document(epoch);
-        Ok(self.write(&document)?)
+        match self.only {
+            Some(which) if !which.is(epoch) => {
+                self.latest = matches!(which, Which::FirstUntil(_)).then(|| self.document(epoch));
+                Ok(())
+            }
+            _ => {
+                self.latest = None;
+                let document = self.document(epoch);
+                Ok(self.write(&document)?)
+            }
+        }
     }
 }
 
 impl Reporter for Json<'_> {
     fn end(&mut self, tally: &Tally, after: &Aftermath) -> anyhow::Result<()> {
         if !self.summary {
-            return Ok(());
+            return Ok(self.latest.take().map_or(Ok(()), |last| self.write(&last))?);
         }
         self.out.keep_the_rest();
         let refused: Vec<Value> = tally

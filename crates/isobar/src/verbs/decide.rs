@@ -9,11 +9,12 @@ use crate::failure::bad_input;
 use crate::input;
 use crate::text::json_line;
 use anyhow::Context;
-use isobar_model::Policy;
 use isobar_model::wire::{observation_from_json, plan_to_json};
+use isobar_model::{ActionOutcome, Outcome, Plan, Policy, Topology};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The byte order mark that some editors put before the first line (RFC 8259, section 8.1, lets a
 /// parser ignore it).
@@ -24,9 +25,12 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 #[command(
     name = "decide",
     after_help = "Example:
-  isobar decide --policy dino --set dino.stray_percent=10 observations.jsonl
+  isobar decide --policy dino --set dino.stray_percent=10 --dry-run observations.jsonl
   isobar manage --policy dino --dry-run --json --for 5 |
-    jq -c '.observation // empty' | isobar decide --policy dino -"
+    jq -c '.observation // empty' | isobar decide --policy dino --dry-run -
+
+isobar assumes that the caller carries out each plan, so a policy that measures what its changes bring looks for their
+effect in the next observations. With --dry-run it assumes that no plan is carried out."
 )]
 pub struct Decide {
     /// The policy (`isobar --help` lists them), which keeps its state from line to line
@@ -38,6 +42,9 @@ pub struct Decide {
     /// The observations; - means standard input
     #[arg(value_name = "FILE|-")]
     file: PathBuf,
+    /// No plan is carried out, as for a file of recorded observations
+    #[arg(long)]
+    dry_run: bool,
     /// Accepted as by every verb; the output is always JSON
     #[arg(long)]
     json: bool,
@@ -48,7 +55,7 @@ impl Verb for Decide {
         let config = self.sets.config()?;
         let mut policy = deciders::build(&self.policy, &config, &input::settings, Place::Apart)?;
         let (name, mut lines) = open(&self.file)?;
-        let mut line = Vec::new();
+        let (mut line, mut machine) = (Vec::new(), None);
         for number in 1u64.. {
             let at = format!("{name}:{number}");
             if !read_line(lines.as_mut(), &mut line, &at)? {
@@ -58,7 +65,10 @@ impl Verb for Decide {
             let text = std::str::from_utf8(bare)
                 .map_err(|error| bad_input(format!("{at}: document: {error}: expected UTF-8")))?;
             if !text.trim().is_empty() {
-                decide(policy.as_mut(), text, &at, out)?;
+                let plan = decide(policy.as_mut(), text, &at, &mut machine, out)?;
+                if !self.dry_run {
+                    policy.applied(&plan, &Outcome { actions: vec![ActionOutcome::Done; plan.actions.len()] });
+                }
             }
         }
         Ok(())
@@ -79,11 +89,24 @@ fn read_line(lines: &mut dyn BufRead, line: &mut Vec<u8>, at: &str) -> anyhow::R
     Ok(read > 0)
 }
 
-fn decide(policy: &mut dyn Policy, text: &str, at: &str, out: &mut dyn Write) -> anyhow::Result<()> {
-    let seen = observation_from_json(text).map_err(|error| bad_input(format!("{at}: {error}")))?;
+/// Decides on one observation. `machine` is that of the observation before: policies keep what they
+/// have learned about a machine for as long as it is the same.
+fn decide(
+    policy: &mut dyn Policy,
+    text: &str,
+    at: &str,
+    machine: &mut Option<Arc<Topology>>,
+    out: &mut dyn Write,
+) -> anyhow::Result<Plan> {
+    let mut seen = observation_from_json(text).map_err(|error| bad_input(format!("{at}: {error}")))?;
+    if let Some(same) = machine.take().filter(|before| *before == seen.machine) {
+        seen.machine = same;
+    }
+    *machine = Some(Arc::clone(&seen.machine));
     let plan = isobar_runtime::decide(policy, &seen).with_context(|| at.to_owned())?;
     writeln!(out, "{}", json_line(&plan_to_json(&plan)))?;
-    Ok(out.flush()?)
+    out.flush()?;
+    Ok(plan)
 }
 
 fn open(file: &Path) -> anyhow::Result<(String, Box<dyn BufRead>)> {

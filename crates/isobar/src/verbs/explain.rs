@@ -4,7 +4,7 @@ use super::Verb;
 use super::watch::{self, Needed, WatchArgs};
 use crate::failure::bad_input;
 use crate::output::{Chunks, Queue};
-use crate::report::{self, Json};
+use crate::report::{self, Json, Which};
 use std::io::Write;
 
 /// Make one decision, change nothing, and say why
@@ -20,11 +20,14 @@ pub struct Explain {
     /// what to watch and how
     #[command(flatten)]
     watch: WatchArgs,
-    /// Epochs to watch before the decision that is explained; policies with a history need more
-    /// than one
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
-    epochs: u64,
+    /// Explain the decision after this number of epochs, whatever it is [default: the first one
+    /// that would change something; without any, that after 10 epochs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    epochs: Option<u64>,
 }
+
+/// Number of epochs to wait for a decision that would change something.
+const PATIENCE: u64 = 10;
 
 impl Verb for Explain {
     fn run(&self, _: &mut dyn Write) -> anyhow::Result<()> {
@@ -34,18 +37,20 @@ impl Verb for Explain {
         let mut needed = Needed::from_args(&self.watch)?;
         needed.metrics = None;
         needed.limits.dry_run = true;
-        needed.limits.epochs = Some(self.epochs);
+        let which = self.epochs.map_or(Which::FirstUntil(PATIENCE), Which::Of);
+        needed.limits.epochs = Some(which.latest());
+        needed.limits.until_action = matches!(which, Which::FirstUntil(_));
         let queue = Queue::to_stdout(watch::notice(self.watch.json))?;
-        let done = show(self, needed, &queue);
+        let done = show(self, which, needed, &queue);
         watch::finish(done, queue)
     }
 }
 
-fn show(args: &Explain, needed: Needed, queue: &Queue) -> anyhow::Result<()> {
+fn show(args: &Explain, which: Which, needed: Needed, queue: &Queue) -> anyhow::Result<()> {
     let (mut out, clock) = (Chunks::of(queue), needed.clock());
     if args.watch.json {
-        watch::drive(needed, queue, &mut Json::only_epoch(&mut out, clock, args.epochs))
+        watch::drive(needed, queue, &mut Json::only(&mut out, clock, which))
     } else {
-        watch::drive(needed, queue, &mut report::Explain::new(&mut out, args.epochs))
+        watch::drive(needed, queue, &mut report::Explain::new(&mut out, which))
     }
 }

@@ -1,6 +1,6 @@
 //! `isobar sim`, and `manage` and `explain` on a simulated machine.
 
-use crate::support::{file, isobar};
+use crate::support::{file, isobar, isobar_with};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -195,6 +195,40 @@ fn explain_gives_every_action_its_reason_and_only_narrows_it() {
     let pids: BTreeSet<String> =
         one["observation"]["processes"].as_array().unwrap().iter().map(|process| process["pid"].to_string()).collect();
     assert_eq!(pids, BTreeSet::from([pid]));
+}
+
+/// In a dry run `isobar` proposes the same change again and again, and measures none. `explain`
+/// waits for the first proposal, unless a number of epochs is given.
+#[test]
+fn a_dry_run_proposes_and_measures_nothing() {
+    let machine = concat!("sim:", env!("CARGO_MANIFEST_DIR"), "/../../examples/workloads/dino-spec.toml");
+    let explain = |policy: &str, more: &[&str]| {
+        isobar(&[&["explain", "--policy", policy, "--machine", machine], more].concat()).done().to_owned()
+    };
+    let first = explain("isobar", &[]);
+    assert!(first.contains("isobar would take ") && first.contains("change 1: predicted +"), "{first}");
+    assert!(explain("isobar", &["--epochs", "1"]).contains("isobar would do nothing after epoch 1\n"));
+    assert!(explain("linux", &[]).contains("linux would do nothing after epoch 10\n"));
+    // The programs end in the second epoch.
+    let (_folder, short) = file("short.toml", WORKLOAD.replace("0.02", "0.0005"));
+    let short = format!("sim:{short}");
+    let ended = ["explain", "--policy", "linux", "--machine", &short];
+    assert!(isobar(&ended).done().contains("linux would do nothing after epoch "));
+    let document = isobar(&[&ended[..], &["--json"]].concat()).document();
+    assert!(document["epoch"].as_u64().unwrap() < 10 && document["missing"].is_object(), "{document}");
+
+    let dry = ["manage", "--policy", "isobar", "--machine", machine, "--dry-run", "--for", "30", "--json"];
+    let mut epochs = isobar(&dry).documents();
+    epochs.pop(); // the summary
+    let acts = epochs.iter().filter(|epoch| !epoch["plan"]["actions"].as_array().unwrap().is_empty()).count();
+    assert!(acts > 1 && epochs.iter().all(|epoch| epoch["plan"]["effects"].is_null()), "{acts}");
+    let seen: String = epochs.iter().map(|epoch| format!("{}\n", epoch["observation"])).collect();
+    let decide =
+        |more: &[&str]| isobar_with(&[&["decide", "--policy", "isobar"], more, &["-"]].concat(), &seen).documents();
+    let plans: Vec<Value> = epochs.iter().map(|epoch| epoch["plan"].clone()).collect();
+    assert_eq!(decide(&["--dry-run"]), plans);
+    let measured = decide(&[]).iter().filter(|plan| plan["effects"].is_array()).count();
+    assert!(measured > 0, "what is carried out is measured");
 }
 
 #[test]

@@ -22,6 +22,7 @@ use super::calm::Calm;
 use super::carry::Seats;
 use super::config::Config;
 use super::crowded::frees;
+use super::dry::Before;
 use super::idle::Idle;
 use super::math::exp;
 use super::memory::Memory;
@@ -70,7 +71,7 @@ pub(super) enum Mode {
     Watching,
     /// A change is on trial.
     Trying(Trial),
-    /// A change was rolled back; the number of epochs until the effect has passed.
+    /// A change was rolled back, or was not carried out; the number of epochs until the next one.
     Settling(u32),
 }
 
@@ -100,6 +101,8 @@ pub struct Isobar {
     /// How far changes fell short of their predictions lately, as a fraction of the speed of a
     /// program that was moved.
     pub(super) error: f64,
+    /// What was before the last change, until it is known whether that was carried out.
+    not_heard_of: Option<Before>,
 }
 
 impl Isobar {
@@ -124,6 +127,7 @@ impl Isobar {
             changes: 0,
             now: 0.0,
             error: FIRST_ERROR,
+            not_heard_of: None,
         }
     }
 
@@ -228,6 +232,44 @@ impl Isobar {
         }
     }
 
+    /// What a change of this epoch would alter. `None` while a change is on trial: that one was
+    /// carried out, so this is no dry run.
+    fn before_a_change(&self) -> Option<Before> {
+        (!matches!(self.mode, Mode::Trying(_))).then(|| Before {
+            time: self.now,
+            changes: self.changes,
+            goals: self.goals.clone(),
+            new_pages: self.new_pages.clone(),
+            ways: self.ways.clone(),
+        })
+    }
+
+    /// If a trial has begun, remembers what was before it until it is known whether the plan was
+    /// carried out.
+    fn wait_for_outcome(&mut self, before: Option<Before>) {
+        let begun = matches!(self.mode, Mode::Trying(_));
+        self.not_heard_of = before.filter(|before| begun && self.changes > before.changes);
+    }
+
+    /// Withdraws the last change if the plan with it had no outcome.
+    fn withdraw_what_was_not_done(&mut self) {
+        let Some(before) = self.not_heard_of.take() else { return };
+        self.mode = Mode::Settling(self.config.trial_epochs());
+        before.restore(&mut self.goals, &mut self.new_pages, &mut self.ways, &mut self.programs);
+    }
+
+    /// Learns what the machine refused.
+    pub(super) fn hear(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.refused.applied(plan, outcome);
+        self.new_pages.applied(refused_of(plan, outcome));
+        let Some((machine, _)) = &self.memory else { return };
+        for action in refused_of(plan, outcome) {
+            if let Action::SetWays { llc, .. } = action {
+                self.ways.forget(*llc, machine);
+            }
+        }
+    }
+
     pub(super) fn forget_errors(&mut self, seconds: f64) {
         let above = (self.error - FIRST_ERROR).max(0.0);
         self.error -= above * (1.0 - exp(-seconds * std::f64::consts::LN_2 / FORGOTTEN));
@@ -253,8 +295,10 @@ impl Policy for Isobar {
 
     fn decide(&mut self, seen: &Observation) -> Plan {
         let mut plan = Plan::nothing(NAME);
+        self.withdraw_what_was_not_done();
         self.refused.next_epoch(seen);
         self.now = seen.time.0;
+        let before = self.before_a_change();
         self.forget_errors(seen.interval.0);
         let domains = self.domains.of(&seen.machine).clone();
         let Some(mut memory) = self.memory(seen, &domains) else {
@@ -286,6 +330,7 @@ impl Policy for Isobar {
         let begun = plan.predictions.last().map(|prediction| prediction.change);
         self.refused.hold_back(&mut plan);
         self.drop_trial(begun, &plan.predictions);
+        self.wait_for_outcome(before);
         plan
     }
 
@@ -294,14 +339,8 @@ impl Policy for Isobar {
     }
 
     fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
-        self.refused.applied(plan, outcome);
-        self.new_pages.applied(refused_of(plan, outcome));
-        let Some((machine, _)) = &self.memory else { return };
-        for action in refused_of(plan, outcome) {
-            if let Action::SetWays { llc, .. } = action {
-                self.ways.forget(*llc, machine);
-            }
-        }
+        self.not_heard_of = None;
+        self.hear(plan, outcome);
     }
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::test_kit::{carry_out, observation, policy, process, thread, with_pages};
-use isobar_model::{Bytes, Seconds, Thread, Tid};
+use isobar_model::{ActionOutcome, Bytes, Seconds, Subject, Thread, Tid};
 
 /// Two nodes of four cores. Four streams of 2 cycles per instruction have all of their pages on
 /// node 0, and two of them run on node 1.
@@ -28,6 +28,7 @@ pub(super) fn run(policy: &mut dyn Policy, seen: &mut Observation, epochs: u32) 
             seen.time.0 += seen.interval.0;
             let plan = policy.decide(seen);
             carry_out(seen, &plan);
+            policy.applied(&plan, &all_done(&plan));
             for action in &plan.actions {
                 if let Action::MigratePages { pid, to, .. } = action {
                     with_pages(seen, pid.0, if to.0 == 0 { &[100_000, 0] } else { &[0, 100_000] });
@@ -36,6 +37,32 @@ pub(super) fn run(policy: &mut dyn Policy, seen: &mut Observation, epochs: u32) 
             plan
         })
         .collect()
+}
+
+fn all_done(plan: &Plan) -> Outcome {
+    Outcome { actions: vec![ActionOutcome::Done; plan.actions.len()] }
+}
+
+/// In a dry run nobody says what came of a plan, and the machine stays as it is. The same change is
+/// proposed again and again, never judged, and never counts as a move; the first plan that is
+/// carried out is tried as if none had been made before.
+#[test]
+fn what_is_not_carried_out_is_proposed_again_and_not_judged() {
+    let (mut dry, mut seen) = (policy(&ENTRY, ""), crowded());
+    let plans: Vec<Plan> = (0..600)
+        .map(|_| {
+            seen.time.0 += seen.interval.0;
+            dry.decide(&seen)
+        })
+        .collect();
+    let acts: Vec<&Plan> = plans.iter().filter(|plan| !plan.actions.is_empty()).collect();
+    let every = usize::try_from(Config::default().trial_epochs()).unwrap() + 2;
+    assert!(acts.len() > 600 / every - 10, "{} of {every}", acts.len());
+    let what = |plan: &Plan| plan.actions.iter().map(Subject::of).collect::<Vec<_>>();
+    assert!(acts.iter().all(|plan| what(plan) == what(acts[0])), "{acts:#?}");
+    assert!(plans.iter().all(|plan| plan.effects.is_empty()));
+    let tried = run(dry.as_mut(), &mut seen, 40);
+    assert_eq!(tried.iter().map(|plan| plan.effects.len()).sum::<usize>(), 1, "{tried:#?}");
 }
 
 #[test]
@@ -130,7 +157,7 @@ fn a_change_is_told_before_it_is_judged() {
 #[test]
 fn a_change_that_is_held_back_is_no_trial() {
     let (mut policy, mut seen) = (policy(&ENTRY, ""), crowded());
-    let no = |_: &Action| isobar_model::ActionOutcome::Refused { errno: Some(1), why: "no".into() };
+    let no = |_: &Action| ActionOutcome::Refused { errno: Some(1), why: "no".into() };
     let mut plans = Vec::new();
     for _ in 0..60 {
         seen.time.0 += 1.0;

@@ -16,7 +16,7 @@
 //! | which changes are possible, and which of them pays | [`step`], `candidates`, [`search`], [`likes`], [`gather`], [`weigh`], [`passed`], [`ways`], [`division`], [`guests`] |
 //! | where the kernel would put a program, and which bound threads it should be free to move again | [`balance`], `crowded` |
 //! | what was tried, what it brought, what is rolled back | [`trial`], [`pace`], `attempt`, `grow`, `conclude`, [`carry`] |
-//! | changes that a person undid | `undone` |
+//! | changes that a person undid, and changes that were not carried out | `undone`, [`dry`] |
 //! | how much the gain of each program counts, and how much each may lose | [`targets`], [`named`], [`alone`], `aims` |
 //! | what is reported about a change | [`tell`] |
 //! | pages that are still on their way, and where new pages go | [`pages`], [`new_pages`] |
@@ -40,6 +40,7 @@ pub mod cores;
 mod crowded;
 pub mod curves;
 pub mod division;
+pub mod dry;
 pub mod estimate;
 pub mod follows;
 pub mod gather;

@@ -4,13 +4,13 @@
 use super::isobar::{Isobar, Mode, NAME};
 use super::trial::Trial;
 use isobar_model::outcome::UNDONE;
-use isobar_model::{Action, ActionOutcome, Outcome, Pid, Plan, Policy, Seconds, Subject};
+use isobar_model::{Action, ActionOutcome, Outcome, Pid, Plan, Seconds, Subject};
 
 impl Isobar {
     pub(super) fn fail_by_hand(&mut self, action: &Action) {
         let refused = ActionOutcome::Refused { errno: None, why: UNDONE.to_owned() };
         let plan = Plan { actions: vec![action.clone()], ..Plan::nothing(NAME) };
-        self.applied(&plan, &Outcome { actions: vec![refused] });
+        self.hear(&plan, &Outcome { actions: vec![refused] });
         let pid = Subject::of(action).and_then(|subject| subject.pid());
         // Pages that were still to move stay.
         self.goals.retain(|goal| Some(goal.pid) != pid);

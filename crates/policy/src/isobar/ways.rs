@@ -55,6 +55,12 @@ pub struct Ways {
 }
 
 impl Ways {
+    /// Goes back to earlier divisions. Which caches were considered stays.
+    pub fn go_back(&mut self, before: Self) {
+        let (turn, waits) = (self.turn, std::mem::take(&mut self.waits));
+        *self = Self { turn, waits, ..before };
+    }
+
     /// What a program may take of a cache.
     #[must_use]
     pub fn part(&self, llc: usize, pid: Pid) -> Part {

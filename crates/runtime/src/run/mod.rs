@@ -334,8 +334,9 @@ impl<'a, M: Machine> Loop<'a, M> {
     /// The length of the next wait: an interval, or the rest of the duration; `None` when it is
     /// time to stop.
     fn time_left(&self) -> Option<Seconds> {
-        let Limits { interval, duration, epochs, .. } = self.limits;
-        if self.over || self.tally.ended || epochs.is_some_and(|most| self.tally.epochs >= most) {
+        let Limits { interval, duration, epochs, until_action, .. } = self.limits;
+        let acted = until_action && self.epoch.as_ref().is_some_and(|last| !last.plan.actions.is_empty());
+        if self.over || self.tally.ended || acted || epochs.is_some_and(|most| self.tally.epochs >= most) {
             return None;
         }
         let Some(duration) = duration else { return Some(interval) };

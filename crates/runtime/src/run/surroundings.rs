@@ -13,6 +13,8 @@ pub struct Limits {
     pub duration: Option<Seconds>,
     /// Stop after this number of epochs.
     pub epochs: Option<u64>,
+    /// Stop after the first epoch in which the policy would act.
+    pub until_action: bool,
     /// Decide, but change nothing.
     pub dry_run: bool,
     /// Run even if the machine lacks what the policy needs; otherwise the run ends with
@@ -24,7 +26,7 @@ impl Limits {
     /// A decision every `interval`, carried out, without a limit.
     #[must_use]
     pub const fn every(interval: Seconds) -> Self {
-        Self { interval, duration: None, epochs: None, dry_run: false, despite_missing: false }
+        Self { interval, duration: None, epochs: None, until_action: false, dry_run: false, despite_missing: false }
     }
 }
 

@@ -74,11 +74,8 @@ pub fn in_words(done: &WentBack) -> String {
         return format!("process {pid} has ended: none of its pages are left to put back");
     }
     let mut line = format!("process {pid}: {} pages put back", done.placed.moved);
-    let others = [
-        (done.in_place, "had not been moved"),
-        (done.vanished, "no longer resident"),
-        (done.placed.left, "not tried"),
-    ];
+    let others =
+        [(done.in_place, "had not been moved"), (done.vanished, "no longer resident"), (done.placed.left, "not tried")];
     for (pages, what) in others.iter().filter(|(pages, _)| *pages > 0) {
         let _ = write!(line, ", {pages} {what}");
     }
