@@ -111,20 +111,20 @@ fn refusal(policy: &str, who: String, lacking: &[(Sensor, &str)], capabilities: 
 /// state is not known.
 #[must_use]
 pub fn beside_balancing(policy: &str, capabilities: &Capabilities) -> Option<String> {
-    const OFF: &str = "turn it off while isobar manages (sysctl kernel.numa_balancing=0)";
+    const SEE: &str = "docs/coexistence.md says what switching it off brings (manage.numa_balancing)";
     let moves = registry::find(policy).ok()?.moves;
     Some(match (capabilities.numa_balancing?, moves) {
         (true, Moves::Nothing) => {
             format!("NUMA balancing is on: {policy} moves nothing, and the kernel alone places threads and pages")
         }
         (true, Moves::Threads) => {
-            format!("NUMA balancing is on: {policy} moves threads, and the kernel moves their pages after them; {OFF}")
+            format!("NUMA balancing is on: {policy} moves threads, and the kernel moves their pages after them; {SEE}")
         }
         (true, Moves::ThreadsAndPages | Moves::Pages) => {
-            format!("NUMA balancing is on: {policy} moves pages, and the kernel moves them by its own rule, too; {OFF}")
+            format!("NUMA balancing is on: {policy} moves pages, and the kernel moves them by its own rule, too; {SEE}")
         }
         (true, Moves::NewPages) => {
-            format!("NUMA balancing is on: {policy} places new pages, and the kernel moves them by its own rule; {OFF}")
+            format!("NUMA balancing is on: {policy} places new pages, and the kernel moves them by its own rule; {SEE}")
         }
         (false, Moves::Nothing) => {
             format!("NUMA balancing is off and {policy} moves nothing: memory stays where it was first touched")
