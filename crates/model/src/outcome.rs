@@ -1,5 +1,6 @@
 //! The outcome of a plan: one outcome for each action, in order.
 
+use crate::plan::Plan;
 use crate::serial;
 use crate::units::Pages;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,14 @@ pub const UNDONE: &str = "taken back by hand";
 pub struct Outcome {
     /// One for each action of the plan, in order.
     pub actions: Vec<ActionOutcome>,
+}
+
+impl Outcome {
+    /// The outcome of a plan whose actions were all carried out.
+    #[must_use]
+    pub fn all_done(plan: &Plan) -> Self {
+        Self { actions: vec![ActionOutcome::Done; plan.actions.len()] }
+    }
 }
 
 impl ActionOutcome {

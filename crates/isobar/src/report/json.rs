@@ -7,13 +7,13 @@
 //! before". After a document was dropped, the next one contains all of them again.
 
 use super::clock::WallClock;
-use super::{Aftermath, Reporter, Which};
+use super::{Aftermath, Reporter};
 use crate::output::Sink;
 use crate::text::json_line;
 use isobar_model::wire::{observation_to_json, plan_to_json};
 use isobar_model::{GroupPolicy, Outcome};
 use isobar_runtime::policies::beside_balancing;
-use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally, Undone, percent_of_one_cpu};
+use isobar_runtime::{BoxError, Epoch, Limits, Observer, Start, Tally, Undone, percent_of_one_cpu};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::io;
@@ -29,34 +29,22 @@ pub struct Json<'a> {
     groups: Vec<Value>,
     dry_run: bool,
     recovered: Option<String>,
-    /// Print only the document of this decision.
-    only: Option<Which>,
-    /// The latest document, if only the end of the run shows whether it is that of this decision.
+    /// The limits of the run, if only its last document is printed.
+    only_last: Option<Limits>,
+    /// The latest document that may be the last one.
     latest: Option<Value>,
-    summary: bool,
 }
 
 impl<'a> Json<'a> {
     /// Writes one document for each epoch, and a summary.
     pub fn new(out: &'a mut dyn Sink, clock: WallClock) -> Self {
         let (printed, policy, groups) = (BTreeMap::new(), String::new(), Vec::new());
-        Self {
-            out,
-            clock,
-            printed,
-            policy,
-            groups,
-            dry_run: false,
-            recovered: None,
-            only: None,
-            latest: None,
-            summary: true,
-        }
+        Self { out, clock, printed, policy, groups, dry_run: false, recovered: None, only_last: None, latest: None }
     }
 
-    /// Writes only the document of the decision that is explained.
-    pub fn only(out: &'a mut dyn Sink, clock: WallClock, which: Which) -> Self {
-        Self { only: Some(which), summary: false, ..Self::new(out, clock) }
+    /// Writes only the document of the last epoch of a run within these limits.
+    pub fn only_last(out: &'a mut dyn Sink, clock: WallClock, limits: Limits) -> Self {
+        Self { only_last: Some(limits), ..Self::new(out, clock) }
     }
 
     fn write(&mut self, document: &Value) -> io::Result<()> {
@@ -136,26 +124,21 @@ impl Observer for Json<'_> {
     }
 
     fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), BoxError> {
-        if self.only.is_some() {
+        let Some(limits) = self.only_last else {
+            let document = self.document(epoch);
+            return Ok(self.write(&document)?);
+        };
+        if limits.may_end_after(epoch.number) {
             self.printed.clear(); // the one document has everything
+            self.latest = Some(self.document(epoch));
         }
-        match self.only {
-            Some(which) if !which.is(epoch) => {
-                self.latest = matches!(which, Which::FirstUntil(_)).then(|| self.document(epoch));
-                Ok(())
-            }
-            _ => {
-                self.latest = None;
-                let document = self.document(epoch);
-                Ok(self.write(&document)?)
-            }
-        }
+        Ok(())
     }
 }
 
 impl Reporter for Json<'_> {
     fn end(&mut self, tally: &Tally, after: &Aftermath) -> anyhow::Result<()> {
-        if !self.summary {
+        if self.only_last.is_some() {
             return Ok(self.latest.take().map_or(Ok(()), |last| self.write(&last))?);
         }
         self.out.keep_the_rest();

@@ -24,7 +24,7 @@ mod words;
 
 pub use aftermath::{Aftermath, AppTruth, Recorded, Truth};
 pub use clock::WallClock;
-pub use explain::{Explain, Which};
+pub use explain::Explain;
 pub use human::{Human, Volume};
 pub use journal::{Fields, Journal, Priority};
 pub use json::Json;

@@ -10,7 +10,7 @@ use crate::input;
 use crate::text::json_line;
 use anyhow::Context;
 use isobar_model::wire::{observation_from_json, plan_to_json};
-use isobar_model::{ActionOutcome, Outcome, Plan, Policy, Topology};
+use isobar_model::{Outcome, Plan, Policy, Topology};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ impl Verb for Decide {
             if !text.trim().is_empty() {
                 let plan = decide(policy.as_mut(), text, &at, &mut machine, out)?;
                 if !self.dry_run {
-                    policy.applied(&plan, &Outcome { actions: vec![ActionOutcome::Done; plan.actions.len()] });
+                    policy.applied(&plan, &Outcome::all_done(&plan));
                 }
             }
         }

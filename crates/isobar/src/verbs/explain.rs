@@ -4,7 +4,7 @@ use super::Verb;
 use super::watch::{self, Needed, WatchArgs};
 use crate::failure::bad_input;
 use crate::output::{Chunks, Queue};
-use crate::report::{self, Json, Which};
+use crate::report::{self, Json};
 use std::io::Write;
 
 /// Make one decision, change nothing, and say why
@@ -37,20 +37,19 @@ impl Verb for Explain {
         let mut needed = Needed::from_args(&self.watch)?;
         needed.metrics = None;
         needed.limits.dry_run = true;
-        let which = self.epochs.map_or(Which::FirstUntil(PATIENCE), Which::Of);
-        needed.limits.epochs = Some(which.latest());
-        needed.limits.until_action = matches!(which, Which::FirstUntil(_));
+        needed.limits.epochs = Some(self.epochs.unwrap_or(PATIENCE));
+        needed.limits.until_action = self.epochs.is_none();
         let queue = Queue::to_stdout(watch::notice(self.watch.json))?;
-        let done = show(self, which, needed, &queue);
+        let done = show(self, needed, &queue);
         watch::finish(done, queue)
     }
 }
 
-fn show(args: &Explain, which: Which, needed: Needed, queue: &Queue) -> anyhow::Result<()> {
-    let (mut out, clock) = (Chunks::of(queue), needed.clock());
+fn show(args: &Explain, needed: Needed, queue: &Queue) -> anyhow::Result<()> {
+    let (mut out, clock, limits) = (Chunks::of(queue), needed.clock(), needed.limits);
     if args.watch.json {
-        watch::drive(needed, queue, &mut Json::only(&mut out, clock, which))
+        watch::drive(needed, queue, &mut Json::only_last(&mut out, clock, limits))
     } else {
-        watch::drive(needed, queue, &mut report::Explain::new(&mut out, which))
+        watch::drive(needed, queue, &mut report::Explain::new(&mut out, limits))
     }
 }

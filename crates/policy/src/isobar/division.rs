@@ -134,8 +134,7 @@ impl Division {
         }
         let (most, all) = (2.0 * most?, sum_of_logs(&gains));
         let lost = gains.iter().map(|gain| -ln(*gain)).fold(0.0, f64::max);
-        (lost > most && !is_borne(lost, all, FORETOLD))
-            .then_some("the limit of the memory bandwidth now costs too much")
+        (lost > most && !is_borne(lost, all, FORETOLD)).then_some("the memory bandwidth limit now costs too much")
     }
 
     /// Whether its streams have only a share of the memory bandwidth.

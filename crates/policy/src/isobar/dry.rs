@@ -12,8 +12,6 @@ use super::ways::Ways;
 pub struct Before {
     /// The time of the change.
     pub time: f64,
-    /// The number of changes before it.
-    pub changes: u64,
     /// The pages that were to be moved.
     pub goals: Vec<Goal>,
     /// What was requested for new pages.
@@ -23,7 +21,7 @@ pub struct Before {
 }
 
 impl Before {
-    /// Goes back to it. The number of changes stays.
+    /// Goes back to it.
     pub fn restore(self, goals: &mut Vec<Goal>, new_pages: &mut NewPages, ways: &mut Ways, programs: &mut Programs) {
         (*goals, *new_pages) = (self.goals, self.new_pages);
         ways.go_back(self.ways);

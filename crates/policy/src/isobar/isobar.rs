@@ -237,7 +237,6 @@ impl Isobar {
     fn before_a_change(&self) -> Option<Before> {
         (!matches!(self.mode, Mode::Trying(_))).then(|| Before {
             time: self.now,
-            changes: self.changes,
             goals: self.goals.clone(),
             new_pages: self.new_pages.clone(),
             ways: self.ways.clone(),
@@ -247,8 +246,7 @@ impl Isobar {
     /// If a trial has begun, remembers what was before it until it is known whether the plan was
     /// carried out.
     fn wait_for_outcome(&mut self, before: Option<Before>) {
-        let begun = matches!(self.mode, Mode::Trying(_));
-        self.not_heard_of = before.filter(|before| begun && self.changes > before.changes);
+        self.not_heard_of = before.filter(|_| matches!(self.mode, Mode::Trying(_)));
     }
 
     /// Withdraws the last change if the plan with it had no outcome.

@@ -28,7 +28,7 @@ pub(super) fn run(policy: &mut dyn Policy, seen: &mut Observation, epochs: u32) 
             seen.time.0 += seen.interval.0;
             let plan = policy.decide(seen);
             carry_out(seen, &plan);
-            policy.applied(&plan, &all_done(&plan));
+            policy.applied(&plan, &Outcome::all_done(&plan));
             for action in &plan.actions {
                 if let Action::MigratePages { pid, to, .. } = action {
                     with_pages(seen, pid.0, if to.0 == 0 { &[100_000, 0] } else { &[0, 100_000] });
@@ -39,13 +39,9 @@ pub(super) fn run(policy: &mut dyn Policy, seen: &mut Observation, epochs: u32) 
         .collect()
 }
 
-fn all_done(plan: &Plan) -> Outcome {
-    Outcome { actions: vec![ActionOutcome::Done; plan.actions.len()] }
-}
-
-/// In a dry run nobody says what came of a plan, and the machine stays as it is. The same change is
-/// proposed again and again, never judged, and never counts as a move; the first plan that is
-/// carried out is tried as if none had been made before.
+/// In a dry run a plan has no outcome, and the machine stays as it is. The same change is proposed
+/// again and again, never judged, and never counts as a move; the first plan that is carried out is
+/// tried as if none had been made before.
 #[test]
 fn what_is_not_carried_out_is_proposed_again_and_not_judged() {
     let (mut dry, mut seen) = (policy(&ENTRY, ""), crowded());

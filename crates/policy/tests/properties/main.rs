@@ -79,7 +79,7 @@ fn check_masks(clusters: &Clusters, seen: &Observation) {
 fn run(policy: &mut dyn Policy, seen: &[Observation]) -> Vec<Plan> {
     let decided = |seen| {
         let plan = policy.decide(seen);
-        policy.applied(&plan, &Outcome { actions: vec![ActionOutcome::Done; plan.actions.len()] });
+        policy.applied(&plan, &Outcome::all_done(&plan));
         plan
     };
     seen.iter().map(decided).collect()

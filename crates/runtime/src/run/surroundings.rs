@@ -28,6 +28,12 @@ impl Limits {
     pub const fn every(interval: Seconds) -> Self {
         Self { interval, duration: None, epochs: None, until_action: false, dry_run: false, despite_missing: false }
     }
+
+    /// Whether the run may end after an epoch by the number of epochs, or by what is decided.
+    #[must_use]
+    pub fn may_end_after(&self, epoch: u64) -> bool {
+        self.until_action || self.epochs.is_none_or(|most| epoch >= most)
+    }
 }
 
 /// What the loop needs from its surroundings. By default it needs nothing.
