@@ -64,8 +64,8 @@ boot() {
     local name=$1 out=$work/$1 code=0 guest
     rm -rf "$out" && mkdir -p "$out"
     "machine_$name"
-    # Where the CPU says that REP is fast (erms, fsrm), the kernel clears and copies pages byte by
-    # byte, which an emulated CPU does one at a time: a sixth of the test.
+    # If the CPU offers fast REP (erms; fsrm in newer QEMUs), the kernel clears and copies pages by
+    # single bytes, and each byte is emulated: a sixth of the test's time.
     timeout -k 5 $seconds qemu-system-x86_64 -accel tcg,thread=single -machine q35,hmat=on -cpu max,-cx16,-erms,-fsrm "${machine[@]}" \
         -nodefaults -no-user-config -display none -no-reboot -serial "file:$out/console.log" \
         -device isa-debug-exit,iobase=0xf4,iosize=1 \
