@@ -14,7 +14,8 @@ const MOVERS: usize = 24;
 const PARTNERS: usize = 3;
 
 /// The changes of the units in `open`, which are sorted by how much they wait, if nodes have room
-/// for `free` pages.
+/// for `free` pages. Changes of the same units follow one another: scores by prices are quick only
+/// if they do.
 pub fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], free: &[f64]) -> Vec<Step> {
     let asked = Asked::of(scene, memory, at, open, free);
     let mut steps = Vec::new();

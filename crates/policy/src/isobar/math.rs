@@ -3,9 +3,14 @@
 
 /// Natural logarithm of 2.
 const LN_2: f64 = std::f64::consts::LN_2;
-/// Coefficients of the series of the inverse hyperbolic tangent.
-const SERIES: [f64; 10] =
-    [1.0, 1.0 / 3.0, 1.0 / 5.0, 1.0 / 7.0, 1.0 / 9.0, 1.0 / 11.0, 1.0 / 13.0, 1.0 / 15.0, 1.0 / 17.0, 1.0 / 19.0];
+/// Coefficients of the series of the inverse hyperbolic tangent, in pairs.
+const SERIES: [(f64, f64); 5] = [
+    (1.0, 1.0 / 3.0),
+    (1.0 / 5.0, 1.0 / 7.0),
+    (1.0 / 9.0, 1.0 / 11.0),
+    (1.0 / 13.0, 1.0 / 15.0),
+    (1.0 / 17.0, 1.0 / 19.0),
+];
 
 /// Bits of a float below its exponent.
 const FRACTION: u32 = 52;
@@ -27,8 +32,13 @@ pub fn ln(value: f64) -> f64 {
     // ln r = 2 artanh((r - 1) / (r + 1)), with an argument of at most 0.172.
     let z = (rest - 1.0) / (rest + 1.0);
     let square = z * z;
-    let series = SERIES.iter().rev().fold(0.0, |sum, part| sum * square + part);
-    twos * LN_2 + 2.0 * z * series
+    let fourth = square * square;
+    // Two sums side by side, because a CPU computes both in the time of one.
+    let (even, odd) = SERIES
+        .iter()
+        .rev()
+        .fold((0.0, 0.0), |(even, odd), (first, second)| (even * fourth + first, odd * fourth + second));
+    twos * LN_2 + 2.0 * z * (even + square * odd)
 }
 
 /// `e` to the power of a number between -30 and 30; a number beyond counts as the nearer end.

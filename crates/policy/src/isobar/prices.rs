@@ -26,6 +26,48 @@ pub struct Prices<'a> {
     resources: Vec<Carried>,
     caches: Vec<Filled>,
     domains: Vec<Crowded>,
+    /// The change in the bytes per second of each resource; reused from score to score.
+    changed: Vec<f64>,
+    /// The part of the last score that does not depend on pages.
+    last: Option<Placed>,
+}
+
+/// The unit that moves, its domain afterwards, and the unit that takes its place.
+type Key = (usize, usize, Option<usize>);
+
+/// The part of a change's effect that does not depend on where its pages go. Candidates that move
+/// the same units, with and without their pages, follow one another, so this is computed for the
+/// first of them.
+#[derive(Debug)]
+struct Placed {
+    key: Key,
+    /// What the unit does afterwards.
+    own: Own,
+    /// What the partner does afterwards.
+    other: Option<Own>,
+    /// What the programs that stay on the caches and domains concerned gain or lose.
+    others: f64,
+}
+
+/// What a unit does after it has moved.
+#[derive(Debug)]
+struct Own {
+    /// Misses per instruction.
+    misses: f64,
+    /// Seconds of computing per instruction.
+    computing: f64,
+    /// What it achieves with and without its pages, as last computed, each with the node where
+    /// the pages go.
+    achieved: [Option<(Option<usize>, Achieved)>; 2],
+}
+
+/// What a unit achieves after it has moved.
+#[derive(Clone, Copy, Debug)]
+struct Achieved {
+    /// Bytes per second that it reads.
+    read: f64,
+    /// What it gains.
+    gain: f64,
 }
 
 /// What a unit does.
@@ -100,6 +142,8 @@ impl<'a> Prices<'a> {
             resources: vec![Carried::default(); memory.machine.resources().len()],
             caches: vec![Filled::default(); memory.machine.llcs().len()],
             domains: rough.crowding.iter().map(|factor| Crowded { crowding: *factor, ..Crowded::default() }).collect(),
+            changed: vec![0.0; memory.machine.resources().len()],
+            last: None,
         };
         (0..scene.units.len()).for_each(|unit| prices.add(unit, rough.misses[unit]));
         for (one, resource) in prices.resources.iter_mut().zip(memory.machine.resources()) {
@@ -145,28 +189,41 @@ impl<'a> Prices<'a> {
         });
     }
 
-    /// What a change brings, over all programs and their horizons, at these prices. `changed` is a
-    /// buffer that is reused from change to change.
-    pub fn value(&self, step: &Step, changed: &mut Vec<f64>) -> f64 {
+    /// What a change brings, over all programs and their horizons, at these prices.
+    pub fn value(&mut self, step: &Step) -> f64 {
         let first = self.moved(step.unit, step.to, step.pages.and_then(To::node));
         let second = step.partner.map(|partner| self.moved(partner, first.from, step.partner_pages));
-        changed.clear();
-        changed.resize(self.resources.len(), 0.0);
-        let both = [Some(&first), second.as_ref()];
-        let mut value: f64 = both.iter().flatten().map(|one| self.own(one, &both, changed)).sum();
-        for ((one, change), resource) in self.resources.iter().zip(changed).zip(self.memory.machine.resources()) {
+        let key = (first.unit, first.to, step.partner);
+        let last = self.last.take().filter(|last| last.key == key);
+        let mut placed = last.unwrap_or_else(|| self.placed(key, &first, second.as_ref()));
+        let mut changed = std::mem::take(&mut self.changed);
+        changed.fill(0.0);
+        let mut value = self.own(&first, &mut placed.own, &mut changed);
+        if let Some((moved, own)) = second.as_ref().zip(placed.other.as_mut()) {
+            value += self.own(moved, own, &mut changed);
+        }
+        for ((one, change), resource) in self.resources.iter().zip(&changed).zip(self.memory.machine.resources()) {
             if change.abs() > 0.0 {
                 let after = waited(resource, (one.bytes + one.left * *change).max(0.0));
                 value -= one.price * (after - one.wait);
             }
         }
-        if first.from != first.to {
-            value += [first.from, first.to]
-                .iter()
-                .map(|domain| self.stay(self.memory.places[*domain].llc, &both) + self.breathe(*domain, &both))
-                .sum::<f64>();
-        }
+        value += placed.others;
+        (self.changed, self.last) = (changed, Some(placed));
         value
+    }
+
+    /// The part of a change's effect that does not depend on where its pages go.
+    fn placed(&self, key: Key, first: &Moved, second: Option<&Moved>) -> Placed {
+        let both = [Some(first), second];
+        let own = |moved: &Moved| {
+            let one = &self.scene.traits[self.scene.units[moved.unit].program];
+            let computing = one.compute * self.crowding(moved.to, &both);
+            Own { misses: self.misses(moved, &both), computing, achieved: [None; 2] }
+        };
+        let stays = |domain: usize| self.stay(self.memory.places[domain].llc, &both) + self.breathe(domain, &both);
+        let others = if first.from == first.to { 0.0 } else { stays(first.from) + stays(first.to) };
+        Placed { key, own: own(first), other: second.map(own), others }
     }
 
     fn moved(&self, unit: usize, to: usize, pages: Option<usize>) -> Moved {
@@ -211,33 +268,43 @@ impl<'a> Prices<'a> {
         -worth.max(0.0) * ln(more)
     }
 
-    /// What a unit that moves gains itself. The change in its demand is added to `changed`.
-    fn own(&self, moved: &Moved, both: &[Option<&Moved>], changed: &mut [f64]) -> f64 {
+    /// What a unit that moves gains itself, computed once for each place of its pages. The change
+    /// in its demand is added to `changed`.
+    fn own(&self, moved: &Moved, own: &mut Own, changed: &mut [f64]) -> f64 {
+        let program = self.scene.units[moved.unit].program;
+        let (was, is) = (self.memory.places[moved.from], self.memory.places[moved.to]);
+        let before = self.units[moved.unit].inserted * self.scene.traits[program].read;
+        let old = &self.at.weights[program];
+        let slot = usize::from(moved.pages.is_some());
+        let known = own.achieved[slot].filter(|(pages, _)| *pages == moved.pages);
+        let (_, Achieved { read, gain }) = known.unwrap_or_else(|| (moved.pages, self.achieved(moved, own)));
+        own.achieved[slot] = Some((moved.pages, Achieved { read, gain }));
+        passes(self.memory, (was.node, old), |resource, _, bytes| changed[resource] -= before * bytes);
+        match moved.pages {
+            Some(node) => {
+                pass(self.memory, (is.node, node, 1.0), &mut |resource, _, bytes| changed[resource] += read * bytes);
+            }
+            None => passes(self.memory, (is.node, old), |resource, _, bytes| changed[resource] += read * bytes),
+        }
+        gain
+    }
+
+    /// What a unit achieves after it has moved.
+    fn achieved(&self, moved: &Moved, own: &Own) -> Achieved {
         let unit = &self.scene.units[moved.unit];
         let one = &self.scene.traits[unit.program];
-        let (was, is) = (self.memory.places[moved.from], self.memory.places[moved.to]);
-        let now = &self.units[moved.unit];
-        let misses = self.misses(moved, both);
-        let old = &self.at.weights[unit.program];
+        let Own { misses, computing, .. } = *own;
+        let latency = &self.latency[self.memory.places[moved.to].node];
         let latency = match moved.pages {
-            Some(node) => self.latency[is.node][node],
-            None => old.iter().zip(&self.latency[is.node]).map(|(weight, seconds)| weight * seconds).sum(),
+            Some(node) => latency[node],
+            None => self.at.weights[unit.program].iter().zip(latency).map(|(weight, seconds)| weight * seconds).sum(),
         };
-        let computing = one.compute * self.crowding(moved.to, both);
         // The bandwidth share that it may have on another cache is left to the equations.
         let stays = moved.from == moved.to;
         let delay = if stays { self.scene.delay(self.memory, self.at, moved.unit) } else { 0.0 };
         let seconds = (computing + misses * one.wait * latency + misses * delay).max(1e-12);
-        let before = now.inserted * one.read;
-        let after = 64.0 * unit.share / seconds * misses * one.read;
-        passes(self.memory, (was.node, old), |resource, _, bytes| changed[resource] -= before * bytes);
-        match moved.pages {
-            Some(node) => {
-                pass(self.memory, (is.node, node, 1.0), &mut |resource, _, bytes| changed[resource] += after * bytes);
-            }
-            None => passes(self.memory, (is.node, old), |resource, _, bytes| changed[resource] += after * bytes),
-        }
-        if one.known { one.stake() * self.scene.part(moved.unit) * ln(now.seconds / seconds) } else { 0.0 }
+        let gained = || one.stake() * self.scene.part(moved.unit) * ln(self.units[moved.unit].seconds / seconds);
+        Achieved { read: 64.0 * unit.share / seconds * misses * one.read, gain: if one.known { gained() } else { 0.0 } }
     }
 
     /// Misses per instruction of a unit that moves.
@@ -269,4 +336,39 @@ fn pass(memory: &Memory, (home, node, weight): (usize, usize, f64), tell: &mut i
     tell(node, weight, weight * (1.0 + WRITE_BACK));
     memory.machine.route(node, home).iter().for_each(|link| tell(*link, weight, weight));
     memory.machine.route(home, node).iter().for_each(|link| tell(*link, 0.0, weight * WRITE_BACK));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isobar::candidates::candidates;
+    use crate::isobar::idle::Idle;
+    use crate::isobar::stage::stage;
+    use crate::test_kit::{observation, process, thread, with_pages};
+    use isobar_model::Bytes;
+
+    /// Exchanges, moves, and pages alone of four programs on two nodes, and of one whose pages
+    /// follow it. In any order a score has the bits that it has by itself.
+    #[test]
+    fn a_score_does_not_depend_on_the_one_before() {
+        let running = [(1, 0, 20.0), (2, 1, 5.0), (3, 2, 12.0), (4, 3, 1.0)];
+        let running = running.map(|(pid, cpu, mpki)| process(pid, vec![thread(pid, cpu, mpki)]));
+        let mut seen = observation("node:2 core:2", running.to_vec());
+        (1..=4).for_each(|pid| with_pages(&mut seen, pid, &[300, 500]));
+        seen.free = seen.machine.nodes().iter().map(|node| (node.id, Bytes(16 << 30))).collect();
+        let (mut scene, memory, _) = stage(&seen, 4, &Idle::default());
+        scene.traits[1].follows = true;
+        let mut steps = candidates(&scene, &memory, &scene.base, &[0, 1, 2, 3], &scene.free);
+        assert!(steps.iter().any(|step| step.partner.is_some()) && steps.iter().any(|step| step.partner.is_none()));
+        let rough = Rough::new(&scene, &memory);
+        let alone: Vec<u64> =
+            steps.iter().map(|step| Prices::of(&scene, &memory, &scene.base, &rough).value(step).to_bits()).collect();
+        let mut prices = Prices::of(&scene, &memory, &scene.base, &rough);
+        let mut score =
+            |steps: &[Step]| -> Vec<u64> { steps.iter().map(|step| prices.value(step).to_bits()).collect() };
+        assert_eq!(score(&steps), alone);
+        steps.reverse();
+        assert!(score(&steps).iter().eq(alone.iter().rev()));
+        assert!(alone.iter().any(|bits| f64::from_bits(*bits) != 0.0));
+    }
 }

@@ -19,8 +19,10 @@ const ROUNDS: u32 = 3;
 #[must_use]
 pub fn waited(resource: &Resource, bytes: f64) -> f64 {
     let used = bytes / resource.capacity;
-    let beyond = (used - FULL).max(0.0) * resource.queue * (1.0 - 0.01) / 0.01;
-    resource.wait(used.min(FULL)) + beyond
+    if used <= FULL {
+        return resource.wait(used);
+    }
+    resource.wait(FULL) + (used - FULL) * resource.queue * (1.0 - 0.01) / 0.01
 }
 
 /// Evaluates arrangements; its buffers are reused each time.

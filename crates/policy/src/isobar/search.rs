@@ -233,9 +233,8 @@ fn promising(
     if steps.len() <= LOOKED {
         return steps.iter().copied().filter(|step| !passed(std::slice::from_ref(step))).collect();
     }
-    let prices = Prices::of(predictor.scene(), predictor.memory(), at, rough);
-    let mut changed = Vec::new();
-    let score = |step: &Step| prices.value(step, &mut changed) - cost(step);
+    let mut prices = Prices::of(predictor.scene(), predictor.memory(), at, rough);
+    let score = |step: &Step| prices.value(step) - cost(step);
     let mut scored: Vec<(f64, usize)> = steps.iter().take(PRICED).map(score).zip(0..).collect();
     rough.spent += AT_PRICES * scored.len();
     let most_first = |a: &(f64, usize), b: &(f64, usize)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
