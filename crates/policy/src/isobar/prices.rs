@@ -38,7 +38,7 @@ type Key = (usize, usize, Option<usize>);
 /// The part of a change's effect that does not depend on where its pages go. Candidates that move
 /// the same units, with and without their pages, follow one another, so this is computed for the
 /// first of them.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Placed {
     key: Key,
     /// What the unit does afterwards.
@@ -50,24 +50,12 @@ struct Placed {
 }
 
 /// What a unit does after it has moved.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Own {
     /// Misses per instruction.
     misses: f64,
     /// Seconds of computing per instruction.
     computing: f64,
-    /// What it achieves with and without its pages, as last computed, each with the node where
-    /// the pages go.
-    achieved: [Option<(Option<usize>, Achieved)>; 2],
-}
-
-/// What a unit achieves after it has moved.
-#[derive(Clone, Copy, Debug)]
-struct Achieved {
-    /// Bytes per second that it reads.
-    read: f64,
-    /// What it gains.
-    gain: f64,
 }
 
 /// What a unit does.
@@ -194,12 +182,12 @@ impl<'a> Prices<'a> {
         let first = self.moved(step.unit, step.to, step.pages.and_then(To::node));
         let second = step.partner.map(|partner| self.moved(partner, first.from, step.partner_pages));
         let key = (first.unit, first.to, step.partner);
-        let last = self.last.take().filter(|last| last.key == key);
-        let mut placed = last.unwrap_or_else(|| self.placed(key, &first, second.as_ref()));
+        let last = self.last.filter(|last| last.key == key);
+        let placed = last.unwrap_or_else(|| self.placed(key, &first, second.as_ref()));
         let mut changed = std::mem::take(&mut self.changed);
         changed.fill(0.0);
-        let mut value = self.own(&first, &mut placed.own, &mut changed);
-        if let Some((moved, own)) = second.as_ref().zip(placed.other.as_mut()) {
+        let mut value = self.own(&first, placed.own, &mut changed);
+        if let Some((moved, own)) = second.as_ref().zip(placed.other) {
             value += self.own(moved, own, &mut changed);
         }
         for ((one, change), resource) in self.resources.iter().zip(&changed).zip(self.memory.machine.resources()) {
@@ -219,7 +207,7 @@ impl<'a> Prices<'a> {
         let own = |moved: &Moved| {
             let one = &self.scene.traits[self.scene.units[moved.unit].program];
             let computing = one.compute * self.crowding(moved.to, &both);
-            Own { misses: self.misses(moved, &both), computing, achieved: [None; 2] }
+            Own { misses: self.misses(moved, &both), computing }
         };
         let stays = |domain: usize| self.stay(self.memory.places[domain].llc, &both) + self.breathe(domain, &both);
         let others = if first.from == first.to { 0.0 } else { stays(first.from) + stays(first.to) };
@@ -268,43 +256,31 @@ impl<'a> Prices<'a> {
         -worth.max(0.0) * ln(more)
     }
 
-    /// What a unit that moves gains itself, computed once for each place of its pages. The change
-    /// in its demand is added to `changed`.
-    fn own(&self, moved: &Moved, own: &mut Own, changed: &mut [f64]) -> f64 {
-        let program = self.scene.units[moved.unit].program;
-        let (was, is) = (self.memory.places[moved.from], self.memory.places[moved.to]);
-        let before = self.units[moved.unit].inserted * self.scene.traits[program].read;
-        let old = &self.at.weights[program];
-        let slot = usize::from(moved.pages.is_some());
-        let known = own.achieved[slot].filter(|(pages, _)| *pages == moved.pages);
-        let (_, Achieved { read, gain }) = known.unwrap_or_else(|| (moved.pages, self.achieved(moved, own)));
-        own.achieved[slot] = Some((moved.pages, Achieved { read, gain }));
-        passes(self.memory, (was.node, old), |resource, _, bytes| changed[resource] -= before * bytes);
-        match moved.pages {
-            Some(node) => {
-                pass(self.memory, (is.node, node, 1.0), &mut |resource, _, bytes| changed[resource] += read * bytes);
-            }
-            None => passes(self.memory, (is.node, old), |resource, _, bytes| changed[resource] += read * bytes),
-        }
-        gain
-    }
-
-    /// What a unit achieves after it has moved.
-    fn achieved(&self, moved: &Moved, own: &Own) -> Achieved {
+    /// What a unit that moves gains itself. The change in its demand is added to `changed`.
+    fn own(&self, moved: &Moved, Own { misses, computing }: Own, changed: &mut [f64]) -> f64 {
         let unit = &self.scene.units[moved.unit];
         let one = &self.scene.traits[unit.program];
-        let Own { misses, computing, .. } = *own;
-        let latency = &self.latency[self.memory.places[moved.to].node];
+        let (was, is) = (self.memory.places[moved.from], self.memory.places[moved.to]);
+        let now = &self.units[moved.unit];
+        let old = &self.at.weights[unit.program];
         let latency = match moved.pages {
-            Some(node) => latency[node],
-            None => self.at.weights[unit.program].iter().zip(latency).map(|(weight, seconds)| weight * seconds).sum(),
+            Some(node) => self.latency[is.node][node],
+            None => old.iter().zip(&self.latency[is.node]).map(|(weight, seconds)| weight * seconds).sum(),
         };
         // The bandwidth share that it may have on another cache is left to the equations.
         let stays = moved.from == moved.to;
         let delay = if stays { self.scene.delay(self.memory, self.at, moved.unit) } else { 0.0 };
         let seconds = (computing + misses * one.wait * latency + misses * delay).max(1e-12);
-        let gained = || one.stake() * self.scene.part(moved.unit) * ln(self.units[moved.unit].seconds / seconds);
-        Achieved { read: 64.0 * unit.share / seconds * misses * one.read, gain: if one.known { gained() } else { 0.0 } }
+        let before = now.inserted * one.read;
+        let after = 64.0 * unit.share / seconds * misses * one.read;
+        passes(self.memory, (was.node, old), |resource, _, bytes| changed[resource] -= before * bytes);
+        match moved.pages {
+            Some(node) => {
+                pass(self.memory, (is.node, node, 1.0), &mut |resource, _, bytes| changed[resource] += after * bytes);
+            }
+            None => passes(self.memory, (is.node, old), |resource, _, bytes| changed[resource] += after * bytes),
+        }
+        if one.known { one.stake() * self.scene.part(moved.unit) * ln(now.seconds / seconds) } else { 0.0 }
     }
 
     /// Misses per instruction of a unit that moves.
