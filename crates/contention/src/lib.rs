@@ -16,8 +16,9 @@
 //!
 //! network.rs states the equations in the utilisations `u_k` and the residence times `T_a`.
 //! newton.rs solves all of them at once, by steps that are accepted only if the largest residual
-//! falls. If no step is accepted, bracket.rs takes over. A solution is a point at which **every
-//! equation holds to 10^-9** of capacity and size; no other point is returned.
+//! falls. If no step is accepted, transient.rs follows the flow that the residuals drive, and if
+//! that does not arrive, bracket.rs searches all possible waits. A solution is a point at which
+//! **every equation holds to 10^-9** of capacity and size; no other point is returned.
 //!
 //! Existence, uniqueness as far as it is proved, termination and the laws below are derived step by
 //! step in `docs/design/contention-fixed-point.md`. The search is exponential in the worst case, so
@@ -122,6 +123,7 @@ mod steady;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod transient;
 
 pub use budget::{Budget, NoAnswer};
 pub use curve::{Measured, MissCurve, Parametric};

@@ -11,6 +11,7 @@
 
 use crate::budget::{Meter, NoAnswer};
 use crate::queue::Resource;
+use crate::root::DOUBLED;
 use crate::stream::{Flow, Stream};
 
 /// Seconds after which other traffic has replaced every line (estimate: kernel threads and
@@ -18,7 +19,7 @@ use crate::stream::{Flow, Stream};
 pub(crate) const LONGEST: f64 = 1000.0;
 
 /// The equations.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Network {
     pub resources: Vec<Resource>,
     /// Bytes of each part.
@@ -28,6 +29,14 @@ pub(crate) struct Network {
     pub members: Vec<Vec<(usize, f64)>>,
     /// Whether every stream fills at most one part.
     pub disjoint: bool,
+    /// How exact the space held by a stream is: see [`crate::root::guessed_root`].
+    pub last_step: f64,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self::of(Vec::new(), Vec::new(), Vec::new())
+    }
 }
 
 /// A candidate for a solution.
@@ -58,7 +67,7 @@ impl Network {
             stream.shares.iter().for_each(|(part, share)| members[*part].push((index, *share)));
         }
         let disjoint = streams.iter().all(|stream| stream.shares.len() <= 1);
-        Self { resources, spaces, streams, members, disjoint }
+        Self { resources, spaces, streams, members, disjoint, last_step: DOUBLED }
     }
 
     /// Number of unknowns.
@@ -81,7 +90,7 @@ impl Network {
         for (stream, flow) in self.streams.iter().zip(flows.iter_mut()) {
             let stay = stream.mean_stay(&point.stay);
             let stall = stream.stalled(waits);
-            *flow = stream.flow(stall, stay, flow.guess(stall, stay));
+            *flow = stream.flow_near(stall, stay, flow.guess(stall, stay), self.last_step);
             for visit in &stream.visits {
                 residual[visit.resource] -= visit.lines * flow.bytes / self.resources[visit.resource].capacity;
             }

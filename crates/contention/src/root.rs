@@ -3,9 +3,9 @@
 //! every round, so that they end. Both use only the four operations and the square root, which IEEE
 //! 754 rounds the same way on every machine.
 
-/// A relative step of Newton's method this small doubles the number of correct digits: the point
-/// after it is as exact as a float can be.
-const DOUBLED: f64 = 1e-8;
+/// A step of Newton's method this small, relative to the nearer end of the bracket, doubles the
+/// number of correct digits: the point after it is as exact as a float can be.
+pub(crate) const DOUBLED: f64 = 1e-8;
 
 /// The root of `f` between `low` and `high`, to relative accuracy `tolerance`, by Ridders' method
 /// (Ridders 1979). If `f` does not change sign, the end nearer to zero by sign: `low` if
@@ -56,12 +56,19 @@ fn narrow(a: &mut (f64, f64), b: &mut (f64, f64), point: (f64, f64)) {
 /// The same for a function that also gives its slope, starting from a guess: Newton's steps inside
 /// the bracket, and halving if a step leaves the bracket or does not shrink to half of the step
 /// before.
+///
+/// The step that is at most `last_step` of the distance to the nearer end is the last one:
+/// [`DOUBLED`], or more if the root need only be near. The distance to both ends counts, because a
+/// function with a pole at an end (the claim of a stream that holds nearly its whole footprint) has
+/// short steps far from its root, too.
 pub(crate) fn guessed_root(
-    (mut low, mut high): (f64, f64),
+    (bottom, top): (f64, f64),
     guess: f64,
     tolerance: f64,
+    last_step: f64,
     mut f: impl FnMut(f64) -> (f64, f64),
 ) -> f64 {
+    let (mut low, mut high) = (bottom, top);
     let mut at = guess.clamp(low, high);
     let mut last = high - low;
     loop {
@@ -73,7 +80,7 @@ pub(crate) fn guessed_root(
         }
         let mut next = at - value / slope;
         let inside = next > low && next < high;
-        if inside && (next - at).abs() <= DOUBLED * at {
+        if inside && (next - at).abs() <= last_step * (at - bottom).min(top - at) {
             return next;
         }
         if !(inside && (next - at).abs() <= 0.5 * last) {
@@ -92,7 +99,7 @@ pub(crate) fn guessed_root(
 
 #[cfg(test)]
 mod tests {
-    use super::{guessed_root, increasing_root};
+    use super::{DOUBLED, guessed_root, increasing_root};
 
     fn root(low: f64, high: f64, mut f: impl FnMut(f64) -> f64) -> f64 {
         increasing_root::<()>(low, high, 1e-12, |x| Ok(f(x))).unwrap()
@@ -127,13 +134,14 @@ mod tests {
             calls += 1;
             (x * x * x - 8.0, 3.0 * x * x)
         };
-        assert!((guessed_root((0.0, 1e6), 2.001, 1e-13, &mut cube) - 2.0).abs() < 1e-12);
-        assert!((guessed_root((0.0, 1e6), 0.0, 1e-13, &mut cube) - 2.0).abs() < 1e-12);
+        assert!((guessed_root((0.0, 1e6), 2.001, 1e-13, DOUBLED, &mut cube) - 2.0).abs() < 1e-12);
+        assert!((guessed_root((0.0, 1e6), 0.0, 1e-13, DOUBLED, &mut cube) - 2.0).abs() < 1e-12);
         assert!(calls < 100, "{calls}");
         // A slope that is wrong, and a step.
-        assert!((guessed_root((0.0, 9.0), 5.0, 1e-13, |x| (x - 3.0, 0.1)) - 3.0).abs() < 1e-11);
+        assert!((guessed_root((0.0, 9.0), 5.0, 1e-13, DOUBLED, |x| (x - 3.0, 0.1)) - 3.0).abs() < 1e-11);
         assert!(
-            (guessed_root((0.0, 9.0), 5.0, 1e-13, |x| (if x < 3.0 { -1.0 } else { 1.0 }, 0.0)) - 3.0).abs() < 1e-11
+            (guessed_root((0.0, 9.0), 5.0, 1e-13, DOUBLED, |x| (if x < 3.0 { -1.0 } else { 1.0 }, 0.0)) - 3.0).abs()
+                < 1e-11
         );
     }
 }

@@ -6,7 +6,7 @@ use crate::network::{Network, Point, Trial};
 use crate::newton::Workspace;
 use crate::question::{Demand, Question};
 use crate::stream::{Flow, Misses};
-use crate::{bracket, build, network, newton};
+use crate::{bracket, build, network, newton, transient};
 
 /// What each thread and the page copy achieve.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -75,6 +75,7 @@ impl Solver {
     pub fn pose(&mut self, question: &Question) -> Result<(), NoAnswer> {
         question.check()?;
         (self.network, self.used) = build::network(question);
+        self.network.last_step = self.work.last_step();
         self.slack.resize(question.machine.resources().len(), 0.5);
         self.shares.clear();
         self.shares.extend(question.threads.iter().map(|one| one.share).chain(question.copy.map(|_| 1.0)));
@@ -148,5 +149,6 @@ impl Solver {
 /// Goes from a point to the fixed point.
 pub(crate) fn find(network: &Network, at: &mut Trial, work: &mut Workspace, meter: &mut Meter) -> Result<(), NoAnswer> {
     network.evaluate(at, meter)?;
-    if newton::descend(network, at, work, meter)? { Ok(()) } else { bracket::search(network, at, work, meter) }
+    let arrived = newton::descend(network, at, work, meter)? || transient::follow(network, at, work, meter)?;
+    if arrived { Ok(()) } else { bracket::search(network, at, work, meter) }
 }

@@ -13,7 +13,7 @@
 //! with `T` and decreases with `S`; `b` decreases with both.
 
 use crate::curve::MissCurve;
-use crate::root::guessed_root;
+use crate::root::{DOUBLED, guessed_root};
 
 /// Relative accuracy of the space held.
 const SPACE: f64 = 1e-13;
@@ -139,6 +139,11 @@ impl Stream {
     /// What it achieves if a miss stalls for `stall` seconds and a line stays for `stay` seconds;
     /// `guess` is the space that is tried first.
     pub fn flow(&self, stall: f64, stay: f64, guess: f64) -> Flow {
+        self.flow_near(stall, stay, guess, DOUBLED)
+    }
+
+    /// The same, to the accuracy that `last_step` gives the space held (see [`guessed_root`]).
+    pub fn flow_near(&self, stall: f64, stay: f64, guess: f64, last_step: f64) -> Flow {
         if self.bytes <= 0.0 || self.is_idle() {
             return Flow::default();
         }
@@ -158,7 +163,7 @@ impl Stream {
         // The slopes are those of the last point but one. That is near enough, because they only
         // direct the next step.
         let (mut rise, mut slope) = (0.0, 0.0);
-        let space = guessed_root((0.0, self.limit), guess, SPACE, |space| {
+        let space = guessed_root((0.0, self.limit), guess, SPACE, last_step, |space| {
             let claim;
             (claim, rise, slope) = self.claim(space, stall);
             (claim - wanted, rise)
@@ -228,6 +233,23 @@ mod tests {
         let twice = one.flow(30e-9, stay, 0.0);
         assert!((twice.space / 1e5 - 0.985).abs() < 1e-3, "{twice:?}");
         assert_eq!(one.flow(30e-9, 1e3, 0.0).space, 1e5);
+    }
+
+    /// Near the footprint the claim rises so steeply that Newton's steps are short far from the
+    /// root, too.
+    #[test]
+    fn no_guess_changes_what_is_held() {
+        let one = stream(1e5);
+        let whole = 1e5 / one.flow(30e-9, 1e9, 0.0).bytes;
+        for wanted in [0.01, 0.5, 1.0, 2.0, 10.0, 900.0] {
+            let space = one.flow(30e-9, wanted * whole, 0.0).space;
+            for short in [1.0, 0.5, 1e-2, 1e-5, 1e-8, 3e-9, 1e-9, 1e-12, 0.0] {
+                let from = one.flow(30e-9, wanted * whole, 1e5 * (1.0 - short)).space;
+                assert!((from / space - 1.0).abs() < 1e-12, "{wanted} from {short}: {from}, not {space}");
+                let near = one.flow_near(30e-9, wanted * whole, 1e5 * (1.0 - short), 1e-4).space;
+                assert!((near / space - 1.0).abs() < 1e-7, "{wanted} from {short}: near {near}, not {space}");
+            }
+        }
     }
 
     #[test]

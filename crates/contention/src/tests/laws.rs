@@ -3,9 +3,10 @@
 
 use super::fixed_point;
 use super::machines::{MIB, at, devil, mesh};
+use super::ring::ring;
 use crate::budget::Meter;
-use crate::{Answer, Budget, Cache, Demand, Machine, MissCurve, Packets, Parts, Place, Question, Resource};
-use crate::{bracket, newton};
+use crate::{Answer, Budget, Cache, Demand, Machine, MissCurve, Packets, Parts, Place, Question, Solver};
+use crate::{bracket, newton, transient};
 use proptest::prelude::*;
 
 /// A machine with random speeds, `llcs` caches per node, and links as a ring; one in two broadcasts
@@ -18,21 +19,8 @@ fn machine(nodes: usize, llcs: usize) -> impl Strategy<Value = Machine> {
             (true, request, probe, response) => Packets { request, probe, response },
             (false, ..) => Packets::default(),
         };
-        let resource = |gb: f64, ns: f64| Resource { capacity: gb * 1e9, queue: ns * 1e-9 };
-        // Link `k` joins node `k` to the next node. The way there is resource `nodes + 2 k`, the
-        // way back the one after.
-        let way = |from: usize, to: usize| {
-            let up = (to + nodes - from) % nodes;
-            let forth = (0..up).map(|hop| nodes + 2 * ((from + hop) % nodes)).collect::<Vec<_>>();
-            let back = (0..nodes - up).map(|hop| nodes + 2 * ((from + nodes - 1 - hop) % nodes) + 1).collect();
-            if up == 0 || 2 * up <= nodes { forth } else { back }
-        };
-        let latency = |from| (0..nodes).map(|to| 1e-9 * if from == to { ns } else { ns * factor }).collect();
-        let routes = (0..nodes).map(|from| (0..nodes).map(|to| way(from, to)).collect()).collect();
-        let resources = (0..nodes).map(|_| resource(gb, 15.0)).chain((0..2 * nodes).map(|_| resource(link, 12.0)));
-        let llcs = vec![Cache { bytes: mib * MIB, ways, private: private * mib * MIB }; nodes * llcs];
-        let latency = (0..nodes).map(latency).collect();
-        Machine::new(Parts { latency, resources: resources.collect(), routes, packets, llcs }).unwrap()
+        let cache = Cache { bytes: mib * MIB, ways, private: private * mib * MIB };
+        ring(nodes, llcs, [1e-9 * ns, 1e-9 * ns * factor], [1e9 * gb, 1e9 * link], packets, cache)
     })
 }
 
@@ -269,6 +257,20 @@ proptest! {
         for (a, b) in plain.rates.iter().zip(turned.rates.iter().rev()) {
             prop_assert!((a / b - 1.0).abs() < 1e-6, "{a} {b}");
         }
+    }
+
+    /// The method that follows when Newton's stops short finds the same from a cold start.
+    #[test]
+    fn following_the_flow_alone_finds_the_same((machine, all) in (machine(4, 2), several(4, 2, 24))) {
+        let (quick, _) = fixed_point(&machine, &all, None);
+        let mut alone = Solver::default();
+        alone.pose(&Question { machine: &machine, threads: &all, copy: None }).unwrap();
+        let mut meter = Meter::new(Budget::default());
+        alone.network.evaluate(&mut alone.at, &mut meter).unwrap();
+        prop_assert!(transient::follow(&alone.network, &mut alone.at, &mut alone.work, &mut meter).unwrap());
+        prop_assert!(alone.at.error <= newton::BALANCE);
+        alone.write_answer();
+        same(&quick, alone.answer())?;
     }
 
     /// There is one solution, wherever the search starts.

@@ -6,7 +6,9 @@ mod cost;
 mod laws;
 pub(crate) mod machines;
 mod pooled;
+mod ring;
 mod steady;
+mod transient;
 mod worked;
 
 use crate::{Answer, Budget, Demand, Machine, PageCopy, Question, Solver};
