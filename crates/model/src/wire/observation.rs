@@ -84,6 +84,10 @@ fn bare(rows: Vec<Vec<Option<Figure>>>) -> Vec<Vec<Option<f64>>> {
     rows.into_iter().map(|row| row.into_iter().map(|figure| figure.map(|figure| figure.0)).collect()).collect()
 }
 
+/// Most pages on a node: all 4 KiB pages that 64 bits can address. Sums of such counts do not
+/// overflow.
+const MOST_PAGES: u64 = 1 << 52;
+
 struct Reader<'a> {
     machine: &'a Topology,
     order: Vec<NodeId>,
@@ -145,6 +149,7 @@ impl Reader<'_> {
 
     fn page_moves(&self, mut moves: Vec<PageMove>) -> Result<Vec<PageMove>, WireError> {
         for (i, flight) in moves.iter().enumerate() {
+            countable(&format!("page_moves[{i}].pages"), flight.pages.0)?;
             for (key, node) in [("from_node", flight.from), ("to_node", flight.to)] {
                 if self.machine.node(node).is_none() {
                     let message = format!("the machine has no node {node}");
@@ -163,8 +168,18 @@ impl Reader<'_> {
                 format!("has {} values: expected one for each of the {} nodes", counts.len(), self.order.len());
             return Err(WireError::value(path, message));
         }
+        counts.iter().try_for_each(|count| countable(path, *count))?;
         Ok(Some(self.order.iter().copied().zip(counts.into_iter().map(Pages)).collect()))
     }
+}
+
+/// Refuses a count of pages that cannot be.
+fn countable(path: &str, pages: u64) -> Result<(), WireError> {
+    if pages > MOST_PAGES {
+        let message = format!("{pages} pages are more than there can be: expected at most {MOST_PAGES}");
+        return Err(WireError::value(path, message));
+    }
+    Ok(())
 }
 
 /// The document of an observation, in one line.
@@ -289,6 +304,10 @@ mod tests {
         assert_eq!(
             refused("[100]", "[1, 2]"),
             "processes[0].pages: has 2 values: expected one for each of the 1 nodes"
+        );
+        assert_eq!(
+            refused("[100]", "[4503599627370497]"),
+            "processes[0].pages: 4503599627370497 pages are more than there can be: expected at most 4503599627370496"
         );
         assert_eq!(refused("[[90]]", "[[-90]]").split(':').next(), Some("latency_ns[0][0]"));
         assert!(observation_from_json("{").is_err());
