@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every fuzz target (libFuzzer with AddressSanitizer) for SECONDS, from the seeds in
-# fuzz/seeds, as many at a time as there are CPUs:
+# tests/fuzzed/seeds, as many at a time as there are CPUs:
 #
 #   scripts/fuzz.sh [SECONDS [TARGET...]]     20 seconds and all targets unless said otherwise
 #   scripts/fuzz.sh --build                   only builds them
@@ -10,9 +10,10 @@
 #                 time, and fuzzes slower)
 # FUZZ_SEED       a number: makes a run repeatable from the same corpus
 #
-# What fuzzing adds to the corpus stays in fuzz/corpus, which git ignores. Ends in 1 where a target
-# crashed, and prints the input in hex. The targets are laid out as `cargo fuzz` expects them, for
-# those who prefer to type that.
+# For long runs: every `cargo test` tries the same targets on a fixed number of inputs, see
+# tests/fuzzed. What fuzzing adds to the corpus stays in fuzz/corpus, which git ignores. Ends in 1
+# where a target crashed, and prints the input in hex. The targets are laid out as `cargo fuzz`
+# expects them, for those who prefer to type that.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -52,7 +53,7 @@ fuzz() {
     # the limits are tight.
     local options=("-max_total_time=$seconds" -rss_limit_mb=1024 -malloc_limit_mb=512 -timeout=10 -max_len=8192
         -print_final_stats=1 "-artifact_prefix=$artifacts/" ${FUZZ_SEED:+-seed=$FUZZ_SEED})
-    if ASAN_OPTIONS=detect_odr_violation=0 "$bin/$target" "${options[@]}" "$corpus" "fuzz/seeds/$target" > "$log" 2>&1; then
+    if ASAN_OPTIONS=detect_odr_violation=0 "$bin/$target" "${options[@]}" "$corpus" "tests/fuzzed/seeds/$target" > "$log" 2>&1; then
         echo "fuzz: $target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") runs in $seconds s, no crash"
         return 0
     fi
@@ -67,7 +68,7 @@ fuzz() {
 }
 export -f fuzz
 
-if [ $# -gt 0 ]; then targets=("$@"); else mapfile -t targets < <(basename -s .rs fuzz/fuzz_targets/*.rs); fi
+if [ $# -gt 0 ]; then targets=("$@"); else mapfile -t targets < <(sed -n 's/^name = "\([a-z_]*\)"$/\1/p' fuzz/Cargo.toml); fi
 if ! printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I TARGET bash -euo pipefail -c 'fuzz TARGET'; then
     echo "fuzz: some of ${#targets[@]} targets crashed" >&2
     exit 1

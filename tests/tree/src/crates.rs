@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Which of our crates each crate may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 41] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 42] = [
     ("isobar-model", &[]),
     ("isobar-allocation", &[]),
     ("isobar-groups", &[]),
@@ -54,6 +54,21 @@ pub const MAY_IMPORT: [(&str, &[&str]); 41] = [
     ("isobar-vm", &["isobar-pages"]),
     ("isobar-soak", &[]),
     ("isobar-resctrl-double", &[]),
+    // What reads something from outside is tried on mutated inputs.
+    (
+        "isobar-fuzzed",
+        &[
+            "isobar-control",
+            "isobar-linux",
+            "isobar-model",
+            "isobar-pages",
+            "isobar-partition",
+            "isobar-policy",
+            "isobar-profiles",
+            "isobar-sim",
+            "isobar-study",
+        ],
+    ),
     ("isobar-tree", &[]),
     // numasim uses nothing of isobar except its figures.
     ("numasim-model", &[]),
@@ -100,7 +115,7 @@ pub fn root() -> PathBuf {
 /// The folder of a crate.
 pub fn folder(name: &str) -> PathBuf {
     match name.split_once('-') {
-        Some(("isobar", name @ ("vm" | "soak" | "tree"))) => root().join("tests").join(name),
+        Some(("isobar", name @ ("fuzzed" | "vm" | "soak" | "tree"))) => root().join("tests").join(name),
         Some(("isobar", name)) => root().join("crates").join(name),
         Some(("numasim", "xval")) => root().join("numasim/bridge/xval"),
         Some(("numasim", "resctrl")) => root().join("numasim/bridge/resctrl"),

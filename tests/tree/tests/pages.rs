@@ -14,7 +14,7 @@ use std::path::Path;
 const COLUMNS: usize = 100;
 
 /// Where comments may still be longer. An entry without a long line is out of date, and fails.
-const LONG_LINES: [&str; 1] = ["fuzz/seeds"];
+const LONG_LINES: [&str; 1] = ["tests/fuzzed/seeds"];
 
 /// Endings by which a word in backticks is recognised as a file.
 const ENDINGS: [&str; 6] = [".rs", ".md", ".sh", ".c", ".h", ".patch"];
