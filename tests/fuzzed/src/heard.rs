@@ -19,7 +19,7 @@ pub struct Heard {
 }
 
 thread_local! {
-    /// None while nobody listens, as under libFuzzer.
+    /// None unless [`listen`] runs, as under libFuzzer.
     static HEARD: RefCell<Option<Heard>> = const { RefCell::new(None) };
 }
 

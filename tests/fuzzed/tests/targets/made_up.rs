@@ -44,7 +44,7 @@ fn deep(input: &[u8], by: u64) -> u64 {
     if by == 0 { 0 } else { black_box(deep(black_box(input), by)) + 1 }
 }
 
-/// What must be seen of each, and how it is told.
+/// What the report on each must contain: the message, and the input in hex.
 const SEEN: [(&str, &str, &str); 5] = [
     ("made_up_panic", "a byte too many", "62616420ff"),
     ("made_up_mutated", "three", "6120676f6f6f64"),
@@ -72,9 +72,9 @@ fn check(target: &Target) -> Result<(), String> {
         (Err(report), None) => Err(report),
         (Err(report), Some((name, how, hex))) => {
             let again = format!("-- --exact {name}");
-            let told = [how, &*format!("ISOBAR_FUZZED_INPUT={hex}"), &*again];
-            let untold: Vec<_> = told.into_iter().filter(|part| !report.contains(part)).collect();
-            if untold.is_empty() { Ok(()) } else { Err(format!("{untold:?} is not in this report:\n{report}")) }
+            let expected = [how, &*format!("ISOBAR_FUZZED_INPUT={hex}"), &*again];
+            let missing: Vec<_> = expected.into_iter().filter(|part| !report.contains(part)).collect();
+            if missing.is_empty() { Ok(()) } else { Err(format!("{missing:?} is not in this report:\n{report}")) }
         }
     }
 }
