@@ -6,6 +6,8 @@
 //! of the guest.
 
 use numasim_page::Switches;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 
 const SYMBOLS: &str = "/proc/kallsyms";
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
@@ -19,15 +21,17 @@ const NAME: &str = "comm";
 
 /// What this kernel reports; `None` if it does not. Then nothing is counted by thread.
 pub fn of_this_kernel() -> Option<Switches> {
-    let address = function(&std::fs::read_to_string(SYMBOLS).ok()?)?;
+    let address = function(BufReader::new(File::open(SYMBOLS).ok()?))?;
     let [id, name] = members(&std::fs::read(TYPES).ok()?)?;
     Some(Switches { address, id, name })
 }
 
 /// The address in a line such as `ffffffff81e02000 T __switch_to_asm`. Addresses are zero for
-/// processes that may not see them.
-fn function(symbols: &str) -> Option<u64> {
-    let line = symbols.lines().find(|line| line.split_whitespace().nth(2) == Some(FUNCTION))?;
+/// processes that may not see them. No more is read than is needed, because the kernel generates
+/// the text, on a CPU of the guest.
+fn function(symbols: impl BufRead) -> Option<u64> {
+    let mut lines = symbols.lines().map_while(Result::ok);
+    let line = lines.find(|line| line.ends_with(FUNCTION) && line.split_whitespace().nth(2) == Some(FUNCTION))?;
     let address = u64::from_str_radix(line.split_whitespace().next()?, 16).ok()?;
     (address != 0).then_some(address)
 }
@@ -163,8 +167,8 @@ mod tests {
     #[test]
     fn the_functions_address_is_found_unless_it_is_hidden() {
         let symbols = "ffffffff81e01000 T __switch_to\nffffffff81e02000 T __switch_to_asm\n";
-        assert_eq!(function(symbols), Some(0xffff_ffff_81e0_2000));
-        assert_eq!(function("0000000000000000 T __switch_to_asm\n"), None);
-        assert_eq!(function("ffffffff81e01000 T __switch_to\n"), None);
+        assert_eq!(function(symbols.as_bytes()), Some(0xffff_ffff_81e0_2000));
+        assert_eq!(function("0000000000000000 T __switch_to_asm\n".as_bytes()), None);
+        assert_eq!(function("ffffffff81e01000 T __switch_to\n".as_bytes()), None);
     }
 }
