@@ -66,7 +66,7 @@ boot() {
     "machine_$name"
     # If the CPU offers fast REP (erms; fsrm in newer QEMUs), the kernel clears and copies pages by
     # single bytes, and each byte is emulated: a sixth of the test's time.
-    timeout -k 5 $seconds qemu-system-x86_64 -accel tcg,thread=single -machine q35,hmat=on -cpu max,-cx16,-erms,-fsrm "${machine[@]}" \
+    timeout -k 5 $seconds "${qemu[@]}" -accel tcg,thread=single -machine q35,hmat=on -cpu max,-cx16,-erms,-fsrm "${machine[@]}" \
         -nodefaults -no-user-config -display none -no-reboot -serial "file:$out/console.log" \
         -device isa-debug-exit,iobase=0xf4,iosize=1 \
         -device virtio-serial-pci -chardev "file,id=results,path=$out/results.tar" -device virtserialport,chardev=results,name=results \
@@ -84,6 +84,7 @@ boot() {
 }
 
 install_emulator qemu-x86_64=qemu-user
+find_qemu
 why=
 [ -n "${ISOBAR_VM_KERNEL:-}" ] || fetch_kernel "$cache" || skip "no kernel for the guest: $why"
 kernel=${ISOBAR_VM_KERNEL:-$(guest_kernel "$cache")}
@@ -91,5 +92,5 @@ mkdir -p "$work"
 build
 pack_initramfs "$(command -v busybox)" strip
 
-echo "booting: ${machines[*]} ($(cat "$cache/name" 2>/dev/null || echo "$kernel"), $(qemu-system-x86_64 --version | head -n 1))"
+echo "booting: ${machines[*]} ($(cat "$cache/name" 2>/dev/null || echo "$kernel"), $("${qemu[0]}" --version | head -n 1))"
 run_machines "the machine test"
