@@ -2,12 +2,12 @@
 # What must hold before a release and takes too long, or installs too much, for every change
 # (.ci/run): the Debian package, metrics under a real Prometheus, the Python module, the DaemonSet
 # and its image, a real Slurm, the site, numasim's image built in two folders, isobar on the resctrl
-# of a guest, and a hundred kills.
+# of a guest, a hundred kills, and libFuzzer on every target.
 # Every part is run, whatever the others do; the table at the end says how each ended. Needs root;
 # about an hour and a half on 2 cores.
 #
 #   tests/release.sh [PART ...]     package metrics python kubernetes image sweep site images
-#                                   resctrl kills (all)
+#                                   resctrl kills fuzz (all)
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,8 +24,10 @@ images() {
 }
 resctrl() { NUMASIM_REQUIRED=1 bash tests/numasim/run.sh resctrl-isobar; }
 kills() { bash tests/soak/run.sh 100 --only kill; }
+# Needs a nightly toolchain.
+fuzz() { FUZZ_PROFILE=quick bash scripts/fuzz.sh 20; }
 
-parts=(package metrics python kubernetes image sweep site images resctrl kills)
+parts=(package metrics python kubernetes image sweep site images resctrl kills fuzz)
 [ $# = 0 ] || parts=("$@")
 for part in "${parts[@]}"; do
     case $part in

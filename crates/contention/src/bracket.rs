@@ -1,4 +1,4 @@
-//! The safe way to the fixed point, taken if Newton's method does not arrive: a box of waits that
+//! The safe way to the fixed point, taken if the quick methods do not arrive: a box of waits that
 //! contains every solution is narrowed and, when narrowing stalls, halved. The search ends, but its
 //! worst case is exponential in the resources in use, so the budget bounds it. The proof is step 6
 //! of `docs/design/contention-fixed-point.md`.

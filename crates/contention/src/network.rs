@@ -98,7 +98,8 @@ impl Network {
                 residual[resources + part] += flow.space * share * point.stay[*part] / stay / self.spaces[*part];
             }
         }
-        *error = residual.iter().fold(0.0, |most, one| one.abs().max(most));
+        // `max` would pass over what is not a number.
+        *error = residual.iter().fold(0.0, |most, one| if one.is_nan() { f64::INFINITY } else { one.abs().max(most) });
         Ok(())
     }
 }

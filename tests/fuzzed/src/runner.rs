@@ -15,7 +15,7 @@ use crate::heard::{Heard, listen};
 use crate::mutate::Mutator;
 use crate::table::{Body, Target};
 use crate::text;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 use std::ffi::OsString;
@@ -31,8 +31,9 @@ use std::time::{Duration, Instant};
 /// The first argument of a process that runs a target.
 const CHILD: &str = "--run-target";
 
-/// Most memory that a target may use.
+/// Most memory that a target may use, and bytes of its stack.
 const MOST_MEMORY: u64 = 1 << 30;
+const STACK: usize = 8 << 20;
 
 /// By how much time may pass on a busy machine until a target has had its CPU time.
 const PATIENCE: u32 = 12;
@@ -89,7 +90,13 @@ pub fn as_child<'a>(targets: impl IntoIterator<Item = &'a Target>) -> Result<boo
     setrlimit(Resource::Data, limit(MOST_MEMORY))?;
     setrlimit(Resource::Core, limit(0))?;
     let record = File::options().write(true).open(record)?;
-    run(&Child { target, record, number: watch(target.limit), keep: keep(target)? }, &read(Path::new(seeds))?)?;
+    let child = Child { target, record, number: watch(target.limit), keep: keep(target)? };
+    let seeds = read(Path::new(seeds))?;
+    std::thread::scope(|scope| {
+        // On a stack of its own, because that of the process may have no limit.
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || run(&child, &seeds))?;
+        thread.join().map_err(|_| anyhow!("it panicked"))?
+    })?;
     Ok(true)
 }
 

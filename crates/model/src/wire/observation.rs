@@ -7,6 +7,7 @@ use crate::flight::PageMove;
 use crate::ids::{CpuId, NodeId, Pid, Tid};
 use crate::maps::{NodeMap, NodeMatrix};
 use crate::observation::{CacheClass, Observation, Process, Thread};
+use crate::outcome::ActionOutcome;
 use crate::topology::Topology;
 use crate::units::{Figure, Nanoseconds, Pages, Seconds};
 use serde::{Deserialize, Serialize};
@@ -84,9 +85,8 @@ fn bare(rows: Vec<Vec<Option<Figure>>>) -> Vec<Vec<Option<f64>>> {
     rows.into_iter().map(|row| row.into_iter().map(|figure| figure.map(|figure| figure.0)).collect()).collect()
 }
 
-/// Most pages on a node: all 4 KiB pages that 64 bits can address. Sums of such counts do not
-/// overflow.
-const MOST_PAGES: u64 = 1 << 52;
+/// Most pages in one count: 4 PiB of 4 KiB. Millions of such counts add up without overflow.
+const MOST_PAGES: u64 = 1 << 40;
 
 struct Reader<'a> {
     machine: &'a Topology,
@@ -150,6 +150,11 @@ impl Reader<'_> {
     fn page_moves(&self, mut moves: Vec<PageMove>) -> Result<Vec<PageMove>, WireError> {
         for (i, flight) in moves.iter().enumerate() {
             countable(&format!("page_moves[{i}].pages"), flight.pages.0)?;
+            if let ActionOutcome::Pages { moved, stayed } = &flight.outcome {
+                let counts = std::iter::once(moved).chain(stayed.iter().map(|(_, pages)| pages));
+                let path = format!("page_moves[{i}].outcome");
+                counts.into_iter().try_for_each(|pages| countable(&path, pages.0))?;
+            }
             for (key, node) in [("from_node", flight.from), ("to_node", flight.to)] {
                 if self.machine.node(node).is_none() {
                     let message = format!("the machine has no node {node}");
@@ -280,6 +285,11 @@ mod tests {
         assert_eq!(observation_from_json(&observation_to_json(&seen).to_string()).unwrap(), seen);
         let unknown = observation_from_json(&text.replacen(r#""to_node": 0"#, r#""to_node": 7"#, 1)).unwrap_err();
         assert_eq!(unknown.to_string(), "page_moves[0].to_node: the machine has no node 7");
+        for (key, value) in [("pages", 512), ("pages_moved", 12), ("busy", 1)] {
+            let many = text.replacen(&format!(r#""{key}": {value}"#), &format!(r#""{key}": 18446744073709551615"#), 1);
+            let refused = observation_from_json(&many).unwrap_err().to_string();
+            assert!(refused.contains("18446744073709551615 pages are more than there can be"), "{key}: {refused}");
+        }
     }
 
     #[test]
@@ -306,8 +316,8 @@ mod tests {
             "processes[0].pages: has 2 values: expected one for each of the 1 nodes"
         );
         assert_eq!(
-            refused("[100]", "[4503599627370497]"),
-            "processes[0].pages: 4503599627370497 pages are more than there can be: expected at most 4503599627370496"
+            refused("[100]", "[1099511627777]"),
+            "processes[0].pages: 1099511627777 pages are more than there can be: expected at most 1099511627776"
         );
         assert_eq!(refused("[[90]]", "[[-90]]").split(':').next(), Some("latency_ns[0][0]"));
         assert!(observation_from_json("{").is_err());
