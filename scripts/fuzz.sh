@@ -47,13 +47,13 @@ export bin=$CARGO_TARGET_DIR/$host/$profile seconds
 
 # One target; 1 where it crashed.
 fuzz() {
-    local target=$1 corpus=fuzz/corpus/$1 artifacts=fuzz/artifacts/$1 log=$CARGO_TARGET_DIR/$1.log input
+    local target=$1 seeds=tests/fuzzed/seeds/$1 corpus=fuzz/corpus/$1 artifacts=fuzz/artifacts/$1 log=$CARGO_TARGET_DIR/$1.log input
     mkdir -p "$corpus" "$artifacts"
     # What an input needs of memory and time is bounded by what the kernel or a person writes, so
     # the limits are tight.
     local options=("-max_total_time=$seconds" -rss_limit_mb=1024 -malloc_limit_mb=512 -timeout=10 -max_len=8192
         -print_final_stats=1 "-artifact_prefix=$artifacts/" ${FUZZ_SEED:+-seed=$FUZZ_SEED})
-    if ASAN_OPTIONS=detect_odr_violation=0 "$bin/$target" "${options[@]}" "$corpus" "tests/fuzzed/seeds/$target" > "$log" 2>&1; then
+    if ASAN_OPTIONS=detect_odr_violation=0 "$bin/$target" "${options[@]}" "$corpus" "$seeds" > "$log" 2>&1; then
         echo "fuzz: $target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") runs in $seconds s, no crash"
         return 0
     fi
@@ -68,7 +68,8 @@ fuzz() {
 }
 export -f fuzz
 
-if [ $# -gt 0 ]; then targets=("$@"); else mapfile -t targets < <(sed -n 's/^name = "\([a-z_]*\)"$/\1/p' fuzz/Cargo.toml); fi
+targets=("$@")
+[ $# -gt 0 ] || mapfile -t targets < <(sed -n 's/^name = "\([a-z_]*\)"$/\1/p' fuzz/Cargo.toml)
 if ! printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I TARGET bash -euo pipefail -c 'fuzz TARGET'; then
     echo "fuzz: some of ${#targets[@]} targets crashed" >&2
     exit 1

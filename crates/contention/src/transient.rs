@@ -33,11 +33,10 @@ pub(crate) fn follow(
     work: &mut Workspace,
     meter: &mut Meter,
 ) -> Result<bool, NoAnswer> {
-    let mut now = at.clone();
+    let (mut now, n) = (at.clone(), network.unknowns());
     let mut time = 1.0 / now.error;
     for _ in 0..MOST_STEPS {
         jacobian(network, &now, &mut work.matrix);
-        let n = network.unknowns();
         (0..n).for_each(|k| work.matrix[k * (n + 1)] += 1.0 / time);
         work.step.clone_from(&now.residual);
         if !eliminate(&mut work.matrix, &mut work.step) {

@@ -1,4 +1,4 @@
-//! Everything that isobar reads from outside, tried on inputs that nobody wrote.
+//! Everything that isobar reads from outside, tried on mutated inputs.
 //!
 //! [`table`] lists the targets. Each takes bytes and panics if something does not hold. libFuzzer
 //! runs the same targets for as long as one likes (`scripts/fuzz.sh`). The tests of this crate run

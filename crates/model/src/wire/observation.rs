@@ -151,9 +151,9 @@ impl Reader<'_> {
         for (i, flight) in moves.iter().enumerate() {
             countable(&format!("page_moves[{i}].pages"), flight.pages.0)?;
             if let ActionOutcome::Pages { moved, stayed } = &flight.outcome {
-                let counts = std::iter::once(moved).chain(stayed.iter().map(|(_, pages)| pages));
+                let mut counts = std::iter::once(moved).chain(stayed.iter().map(|(_, pages)| pages));
                 let path = format!("page_moves[{i}].outcome");
-                counts.into_iter().try_for_each(|pages| countable(&path, pages.0))?;
+                counts.try_for_each(|pages| countable(&path, pages.0))?;
             }
             for (key, node) in [("from_node", flight.from), ("to_node", flight.to)] {
                 if self.machine.node(node).is_none() {

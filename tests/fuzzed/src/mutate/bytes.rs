@@ -5,6 +5,7 @@
 
 use super::stock::{LONGEST, Stock};
 use crate::random::{Random, below, byte, one_in, one_of, part};
+use std::ops::Range;
 
 /// Bytes at limits, and those that end or open something in text.
 const BYTES: &[u8] = b"\0\x01\x02\x04\x08\x10\x20\x40\x7f\x80\x81\xfe\xff\n\r\t \"'\\/,;:=.#-+[]{}()<>*0919azAZ_%";
@@ -118,9 +119,20 @@ pub fn duplicate(input: &mut Vec<u8>, random: &mut Random, _: &Stock) {
 /// Repeats a part many times, in place.
 pub fn repeat(input: &mut Vec<u8>, random: &mut Random, _: &Stock) {
     let part = part(random, input.len());
-    let copies = input[part.clone()].repeat(1 << below(random, 10));
-    let most = LONGEST;
-    input.splice(part.end..part.end, copies.into_iter().take(most));
+    repeat_part(input, part, 1 << below(random, 10));
+}
+
+/// Repeats this part, so many times more.
+pub fn repeat_part(input: &mut Vec<u8>, part: Range<usize>, times: usize) {
+    let copies = input[part.clone()].repeat(times);
+    input.splice(part.end..part.end, copies.into_iter().take(LONGEST));
+}
+
+/// Puts what stands in one of these places into another.
+pub fn copy_between(input: &mut Vec<u8>, random: &mut Random, places: &[Range<usize>]) {
+    let (Some(from), Some(to)) = (one_of(random, places), one_of(random, places)) else { return };
+    let copied = input[from.clone()].to_vec();
+    input.splice(to.clone(), copied);
 }
 
 /// Moves a part somewhere else.

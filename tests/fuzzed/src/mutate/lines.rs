@@ -1,6 +1,7 @@
 //! Mutations of whole lines, and of the parts between marks such as commas.
 
-use super::stock::{LONGEST, Stock};
+use super::bytes::repeat_part;
+use super::stock::Stock;
 use crate::random::{Random, below, one_in, one_of};
 use std::ops::Range;
 
@@ -8,7 +9,8 @@ use std::ops::Range;
 const MARKS: &[u8] = b"\n\n\n,,;:= {\"";
 
 /// The parts of an input between one kind of mark, each with the mark that ends it.
-fn parts(input: &[u8], mark: u8) -> Vec<Range<usize>> {
+fn parts(input: &[u8], random: &mut Random) -> Vec<Range<usize>> {
+    let mark = *one_of(random, MARKS).unwrap_or(&b'\n');
     let mut from = 0;
     let part = |part: &[u8]| {
         let range = from..from + part.len();
@@ -20,8 +22,8 @@ fn parts(input: &[u8], mark: u8) -> Vec<Range<usize>> {
 
 /// One of the parts.
 fn one(input: &[u8], random: &mut Random) -> Range<usize> {
-    let mark = *one_of(random, MARKS).unwrap_or(&b'\n');
-    one_of(random, &parts(input, mark)).cloned().unwrap_or_default()
+    let parts = parts(input, random);
+    one_of(random, &parts).cloned().unwrap_or_default()
 }
 
 /// Leaves out a part.
@@ -32,8 +34,7 @@ pub fn delete(input: &mut Vec<u8>, random: &mut Random, _: &Stock) {
 
 /// Puts a copy of a part before another.
 pub fn duplicate(input: &mut Vec<u8>, random: &mut Random, _: &Stock) {
-    let mark = *one_of(random, MARKS).unwrap_or(&b'\n');
-    let parts = parts(input, mark);
+    let parts = parts(input, random);
     let (Some(from), Some(to)) = (one_of(random, &parts), one_of(random, &parts)) else { return };
     let copied = input[from.clone()].to_vec();
     input.splice(to.start..to.start, copied);
@@ -41,8 +42,7 @@ pub fn duplicate(input: &mut Vec<u8>, random: &mut Random, _: &Stock) {
 
 /// Swaps two parts.
 pub fn swap(input: &mut Vec<u8>, random: &mut Random, _: &Stock) {
-    let mark = *one_of(random, MARKS).unwrap_or(&b'\n');
-    let parts = parts(input, mark);
+    let parts = parts(input, random);
     let (first, second) = (below(random, parts.len()), below(random, parts.len()));
     let (first, second) = (first.min(second), first.max(second));
     if first == second {
@@ -58,8 +58,7 @@ pub fn swap(input: &mut Vec<u8>, random: &mut Random, _: &Stock) {
 pub fn repeat(input: &mut Vec<u8>, random: &mut Random, _: &Stock) {
     let part = one(input, random);
     let times = if one_in(random, 8) { 1 << below(random, 11) } else { 1 + below(random, 8) };
-    let copies = input[part.clone()].repeat(times);
-    input.splice(part.end..part.end, copies.into_iter().take(LONGEST));
+    repeat_part(input, part, times);
 }
 
 /// Takes over a part of another input, in place of a part or before it.

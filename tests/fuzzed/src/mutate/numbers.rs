@@ -1,5 +1,6 @@
 //! Mutations of numbers in text.
 
+use super::bytes::copy_between;
 use super::stock::Stock;
 use crate::random::{Random, below, byte, one_in, one_of};
 use std::ops::Range;
@@ -155,10 +156,7 @@ pub fn nudge(input: &mut Vec<u8>, random: &mut Random, _: &Stock) {
 
 /// Sets a number to another number of the input.
 pub fn copy(input: &mut Vec<u8>, random: &mut Random, _: &Stock) {
-    let all = numbers(input);
-    let (Some(from), Some(to)) = (one_of(random, &all), one_of(random, &all)) else { return };
-    let copied = input[from.clone()].to_vec();
-    input.splice(to.clone(), copied);
+    copy_between(input, random, &numbers(input));
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Mutations of words, with the dictionary of a target.
 
+use super::bytes::copy_between;
 use super::language::places;
 use super::stock::Stock;
 use crate::random::{Random, below, one_in, one_of};
@@ -22,9 +23,6 @@ pub fn replace(input: &mut Vec<u8>, random: &mut Random, stock: &Stock) {
 }
 
 /// Puts one of the input's words in place of another.
-pub fn swap(input: &mut Vec<u8>, random: &mut Random, _: &Stock) {
-    let places = places(input);
-    let (Some(from), Some(to)) = (one_of(random, &places), one_of(random, &places)) else { return };
-    let copied = input[from.clone()].to_vec();
-    input.splice(to.clone(), copied);
+pub fn copy(input: &mut Vec<u8>, random: &mut Random, _: &Stock) {
+    copy_between(input, random, &places(input));
 }
