@@ -66,10 +66,20 @@ run_machine() {
     echo $code > "$work/$name/code"
 }
 
+# verdict CODE FOLDER: why a guest failed, in words.
+verdict() {
+    local checks
+    case $1 in
+        124) echo "out of time" ;;
+        125) echo "it reported nothing" ;;
+        *) checks=$(failed_checks "$2") && echo "${checks:-no check by its name}" | sed 's/,_/, /g; s/,\([^ ]\)/; \1/g; s/_/ /g' ;;
+    esac
+}
+
 # run_machines TEST: the guests in their order, as many side by side as this machine has CPUs, then
 # what each of them said; ends the script with the verdict.
 run_machines() {
-    local name code before failed=0
+    local name code before failed=
     pids=()
     for name in "${machines[@]}"; do rm -rf "$work/$name".{first,late}; done
     trap 'kill "${pids[@]}" 2>/dev/null || true' EXIT
@@ -86,8 +96,9 @@ run_machines() {
         done
         if [ -s "$work/$name/suite.log" ]; then cat "$work/$name/suite.log"
         else tail -n 30 "$work/$name/console.log" "$work/$name/qemu.log"; fi
-        [ "$code" = 0 ] || failed=1
+        [ "$code" = 0 ] || failed+="$name ($(verdict "$code" "$work/$name")) "
     done
-    [ $failed = 0 ] || { echo "$1 FAILED; more in $work/*/{suite,console,dmesg}.log"; exit 1; }
+    # Last, since whoever reads a long log begins at its end.
+    [ -z "$failed" ] || { echo "$1 FAILED in ${failed% }; more in $work/*/{suite,console,dmesg}.log"; exit 1; }
     echo "$1 passed (${SECONDS}s)"
 }

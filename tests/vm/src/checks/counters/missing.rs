@@ -92,9 +92,11 @@ fn bind(worker: &Worker, cpus: impl Fn(usize) -> Vec<usize>) -> Result<()> {
     Ok(())
 }
 
-/// The epochs of a worker whose two threads execute these numbers of instructions.
+/// The epochs of a worker whose two threads execute this number of instructions each. The work
+/// begins after isobar's first epoch: starting isobar can take as long as the work itself.
 fn busy(worker: &mut Worker, instructions: u64) -> Result<Vec<Value>> {
     let mut manage = reported::watch("0.4")?;
+    manage.epochs(1)?;
     for thread in 0..2 {
         worker.order(&format!("work {thread} {instructions} 1 0"))?;
     }
