@@ -26,7 +26,7 @@ pack_initramfs() {
             cp -nL "$library" "$root$library"
         done
     done
-    (cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet | gzip -1) > "$work/initramfs.gz"
+    (cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) > "$work/initramfs"
 }
 
 # unpack_results FOLDER: what the guest handed out; else what its console shows of the suite.

@@ -75,7 +75,7 @@ boot() {
         -serial "file:$out/console.log" \
         -device virtio-serial-pci -chardev "file,id=results,path=$out/results.tar" \
         -device virtserialport,chardev=results,name=results \
-        -kernel "$cache/vmlinuz" -initrd "$work/initramfs.gz" \
+        -kernel "$cache/vmlinuz" -initrd "$work/initramfs" \
         -append "console=ttyAMA0 panic=-1 quiet $append isobar.machine=arm-$name isobar.only=$only" \
         2> "$out/qemu.log" < /dev/null &
     guest=$!

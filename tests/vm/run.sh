@@ -70,7 +70,7 @@ boot() {
         -nodefaults -no-user-config -display none -no-reboot -serial "file:$out/console.log" \
         -device isa-debug-exit,iobase=0xf4,iosize=1 \
         -device virtio-serial-pci -chardev "file,id=results,path=$out/results.tar" -device virtserialport,chardev=results,name=results \
-        -kernel "$kernel" -initrd "$work/initramfs.gz" \
+        -kernel "$kernel" -initrd "$work/initramfs" \
         -append "console=ttyS0 panic=-1 quiet $quick tsc=reliable clocksource=tsc isobar.machine=$name isobar.only=$only isobar.soak=$soak" \
         2> "$out/qemu.log" &
     guest=$!
