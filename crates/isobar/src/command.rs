@@ -2,16 +2,22 @@
 //! file, checks nothing against a machine and changes nothing.
 
 use crate::failure;
-use crate::verbs::{Entry, VERBS, whole};
-use clap::ArgMatches;
+use crate::verbs::{Entry, VERBS, bare, whole};
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Command};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Reads the command line: the verb and what was typed after it. If this returns an exit code,
 /// clap's message is already printed: help and version on stdout, a mistake in one line on stderr.
 pub fn parse() -> Result<(Entry, ArgMatches), ExitCode> {
-    whole().try_get_matches().map(verb).map_err(|error| {
-        if error.use_stderr() && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+    // Help is composed only for those who ask for it.
+    let mut known = bare();
+    let typed = known
+        .try_get_matches_from_mut(std::env::args_os())
+        .or_else(|error| if is_help(&error) { whole().try_get_matches() } else { Err(error) });
+    typed.map(|typed| verb(&known, typed)).map_err(|error| {
+        if error.use_stderr() && !is_help(&error) {
             failure::tell(&one_line(&error.to_string(), verb_of(std::env::args_os().nth(1)).as_deref()));
         } else {
             drop(error.print());
@@ -20,10 +26,15 @@ pub fn parse() -> Result<(Entry, ArgMatches), ExitCode> {
     })
 }
 
+/// Whether this is help: asked for, or shown because nothing was typed.
+fn is_help(error: &clap::Error) -> bool {
+    matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand)
+}
+
 /// The verb that was typed.
-fn verb(mut typed: ArgMatches) -> (Entry, ArgMatches) {
+fn verb(known: &Command, mut typed: ArgMatches) -> (Entry, ArgMatches) {
     let (name, rest) = typed.remove_subcommand().unwrap_or_default();
-    let position = whole().get_subcommands().position(|verb| verb.get_name() == name);
+    let position = known.get_subcommands().position(|verb| verb.get_name() == name);
     (VERBS[position.unwrap_or_default()], rest)
 }
 
@@ -45,7 +56,7 @@ fn one_line(report: &str, verb: Option<&str>) -> String {
 
 /// The verb that was typed, if there is a verb of that name.
 fn verb_of(typed: Option<OsString>) -> Option<String> {
-    typed.and_then(|word| word.into_string().ok()).filter(|word| whole().find_subcommand(word).is_some())
+    typed.and_then(|word| word.into_string().ok()).filter(|word| bare().find_subcommand(word).is_some())
 }
 
 #[cfg(test)]
@@ -53,7 +64,7 @@ mod tests {
     use super::*;
 
     fn said(words: &[&str]) -> String {
-        let error = whole().try_get_matches_from(words).unwrap_err();
+        let error = bare().try_get_matches_from(words).unwrap_err();
         one_line(&error.to_string(), verb_of(words.get(1).map(|word| OsString::from(*word))).as_deref())
     }
 

@@ -1,5 +1,5 @@
-//! The whole command line: the verbs of the registry under one name, with the help of each. It does
-//! not look at what was typed.
+//! The whole command line: the verbs of the registry under one name, with and without the text that
+//! follows the help. It does not look at what was typed.
 
 use super::VERBS;
 use clap::Command;
@@ -8,9 +8,9 @@ use isobar_runtime::policies;
 const ABOUT: &str = "Evens out memory contention on NUMA machines: watches threads, caches and memory, \
                      explains what it sees, moves threads, pages and cache ways, and puts everything back";
 
-/// Everything that may be typed.
-pub fn whole() -> Command {
-    let (names, settings) = policies::described();
+/// Everything that may be typed, without the help that takes long to compose: the list of policies
+/// and their settings, and the wrapping of what follows the help of each verb.
+pub fn bare() -> Command {
     Command::new("isobar")
         .version(env!("CARGO_PKG_VERSION"))
         .about(ABOUT)
@@ -18,9 +18,16 @@ pub fn whole() -> Command {
         .max_term_width(110)
         .subcommand_required(true)
         .arg_required_else_help(true)
+        .subcommands(VERBS.iter().map(|verb| (verb.command)()))
+}
+
+/// Everything that may be typed, with the whole help.
+pub fn whole() -> Command {
+    let (names, settings) = policies::described();
+    bare()
         .after_help(format!("Policies (with their settings: isobar --help):\n{names}"))
         .after_long_help(format!("Policies with their settings (--set POLICY.KEY=VALUE):\n\n{settings}"))
-        .subcommands(VERBS.iter().map(|verb| flowing((verb.command)())))
+        .mut_subcommands(flowing)
 }
 
 /// Makes the help of a verb as wide as the terminal. The lines of a paragraph are joined, and clap
