@@ -42,10 +42,22 @@ pub struct Subject {
     pub mib: u32,
     /// Where its memory is.
     pub node: NodeId,
-    /// Whether its threads compute all the time; otherwise they sleep.
-    pub busy: bool,
+    /// What its threads do.
+    pub work: Work,
     /// How long it runs.
     pub life: Life,
+}
+
+/// What the threads of a subject do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// They sleep.
+    None,
+    /// They use a fourth of a CPU at most, and show in every sample. All computing is slow on an
+    /// emulated machine.
+    Some,
+    /// They compute all the time.
+    Constant,
 }
 
 /// How long a subject runs.
@@ -114,7 +126,13 @@ impl Subject {
     /// A busy subject with this number of threads and a little memory on a node.
     #[must_use]
     pub const fn busy(threads: u32, node: NodeId) -> Self {
-        Self { threads, mib: 1, node, busy: true, life: Life::Long }
+        Self { threads, mib: 1, node, work: Work::Some, life: Life::Long }
+    }
+
+    /// The same subject, computing all the time.
+    #[must_use]
+    pub const fn constantly(self) -> Self {
+        Self { work: Work::Constant, ..self }
     }
 
     /// The same subject with this much memory.
@@ -132,7 +150,7 @@ impl Subject {
     /// The same subject, sleeping.
     #[must_use]
     pub const fn idle(self) -> Self {
-        Self { busy: false, ..self }
+        Self { work: Work::None, ..self }
     }
 
     /// Number of base pages (4 KiB) in its memory.

@@ -24,7 +24,7 @@ mod verdict;
 mod waiting;
 mod ways;
 
-pub use bench::{Bench, Identity, Life, Stage, Subject};
+pub use bench::{Bench, Identity, Life, Stage, Subject, Work};
 pub use known::{Difference, judge};
 pub use registry::assertions;
 pub use verdict::{Assertion, Checked, Stop};

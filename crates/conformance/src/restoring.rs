@@ -60,7 +60,7 @@ fn every_thread_is_what_it_was<B: Bench>(bench: &B) -> Checked {
 
 fn threads_spread_again<B: Bench>(bench: &B) -> Checked {
     let (_, last) = two_cpus(bench)?;
-    let (mut stage, who) = with_one(bench, Subject::busy(3, home(bench)?))?;
+    let (mut stage, who) = with_one(bench, Subject::busy(3, home(bench)?).constantly())?;
     sample(&mut stage)?;
     crowd(&mut stage, &who, last)?;
     let crowded = next_sample(&mut stage)?;

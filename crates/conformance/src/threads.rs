@@ -48,7 +48,7 @@ fn is_bound<S: Stage>(stage: &mut S, pid: Pid, tid: Tid, cpu: CpuId) -> Checked 
 
 fn threads_go_where_sent<B: Bench>(bench: &B) -> Checked {
     let (first, last) = two_cpus(bench)?;
-    let (mut stage, who) = with_one(bench, Subject::busy(1, home(bench)?))?;
+    let (mut stage, who) = with_one(bench, Subject::busy(1, home(bench)?).constantly())?;
     for cpu in [last, first] {
         sample(&mut stage)?;
         act_done(&mut stage, move_thread(who.pid, who.threads[0], cpu))?;

@@ -5,7 +5,7 @@
 
 mod support;
 
-use isobar_conformance::{Bench, Difference, Identity, Life, Stage, Stop, Subject};
+use isobar_conformance::{Bench, Difference, Identity, Life, Stage, Stop, Subject, Work};
 use isobar_model::{CpuId, CpuSet, LlcId, Machine, NodeMap, Pages, Pid, Seconds, Tid, Topology};
 use isobar_sim::{MachineSpec, SimMachine, Workload};
 use libtest_mimic::Arguments;
@@ -46,7 +46,7 @@ impl Bench for Simulator {
     }
 
     fn open(&self, subjects: &[Subject]) -> Result<Simulated, Stop> {
-        if subjects.iter().any(|subject| !subject.busy) {
+        if subjects.iter().any(|subject| subject.work == Work::None) {
             return Err(Stop::Lacks("simulated threads never sleep".to_owned()));
         }
         let workload = Workload::from_toml("conformance", &workload(self.shape, subjects))?;

@@ -194,8 +194,8 @@ static void *work(void *argument) {
             continue;
         }
         if (w->touch) fault_at(w->touch);
-        for (volatile int spins = 0; spins < (w->touch ? 200000 : 2000); spins++) {}
-        usleep(w->touch ? 1000 : 10000);
+        for (volatile int spins = 0; spins < (w->touch ? 100000 : 2000); spins++) {}
+        usleep(10000);
     }
     return NULL;
 }

@@ -1,9 +1,11 @@
-//! A program to be watched and moved. It touches memory on a node, then computes or sleeps without
-//! touching any more. It ends when its standard input ends, and after some minutes in any case.
+//! A program to be watched and moved. It touches memory on a node, then computes now and then, or
+//! sleeps, without touching any more. It ends when its standard input ends, and after some minutes
+//! in any case.
 
-use isobar_conformance::Subject;
+use isobar_conformance::{Subject, Work};
 use isobar_model::CpuId;
 use rustix::thread::{CpuSet as Mask, disable_transparent_huge_pages, gettid, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 use std::io::{Write, stdin};
 use std::process::{Command, Stdio};
@@ -25,7 +27,8 @@ pub fn is_one() -> bool {
 /// A command that starts this program as a subject, its memory touched from this CPU.
 pub fn command(subject: &Subject, cpu: CpuId) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    let order = format!("{} {} {} {}", subject.threads, subject.mib, cpu, u8::from(subject.busy));
+    let (computes, sleeps) = rhythm(subject.work);
+    let order = format!("{} {} {} {computes} {sleeps}", subject.threads, subject.mib, cpu);
     command.env(VARIABLE, order).stdin(Stdio::piped()).stdout(Stdio::piped());
     command
 }
@@ -35,14 +38,15 @@ pub fn command(subject: &Subject, cpu: CpuId) -> Command {
 pub fn live() {
     let order = std::env::var(VARIABLE).unwrap();
     let numbers: Vec<usize> = order.split(' ').map(|word| word.parse().unwrap()).collect();
-    let [threads, mib, cpu, busy] = numbers[..] else { panic!("{VARIABLE}={order}") };
+    let [threads, mib, cpu, computes, sleeps] = numbers[..] else { panic!("{VARIABLE}={order}") };
+    let [computes, sleeps] = [computes, sleeps].map(|ms| Duration::from_millis(ms as u64));
     // A huge page would move as a whole with its first base page.
     disable_transparent_huge_pages(true).unwrap();
     let memory = on_cpu(cpu, || touched(mib << 20));
     let (sender, receiver) = channel();
     for _ in 0..threads {
         let sender = sender.clone();
-        std::thread::spawn(move || work(&sender, busy == 1));
+        std::thread::spawn(move || work(&sender, computes, sleeps));
     }
     let mut line = String::with_capacity(PAGE);
     stdin().read_line(&mut line).unwrap();
@@ -75,16 +79,32 @@ fn touched(bytes: usize) -> Vec<u8> {
     black_box(memory)
 }
 
-fn work(sender: &Sender<i32>, busy: bool) {
+/// Milliseconds of CPU time after which a thread sleeps, and for how long it then does. Computing
+/// now and then, it uses several of the kernel's ticks of 10 ms an epoch, and more than the 5 % of
+/// a CPU below which sensors read no pages.
+const fn rhythm(work: Work) -> (u64, u64) {
+    match work {
+        Work::None => (0, 10_000),
+        Work::Some => (10, 30),
+        Work::Constant => (10, 0),
+    }
+}
+
+fn work(sender: &Sender<i32>, computes: Duration, sleeps: Duration) {
     let until = Instant::now() + LONGEST;
     sender.send(gettid().as_raw_nonzero().get()).unwrap();
     while Instant::now() < until {
-        if busy {
-            (0..100_000_u32).for_each(|step| {
+        let begun = cpu_time();
+        while cpu_time() - begun < computes {
+            (0..1000_u32).for_each(|step| {
                 black_box(step);
             });
-        } else {
-            std::thread::sleep(Duration::from_secs(10));
         }
+        std::thread::sleep(sleeps);
     }
+}
+
+/// CPU time of this thread.
+fn cpu_time() -> Duration {
+    clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap()
 }
