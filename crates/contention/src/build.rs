@@ -26,10 +26,14 @@ const PROBED: f64 = 0.5;
 /// Lines of a base page.
 const PAGE_LINES: f64 = 64.0;
 
-/// The equations of a question, and the machine's position of each resource in use.
-pub(crate) fn network(question: &Question) -> (Network, Vec<usize>) {
+/// The equations of a question, and the machine's position of each resource in use. The memory of
+/// `old` streams is used again.
+pub(crate) fn network(question: &Question, old: Vec<Stream>) -> (Network, Vec<usize>) {
     let Question { machine, threads, copy } = *question;
-    let mut streams: Vec<_> = threads.iter().map(|one| thread(machine, one)).collect();
+    let mut lines = Lines::default();
+    let mut old = old.into_iter().map(|stream| (stream.visits, stream.shares));
+    let mut again = || old.next().unwrap_or_default();
+    let mut streams: Vec<_> = threads.iter().map(|one| thread(machine, one, &mut lines, again())).collect();
     streams.extend(copy.map(|copy| copying(machine, copy)));
     let spaces = divide(machine, threads, &mut streams);
     let used = only_used(&mut streams, machine.resources().len());
@@ -37,12 +41,35 @@ pub(crate) fn network(question: &Question) -> (Network, Vec<usize>) {
     (Network::of(resources, spaces, streams), used)
 }
 
-/// A thread as a stream that has no part of a cache yet.
-pub(crate) fn thread(machine: &Machine, one: &Demand) -> Stream {
+/// Lines by resource, reused from thread to thread.
+#[derive(Default)]
+pub(crate) struct Lines {
+    /// The lines that a miss causes.
+    caused: Vec<f64>,
+    /// The lines that it waits for.
+    awaited: Vec<f64>,
+}
+
+impl Lines {
+    fn cleared(&mut self, resources: usize) -> (&mut [f64], &mut [f64]) {
+        for lines in [&mut self.caused, &mut self.awaited] {
+            lines.clear();
+            lines.resize(resources, 0.0);
+        }
+        (&mut self.caused, &mut self.awaited)
+    }
+}
+
+/// A thread as a stream that has no part of a cache yet. The contents of both lists are replaced.
+pub(crate) fn thread(
+    machine: &Machine,
+    one: &Demand,
+    lines: &mut Lines,
+    (mut visits, mut shares): (Vec<Visit>, Vec<(usize, f64)>),
+) -> Stream {
     let home = one.place.node;
     let resources = machine.resources().len();
-    // The lines that a miss causes, and the lines that it waits for.
-    let (mut lines, mut awaited) = (vec![0.0; resources], vec![0.0; resources]);
+    let (lines, awaited) = lines.cleared(resources);
     for (node, weight) in one.weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
         let read = weight * (1.0 + one.prefetch);
         let written = read * one.write_back;
@@ -54,13 +81,15 @@ pub(crate) fn thread(machine: &Machine, one: &Demand) -> Stream {
             awaited[*link] += weight;
         }
         machine.route(home, node).iter().for_each(|link| lines[*link] += written);
-        machine.add_packets((home, node), read, &mut lines);
-        machine.add_probe_ways((home, node), PROBED * weight, &mut awaited);
+        machine.add_packets((home, node), read, lines);
+        machine.add_probe_ways((home, node), PROBED * weight, awaited);
     }
     for link in machine.nodes()..resources {
         awaited[link] = awaited[link].max(BACKPRESSURE * lines[link]);
     }
     let idle: f64 = one.weights.iter().zip(&machine.latency()[home]).map(|(weight, seconds)| weight * seconds).sum();
+    set_visits(&mut visits, (lines, awaited), one.mlp);
+    shares.clear();
     // Each of several threads that take turns on a core has a part of its private cache.
     let private = machine.llcs().get(one.place.llc).map_or(0.0, |llc| llc.private) * one.share;
     Stream {
@@ -75,9 +104,9 @@ pub(crate) fn thread(machine: &Machine, one: &Demand) -> Stream {
         },
         // Lines are issued one after another, however many are in flight.
         stall: idle / one.mlp + one.delay * (1.0 + one.prefetch),
-        visits: visits(&lines, &awaited, one.mlp),
+        visits,
         limit: (one.footprint - private).max(0.0),
-        shares: Vec::new(),
+        shares,
     }
 }
 
@@ -88,21 +117,24 @@ fn copying(machine: &Machine, PageCopy { from, to }: PageCopy) -> Stream {
     lines[from] += 1.0;
     lines[to] += 1.0;
     machine.route(from, to).iter().for_each(|link| lines[*link] += 1.0);
+    let mut visits = Vec::new();
+    set_visits(&mut visits, (&lines, &lines), COPY_MLP);
     Stream {
         bytes: LINE,
         compute: COPY_OVERHEAD,
         misses: Misses::Fixed(PAGE_LINES),
         stall: machine.latency()[to][from] / COPY_MLP,
-        visits: visits(&lines, &lines, COPY_MLP),
+        visits,
         limit: 0.0,
         shares: Vec::new(),
     }
 }
 
-/// What a stream puts on each resource. Its wait there overlaps with `mlp` misses in flight.
-fn visits(lines: &[f64], awaited: &[f64], mlp: f64) -> Vec<Visit> {
+/// Sets what a stream puts on each resource. Its wait there overlaps with `mlp` misses in flight.
+fn set_visits(visits: &mut Vec<Visit>, (lines, awaited): (&[f64], &[f64]), mlp: f64) {
     let used = lines.iter().zip(awaited).enumerate().filter(|(_, (lines, _))| **lines > 0.0);
-    used.map(|(resource, (lines, awaited))| Visit { resource, lines: *lines, stall: awaited / mlp }).collect()
+    visits.clear();
+    visits.extend(used.map(|(resource, (lines, awaited))| Visit { resource, lines: *lines, stall: awaited / mlp }));
 }
 
 /// Cuts every LLC into parts and gives the threads their shares. Returns the bytes of each part.
@@ -119,7 +151,7 @@ fn divide(machine: &Machine, threads: &[Demand], streams: &mut [Stream]) -> Vec<
             let mask = mask(index);
             let open = parts.iter().enumerate().filter(|(_, part)| *part & mask != 0);
             let share = |part: &u64| f64::from(part.count_ones()) / f64::from(mask.count_ones());
-            streams[index].shares = open.map(|(number, part)| (spaces.len() + number, share(part))).collect();
+            streams[index].shares.extend(open.map(|(number, part)| (spaces.len() + number, share(part))));
         }
         spaces.extend(parts.iter().map(|part| cache.bytes_of(*part)));
     }

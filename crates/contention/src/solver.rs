@@ -74,7 +74,7 @@ impl Solver {
     /// [`NoAnswer`] if it is not valid.
     pub fn pose(&mut self, question: &Question) -> Result<(), NoAnswer> {
         question.check()?;
-        (self.network, self.used) = build::network(question);
+        (self.network, self.used) = build::network(question, std::mem::take(&mut self.network.streams));
         self.network.last_step = self.work.last_step();
         self.slack.resize(question.machine.resources().len(), 0.5);
         self.shares.clear();

@@ -269,7 +269,7 @@ impl Steady {
 /// resource here.
 fn stream(machine: &Machine, program: &Demand) -> Stream {
     let here = Demand { place: Place { node: 0, llc: 0 }, ..program.clone() };
-    let mut stream = build::thread(machine, &here.alone());
+    let mut stream = build::thread(machine, &here.alone(), &mut build::Lines::default(), Default::default());
     stream.visits.retain(|visit| visit.resource == 0);
     stream
 }

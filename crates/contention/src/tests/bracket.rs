@@ -10,7 +10,7 @@ use crate::{Question, build};
 #[test]
 fn boxes_close_in_on_the_solution() {
     let threads: Vec<_> = (0..3).map(|i| devil(at(i % 2), 0, 2)).collect();
-    let (network, _) = build::network(&Question { machine: &mesh(2, 1), threads: &threads, copy: None });
+    let (network, _) = build::network(&Question { machine: &mesh(2, 1), threads: &threads, copy: None }, Vec::new());
     let meter = &mut Meter::new(Budget::default());
     let mut boxes = vec![first(&network, meter).unwrap()];
     let mut solved = middle(&network, &boxes[0], meter).unwrap();

@@ -5,6 +5,7 @@
 
 use super::cores::Cores;
 use super::part::Part;
+use super::reading::WRITE_BACK;
 use crate::kit::domains::Domains;
 use isobar_contention::{Cache, Machine, Packets, Parts, Place, Resource};
 use isobar_model::{CpuSet, NodeId, Observation, num};
@@ -31,6 +32,17 @@ const TAKEN: f64 = 0.2;
 /// Waits below this cannot be told from errors of a probe (a twentieth of a local access).
 const CLEAR: f64 = 5e-9;
 
+/// A controller or link that lines pass on their way between a CPU and a node's memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Hop {
+    /// Which, by position in the machine's resources.
+    pub resource: usize,
+    /// The lines that a miss waits for there.
+    pub awaited: f64,
+    /// The lines that pass there per line that is read: lines are written back, too.
+    pub lines: f64,
+}
+
 /// The memory of a machine.
 #[derive(Clone, Debug)]
 pub struct Memory {
@@ -42,6 +54,8 @@ pub struct Memory {
     pub cores: Vec<Cores>,
     /// The model's machine; rebuilt as figures are corrected.
     pub machine: Machine,
+    /// The way of lines, by node of the CPU, then node of the memory.
+    hops: Vec<Vec<Vec<Hop>>>,
     /// Whether a node's bandwidth was reported, by position.
     told: Vec<bool>,
 }
@@ -75,7 +89,14 @@ impl Memory {
         }
         let (places, llcs) = caches(seen, domains, &nodes);
         let machine = Machine::new(Parts { latency, resources, routes, packets: Packets::default(), llcs }).ok()?;
-        Some(Self { nodes, places, cores: Cores::of(domains), machine, told })
+        let hops = (0..count).map(|home| (0..count).map(|node| hops(&machine, home, node)).collect()).collect();
+        Some(Self { nodes, places, cores: Cores::of(domains), machine, hops, told })
+    }
+
+    /// The way of the lines that a CPU of a node reads from a node, both by position.
+    #[must_use]
+    pub fn hops(&self, home: usize, node: usize) -> &[Hop] {
+        &self.hops[home][node]
     }
 
     /// Seconds by which a bandwidth share delays each line that a thread on a domain reads.
@@ -173,6 +194,14 @@ fn fit(resource: &mut Resource, flow: f64, wait: f64, told: bool) {
 /// Position of the link that data takes from one node to another; each direction is its own.
 const fn link(nodes: usize, from: usize, to: usize) -> usize {
     nodes + from * (nodes - 1) + if to > from { to - 1 } else { to }
+}
+
+/// Data comes from the memory's node, and write-backs go there.
+fn hops(machine: &Machine, home: usize, node: usize) -> Vec<Hop> {
+    let controller = Hop { resource: node, awaited: 1.0, lines: 1.0 + WRITE_BACK };
+    let read = machine.route(node, home).iter().map(|link| Hop { resource: *link, awaited: 1.0, lines: 1.0 });
+    let written = |link: &usize| Hop { resource: *link, awaited: 0.0, lines: WRITE_BACK };
+    [controller].into_iter().chain(read).chain(machine.route(home, node).iter().map(written)).collect()
 }
 
 fn idle(seen: &Observation, from: NodeId, to: NodeId) -> f64 {

@@ -12,7 +12,7 @@ use std::cell::OnceCell;
 
 /// Fraction of a capacity to which the equations are solved: decisions about per cents need no
 /// more, and the next round of Newton's method would square it.
-const NEAR: f64 = 1e-5;
+const NEAR: f64 = 1e-4;
 
 /// Maximum number of evaluations for one arrangement; ordinary ones take 3 to 20.
 const BUDGET: Budget = Budget(120);

@@ -6,7 +6,6 @@
 
 use super::math::ln;
 use super::memory::Memory;
-use super::reading::WRITE_BACK;
 use super::rough::{Rough, waited};
 use super::scene::{Arrangement, Scene};
 use super::step::{Step, To};
@@ -115,18 +114,12 @@ impl<'a> Prices<'a> {
     /// The prices in an arrangement that was just evaluated by `rough`.
     #[must_use]
     pub fn of(scene: &'a Scene, memory: &'a Memory, at: &'a Arrangement, rough: &Rough<'_>) -> Self {
-        let nodes = memory.nodes.len();
-        let loaded = |home: usize, node: usize| {
-            let links: f64 = memory.machine.route(node, home).iter().map(|link| rough.waits[*link]).sum();
-            memory.machine.latency()[home][node] + rough.waits[node] + links
-        };
-        let latency = (0..nodes).map(|home| (0..nodes).map(|node| loaded(home, node)).collect()).collect();
         let mut prices = Self {
             scene,
             memory,
             at,
             units: Vec::with_capacity(scene.units.len()),
-            latency,
+            latency: rough.latency.clone(),
             resources: vec![Carried::default(); memory.machine.resources().len()],
             caches: vec![Filled::default(); memory.machine.llcs().len()],
             domains: rough.crowding.iter().map(|factor| Crowded { crowding: *factor, ..Crowded::default() }).collect(),
@@ -309,9 +302,9 @@ fn passes(memory: &Memory, (home, weights): (usize, &[f64]), mut tell: impl FnMu
 }
 
 fn pass(memory: &Memory, (home, node, weight): (usize, usize, f64), tell: &mut impl FnMut(usize, f64, f64)) {
-    tell(node, weight, weight * (1.0 + WRITE_BACK));
-    memory.machine.route(node, home).iter().for_each(|link| tell(*link, weight, weight));
-    memory.machine.route(home, node).iter().for_each(|link| tell(*link, 0.0, weight * WRITE_BACK));
+    for one in memory.hops(home, node) {
+        tell(one.resource, weight * one.awaited, weight * one.lines);
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 
 use super::math::ln;
 use super::memory::Memory;
-use super::reading::WRITE_BACK;
 use super::scene::{Arrangement, Scene};
 use isobar_contention::Resource;
 
@@ -44,6 +43,11 @@ pub struct Rough<'a> {
     pub crowding: Vec<f64>,
     /// Bytes per second inserted into each cache there.
     pub caches: Vec<f64>,
+    /// Seconds of computing, and of waiting for a bandwidth share, per instruction of each unit
+    /// there.
+    fixed: Vec<(f64, f64)>,
+    /// Seconds of an access from each node to each node there.
+    pub latency: Vec<Vec<f64>>,
     /// Units evaluated so far.
     pub spent: usize,
 }
@@ -64,6 +68,8 @@ impl<'a> Rough<'a> {
             waits: Vec::new(),
             crowding: Vec::new(),
             caches: Vec::new(),
+            fixed: Vec::with_capacity(units),
+            latency: vec![vec![0.0; memory.nodes.len()]; memory.nodes.len()],
             spent: 0,
         };
         for (at, unit) in scene.units.iter().enumerate() {
@@ -100,6 +106,7 @@ impl<'a> Rough<'a> {
         self.spent += self.scene.units.len();
         self.share_caches(arrangement);
         self.crowding = self.scene.crowding(self.memory, arrangement, |_| true);
+        self.set_fixed(arrangement);
         for round in 0..ROUNDS {
             self.queue(arrangement, round > 0);
             self.progress(arrangement, round > 0);
@@ -115,21 +122,31 @@ impl<'a> Rough<'a> {
             self.caches[llc] += 64.0 * self.rates[at] * scene.traits[unit.program].misses;
         }
         let llcs = memory.machine.llcs();
+        let stay = |inserted: &[f64]| -> Vec<f64> {
+            llcs.iter().zip(inserted).map(|(llc, inserted)| llc.bytes / inserted.max(1.0)).collect()
+        };
+        let (before, after) = (stay(&self.inserted), stay(&self.caches));
         for (at, unit) in scene.units.iter().enumerate() {
             let one = &scene.traits[unit.program];
             let (was, is) = (memory.places[scene.base.domains[at]].llc, memory.places[arrangement.domains[at]].llc);
             let apart = (scene.base.parts[at].mask ^ arrangement.parts[at].mask) & llcs[was].all_ways() != 0;
-            let before = if apart {
-                unit.space / (64.0 * self.rates[at] * one.misses).max(1.0)
-            } else {
-                llcs[was].bytes / self.inserted[was].max(1.0)
-            };
-            let ratio = llcs[is].bytes / self.caches[is].max(1.0) / before;
+            let before = if apart { unit.space / (64.0 * self.rates[at] * one.misses).max(1.0) } else { before[was] };
+            let ratio = after[is] / before;
             self.misses[at] = one.misses;
             if (ratio - 1.0).abs() > 1e-3 && one.misses > 1e-6 {
                 let space = (unit.space * ratio).min(one.footprint * unit.threads).min(llcs[is].bytes).max(64.0);
                 self.misses[at] = one.curve.0.misses(space / unit.threads) * one.curve.1;
             }
+        }
+    }
+
+    /// Computes what is the same in every round.
+    fn set_fixed(&mut self, arrangement: &Arrangement) {
+        let Self { scene, memory, .. } = *self;
+        self.fixed.clear();
+        for (at, unit) in scene.units.iter().enumerate() {
+            let computing = scene.traits[unit.program].compute * self.crowding[arrangement.domains[at]];
+            self.fixed.push((computing, self.misses[at] * scene.delay(memory, arrangement, at)));
         }
     }
 
@@ -143,17 +160,19 @@ impl<'a> Rough<'a> {
             let read = 64.0 * rate * self.misses[at] * one.read;
             let home = memory.places[arrangement.domains[at]].node;
             for (node, weight) in arrangement.weights[unit.program].iter().enumerate().filter(|(_, w)| **w > 0.0) {
-                self.waits[node] += read * weight * (1.0 + WRITE_BACK);
-                memory.machine.route(node, home).iter().for_each(|link| self.waits[*link] += read * weight);
-                memory
-                    .machine
-                    .route(home, node)
-                    .iter()
-                    .for_each(|link| self.waits[*link] += read * weight * WRITE_BACK);
+                for one in memory.hops(home, node) {
+                    self.waits[one.resource] += read * weight * one.lines;
+                }
             }
         }
         for (wait, resource) in self.waits.iter_mut().zip(memory.machine.resources()) {
             *wait = waited(resource, *wait);
+        }
+        for (home, row) in self.latency.iter_mut().enumerate() {
+            for (node, (loaded, idle)) in row.iter_mut().zip(&memory.machine.latency()[home]).enumerate() {
+                let links: f64 = memory.machine.route(node, home).iter().map(|link| self.waits[*link]).sum();
+                *loaded = idle + self.waits[node] + links;
+            }
         }
     }
 
@@ -162,13 +181,9 @@ impl<'a> Rough<'a> {
         for (at, unit) in scene.units.iter().enumerate() {
             let one = &scene.traits[unit.program];
             let home = memory.places[arrangement.domains[at]].node;
-            let mut latency = 0.0;
-            for (node, weight) in arrangement.weights[unit.program].iter().enumerate().filter(|(_, w)| **w > 0.0) {
-                let links: f64 = memory.machine.route(node, home).iter().map(|link| self.waits[*link]).sum();
-                latency += weight * (memory.machine.latency()[home][node] + self.waits[node] + links);
-            }
-            let computing = one.compute * self.crowding[arrangement.domains[at]];
-            let delay = self.misses[at] * scene.delay(memory, arrangement, at);
+            let weights = arrangement.weights[unit.program].iter().zip(&self.latency[home]);
+            let latency: f64 = weights.map(|(weight, seconds)| weight * seconds).sum();
+            let (computing, delay) = self.fixed[at];
             let next = unit.share / (computing + self.misses[at] * one.wait * latency + delay).max(1e-12);
             // The mean of both, because waits respond to speeds, and speeds to waits.
             let before = if again { self.now[at] } else { self.rates[at] };
