@@ -2,10 +2,14 @@
 # of this run), `machines` (names of guests) and `boot NAME`, which returns 0 passed, 1 failed, 124
 # out of time, 125 the guest never reported.
 
-# The newest file that a build left for a test, by the words of `cargo test`.
-test_binary() {
-    cargo test --locked --no-run --message-format=json "$@" 2>/dev/null |
-        sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1
+# test_program PACKAGE NAME: the program of a test. Of a whole workspace all tests are built, as
+# .ci/run did: with one of them alone, cargo chooses other features of dependencies, and builds the
+# most expensive crates once more.
+test_program() {
+    # shellcheck disable=SC2046 # several arguments
+    cargo test --locked --no-run --message-format=json \
+        $(if [ -n "${BUILD_WORKSPACE:-}" ]; then echo --workspace; else echo -p "$1" --test "$2"; fi) 2>/dev/null |
+        sed -n '/"kind":\["test"\].*"name":"'"$2"'"/s/.*\/'"${1#isobar-}"'#.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1
 }
 
 # pack_initramfs BUSYBOX [STRIP]: busybox, `programs`, and the libraries that these are linked with.

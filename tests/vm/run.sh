@@ -55,7 +55,7 @@ build() {
     programs+=("$work/dynamic")
     cc -O1 -Wall -Wextra -Werror -static -pthread -o "$work/churn" tests/soak/programs/{churn,slow_fork}.c
     programs+=("$work/churn")
-    cp "$(test_binary ${BUILD_WORKSPACE:+--workspace} -p isobar-conformance --test linux)" "$work/conformance-linux"
+    cp "$(test_program isobar-conformance linux)" "$work/conformance-linux"
     programs+=("$work/conformance-linux")
 }
 
