@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # numasim's test in its reduced form: the programs, the faults, the micro-laws, and one experiment
 # (one machine, three programs, two policies). Installs what it needs; skips, with the reason, where
-# QEMU 10 cannot be had (NUMASIM_REQUIRED=1 makes that a failure). Under 8 minutes on 2 cores.
+# QEMU 10 cannot be had (NUMASIM_REQUIRED=1 makes that a failure). Four minutes on 2 idle cores.
 #
 #   tests/numasim/run.sh [PART ...]    programs, plugin, guest, command, input, docs, laws,
 #                                      experiment, probe, pages, resctrl (all); and, only where it
