@@ -2,9 +2,9 @@
 # of this run), `machines` (names of guests) and `boot NAME`, which returns 0 passed, 1 failed, 124
 # out of time, 125 the guest never reported.
 
-# test_program PACKAGE NAME: the program of a test. Of a whole workspace all tests are built, as
-# .ci/run did: with one of them alone, cargo chooses other features of dependencies, and builds the
-# most expensive crates once more.
+# test_program PACKAGE NAME: the program of a test. With BUILD_WORKSPACE all tests are asked for,
+# which .ci/run has built: for one alone, cargo would choose other features of dependencies and
+# build the most expensive crates once more.
 test_program() {
     # shellcheck disable=SC2046 # several arguments
     cargo test --locked --no-run --message-format=json \
@@ -40,10 +40,8 @@ unpack_results() {
     fi
 }
 
-# The checks that failed in a guest, as parts of names: `_` for a blank.
-failed_checks() {
-    [ ! -s "$1/suite.log" ] || sed -nE 's/^FAIL (.*) \([0-9]+s\): .*/\1/p' "$1/suite.log" | tr ' ' '_' | paste -sd, -
-}
+# The checks that failed in a guest, a line each.
+failed_checks() { [ ! -s "$1/suite.log" ] || sed -nE 's/^FAIL (.*) \([0-9]+s\): .*/\1/p' "$1/suite.log"; }
 
 # A guest that reported nothing at all is booted once more: the emulator itself fails now and then.
 # So is one that stood still until its time was over. Checks that fail run once more, in a guest of
@@ -60,7 +58,8 @@ run_machine() {
         mv "$work/$name" "$work/$name.late"
         code=0; boot "$name" || code=$?
     fi
-    failed=$(failed_checks "$work/$name")
+    # As parts of names: `_` for a blank.
+    failed=$(failed_checks "$work/$name" | tr ' ' '_' | paste -sd, -)
     if [ $code = 1 ] && [ -n "$failed" ]; then
         echo "$name: failed, and run once more: $failed" >&2
         rm -rf "$work/$name.first"
@@ -76,7 +75,7 @@ verdict() {
     case $1 in
         124) echo "out of time" ;;
         125) echo "it reported nothing" ;;
-        *) checks=$(failed_checks "$2") && echo "${checks:-no check by its name}" | sed 's/,_/, /g; s/,\([^ ]\)/; \1/g; s/_/ /g' ;;
+        *) checks=$(failed_checks "$2" | paste -sd';' -) && echo "${checks:-no check by its name}" ;;
     esac
 }
 

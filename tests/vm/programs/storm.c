@@ -11,7 +11,7 @@
 enum { AT_A_TIME = 32, THREADS = 3 };
 
 static void *work(void *argument) {
-    /* One in five uses a tick of the kernel's (10 ms), so that isobar counts its events. */
+    /* One in five uses a kernel tick (10 ms) of CPU, so that isobar counts its events. */
     long part = (long)argument, work = part == 5 ? 500000 : 10000 * part;
     for (volatile long spins = 0; spins < work; spins++) {}
     usleep(100000u * (unsigned)(long)argument);

@@ -3,9 +3,10 @@
 //! in any case.
 
 use isobar_conformance::{Subject, Work};
+use isobar_linux::kernel::clock::now;
 use isobar_model::CpuId;
 use rustix::thread::{CpuSet as Mask, disable_transparent_huge_pages, gettid, sched_getaffinity, sched_setaffinity};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 use std::hint::black_box;
 use std::io::{Write, stdin};
 use std::process::{Command, Stdio};
@@ -94,17 +95,12 @@ fn work(sender: &Sender<i32>, computes: Duration, sleeps: Duration) {
     let until = Instant::now() + LONGEST;
     sender.send(gettid().as_raw_nonzero().get()).unwrap();
     while Instant::now() < until {
-        let begun = cpu_time();
-        while cpu_time() - begun < computes {
+        let begun = now(ClockId::ThreadCPUTime);
+        while now(ClockId::ThreadCPUTime) - begun < computes {
             (0..1000_u32).for_each(|step| {
                 black_box(step);
             });
         }
         std::thread::sleep(sleeps);
     }
-}
-
-/// CPU time of this thread.
-fn cpu_time() -> Duration {
-    clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap()
 }

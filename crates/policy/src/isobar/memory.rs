@@ -57,7 +57,7 @@ pub struct Memory {
     /// The way of lines, by node of the CPU, then node of the memory.
     hops: Vec<Vec<Vec<Hop>>>,
     /// Whether a node's bandwidth was reported, by position.
-    told: Vec<bool>,
+    reported: Vec<bool>,
 }
 
 impl Memory {
@@ -70,11 +70,11 @@ impl Memory {
         }
         let latency: Vec<Vec<f64>> =
             nodes.iter().map(|from| nodes.iter().map(|to| idle(seen, *from, *to)).collect()).collect();
-        let told: Vec<bool> = seen.machine.nodes().iter().map(|node| node.max_bandwidth.is_some()).collect();
+        let reported: Vec<bool> = seen.machine.nodes().iter().map(|node| node.max_bandwidth.is_some()).collect();
         let capacity = |at: usize| {
             let cpus = seen.machine.cpus_of_node(nodes[at]).map_or(0, CpuSet::len).max(1);
-            let told = seen.machine.nodes()[at].max_bandwidth.map(|most| most.0).filter(|most| *most > 0.0);
-            told.unwrap_or(BY_CPU * num::float_len(cpus))
+            let most = seen.machine.nodes()[at].max_bandwidth.map(|most| most.0).filter(|most| *most > 0.0);
+            most.unwrap_or(BY_CPU * num::float_len(cpus))
         };
         let mut resources: Vec<Resource> =
             (0..nodes.len()).map(|at| Resource { capacity: capacity(at), queue: QUEUE * latency[at][at] }).collect();
@@ -90,7 +90,7 @@ impl Memory {
         let (places, llcs) = caches(seen, domains, &nodes);
         let machine = Machine::new(Parts { latency, resources, routes, packets: Packets::default(), llcs }).ok()?;
         let hops = (0..count).map(|home| (0..count).map(|node| hops(&machine, home, node)).collect()).collect();
-        Some(Self { nodes, places, cores: Cores::of(domains), machine, hops, told })
+        Some(Self { nodes, places, cores: Cores::of(domains), machine, hops, reported })
     }
 
     /// The way of the lines that a CPU of a node reads from a node, both by position.
@@ -114,8 +114,8 @@ impl Memory {
 
     /// Whether the machine reported the bandwidth of a node, by position.
     #[must_use]
-    pub fn is_told(&self, node: usize) -> bool {
-        self.told.get(node).copied().unwrap_or(false)
+    pub fn is_reported(&self, node: usize) -> bool {
+        self.reported.get(node).copied().unwrap_or(false)
     }
 
     /// The fractions of pages on each node if all of them are on one, by position.
@@ -146,11 +146,11 @@ impl Memory {
         let nodes = self.nodes.len();
         let waits = |from: usize, to: usize| self.loaded(seen, from, to) - self.machine.latency()[from][to];
         for from in 0..nodes {
-            if !self.told[from] && flows[from] > 0.9 * parts.resources[from].capacity {
+            if !self.reported[from] && flows[from] > 0.9 * parts.resources[from].capacity {
                 parts.resources[from].capacity = flows[from] / 0.9;
             }
             if seen.latency.is_some() {
-                fit(&mut parts.resources[from], flows[from], waits(from, from), self.told[from]);
+                fit(&mut parts.resources[from], flows[from], waits(from, from), self.reported[from]);
             }
             for to in (0..nodes).filter(|to| *to != from) {
                 let k = link(nodes, from, to);
@@ -171,11 +171,11 @@ impl Memory {
 
 /// Adopts part of what a wait at a flow implies: for the queue if the capacity was reported,
 /// otherwise for the capacity.
-fn fit(resource: &mut Resource, flow: f64, wait: f64, told: bool) {
+fn fit(resource: &mut Resource, flow: f64, wait: f64, reported: bool) {
     if wait < CLEAR || flow <= 0.0 {
         return;
     }
-    if told {
+    if reported {
         let used = (flow / resource.capacity).clamp(0.05, 0.97);
         let queue = wait * (1.0 - used) / (used * used);
         let least = 0.5 * resource.queue;

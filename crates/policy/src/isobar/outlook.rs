@@ -250,7 +250,7 @@ impl Outlook {
 fn loads(scene: &Scene, memory: &Memory) -> (Vec<Load>, Vec<(NodeId, NodeId, Load)>) {
     let resources = memory.machine.resources();
     let load = |at: usize, told: bool| Load { used: scene.flows[at], capacity: resources[at].capacity, told };
-    let controllers = (0..memory.nodes.len()).map(|at| load(at, memory.is_told(at))).collect();
+    let controllers = (0..memory.nodes.len()).map(|at| load(at, memory.is_reported(at))).collect();
     let mut links = Vec::new();
     for (from, from_id) in memory.nodes.iter().enumerate() {
         for (to, to_id) in memory.nodes.iter().enumerate() {

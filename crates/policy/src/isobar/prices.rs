@@ -293,17 +293,17 @@ impl<'a> Prices<'a> {
     }
 }
 
-/// Calls `tell` for each resource that a program's traffic passes, with the fraction of its misses
+/// Calls `count` for each resource that a program's traffic passes, with the fraction of its misses
 /// that waits there and the bytes that pass there per byte that the program reads.
-fn passes(memory: &Memory, (home, weights): (usize, &[f64]), mut tell: impl FnMut(usize, f64, f64)) {
+fn passes(memory: &Memory, (home, weights): (usize, &[f64]), mut count: impl FnMut(usize, f64, f64)) {
     for (node, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
-        pass(memory, (home, node, *weight), &mut tell);
+        pass(memory, (home, node, *weight), &mut count);
     }
 }
 
-fn pass(memory: &Memory, (home, node, weight): (usize, usize, f64), tell: &mut impl FnMut(usize, f64, f64)) {
-    for one in memory.hops(home, node) {
-        tell(one.resource, weight * one.awaited, weight * one.lines);
+fn pass(memory: &Memory, (home, node, weight): (usize, usize, f64), count: &mut impl FnMut(usize, f64, f64)) {
+    for hop in memory.hops(home, node) {
+        count(hop.resource, weight * hop.awaited, weight * hop.lines);
     }
 }
 

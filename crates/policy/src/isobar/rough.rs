@@ -160,8 +160,8 @@ impl<'a> Rough<'a> {
             let read = 64.0 * rate * self.misses[at] * one.read;
             let home = memory.places[arrangement.domains[at]].node;
             for (node, weight) in arrangement.weights[unit.program].iter().enumerate().filter(|(_, w)| **w > 0.0) {
-                for one in memory.hops(home, node) {
-                    self.waits[one.resource] += read * weight * one.lines;
+                for hop in memory.hops(home, node) {
+                    self.waits[hop.resource] += read * weight * hop.lines;
                 }
             }
         }
@@ -170,8 +170,8 @@ impl<'a> Rough<'a> {
         }
         for (home, row) in self.latency.iter_mut().enumerate() {
             for (node, (loaded, idle)) in row.iter_mut().zip(&memory.machine.latency()[home]).enumerate() {
-                let links: f64 = memory.machine.route(node, home).iter().map(|link| self.waits[*link]).sum();
-                *loaded = idle + self.waits[node] + links;
+                let hops = memory.hops(home, node).iter();
+                *loaded = hops.fold(*idle, |sum, hop| sum + hop.awaited * self.waits[hop.resource]);
             }
         }
     }

@@ -30,8 +30,8 @@ pub fn checks(suite: &mut Suite) {
     suite.check("probe: pages are on their nodes, and come back when something moves them", pages);
 }
 
-/// What a probe reports in a quiet moment: where other work interrupts nearly every load from a
-/// node, isobar says so and measures nothing there.
+/// What a probe reports in a quiet moment. If other work interrupts nearly every load from a node,
+/// isobar says so and measures nothing there.
 fn undisturbed() -> Result<Value> {
     let mut document = Value::Null;
     for _ in 0..4 {

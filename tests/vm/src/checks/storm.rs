@@ -1,12 +1,12 @@
 //! Threads and processes come and go by the hundred while isobar manages: there must be no error,
 //! no leaked descriptor, and no growth of memory.
 
+use super::counters::reported;
 use crate::evidence::text;
 use crate::isobar::{self, Manage};
 use crate::suite::Suite;
 use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
-use serde_json::Value;
 use std::fs;
 use std::process::Command;
 
@@ -37,19 +37,13 @@ fn storm() -> Result<()> {
     let epochs = said.lines()?;
     let seen = epochs.iter().filter_map(|line| line["seen"]["threads"].as_u64()).max().unwrap_or(0);
     ensure!(seen > 30, "isobar never saw more than {seen} threads: the check would prove nothing");
-    let counted = epochs.iter().map(counted).sum::<usize>();
+    let storms = epochs.iter().flat_map(|epoch| reported::threads_of(epoch, "storm"));
+    let counted = storms.filter(|thread| thread["instructions"].is_u64()).count();
     ensure!(counted > 30, "only {counted} counts of threads of the storm: descriptors were hardly ever opened");
     let ((fds, memory), (fds_after, memory_after)) = (marks[1], marks[3]);
     ensure!(fds_after <= fds + 4, "descriptors after each storm: {marks:?}");
     ensure!(memory_after <= memory + SLACK_KIB, "(descriptors, KiB) after each storm: {marks:?}");
     Ok(())
-}
-
-/// Number of the storm's threads whose events an epoch reports.
-fn counted(epoch: &Value) -> usize {
-    let rows = |list: &Value| list.as_array().cloned().unwrap_or_default();
-    let storms = rows(&epoch["observation"]["processes"]).into_iter().filter(|process| process["name"] == "storm");
-    storms.flat_map(|process| rows(&process["threads"])).filter(|thread| thread["instructions"].is_u64()).count()
 }
 
 fn descriptors(pid: u32) -> Result<usize> {

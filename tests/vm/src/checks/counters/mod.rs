@@ -7,7 +7,7 @@ mod exact;
 mod group;
 mod limits;
 mod missing;
-mod reported;
+pub mod reported;
 mod rights;
 mod shared;
 

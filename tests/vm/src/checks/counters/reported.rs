@@ -43,7 +43,16 @@ pub fn until_counted(manage: &mut Manage, tids: &[u32]) -> Result<()> {
 
 /// What an epoch reports about every thread.
 pub fn threads(epoch: &Value) -> impl Iterator<Item = &Value> {
-    rows(&epoch["observation"]["processes"]).flat_map(|process| rows(&process["threads"]))
+    processes(epoch).flat_map(|process| rows(&process["threads"]))
+}
+
+/// What an epoch reports about the threads of every process with a name.
+pub fn threads_of<'a>(epoch: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
+    processes(epoch).filter(move |process| process["name"] == name).flat_map(|process| rows(&process["threads"]))
+}
+
+fn processes(epoch: &Value) -> impl Iterator<Item = &Value> {
+    rows(&epoch["observation"]["processes"])
 }
 
 fn rows(list: &Value) -> impl Iterator<Item = &Value> {
