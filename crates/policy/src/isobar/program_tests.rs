@@ -2,8 +2,8 @@ use super::*;
 
 fn reading(misses: f64, remote: f64) -> Reading {
     let (speed, cycles, crowding, running, exposure) = (1e9, 1.0, 1.0, 1.0, 1.0);
-    let (looks, lines, remote) = (None, None, Some(remote));
-    Reading { speed, cycles, crowding, running, misses, exposure, looks, lines, remote, ..Reading::default() }
+    let (looks, lines, remote, resident) = (None, None, Some(remote), 1000.0);
+    Reading { speed, cycles, crowding, running, misses, exposure, looks, lines, remote, resident, ..Reading::default() }
 }
 
 fn near(a: f64, b: f64) -> bool {

@@ -137,7 +137,7 @@ impl Programs {
     /// that is not known, as observed for any other program.
     #[must_use]
     pub fn follows(&self, program: &Program) -> bool {
-        program.follows.known.unwrap_or_else(|| self.list.iter().any(|other| other.follows.known == Some(true)))
+        program.follows.is_so(self.list.iter().any(|other| other.follows.known == Some(true)))
     }
 }
 
@@ -239,6 +239,7 @@ fn reading(
         looks: references.map(|all| all / instructions),
         lines: bytes.filter(|_| misses > 1000.0).map(|bytes| bytes / (misses * 64.0)),
         remote,
+        resident: resident(process).map_or(0.0, num::float),
         nodes: (0..on.len()).filter(|at| on[*at] > 0.0).fold(0, |nodes, at| nodes | 1 << (at % 64)),
         disturbed: seen.page_moves.iter().any(|flight| flight.pid == process.pid),
     })

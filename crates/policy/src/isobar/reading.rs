@@ -27,13 +27,31 @@ pub struct Reading {
     pub lines: Option<f64>,
     /// Fraction of its pages that is not on a node where it runs.
     pub remote: Option<f64>,
+    /// Number of its pages, 0 if that is not known.
+    pub resident: f64,
     /// The nodes where it runs, by position, as a bit mask.
     pub nodes: u64,
     /// Whether pages of it were under way, so that its speed is not representative.
     pub disturbed: bool,
 }
 
+/// The pages of a program, by where they are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Split {
+    /// Pages on nodes where it runs.
+    pub local: f64,
+    /// Pages elsewhere.
+    pub remote: f64,
+}
+
 impl Reading {
+    /// Its pages, by where they are; `None` if that is not known.
+    #[must_use]
+    pub fn split(&self) -> Option<Split> {
+        let remote = self.remote? * self.resident;
+        Some(Split { local: self.resident - remote, remote })
+    }
+
     /// Misses per cache lookup if lookups are counted, otherwise per instruction. What a program
     /// does besides lookups (touching its memory for the first time, in the kernel) says nothing
     /// about its use of the cache.
