@@ -7,8 +7,8 @@ use super::reading::Reading;
 /// Number of epochs in a row without fewer remote pages, after which the kernel is taken to leave
 /// them where they are.
 const STAYING: u32 = 8;
-/// Number of such epochs after which what the kernel does for other programs says nothing about
-/// this one: its turn may come, but until then its pages are where they are.
+/// Number of such epochs after which the pages are taken to be where they are for now, whatever the
+/// kernel did earlier, or does for other programs: the program's turn may come later.
 const STAYING_SO_FAR: u32 = 2;
 /// Least fraction of the pages that is remote when the kernel has something to migrate.
 const REMOTE: f64 = 0.05;
@@ -44,11 +44,11 @@ impl Follows {
         }
     }
 
-    /// Whether the kernel migrates pages to the program, if it does so for some other program
-    /// (`of_others`).
+    /// Whether the kernel migrates pages to the program now, or would if it had remote ones: as
+    /// observed for itself or, if that is not known, for any other program (`of_others`).
     #[must_use]
     pub fn is_so(&self, of_others: bool) -> bool {
-        self.known.unwrap_or(of_others && self.staying < STAYING_SO_FAR)
+        self.known.unwrap_or(of_others) && self.staying < STAYING_SO_FAR
     }
 }
 
@@ -81,12 +81,15 @@ mod tests {
 
     /// 900 of 1,000 pages are remote, and the program touches 30 new ones in each epoch. For two
     /// epochs it may be like others, to which the kernel migrates pages; after eight the kernel is
-    /// known to leave its pages alone.
+    /// known to leave its pages alone. It is the same if some of its own pages were migrated first.
     #[test]
-    fn who_was_left_alone_is_not_judged_by_others() {
+    fn pages_that_stay_are_where_they_are_whatever_came_before() {
         let growing: Vec<(f64, f64)> = (0..9u32).map(|epoch| (900.0, 100.0 + 30.0 * f64::from(epoch))).collect();
         let is_so = |epochs: usize, of_others: bool| known(&growing[..=epochs]).is_so(of_others);
         assert!(is_so(0, true) && is_so(1, true) && !is_so(2, true) && !is_so(0, false));
         assert_eq!([7, 8].map(|epochs| known(&growing[..=epochs]).known), [None, Some(false)]);
+        let after_some = |epochs: usize| known(&[&[(950.0, 50.0)], &growing[..=epochs]].concat());
+        assert_eq!([0, 1, 2, 8].map(|epochs| after_some(epochs).is_so(false)), [true, true, false, false]);
+        assert_eq!([7, 8].map(|epochs| after_some(epochs).known), [Some(true), Some(false)]);
     }
 }
