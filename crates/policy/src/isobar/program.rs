@@ -8,7 +8,7 @@ use super::follows::Follows;
 use super::growth::Growth;
 use super::math::{exp, ln};
 use super::pace::Speed;
-use super::reading::{Reading, WRITE_BACK};
+use super::reading::{AGREE, Reading, WRITE_BACK, agree, ratio};
 use super::remaining::remaining;
 use super::taken::Taken;
 use isobar_model::{Cgroup, Pid, Seconds};
@@ -31,9 +31,9 @@ const MOST_DELAYED: f64 = 0.75;
 const FOUND: f64 = 0.999;
 /// Number of readings of a program's speed that are kept.
 const KEPT: usize = 16;
-/// Logarithm of the ratio up to which two readings agree, and the same for parts of a program's
-/// time: counters read over a second vary by that much by chance.
-const AGREE: f64 = 0.05;
+/// The same for two readings that agree roughly: what a program does shows, and a change of it must
+/// gain more, by the difference.
+const AGREE_ROUGHLY: f64 = 0.25;
 /// Speed-up below 1 that still counts as no loss: the equations and readings are not more accurate.
 pub const HARDLY: f64 = 0.998;
 
@@ -109,9 +109,10 @@ pub struct Program {
     pub(super) unlike: u32,
     /// Whether those readings had more misses.
     pub(super) more: bool,
-    /// Whether its last two readings agree in cycles per instruction, and in the part of its time
-    /// that it waits for misses.
-    is_steady: bool,
+    /// By how much its last two readings differ, as a logarithm: in speed or, if that is less, in
+    /// what an instruction costs (cycles, and the part of its time that it waits for misses). On a
+    /// crowded CPU the speed also depends on how much the other threads run.
+    differs: f64,
     /// Whether its last two readings agree in cache lookups, if these are counted.
     pub(super) looks_alike: bool,
     /// Whether its present phase is its own doing beyond doubt: its cache lookups rose by two
@@ -159,7 +160,7 @@ impl Program {
             alike: false,
             looks: None,
             unlike: 0,
-            is_steady: false,
+            differs: f64::INFINITY,
             looks_alike: true,
             turned: false,
             more: false,
@@ -245,8 +246,10 @@ impl Program {
             self.misses = reading.misses;
         }
         let waits = |one: &Reading| one.exposure * self.cpi.wait / one.cycles.max(1e-9);
-        let same = |last: &Reading| agree(last.cycles, reading.cycles) && (waits(last) - waits(&reading)).abs() < AGREE;
-        self.is_steady = self.last.is_some_and(|last| same(&last));
+        let costs = |last: &Reading| ratio(last.cycles, reading.cycles).max((waits(last) - waits(&reading)).abs());
+        let by_cost = self.last.map_or(f64::INFINITY, |last| costs(&last));
+        let by_speed = self.speeds.last().map_or(f64::INFINITY, |last| (last.speed - Speed::of(&reading).speed).abs());
+        self.differs = by_cost.min(by_speed);
         let both = self.last.and_then(|last| last.looks.zip(reading.looks));
         self.looks_alike = both.is_none_or(|(before, now)| agree(before, now));
         self.watch_phase(&reading, now);
@@ -266,7 +269,7 @@ impl Program {
         self.speeds.push(Speed::of(&reading));
         // If the program began during its first second, the second reading shows how fast it was.
         if let [first, second] = &mut self.speeds[..]
-            && self.is_steady
+            && by_cost < AGREE_ROUGHLY
             && self.changes == 0
         {
             first.speed = first.speed.max(second.speed);
@@ -328,9 +331,8 @@ impl Program {
     }
 
     /// The last speeds, or `None` before there are enough. Enough are a window of readings, two
-    /// readings that agree of a program in its first phase, or one reading of a program that does
-    /// what others of its name did, or do. Two readings agree in speed, or in what an instruction
-    /// costs: on a crowded CPU the speed also depends on how much the other threads run.
+    /// readings that agree roughly of a program in its first phase, or one reading of a program
+    /// that does what others of its name did, or do.
     #[must_use]
     pub fn pace(&self, window: usize) -> Option<&[Speed]> {
         if let Some(first) = self.speeds.len().checked_sub(window) {
@@ -339,9 +341,17 @@ impl Program {
         let enough = match self.speeds[..] {
             [] => false,
             [_] => self.alike || self.is_as_expected(),
-            [.., before, last] => self.changes == 0 && ((last.speed - before.speed).abs() < AGREE || self.is_steady),
+            [..] => self.changes == 0 && self.differs < AGREE_ROUGHLY,
         };
         enough.then_some(&self.speeds[..])
+    }
+
+    /// By how much its speed is in doubt, as a logarithm: by the difference of two readings that
+    /// agree only roughly, as long as there is no window of readings.
+    #[must_use]
+    pub fn doubt(&self, window: usize) -> f64 {
+        let is_rough = (2..window).contains(&self.speeds.len()) && self.differs >= AGREE;
+        if is_rough { self.differs } else { 0.0 }
     }
 
     fn is_as_expected(&self) -> bool {
@@ -372,11 +382,6 @@ impl Program {
         self.rest = now + rest.0 * f64::from(1u32 << self.failures.min(12));
         self.failures += 1;
     }
-}
-
-/// Whether two readings agree, within what counters read over a second leave to chance.
-fn agree(before: f64, now: f64) -> bool {
-    ln(now / before.max(1e-12)).abs() < AGREE
 }
 
 /// The same for misses per instruction: if they are few they do not matter.

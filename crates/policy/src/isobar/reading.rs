@@ -1,8 +1,13 @@
 //! The counter readings of a program in one epoch, as rates per instruction.
 
+use super::math::ln;
+
 /// Lines written back per line read if nothing reports it (a third of what SPEC CPU's memory-bound
 /// programs read is written).
 pub const WRITE_BACK: f64 = 0.3;
+/// Logarithm of the ratio up to which two readings agree, and the same for parts of a program's
+/// time: counters read over a second vary by that much by chance.
+pub const AGREE: f64 = 0.05;
 
 /// The reading of an epoch, summed over the threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -59,4 +64,16 @@ impl Reading {
     pub fn missed(&self) -> f64 {
         self.looks.filter(|looks| *looks > 0.0).map_or(self.misses, |looks| (self.misses / looks).min(1.0))
     }
+}
+
+/// Whether two readings agree, within what counters read over a second leave to chance.
+#[must_use]
+pub fn agree(before: f64, now: f64) -> bool {
+    ratio(before, now) < AGREE
+}
+
+/// The logarithm of the ratio of two readings, 0 or more.
+#[must_use]
+pub fn ratio(before: f64, now: f64) -> f64 {
+    ln(now / before.max(1e-12)).abs()
 }

@@ -167,12 +167,13 @@ impl Scene {
     }
 
     /// The least that a change to a program must bring, in seconds of the program: a fraction of
-    /// its speed, times the period for which it is expected to go on. If it takes longer than that
-    /// to find out what the change did, the longer time counts, although the gain lasts only as
-    /// long as the program goes on.
+    /// its speed, and as much more as that is in doubt, times the period for which it is expected
+    /// to go on. If it takes longer than that to find out what the change did, the longer time
+    /// counts, although the gain lasts only as long as the program goes on.
     #[must_use]
     pub fn wanted(&self, program: usize, margin: f64) -> f64 {
-        margin * self.traits[program].horizon.max(self.watch)
+        let one = &self.traits[program];
+        (margin + one.doubt) * one.horizon.max(self.watch)
     }
 
     /// The programs, by position, that have threads on a cache.

@@ -69,6 +69,8 @@ pub struct Traits {
     pub brought: bool,
     /// Whether enough is known of it to predict its speed.
     pub known: bool,
+    /// By how much its speed is in doubt, as a logarithm: see [`Program::doubt`].
+    pub doubt: f64,
     /// Whether it runs, waits for memory and was read, but too few times since it began what it
     /// does now.
     pub fresh: bool,
@@ -174,6 +176,7 @@ pub fn describe(
         follows: brought,
         brought,
         known,
+        doubt: program.doubt(window),
         young: now - program.since < f64::from(2 * config.window_epochs) * seen.interval.0,
         fresh: program.last.is_some() && !known && !program.hardly_waits(),
         least: program.least(if protected { 0.0 } else { config.max_loss_percent / 100.0 }),
