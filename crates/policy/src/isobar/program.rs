@@ -101,8 +101,6 @@ pub struct Program {
     pub balance: f64,
     /// Misses per instruction of programs of its name, if some have ended.
     expected: Option<f64>,
-    /// Whether other programs of its name and size, first read with it, missed as much.
-    pub alike: bool,
     /// Cache lookups per instruction, as a running mean like that of the misses.
     pub(super) looks: Option<f64>,
     /// Number of readings in a row with many more misses than before, or with far fewer.
@@ -111,8 +109,9 @@ pub struct Program {
     pub(super) more: bool,
     /// By how much its last two readings differ, as a logarithm: in speed or, if that is less, in
     /// what an instruction costs (cycles, and the part of its time that it waits for misses). On a
-    /// crowded CPU the speed also depends on how much the other threads run.
-    differs: f64,
+    /// crowded CPU the speed also depends on how much the other threads run. After its first
+    /// reading: by how much it and others of its kind, first read with it, differ in misses.
+    pub(super) differs: f64,
     /// Whether its last two readings agree in cache lookups, if these are counted.
     pub(super) looks_alike: bool,
     /// Whether its present phase is its own doing beyond doubt: its cache lookups rose by two
@@ -157,7 +156,6 @@ impl Program {
             life: before.map(|known| known.life),
             balance: 0.0,
             expected: before.map(|known| known.misses),
-            alike: false,
             looks: None,
             unlike: 0,
             differs: f64::INFINITY,
@@ -332,7 +330,7 @@ impl Program {
 
     /// The last speeds, or `None` before there are enough. Enough are a window of readings, two
     /// readings that agree roughly of a program in its first phase, or one reading of a program
-    /// that does what others of its name did, or do.
+    /// that does what others of its name did, or roughly what others do.
     #[must_use]
     pub fn pace(&self, window: usize) -> Option<&[Speed]> {
         if let Some(first) = self.speeds.len().checked_sub(window) {
@@ -340,22 +338,22 @@ impl Program {
         }
         let enough = match self.speeds[..] {
             [] => false,
-            [_] => self.alike || self.is_as_expected(),
+            [_] if self.is_as_expected() => true,
             [..] => self.changes == 0 && self.differs < AGREE_ROUGHLY,
         };
         enough.then_some(&self.speeds[..])
     }
 
-    /// By how much its speed is in doubt, as a logarithm: by the difference of two readings that
-    /// agree only roughly, as long as there is no window of readings.
+    /// By how much its speed is in doubt, as a logarithm: by the difference of readings that agree
+    /// only roughly, as long as there is no window of readings.
     #[must_use]
     pub fn doubt(&self, window: usize) -> f64 {
-        let is_rough = (2..window).contains(&self.speeds.len()) && self.differs >= AGREE;
-        if is_rough { self.differs } else { 0.0 }
+        let is_known = self.speeds.len() >= window || self.is_new() && self.is_as_expected();
+        if is_known || self.differs < AGREE { 0.0 } else { self.differs }
     }
 
     fn is_as_expected(&self) -> bool {
-        self.expected.is_some_and(|misses| self.misses_about(misses))
+        self.expected.is_some_and(|misses| agree(misses.max(FEW), self.misses.max(FEW)))
     }
 
     /// Whether it has been read exactly once.
@@ -364,10 +362,10 @@ impl Program {
         self.speeds.len() == 1 && self.changes == 0 && self.last.is_some()
     }
 
-    /// Whether its misses per instruction are about as many as given.
+    /// The logarithm of its misses per instruction; if they are few they do not matter.
     #[must_use]
-    pub fn misses_about(&self, misses: f64) -> bool {
-        miss_alike(self.misses, misses)
+    pub fn missing(&self) -> f64 {
+        ln(self.misses.max(FEW))
     }
 
     /// Whether its threads may be moved once more; with `guard`, also back again.
@@ -382,11 +380,6 @@ impl Program {
         self.rest = now + rest.0 * f64::from(1u32 << self.failures.min(12));
         self.failures += 1;
     }
-}
-
-/// The same for misses per instruction: if they are few they do not matter.
-fn miss_alike(before: f64, now: f64) -> bool {
-    agree(before.max(FEW), now.max(FEW))
 }
 
 #[cfg(test)]

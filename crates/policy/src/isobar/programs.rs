@@ -98,16 +98,16 @@ impl Programs {
         }
     }
 
-    /// Finds programs that miss the same in their first reading: several programs of a kind at once
-    /// are as much evidence as one that is read twice.
+    /// Finds programs that miss about the same in their first reading: several programs of a kind
+    /// at once are as much evidence as one that is read twice.
     fn compare(&mut self) {
         let mut first: BTreeMap<Kind, Vec<f64>> = BTreeMap::new();
         for program in self.list.iter().filter(|program| program.is_new()) {
-            first.entry(program.kind()).or_default().push(program.misses);
+            first.entry(program.kind()).or_default().push(program.missing());
         }
+        first.values_mut().for_each(|misses| misses.sort_unstable_by(f64::total_cmp));
         for program in self.list.iter_mut().filter(|program| program.is_new()) {
-            let same = first.get(&program.kind()).into_iter().flatten().filter(|misses| program.misses_about(**misses));
-            program.alike = same.take(ALIKE).count() >= ALIKE;
+            program.differs = first.get(&program.kind()).map_or(f64::INFINITY, |all| apart(all, program.missing()));
         }
     }
 
@@ -139,6 +139,14 @@ impl Programs {
     pub fn follows(&self, program: &Program) -> bool {
         program.follows.is_so(self.list.iter().any(|other| other.follows.known == Some(true)))
     }
+}
+
+/// By how much a value and the two that are nearest to it differ, the largest from the smallest;
+/// infinite if there are fewer. `values` are sorted, and the value is among them.
+fn apart(values: &[f64], value: f64) -> f64 {
+    let at = values.partition_point(|other| *other < value);
+    let within = &values[(at + 1).saturating_sub(ALIKE)..values.len().min(at + ALIKE)];
+    within.windows(ALIKE).map(|near| near[ALIKE - 1] - near[0]).fold(f64::INFINITY, f64::min)
 }
 
 fn remember(names: &mut BTreeMap<Arc<str>, Known>, gone: &Program, now: f64) {
@@ -337,7 +345,8 @@ mod tests {
     }
 
     /// Programs of a name that begin together. Three with 20, 20.5 and 21 misses are known by their
-    /// first reading. Two are not, nor is one with 30 misses beside three others.
+    /// first reading. Two are not, nor is one with 30 misses beside three others. One with 25 is,
+    /// with the doubt by which it differs from the second nearest: `ln(25 / 20.5)`.
     #[test]
     fn programs_that_are_alike_are_known_by_one_reading() {
         let known = |mpki: &[f64]| {
@@ -349,10 +358,12 @@ mod tests {
             let domains = Domains::of(&seen.machine);
             let mut programs = Programs::default();
             programs.read(&seen, &domains, &Memory::of(&seen, &domains).unwrap(), part::all);
-            programs.list.iter().map(|program| program.pace(3).is_some()).collect::<Vec<_>>()
+            programs.list.iter().map(|program| program.pace(3).map(|_| program.doubt(3))).collect::<Vec<_>>()
         };
-        assert_eq!(known(&[20.0, 20.5, 21.0]), [true; 3]);
-        assert_eq!(known(&[20.0, 20.5]), [false; 2]);
-        assert_eq!(known(&[20.0, 20.5, 21.0, 30.0]), [true, true, true, false]);
+        assert_eq!(known(&[20.0, 20.5, 21.0]), [Some(0.0); 3]);
+        assert_eq!(known(&[20.0, 20.5]), [None; 2]);
+        assert_eq!(known(&[20.0, 30.0, 20.5, 21.0]), [Some(0.0), None, Some(0.0), Some(0.0)]);
+        let doubt = known(&[20.0, 20.5, 21.0, 25.0])[3].unwrap();
+        assert!((doubt - 0.1984).abs() < 1e-3, "{doubt}");
     }
 }
