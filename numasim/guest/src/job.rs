@@ -184,7 +184,7 @@ impl<'a> Running<'a> {
 
     /// Records the state at the beginning of its measured part.
     pub fn begin(&mut self, nodes: usize) {
-        self.look(nodes);
+        self.look(&procfs::groups(), nodes);
         self.begun.clone_from(&self.migrations);
         self.first.clone_from(&self.last);
     }
@@ -211,9 +211,9 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Records its threads' migrations and its pages.
-    pub fn look(&mut self, nodes: usize) {
-        for pid in procfs::group(self.child.pid()) {
+    /// Records its threads' migrations and its pages; `groups`: the processes of each group.
+    pub fn look(&mut self, groups: &BTreeMap<u32, Vec<u32>>, nodes: usize) {
+        for pid in groups.get(&self.child.pid()).into_iter().flatten().copied() {
             for tid in procfs::threads(pid) {
                 let seen = procfs::migrations(pid, tid);
                 self.migrations.extend(seen.map(|count| ((pid, tid), count)));

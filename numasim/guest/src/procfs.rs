@@ -36,13 +36,24 @@ fn of_vmstat(text: &str) -> BTreeMap<String, u64> {
     wanted.filter_map(|(name, count)| Some((name.to_owned(), count.trim().parse().ok()?))).collect()
 }
 
-/// Processes of a process group, in ascending order.
-pub fn group(leader: u32) -> Vec<u32> {
+/// The processes of each process group, in ascending order. Processes with a lower pid than this
+/// one are left out: nearly all of them are the kernel's, and to read each of them costs as much.
+pub fn groups() -> BTreeMap<u32, Vec<u32>> {
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let mut members: Vec<u32> = pids.filter(|pid| stat(*pid).is_some_and(|stat| stat.group == leader)).collect();
-    members.sort_unstable();
-    members
+    let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for pid in pids.filter(|pid| *pid > std::process::id()) {
+        if let Some(stat) = stat(pid) {
+            groups.entry(stat.group).or_default().push(pid);
+        }
+    }
+    groups.values_mut().for_each(|pids| pids.sort_unstable());
+    groups
+}
+
+/// The processes of one process group.
+pub fn group(leader: u32) -> Vec<u32> {
+    groups().remove(&leader).unwrap_or_default()
 }
 
 /// Threads of a process, in ascending order; none if the process is gone.

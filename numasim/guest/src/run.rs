@@ -117,11 +117,11 @@ fn watch(jobs: &mut [Running<'_>], until: f64, nodes: usize) -> Option<String> {
     let mut seen_last = vec![false; jobs.len()];
     loop {
         let now = procfs::now();
-        let mut left = 0;
+        let (mut left, mut groups) = (0, None);
         for (job, seen) in jobs.iter_mut().zip(&mut seen_last) {
             let ended = job.child.ended();
             if (ended && !*seen) || (!ended && now >= next_look) {
-                job.look(nodes);
+                job.look(groups.get_or_insert_with(procfs::groups), nodes);
                 *seen = ended;
             }
             left += usize::from(!ended && !job.background());
