@@ -137,7 +137,10 @@ impl Isobar {
 
     fn memory(&mut self, seen: &Observation, domains: &Domains) -> Option<Memory> {
         match self.memory.take() {
-            Some((machine, memory)) if Arc::ptr_eq(&machine, &seen.machine) => Some(memory),
+            Some((machine, mut memory)) if Arc::ptr_eq(&machine, &seen.machine) => {
+                memory.settle(seen);
+                Some(memory)
+            }
             _ => Memory::of(seen, domains),
         }
     }

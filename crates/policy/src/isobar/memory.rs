@@ -68,8 +68,7 @@ impl Memory {
         if nodes.is_empty() {
             return None;
         }
-        let latency: Vec<Vec<f64>> =
-            nodes.iter().map(|from| nodes.iter().map(|to| idle(seen, *from, *to)).collect()).collect();
+        let latency = idle_by_node(seen, &nodes);
         let reported: Vec<bool> = seen.machine.nodes().iter().map(|node| node.max_bandwidth.is_some()).collect();
         let capacity = |at: usize| {
             let cpus = seen.machine.cpus_of_node(nodes[at]).map_or(0, CpuSet::len).max(1);
@@ -139,6 +138,23 @@ impl Memory {
         probed.map_or(idle, |probed| (probed.0 * 1e-9).max(idle))
     }
 
+    /// Adopts the idle latencies as they are known now. A probe on a busy machine measures too much
+    /// at first, and less once a node is less busy.
+    pub fn settle(&mut self, seen: &Observation) {
+        let latency = idle_by_node(seen, &self.nodes);
+        if latency == *self.machine.latency() {
+            return;
+        }
+        let mut parts = self.machine.parts().clone();
+        for (at, resource) in parts.resources.iter_mut().take(self.nodes.len()).enumerate() {
+            resource.queue *= latency[at][at] / parts.latency[at][at];
+        }
+        parts.latency = latency;
+        if let Ok(machine) = Machine::new(parts) {
+            self.machine = machine;
+        }
+    }
+
     /// Corrects capacities by the bytes per second through each resource (`flows`, by position) and
     /// the waits that were probed.
     pub fn correct(&mut self, seen: &Observation, flows: &[f64]) {
@@ -204,6 +220,23 @@ fn hops(machine: &Machine, home: usize, node: usize) -> Vec<Hop> {
     [controller].into_iter().chain(read).chain(machine.route(home, node).iter().map(written)).collect()
 }
 
+/// Seconds of an access to idle memory, by node of the CPU, then node of the memory. A probe may
+/// have found a node busy each time. Nodes with CPUs reach their own memory in the same way, and a
+/// way has the same length in both directions, so the lowest latency counts.
+fn idle_by_node(seen: &Observation, nodes: &[NodeId]) -> Vec<Vec<f64>> {
+    let table: Vec<Vec<f64>> =
+        nodes.iter().map(|from| nodes.iter().map(|to| idle(seen, *from, *to)).collect()).collect();
+    let distance = |from: usize, to: usize| seen.machine.distances()?.get(nodes[from], nodes[to]).copied();
+    let has_cpus = |at: usize| seen.machine.cpus_of_node(nodes[at]).is_some_and(|cpus| !cpus.is_empty());
+    let local = (0..nodes.len()).filter(|at| has_cpus(*at)).map(|at| table[at][at]).fold(f64::INFINITY, f64::min);
+    let at = |from: usize, to: usize| match (has_cpus(from) && has_cpus(to), from == to) {
+        (true, true) => local,
+        (true, false) if distance(from, to) == distance(to, from) => table[from][to].min(table[to][from]),
+        _ => table[from][to],
+    };
+    (0..nodes.len()).map(|from| (0..nodes.len()).map(|to| at(from, to)).collect()).collect()
+}
+
 fn idle(seen: &Observation, from: NodeId, to: NodeId) -> f64 {
     let known = seen.latency_idle.as_ref().and_then(|table| table.get(from, to)).map(|one| one.0 * 1e-9);
     let distance = || Some(f64::from(*seen.machine.distances()?.get(from, to)?) * BY_DISTANCE);
@@ -252,6 +285,30 @@ mod tests {
         assert_eq!(memory.machine.nodes(), 2);
         assert_eq!(memory.machine.resources().len(), 4);
         assert!(memory.machine.latency()[0][1] > memory.machine.latency()[0][0]);
+    }
+
+    /// At first both nodes are busy, and so is one direction between them. Then the first node is
+    /// idle: both are known by it. The scale of a controller's queue stays the same part of a local
+    /// access.
+    #[test]
+    fn idle_latencies_follow_the_least_busy_node() {
+        let mut seen = observation("node:2 core:4", vec![]);
+        let nodes = vec![NodeId(0), NodeId(1)];
+        let table = |rows: [[f64; 2]; 2]| {
+            NodeMatrix::from_rows(nodes.clone(), rows.map(|row| row.map(Nanoseconds).to_vec()).to_vec())
+        };
+        let rounded = |memory: &Memory| {
+            let row = |row: &Vec<f64>| row.iter().map(|one| num::round(one * 1e9)).collect::<Vec<u64>>();
+            memory.machine.latency().iter().map(row).collect::<Vec<_>>()
+        };
+        seen.latency_idle = table([[100.0, 150.0], [180.0, 120.0]]);
+        let mut memory = memory(&seen);
+        assert_eq!(rounded(&memory), [[100, 150], [150, 100]]);
+        seen.latency_idle = table([[80.0, 150.0], [140.0, 120.0]]);
+        memory.settle(&seen);
+        assert_eq!(rounded(&memory), [[80, 140], [140, 80]]);
+        let queue = memory.machine.resources()[1].queue;
+        assert!((queue / (QUEUE * 80e-9) - 1.0).abs() < 1e-9, "{queue}");
     }
 
     /// 4 GB/s that wait 20 ns on a link: `12 u^2 / (1 - u) = 20`, u = 0.705, so it carries 5.7

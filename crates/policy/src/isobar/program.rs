@@ -33,7 +33,7 @@ const FOUND: f64 = 0.999;
 const KEPT: usize = 16;
 /// The same for two readings that agree roughly: what a program does shows, and a change of it must
 /// gain more, by the difference.
-const AGREE_ROUGHLY: f64 = 0.25;
+const AGREE_ROUGHLY: f64 = 0.15;
 /// Speed-up below 1 that still counts as no loss: the equations and readings are not more accurate.
 pub const HARDLY: f64 = 0.998;
 
