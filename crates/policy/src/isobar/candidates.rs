@@ -34,6 +34,8 @@ struct Asked<'a> {
     free: &'a [f64],
     /// By domain, whether a program on its cache is not known yet: see [`Scene::fresh`].
     fresh: Vec<bool>,
+    /// By domain, whether a program on it is in doubt: see [`Traits::doubt`](super::traits::Traits).
+    doubtful: Vec<bool>,
     crowds: Crowds<'a>,
     /// By domain, the units in `open` that may be moved.
     movable: Vec<Vec<usize>>,
@@ -45,8 +47,13 @@ impl<'a> Asked<'a> {
         for unit in open.iter().copied().filter(|unit| scene.traits[scene.units[*unit].program].movable) {
             movable[at.domains[unit]].push(unit);
         }
+        let mut doubtful = vec![false; memory.places.len()];
+        for (unit, domain) in scene.units.iter().zip(&at.domains) {
+            let one = &scene.traits[unit.program];
+            doubtful[*domain] |= one.known && one.doubt > 0.0;
+        }
         let (fresh, crowds) = (scene.fresh(memory), Crowds::of(scene, memory, at));
-        Self { scene, memory, at, free, fresh, crowds, movable }
+        Self { scene, memory, at, free, fresh, doubtful, crowds, movable }
     }
 
     fn program(&self, unit: usize) -> usize {
@@ -76,15 +83,15 @@ impl<'a> Asked<'a> {
     }
 
     /// Whether to wait before pages are moved to a unit, because moved pages stay for good. A
-    /// program that is not known yet may run beside the unit, or where its pages are, and
+    /// program that is not known yet, or in doubt, may run beside the unit, or where its pages are, and
     /// exchanging the two may be the better change. A unit waits only while its program is young.
     fn might_exchange(&self, unit: usize) -> bool {
         let (program, here) = (self.program(unit), self.at.domains[unit]);
         let has_most = |domain: usize| self.at.weights[program][self.node(domain)] > 0.5;
         let is_there = |domain: usize| domain == here || has_most(domain);
         let one = &self.scene.traits[program];
-        let mut domains = 0..self.memory.places.len();
-        one.young && one.movable && domains.any(|domain| self.fresh[domain] && is_there(domain))
+        let waits_for = |domain: usize| (self.fresh[domain] || self.doubtful[domain]) && is_there(domain);
+        one.young && one.movable && (0..self.memory.places.len()).any(waits_for)
     }
 
     /// Adds the changes that move the program's pages to another node while its threads stay.

@@ -10,6 +10,11 @@ const STAYING: u32 = 8;
 /// Number of such epochs after which the pages are taken to be where they are for now, whatever the
 /// kernel did earlier, or does for other programs: the program's turn may come later.
 const STAYING_SO_FAR: u32 = 2;
+/// The same once the pages of a large program are counted in every fifth epoch only, and look the
+/// same in between (`pages_every` of the sensors).
+const STAYING_COUNTED_RARELY: u32 = 6;
+/// Number of epochs for which the pages of a new program are counted in each.
+const COUNTED_EACH_TIME: u32 = 5;
 /// Least fraction of the pages that is remote when the kernel has something to migrate.
 const REMOTE: f64 = 0.05;
 /// Fraction of the pages whose migration shows.
@@ -21,13 +26,19 @@ pub struct Follows {
     /// Whether it does; not known before some pages were remote.
     pub known: Option<bool>,
     staying: u32,
+    /// Number of readings so far.
+    readings: u32,
 }
 
 impl Follows {
     /// Records a reading, given the one before. If the program has gone to other nodes since, or
     /// pages were under way, the reading says nothing.
     pub fn read(&mut self, before: Option<&Reading>, now: &Reading) {
-        let Some((last, was, is)) = before.and_then(|last| Some((last, last.split()?, now.split()?))) else { return };
+        self.readings = self.readings.saturating_add(1);
+        let Some((last, was, is)) = before.and_then(|last| Some((last, last.split()?, now.split()?))) else {
+            self.staying = 0;
+            return;
+        };
         let all = was.remote + was.local;
         if now.disturbed || last.disturbed || last.nodes != now.nodes || was.remote < REMOTE * all {
             self.staying = 0;
@@ -48,7 +59,9 @@ impl Follows {
     /// observed for itself or, if that is not known, for any other program (`of_others`).
     #[must_use]
     pub fn is_so(&self, of_others: bool) -> bool {
-        self.known.unwrap_or(of_others) && self.staying < STAYING_SO_FAR
+        let is_new = self.readings <= COUNTED_EACH_TIME;
+        let enough = if is_new { STAYING_SO_FAR } else { STAYING_COUNTED_RARELY };
+        self.known.unwrap_or(of_others) && self.staying < enough
     }
 }
 
@@ -66,12 +79,13 @@ mod tests {
             ..Reading::default()
         });
         let readings: Vec<Reading> = readings.collect();
+        follows.read(None, &readings[0]);
         readings.windows(2).for_each(|two| follows.read(Some(&two[0]), &two[1]));
         follows
     }
 
     /// Of 900 remote and 100 local pages: 50 come; 50 are freed; 50 new ones are touched where the
-    /// program runs; 50 are swapped out while 10 others come.
+    /// program runs; 40 are swapped out while 10 others come.
     #[test]
     fn pages_must_come_here_from_elsewhere() {
         let then = |now| known(&[(900.0, 100.0), now]).known;

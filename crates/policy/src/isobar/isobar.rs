@@ -135,16 +135,6 @@ impl Isobar {
         Seats::new(seen, domains, &self.idle, self.config.watch_epochs)
     }
 
-    fn memory(&mut self, seen: &Observation, domains: &Domains) -> Option<Memory> {
-        match self.memory.take() {
-            Some((machine, mut memory)) if Arc::ptr_eq(&machine, &seen.machine) => {
-                memory.settle(seen);
-                Some(memory)
-            }
-            _ => Memory::of(seen, domains),
-        }
-    }
-
     /// Decides from what the counters show.
     fn manage(&mut self, seen: &Observation, domains: &Domains, memory: &Memory, scene: &Scene, plan: &mut Plan) {
         let predictors = Predictors::of(scene, memory);
@@ -302,7 +292,7 @@ impl Policy for Isobar {
         let before = self.before_a_change();
         self.forget_errors(seen.interval.0);
         let domains = self.domains.of(&seen.machine).clone();
-        let Some(mut memory) = self.memory(seen, &domains) else {
+        let Some(mut memory) = Memory::renewed(self.memory.take(), seen, &domains) else {
             plan.notes.push("the observation has no memory node: nothing to decide".to_owned());
             return plan;
         };

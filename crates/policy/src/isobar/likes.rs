@@ -4,8 +4,8 @@
 //! change is predicted for more and more of them at once, as long as that pays.
 
 use super::balance::Crowds;
-use super::math::ln;
 use super::memory::Memory;
+use super::reading::ratio;
 use super::scene::{Arrangement, Scene};
 use super::step::{Step, To, away};
 use super::traits::Traits;
@@ -20,7 +20,7 @@ const ALIKE: f64 = 0.2;
 pub fn like(scene: &Scene, at: &Arrangement, step: &Step, of: &[usize]) -> Vec<usize> {
     let program = |unit: usize| scene.units[unit].program;
     let (one, own) = (&scene.traits[program(step.unit)], &at.weights[program(step.unit)]);
-    let near = |a: f64, b: f64| ln(a.max(1e-12) / b.max(1e-12)).abs() < ALIKE;
+    let near = |a: f64, b: f64| ratio(b, a.max(1e-12)) < ALIKE;
     let here = at.domains[step.unit];
     let may = |one: &Traits| (one.movable, one.pages_movable, one.follows, one.young);
     let is_like = |unit: &usize| {

@@ -8,7 +8,8 @@ use super::part::Part;
 use super::reading::WRITE_BACK;
 use crate::kit::domains::Domains;
 use isobar_contention::{Cache, Machine, Packets, Parts, Place, Resource};
-use isobar_model::{CpuSet, NodeId, Observation, num};
+use isobar_model::{CpuSet, NodeId, Observation, Topology, num};
+use std::sync::Arc;
 
 /// Seconds of a local access per unit of the distance table: 85 ns at a distance of 10.
 const BY_DISTANCE: f64 = 8.5e-9;
@@ -138,10 +139,23 @@ impl Memory {
         probed.map_or(idle, |probed| (probed.0 * 1e-9).max(idle))
     }
 
-    /// Adopts the idle latencies as they are known now. A probe on a busy machine measures too much
-    /// at first, and less once a node is less busy.
-    pub fn settle(&mut self, seen: &Observation) {
-        let latency = idle_by_node(seen, &self.nodes);
+    /// The memory of an observation: as it was `before`, if that was the same machine, with the idle
+    /// latencies as they are known now. A probe on a busy machine measures too much at first, and
+    /// less once a node is less busy.
+    #[must_use]
+    pub fn renewed(before: Option<(Arc<Topology>, Self)>, seen: &Observation, domains: &Domains) -> Option<Self> {
+        match before {
+            Some((machine, mut memory)) if Arc::ptr_eq(&machine, &seen.machine) => {
+                if seen.latency_idle.is_some() {
+                    memory.settle(idle_by_node(seen, &memory.nodes));
+                }
+                Some(memory)
+            }
+            _ => Self::of(seen, domains),
+        }
+    }
+
+    fn settle(&mut self, latency: Vec<Vec<f64>>) {
         if latency == *self.machine.latency() {
             return;
         }
@@ -160,7 +174,11 @@ impl Memory {
     pub fn correct(&mut self, seen: &Observation, flows: &[f64]) {
         let mut parts = self.machine.parts().clone();
         let nodes = self.nodes.len();
-        let waits = |from: usize, to: usize| self.loaded(seen, from, to) - self.machine.latency()[from][to];
+        // Beyond the lowest latency of the same pair: another pair may be faster.
+        let lowest = |from: usize, to: usize| {
+            measured(seen, self.nodes[from], self.nodes[to]).unwrap_or(self.machine.latency()[from][to])
+        };
+        let waits = |from: usize, to: usize| self.loaded(seen, from, to) - lowest(from, to);
         for from in 0..nodes {
             if !self.reported[from] && flows[from] > 0.9 * parts.resources[from].capacity {
                 parts.resources[from].capacity = flows[from] / 0.9;
@@ -221,27 +239,41 @@ fn hops(machine: &Machine, home: usize, node: usize) -> Vec<Hop> {
 }
 
 /// Seconds of an access to idle memory, by node of the CPU, then node of the memory. A probe may
-/// have found a node busy each time. Nodes with CPUs reach their own memory in the same way, and a
-/// way has the same length in both directions, so the lowest latency counts.
+/// have found a node busy each time. Nodes with CPUs usually reach their own memory equally fast,
+/// and a route usually takes as long one way as the other, so the lowest latency that was measured
+/// counts, for what could not be measured, too.
 fn idle_by_node(seen: &Observation, nodes: &[NodeId]) -> Vec<Vec<f64>> {
-    let table: Vec<Vec<f64>> =
-        nodes.iter().map(|from| nodes.iter().map(|to| idle(seen, *from, *to)).collect()).collect();
     let distance = |from: usize, to: usize| seen.machine.distances()?.get(nodes[from], nodes[to]).copied();
     let has_cpus = |at: usize| seen.machine.cpus_of_node(nodes[at]).is_some_and(|cpus| !cpus.is_empty());
-    let local = (0..nodes.len()).filter(|at| has_cpus(*at)).map(|at| table[at][at]).fold(f64::INFINITY, f64::min);
-    let at = |from: usize, to: usize| match (has_cpus(from) && has_cpus(to), from == to) {
-        (true, true) => local,
-        (true, false) if distance(from, to) == distance(to, from) => table[from][to].min(table[to][from]),
-        _ => table[from][to],
+    let probed = |from: usize, to: usize| measured(seen, nodes[from], nodes[to]);
+    let lowest = |pairs: &mut dyn Iterator<Item = (usize, usize)>| {
+        pairs.filter_map(|(from, to)| probed(from, to)).min_by(f64::total_cmp)
+    };
+    let local = lowest(&mut (0..nodes.len()).filter(|at| has_cpus(*at)).map(|at| (at, at)));
+    let at = |from: usize, to: usize| {
+        let known = match (has_cpus(from) && has_cpus(to), from == to) {
+            (true, true) => local,
+            (true, false) if distance(from, to) == distance(to, from) => {
+                lowest(&mut [(from, to), (to, from)].into_iter())
+            }
+            _ => probed(from, to),
+        };
+        known.unwrap_or_else(|| guessed(seen, nodes[from], nodes[to]))
     };
     (0..nodes.len()).map(|from| (0..nodes.len()).map(|to| at(from, to)).collect()).collect()
 }
 
-fn idle(seen: &Observation, from: NodeId, to: NodeId) -> f64 {
-    let known = seen.latency_idle.as_ref().and_then(|table| table.get(from, to)).map(|one| one.0 * 1e-9);
+/// Seconds of an access to idle memory, as measured for a pair of nodes.
+fn measured(seen: &Observation, from: NodeId, to: NodeId) -> Option<f64> {
+    let known = seen.latency_idle.as_ref()?.get(from, to)?;
+    Some(known.0 * 1e-9).filter(|one| *one > 0.0)
+}
+
+/// The same, if it was not measured.
+fn guessed(seen: &Observation, from: NodeId, to: NodeId) -> f64 {
     let distance = || Some(f64::from(*seen.machine.distances()?.get(from, to)?) * BY_DISTANCE);
     let guess = if from == to { 10.0 * BY_DISTANCE } else { REMOTE };
-    known.filter(|one| *one > 0.0).or_else(distance).filter(|one| *one > 0.0).unwrap_or(guess)
+    distance().filter(|one| *one > 0.0).unwrap_or(guess)
 }
 
 /// The place of each domain, and the caches. CPUs of a domain without an LLC share a cache of a
@@ -289,26 +321,29 @@ mod tests {
 
     /// At first both nodes are busy, and so is one direction between them. Then the first node is
     /// idle: both are known by it. The scale of a controller's queue stays the same part of a local
-    /// access.
+    /// access. What is not measured in an epoch, or not at all, changes nothing.
     #[test]
     fn idle_latencies_follow_the_least_busy_node() {
         let mut seen = observation("node:2 core:4", vec![]);
-        let nodes = vec![NodeId(0), NodeId(1)];
-        let table = |rows: [[f64; 2]; 2]| {
-            NodeMatrix::from_rows(nodes.clone(), rows.map(|row| row.map(Nanoseconds).to_vec()).to_vec())
+        let domains = Domains::of(&seen.machine);
+        let mut before = None;
+        let mut known = |rows: Option<[[Option<f64>; 2]; 2]>| {
+            let row = |row: [Option<f64>; 2]| row.map(|one| one.map(Nanoseconds)).to_vec();
+            let table =
+                rows.and_then(|rows| NodeMatrix::from_cells(vec![NodeId(0), NodeId(1)], rows.map(row).to_vec()));
+            seen.latency_idle = table;
+            let memory = Memory::renewed(before.take(), &seen, &domains).unwrap();
+            let latency = memory.machine.latency().concat();
+            let parts = memory.machine.resources()[1].queue / latency[3];
+            assert!((parts / QUEUE - 1.0).abs() < 1e-9, "{parts}");
+            before = Some((Arc::clone(&seen.machine), memory));
+            latency.iter().map(|one| num::round(one * 1e9)).collect::<Vec<u64>>()
         };
-        let rounded = |memory: &Memory| {
-            let row = |row: &Vec<f64>| row.iter().map(|one| num::round(one * 1e9)).collect::<Vec<u64>>();
-            memory.machine.latency().iter().map(row).collect::<Vec<_>>()
-        };
-        seen.latency_idle = table([[100.0, 150.0], [180.0, 120.0]]);
-        let mut memory = memory(&seen);
-        assert_eq!(rounded(&memory), [[100, 150], [150, 100]]);
-        seen.latency_idle = table([[80.0, 150.0], [140.0, 120.0]]);
-        memory.settle(&seen);
-        assert_eq!(rounded(&memory), [[80, 140], [140, 80]]);
-        let queue = memory.machine.resources()[1].queue;
-        assert!((queue / (QUEUE * 80e-9) - 1.0).abs() < 1e-9, "{queue}");
+        let all = |rows: [[f64; 2]; 2]| Some(rows.map(|row| row.map(Some)));
+        assert_eq!(known(all([[100.0, 150.0], [180.0, 120.0]])), [100, 150, 150, 100]);
+        assert_eq!(known(all([[80.0, 150.0], [140.0, 120.0]])), [80, 140, 140, 80]);
+        assert_eq!(known(None), [80, 140, 140, 80]);
+        assert_eq!(known(Some([[Some(120.0), None], [Some(190.0), None]])), [120, 190, 190, 120]);
     }
 
     /// 4 GB/s that wait 20 ns on a link: `12 u^2 / (1 - u) = 20`, u = 0.705, so it carries 5.7

@@ -155,10 +155,7 @@ impl Outlook {
     /// If nothing can be said of the epoch.
     pub fn look(&mut self, seen: &Observation, ways: impl Fn(LlcId, Pid) -> u64) -> Result<Standing, Unknown> {
         let domains = self.domains.of(&seen.machine).clone();
-        let mut memory = match self.memory.take() {
-            Some((machine, memory)) if Arc::ptr_eq(&machine, &seen.machine) => memory,
-            _ => Memory::of(seen, &domains).ok_or(Unknown::NoNode)?,
-        };
+        let mut memory = Memory::renewed(self.memory.take(), seen, &domains).ok_or(Unknown::NoNode)?;
         let llcs = seen.machine.llcs();
         let part =
             |llc: usize, pid: Pid| llcs.get(llc).map_or(Part::ALL, |llc| Part { mask: ways(llc.id, pid), ..Part::ALL });

@@ -35,7 +35,11 @@ impl Passed {
         if !decision.steps.is_empty() {
             self.0.clear();
         }
-        self.0.extend(decision.refused.iter().map(|steps| (key(steps), PASSED)));
+        // What was refused because a program is in doubt may pay once it is read again.
+        let scene = predictors.scene;
+        let doubtful = |unit: usize| scene.traits[scene.units[unit].program].doubt > 0.0;
+        let lasting = decision.refused.iter().filter(|steps| !steps.iter().flat_map(Step::units).any(doubtful));
+        self.0.extend(lasting.map(|steps| (key(steps), PASSED)));
         decision
     }
 
@@ -74,7 +78,27 @@ mod tests {
     use super::*;
     use crate::isobar::idle::Idle;
     use crate::isobar::stage::stage;
-    use crate::test_kit::{observation, process, thread};
+    use crate::kit::domains::Domains;
+    use crate::test_kit::{observation, process, thread, with_pages};
+
+    /// A program would gain by going to the node of its pages, but not as much as is wanted: that is
+    /// remembered, unless what is wanted is much because the program is in doubt.
+    #[test]
+    fn what_was_refused_in_doubt_is_not_passed_over() {
+        let mut seen = observation("node:2 core:2", vec![process(1, vec![thread(1, 0, 20.0)])]);
+        with_pages(&mut seen, 1, &[0, 500]);
+        let mut idle = Idle::default();
+        (0..6).for_each(|_| idle.pass(&seen, &Domains::of(&seen.machine)));
+        let passed = |doubt: f64, error: f64| {
+            let (mut scene, memory, programs) = stage(&seen, 4, &idle);
+            scene.traits[0].doubt = doubt;
+            let mut passed = Passed::default();
+            let predictors = Predictors::of(&scene, &memory);
+            let decision = passed.search(&predictors, &Config::default(), error, &programs.list);
+            (decision.refused.is_empty(), passed.0.is_empty())
+        };
+        assert_eq!([passed(0.0, 10.0), passed(10.0, 0.0)], [(false, false), (false, true)]);
+    }
 
     /// A change of two steps that did not pay says nothing about its first step alone, nor the
     /// other way round.

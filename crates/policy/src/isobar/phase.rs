@@ -4,7 +4,7 @@
 use super::math::ln;
 use super::pace::STEADY;
 use super::program::{FEW, Program};
-use super::reading::Reading;
+use super::reading::{Reading, ratio};
 
 /// Logarithm of the ratio of miss rates from which on a program does something else: two thirds
 /// more or less. Neighbours rarely change the misses by as much.
@@ -71,6 +71,6 @@ impl Program {
     /// The difference, as a logarithm of the ratio, 0 or more; 0 if lookups are not counted.
     fn looks_differ(&self, reading: &Reading) -> f64 {
         let both = reading.looks.zip(self.looks);
-        both.map_or(0.0, |(now, before)| ln(now.max(1e-9) / before.max(1e-9)).abs())
+        both.map_or(0.0, |(now, before)| ratio(before.max(1e-9), now.max(1e-9)))
     }
 }

@@ -31,8 +31,8 @@ const MOST_DELAYED: f64 = 0.75;
 const FOUND: f64 = 0.999;
 /// Number of readings of a program's speed that are kept.
 const KEPT: usize = 16;
-/// The same for two readings that agree roughly: what a program does shows, and a change of it must
-/// gain more, by the difference.
+/// Logarithm of the ratio up to which two readings agree roughly: what a program does shows, and a
+/// change of it must gain that much more.
 const AGREE_ROUGHLY: f64 = 0.15;
 /// Speed-up below 1 that still counts as no loss: the equations and readings are not more accurate.
 pub const HARDLY: f64 = 0.998;
@@ -270,7 +270,8 @@ impl Program {
             && by_cost < AGREE_ROUGHLY
             && self.changes == 0
         {
-            first.speed = first.speed.max(second.speed);
+            let differs = if by_cost < AGREE { 0.0 } else { by_cost };
+            first.speed = first.speed.max(second.speed - differs);
         }
         self.last = Some(reading);
     }

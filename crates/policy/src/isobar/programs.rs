@@ -141,8 +141,8 @@ impl Programs {
     }
 }
 
-/// By how much a value and the two that are nearest to it differ, the largest from the smallest;
-/// infinite if there are fewer. `values` are sorted, and the value is among them.
+/// The least spread of three values of which `value` is one; infinite if there are fewer. `values`
+/// are sorted, and the value is among them.
 fn apart(values: &[f64], value: f64) -> f64 {
     let at = values.partition_point(|other| *other < value);
     let within = &values[(at + 1).saturating_sub(ALIKE)..values.len().min(at + ALIKE)];
@@ -346,7 +346,7 @@ mod tests {
 
     /// Programs of a name that begin together. Three with 20, 20.5 and 21 misses are known by their
     /// first reading. Two are not, nor is one with 30 misses beside three others. One with 23 is,
-    /// with the doubt by which it differs from the second nearest: `ln(23 / 20.5)`.
+    /// with the spread of the nearest three as its doubt: `ln(23 / 20.5)`.
     #[test]
     fn programs_that_are_alike_are_known_by_one_reading() {
         let known = |mpki: &[f64]| {

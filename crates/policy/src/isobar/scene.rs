@@ -167,9 +167,8 @@ impl Scene {
     }
 
     /// The least that a change to a program must bring, in seconds of the program: a fraction of
-    /// its speed, and as much more as that is in doubt, times the period for which it is expected
-    /// to go on. If it takes longer than that to find out what the change did, the longer time
-    /// counts, although the gain lasts only as long as the program goes on.
+    /// its speed, plus what is in doubt of it, times the period for which it is expected to go on
+    /// or, if that is longer, the time that it takes to find out what the change did.
     #[must_use]
     pub fn wanted(&self, program: usize, margin: f64) -> f64 {
         let one = &self.traits[program];
