@@ -37,8 +37,8 @@ fn of_vmstat(text: &str) -> BTreeMap<String, u64> {
 }
 
 /// The processes of each process group, in ascending order. Processes with a lower pid than this
-/// one are left out: nearly all of them are the kernel's, and reading one costs as much as reading a
-/// job's. (Pids wrap around to 300, which few guests reach before this process starts.)
+/// one are left out: nearly all of them are the kernel's, and reading one costs as much as reading
+/// a job's. (Pids wrap around to 300, which few guests reach before this process starts.)
 pub fn groups() -> BTreeMap<u32, Vec<u32>> {
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

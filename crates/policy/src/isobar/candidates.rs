@@ -83,8 +83,9 @@ impl<'a> Asked<'a> {
     }
 
     /// Whether to wait before pages are moved to a unit, because moved pages stay for good. A
-    /// program that is not known yet, or in doubt, may run beside the unit, or where its pages are, and
-    /// exchanging the two may be the better change. A unit waits only while its program is young.
+    /// program that is not known yet, or in doubt, may run beside the unit, or where its pages are,
+    /// and exchanging the two may be the better change. A unit waits only while its program is
+    /// young.
     fn might_exchange(&self, unit: usize) -> bool {
         let (program, here) = (self.program(unit), self.at.domains[unit]);
         let has_most = |domain: usize| self.at.weights[program][self.node(domain)] > 0.5;

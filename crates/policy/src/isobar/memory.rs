@@ -139,9 +139,9 @@ impl Memory {
         probed.map_or(idle, |probed| (probed.0 * 1e-9).max(idle))
     }
 
-    /// The memory of an observation: as it was `before`, if that was the same machine, with the idle
-    /// latencies as they are known now. A probe on a busy machine measures too much at first, and
-    /// less once a node is less busy.
+    /// The memory of an observation: as it was `before`, if that was the same machine, with the
+    /// idle latencies as they are known now. A probe on a busy machine measures too much at first,
+    /// and less once a node is less busy.
     #[must_use]
     pub fn renewed(before: Option<(Arc<Topology>, Self)>, seen: &Observation, domains: &Domains) -> Option<Self> {
         match before {

@@ -81,8 +81,8 @@ mod tests {
     use crate::kit::domains::Domains;
     use crate::test_kit::{observation, process, thread, with_pages};
 
-    /// A program would gain by going to the node of its pages, but not as much as is wanted: that is
-    /// remembered, unless what is wanted is much because the program is in doubt.
+    /// A program would gain by going to the node of its pages, but not as much as is wanted. That
+    /// is remembered, unless what is wanted is much because the program is in doubt.
     #[test]
     fn what_was_refused_in_doubt_is_not_passed_over() {
         let mut seen = observation("node:2 core:2", vec![process(1, vec![thread(1, 0, 20.0)])]);
