@@ -34,8 +34,8 @@ struct Asked<'a> {
     free: &'a [f64],
     /// By domain, whether a program on its cache is not known yet: see [`Scene::fresh`].
     fresh: Vec<bool>,
-    /// By domain, whether a program on it is in doubt: see [`Traits::doubt`](super::traits::Traits).
-    doubtful: Vec<bool>,
+    /// The same for one that is not known yet or whose speed is in doubt.
+    unsettled: Vec<bool>,
     crowds: Crowds<'a>,
     /// By domain, the units in `open` that may be moved.
     movable: Vec<Vec<usize>>,
@@ -47,13 +47,9 @@ impl<'a> Asked<'a> {
         for unit in open.iter().copied().filter(|unit| scene.traits[scene.units[*unit].program].movable) {
             movable[at.domains[unit]].push(unit);
         }
-        let mut doubtful = vec![false; memory.places.len()];
-        for (unit, domain) in scene.units.iter().zip(&at.domains) {
-            let one = &scene.traits[unit.program];
-            doubtful[*domain] |= one.known && one.doubt > 0.0;
-        }
+        let unsettled = scene.beside(memory, |one| one.fresh || one.doubt > 0.0);
         let (fresh, crowds) = (scene.fresh(memory), Crowds::of(scene, memory, at));
-        Self { scene, memory, at, free, fresh, doubtful, crowds, movable }
+        Self { scene, memory, at, free, fresh, unsettled, crowds, movable }
     }
 
     fn program(&self, unit: usize) -> usize {
@@ -91,8 +87,8 @@ impl<'a> Asked<'a> {
         let has_most = |domain: usize| self.at.weights[program][self.node(domain)] > 0.5;
         let is_there = |domain: usize| domain == here || has_most(domain);
         let one = &self.scene.traits[program];
-        let waits_for = |domain: usize| (self.fresh[domain] || self.doubtful[domain]) && is_there(domain);
-        one.young && one.movable && (0..self.memory.places.len()).any(waits_for)
+        let mut domains = 0..self.memory.places.len();
+        one.young && one.movable && domains.any(|domain| self.unsettled[domain] && is_there(domain))
     }
 
     /// Adds the changes that move the program's pages to another node while its threads stay.

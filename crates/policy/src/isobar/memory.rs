@@ -8,7 +8,7 @@ use super::part::Part;
 use super::reading::WRITE_BACK;
 use crate::kit::domains::Domains;
 use isobar_contention::{Cache, Machine, Packets, Parts, Place, Resource};
-use isobar_model::{CpuSet, NodeId, Observation, Topology, num};
+use isobar_model::{CpuSet, Nanoseconds, NodeId, NodeMatrix, Observation, Topology, num};
 use std::sync::Arc;
 
 /// Seconds of a local access per unit of the distance table: 85 ns at a distance of 10.
@@ -135,8 +135,7 @@ impl Memory {
     #[must_use]
     pub fn loaded(&self, seen: &Observation, from: usize, to: usize) -> f64 {
         let idle = self.machine.latency()[from][to];
-        let probed = seen.latency.as_ref().and_then(|table| table.get(self.nodes[from], self.nodes[to]));
-        probed.map_or(idle, |probed| (probed.0 * 1e-9).max(idle))
+        seconds(seen.latency.as_ref(), self.nodes[from], self.nodes[to]).map_or(idle, |probed| probed.max(idle))
     }
 
     /// The memory of an observation: as it was `before`, if that was the same machine, with the
@@ -265,8 +264,11 @@ fn idle_by_node(seen: &Observation, nodes: &[NodeId]) -> Vec<Vec<f64>> {
 
 /// Seconds of an access to idle memory, as measured for a pair of nodes.
 fn measured(seen: &Observation, from: NodeId, to: NodeId) -> Option<f64> {
-    let known = seen.latency_idle.as_ref()?.get(from, to)?;
-    Some(known.0 * 1e-9).filter(|one| *one > 0.0)
+    seconds(seen.latency_idle.as_ref(), from, to).filter(|one| *one > 0.0)
+}
+
+fn seconds(table: Option<&NodeMatrix<Nanoseconds>>, from: NodeId, to: NodeId) -> Option<f64> {
+    table?.get(from, to).map(|one| one.0 * 1e-9)
 }
 
 /// The same, if it was not measured.
@@ -304,7 +306,6 @@ fn caches(seen: &Observation, domains: &Domains, nodes: &[NodeId]) -> (Vec<Place
 mod tests {
     use super::*;
     use crate::test_kit::observation;
-    use isobar_model::{Nanoseconds, NodeMatrix};
 
     fn memory(seen: &Observation) -> Memory {
         Memory::of(seen, &Domains::of(&seen.machine)).unwrap()

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | properties of the machine, as reported, probed and observed | [`memory`], [`cores`] |
 //! | properties of programs | [`estimate`], [`curves`], [`follows`], [`growth`], [`reading`], [`program`], [`programs`], [`remaining`] |
-//! | which program runs where now, which cores are free, whether the set of programs has settled | [`scene`], [`part`], [`traits`], [`idle`], [`calm`] |
+//! | which program runs where now, which cores are free, whether the set of programs has settled | [`scene`], [`part`], `residence`, [`traits`], [`idle`], [`calm`] |
 //! | what a change would do: a cheap score for all candidates, a rough evaluation for many, an exact prediction for a few | [`prices`], [`rough`], [`predict`] |
 //! | which changes are possible, and which of them pays | [`step`], `candidates`, [`search`], [`likes`], [`gather`], [`weigh`], [`passed`], [`ways`], [`division`], [`guests`] |
 //! | where the kernel would put a program, and which bound threads it should be free to move again | [`balance`], `crowded` |
@@ -70,6 +70,7 @@ pub mod program;
 pub mod programs;
 pub mod reading;
 pub mod remaining;
+mod residence;
 pub mod rough;
 pub mod scene;
 pub mod search;

@@ -329,29 +329,26 @@ impl Program {
         ((1.0 - most) / exp(self.balance.min(0.0))).min(HARDLY)
     }
 
-    /// The last speeds, or `None` before there are enough. Enough are a window of readings, two
-    /// readings that agree roughly of a program in its first phase, or one reading of a program
-    /// that does what others of its name did, or roughly what others do.
+    /// The last speeds, or `None` before there are enough of them: see [`Self::doubt`].
     #[must_use]
     pub fn pace(&self, window: usize) -> Option<&[Speed]> {
-        if let Some(first) = self.speeds.len().checked_sub(window) {
-            return Some(&self.speeds[first..]);
-        }
-        let enough = match self.speeds[..] {
-            [] => false,
-            [_] if self.is_as_expected() => true,
-            [..] => self.changes == 0 && self.differs < AGREE_ROUGHLY,
-        };
-        enough.then_some(&self.speeds[..])
+        let first = self.speeds.len().saturating_sub(window);
+        self.doubt(window).map(|_| &self.speeds[first..])
     }
 
-    /// By how much its speed is in doubt, as a logarithm: by the difference of readings that agree
-    /// only roughly, as long as there is no window of readings.
+    /// By how much its speed is in doubt, as a logarithm; `None` before there are enough readings.
+    /// Enough are a window of them, two that agree roughly of a program in its first phase, or one
+    /// of a program that does what others of its name did, or roughly what others do. What agrees
+    /// only roughly is in doubt by the difference.
     #[must_use]
-    pub fn doubt(&self, window: usize) -> f64 {
-        let read = self.speeds.len();
-        let is_known = read >= window || read == 1 && self.is_as_expected();
-        if is_known || self.differs < AGREE { 0.0 } else { self.differs }
+    pub fn doubt(&self, window: usize) -> Option<f64> {
+        match self.speeds.len() {
+            0 => None,
+            read if read >= window => Some(0.0),
+            1 if self.is_as_expected() => Some(0.0),
+            _ if self.changes > 0 || self.differs >= AGREE_ROUGHLY => None,
+            _ => Some(if self.differs < AGREE { 0.0 } else { self.differs }),
+        }
     }
 
     fn is_as_expected(&self) -> bool {

@@ -358,7 +358,7 @@ mod tests {
             let domains = Domains::of(&seen.machine);
             let mut programs = Programs::default();
             programs.read(&seen, &domains, &Memory::of(&seen, &domains).unwrap(), part::all);
-            programs.list.iter().map(|program| program.pace(3).map(|_| program.doubt(3))).collect::<Vec<_>>()
+            programs.list.iter().map(|program| program.doubt(3)).collect::<Vec<_>>()
         };
         assert_eq!(known(&[20.0, 20.5, 21.0]), [Some(0.0); 3]);
         assert_eq!(known(&[20.0, 20.5]), [None; 2]);

@@ -12,6 +12,7 @@ use super::part::{Guests, Part};
 use super::program::{FEW, Program};
 use super::programs::{Programs, weights};
 use super::reading::WRITE_BACK;
+use super::residence::residence;
 use super::targets;
 use super::traits::{PAGE, Traits, describe};
 use crate::kit::domains::Domains;
@@ -185,8 +186,13 @@ impl Scene {
     /// What a change would do to such a program cannot be predicted.
     #[must_use]
     pub fn fresh(&self, memory: &Memory) -> Vec<bool> {
-        let is_fresh = |llc: usize| self.on(memory, llc).any(|program| self.traits[program].fresh);
-        let by_cache: Vec<bool> = (0..memory.machine.llcs().len()).map(is_fresh).collect();
+        self.beside(memory, |one| one.fresh)
+    }
+
+    /// For each domain: whether any program on the domain's cache is such a one.
+    pub fn beside(&self, memory: &Memory, such: impl Fn(&Traits) -> bool) -> Vec<bool> {
+        let any = |llc: usize| self.on(memory, llc).any(|program| such(&self.traits[program]));
+        let by_cache: Vec<bool> = (0..memory.machine.llcs().len()).map(any).collect();
         memory.places.iter().map(|place| by_cache[place.llc]).collect()
     }
 
@@ -321,21 +327,6 @@ impl Scene {
     }
 }
 
-/// Seconds for which lines stay in a cache of some bytes. Each user of the cache inserts at a rate
-/// (in bytes per second) and holds at most a number of bytes; `rates` are these pairs.
-fn residence(rates: &[(f64, f64)], bytes: f64) -> f64 {
-    let held = |stay: f64| rates.iter().map(|(rate, most)| (rate * stay).min(*most)).sum::<f64>();
-    let (mut low, mut high) = (0.0, 1e3);
-    if held(high) <= bytes {
-        return high;
-    }
-    for _ in 0..48 {
-        let middle = (low + high) / 2.0;
-        if held(middle) > bytes { high = middle } else { low = middle }
-    }
-    low
-}
-
 /// The units of a process: its running threads by domain, ascending. Each thread is a unit of its
 /// own if the threads are few and on several domains, and the machine does not run many threads.
 fn gather(
@@ -381,20 +372,4 @@ fn free(seen: &Observation, memory: &Memory, config: &Config) -> Vec<f64> {
     };
     debug_assert_eq!(memory.nodes.len(), seen.machine.nodes().len());
     seen.machine.nodes().iter().map(one).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A stream of 3 bytes per second and one of 1 share 8 bytes. If the first has only 2 bytes, 6
-    /// are left for the second.
-    #[test]
-    fn lines_stay_equally_long() {
-        let stay = residence(&[(3.0, 1e9), (1.0, 1e9)], 8.0);
-        assert!((stay - 2.0).abs() < 1e-6);
-        let stay = residence(&[(3.0, 2.0), (1.0, 1e9)], 8.0);
-        assert!((stay - 6.0).abs() < 1e-6);
-        assert!(residence(&[(3.0, 2.0)], 8.0) >= 1e3);
-    }
 }

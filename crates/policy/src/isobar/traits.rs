@@ -69,7 +69,7 @@ pub struct Traits {
     pub brought: bool,
     /// Whether enough is known of it to predict its speed.
     pub known: bool,
-    /// By how much its speed is in doubt, as a logarithm: see [`Program::doubt`].
+    /// By how much its speed is in doubt, as a logarithm, if it is known: see [`Program::doubt`].
     pub doubt: f64,
     /// Whether it runs, waits for memory and was read, but too few times since it began what it
     /// does now.
@@ -141,7 +141,8 @@ pub fn describe(
         |thread: &Thread| !thread.pinned && thread.allowed_cpus.as_ref().is_none_or(|cpus| online.is_subset(cpus));
     let pages = resident(process).unwrap_or(0);
     let window = num::index(config.window_epochs);
-    let known = program.last.is_some() && program.pace(window).is_some();
+    let doubt = program.last.and_then(|_| program.doubt(window));
+    let known = doubt.is_some();
     let ready = known && now >= program.rest;
     let threads = num::float_len(running.max(1));
     let brought = programs.follows(program);
@@ -176,7 +177,7 @@ pub fn describe(
         follows: brought,
         brought,
         known,
-        doubt: program.doubt(window),
+        doubt: doubt.unwrap_or_default(),
         young: now - program.since < f64::from(2 * config.window_epochs) * seen.interval.0,
         fresh: program.last.is_some() && !known && !program.hardly_waits(),
         least: program.least(if protected { 0.0 } else { config.max_loss_percent / 100.0 }),
