@@ -3,6 +3,8 @@
 use super::carry::{Carried, freed, to_domain};
 use super::isobar::{Isobar, Mode};
 use super::pages::Goal;
+use super::scene::Scene;
+use super::step::copying;
 use super::tell;
 use super::trial::{CLEARLY, Trial, Verdict};
 use crate::kit::domains::Domains;
@@ -28,7 +30,7 @@ impl Isobar {
     pub(super) fn conclude(
         &mut self,
         seen: &Observation,
-        domains: &Domains,
+        (domains, scene): (&Domains, &Scene),
         trial: &Trial,
         verdict: &Verdict,
         plan: &mut Plan,
@@ -38,8 +40,14 @@ impl Isobar {
         }
         // Rolling a division back costs nothing, so any measured loss is reason enough.
         let idle = trial.divided.is_some() && verdict.measured < 0.0;
-        let harmed = idle || verdict.harmed(self.config.max_loss_percent / 100.0);
-        let undone = harmed && self.config.guard;
+        let most = self.config.max_loss_percent / 100.0;
+        let harmed = idle || verdict.harmed(most);
+        let must = idle || verdict.wronged(most) || !self.config.cost;
+        let undone = harmed && self.config.guard && (must || self.back_pays(scene, trial, verdict));
+        if harmed && !undone && self.config.guard {
+            let why = "bringing its pages back would cost more than it lost";
+            plan.notes.push(format!("change {} stays: {why}", trial.change));
+        }
         plan.effects.push(tell::effect(trial.change, verdict, !undone));
         if !undone {
             self.book(verdict);
@@ -70,6 +78,21 @@ impl Isobar {
             self.take_back(seen, domains, trial, plan);
             self.mode = Mode::Settling(self.config.trial_epochs());
         }
+    }
+
+    /// Whether what all programs together lost by a change is more, for as long as they will go on,
+    /// than it costs to bring the pages back.
+    fn back_pays(&self, scene: &Scene, trial: &Trial, verdict: &Verdict) -> bool {
+        let (mut pages, mut horizon) = (0.0, 0.0_f64);
+        for (at, one) in scene.traits.iter().enumerate() {
+            let pid = self.programs.list[at].pid;
+            let Some(touched) = trial.touched.iter().find(|touched| touched.pid == pid) else { continue };
+            horizon = horizon.max(one.horizon);
+            let back = |(was, is): (&f64, &f64)| (was - is).max(0.0);
+            let was = touched.pages.iter().flatten();
+            pages += one.pages * was.zip(&scene.base.weights[at]).map(back).sum::<f64>();
+        }
+        -verdict.measured * horizon > copying(scene, pages)
     }
 
     /// A division whose effect could not be measured stays, unless it was an exploration.
@@ -118,6 +141,11 @@ impl Isobar {
 mod tests {
     use super::*;
     use crate::isobar::config::Config;
+    use crate::isobar::idle::Idle;
+    use crate::isobar::stage::stage;
+    use crate::isobar::trial::Touched;
+    use crate::test_kit::{observation, process, thread, with_pages};
+    use isobar_model::Pid;
 
     /// Two programs were predicted to become 27 times as fast: e^3.3. A measured factor of 1.9 is
     /// e^0.64.
@@ -126,6 +154,30 @@ mod tests {
         let of = |measured| Verdict { predicted: 3.3, measured, error: 0.02, moved: 2.0, ..Verdict::default() };
         assert_eq!([0.64, 3.2, 4.0].map(|measured| counted(&of(measured))), [0.1, (3.3 - 3.2) / 2.0, 0.0]);
         assert_eq!(counted(&of(0.03)), (3.3 - 0.03) / 2.0, "that may be chance");
+    }
+
+    /// A program's 100,000 pages were brought from node 1 to node 0. What it costs to bring them back
+    /// is a loss of 3 % for some seconds: that long it must go on if they are to be brought back.
+    /// Pages that someone has brought back already cost nothing.
+    #[test]
+    fn pages_go_back_if_the_loss_will_cost_more() {
+        let mut seen = observation("node:2 core:2", vec![process(1, vec![thread(1, 0, 20.0)])]);
+        with_pages(&mut seen, 1, &[100_000, 0]);
+        let (mut scene, _, programs) = stage(&seen, 4, &Idle::default());
+        let pages = Some(vec![0.0, 1.0]);
+        let touched = vec![Touched { pid: Pid(1), carried: Vec::new(), pages }];
+        let trial = Trial::new(1, touched, &programs, &[1.2], 3, 0.0);
+        let mut policy = Isobar::new(Config::default());
+        policy.programs = programs;
+        let enough = copying(&scene, 100_000.0) / 0.03;
+        let verdict = Verdict { measured: -0.03, error: 0.01, ..Verdict::default() };
+        let mut pays = |horizon: f64, there: f64| {
+            scene.traits[0].horizon = horizon;
+            scene.base.weights[0] = vec![1.0 - there, there];
+            policy.back_pays(&scene, &trial, &verdict)
+        };
+        assert_eq!([pays(0.9 * enough, 0.0), pays(1.1 * enough, 0.0)], [false, true]);
+        assert_eq!([pays(0.9 * enough, 0.2), pays(0.1, 1.0)], [true, true]);
     }
 
     /// 42 % is 40 above the first error: 22 after ten minutes, in one epoch or in many.

@@ -150,7 +150,7 @@ impl Isobar {
                 }
             }
             Mode::Trying(trial) => {
-                self.watch(seen, domains, trial, plan);
+                self.watch(seen, (domains, scene), trial, plan);
                 if calm {
                     self.grow(seen, domains, &predictors, plan);
                 }
@@ -176,7 +176,7 @@ impl Isobar {
 
     /// Judges the change on trial as soon as that is possible: after a whole window of readings, or
     /// earlier if the change has clearly brought what was promised.
-    fn watch(&mut self, seen: &Observation, domains: &Domains, mut trial: Trial, plan: &mut Plan) {
+    fn watch(&mut self, seen: &Observation, at: (&Domains, &Scene), mut trial: Trial, plan: &mut Plan) {
         let Config { settle_epochs, window_epochs, max_loss_percent, .. } = self.config;
         trial.pass(seen, !self.goals.is_empty());
         let readings = trial.readings(settle_epochs).min(window_epochs);
@@ -191,7 +191,7 @@ impl Isobar {
         let over = readings == window_epochs || trial.is_moot(&self.programs);
         match verdict {
             Some(verdict) if over || verdict.is_clear(max_loss_percent / 100.0) => {
-                self.conclude(seen, domains, &trial, &verdict, plan);
+                self.conclude(seen, at, &trial, &verdict, plan);
             }
             None if over => {
                 let change = trial.change;

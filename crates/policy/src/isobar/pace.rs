@@ -15,13 +15,16 @@ pub struct Speed {
     pub speed: f64,
     /// Logarithm of its cache lookups per instruction, if they are counted.
     pub looks: Option<f64>,
+    /// The nodes where it ran, by position, as a bit mask.
+    pub nodes: u64,
 }
 
 impl Speed {
     /// The speed of a reading.
     #[must_use]
     pub fn of(reading: &Reading) -> Self {
-        Self { speed: ln(reading.speed.max(1.0)), looks: reading.looks.map(|looks| ln(looks.max(1e-9))) }
+        let looks = reading.looks.map(|looks| ln(looks.max(1e-9)));
+        Self { speed: ln(reading.speed.max(1.0)), looks, nodes: reading.nodes }
     }
 
     /// How much the program's work differs between two epochs, by its cache lookups: 0 or more; 0
@@ -38,6 +41,18 @@ impl Speed {
         let like: Vec<f64> = like.map(|other| other.speed).collect();
         (nearest < within).then(|| self.speed - mean_and_error(&like).0)
     }
+}
+
+/// The last of some speeds, the newest last, if the kernel took the program from one node to
+/// another meanwhile: those since it has been there. What it did elsewhere is no measure of what a
+/// change brings it. During the first of these epochs it came, so that one counts only if it is the
+/// last.
+#[must_use]
+pub fn here(speeds: &[Speed]) -> &[Speed] {
+    let Some(last) = speeds.last().filter(|last| last.nodes.is_power_of_two()) else { return speeds };
+    let elsewhere = |one: &Speed| one.nodes.is_power_of_two() && one.nodes != last.nodes;
+    let from = speeds.iter().rposition(elsewhere).map_or(0, |at| (at + 2).min(speeds.len() - 1));
+    &speeds[from..]
 }
 
 /// By how much faster a program is after a change, as a logarithm, and the standard error of that.
@@ -59,7 +74,7 @@ mod tests {
     use super::*;
 
     fn speeds(readings: &[(f64, f64)]) -> Vec<Speed> {
-        readings.iter().map(|(speed, looks)| Speed { speed: ln(*speed), looks: Some(ln(*looks)) }).collect()
+        readings.iter().map(|(speed, looks)| Speed { speed: ln(*speed), looks: Some(ln(*looks)), nodes: 1 }).collect()
     }
 
     /// It builds at 1e8 instructions per second with 0.02 lookups, and looks up at 3e8 with 0.05.
@@ -77,11 +92,27 @@ mod tests {
         assert_eq!(gained(&before, &speeds(&[(2e8, 0.03)]), STEADY), None);
     }
 
+    /// It came to node 1 (bit 2) in the second epoch of four. A program with threads on both nodes
+    /// was moved by no one.
+    #[test]
+    fn what_it_did_elsewhere_does_not_count() {
+        let of = |nodes: &[u64]| {
+            let speeds: Vec<Speed> = (0u8..)
+                .zip(nodes)
+                .map(|(at, nodes)| Speed { speed: f64::from(at), looks: None, nodes: *nodes })
+                .collect();
+            here(&speeds).iter().map(|one| one.speed).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[1, 2, 2, 2]), [2.0, 3.0]);
+        assert_eq!([of(&[1, 1, 2]), of(&[1, 2, 2]), of(&[])], [vec![2.0], vec![2.0], vec![]]);
+        assert_eq!([of(&[2, 2, 2]), of(&[3, 1, 3])], [[0.0, 1.0, 2.0]; 2]);
+    }
+
     /// If lookups are not counted, or are about the same, all readings are compared: 1.2e8 over
     /// 1e8, with the errors of both.
     #[test]
     fn one_that_does_the_same_is_compared_as_it_stands() {
-        let of = |speed: f64, looks| Speed { speed: ln(speed), looks };
+        let of = |speed: f64, looks| Speed { speed: ln(speed), looks, nodes: 1 };
         for looks in [None, Some(-3.0)] {
             let before = [of(1e8, looks), of(1.1e8, looks), of(0.9e8, looks)];
             let after = [of(1.2e8, looks), of(1.3e8, looks.map(|looks| looks + 0.4)), of(1.1e8, looks)];

@@ -98,9 +98,16 @@ impl Step {
     /// Its cost in seconds of a program, summed over all programs.
     #[must_use]
     pub fn cost(&self, scene: &Scene, memory: &Memory, from: &Arrangement) -> f64 {
-        let others = OTHERS_LOSS * num::float_len(scene.traits.len());
-        self.copied(scene, memory, from) / scene.copied * (OWN_LOSS + others)
+        copying(scene, self.copied(scene, memory, from))
     }
+}
+
+/// What it costs to copy some pages of a program, in seconds of a program, summed over all
+/// programs.
+#[must_use]
+pub fn copying(scene: &Scene, pages: f64) -> f64 {
+    let others = OTHERS_LOSS * num::float_len(scene.traits.len());
+    pages / scene.copied * (OWN_LOSS + others)
 }
 
 /// An arrangement after some steps, taken one after another.

@@ -14,7 +14,7 @@ use super::calm::there;
 use super::carry::Carried;
 use super::division::Division;
 use super::math::ln;
-use super::pace::{STEADY, Speed, gained};
+use super::pace::{STEADY, Speed, gained, here};
 use super::program::Program;
 use super::programs::Programs;
 use super::targets::{MEASURED, is_borne};
@@ -172,9 +172,15 @@ impl Verdict {
     /// was measured. A protected program's loss counts whatever caused it.
     #[must_use]
     pub fn harmed(&self, most: f64) -> bool {
+        self.measured < -self.error || self.wronged(most)
+    }
+
+    /// Whether one program lost more than it has to bear, whatever all together gained.
+    #[must_use]
+    pub fn wronged(&self, most: f64) -> bool {
         let its_doing = !self.disturbed || self.measured < 0.5 * self.predicted;
         let lost = self.worst > 2.0 * most && !is_borne(self.worst, self.all, MEASURED);
-        self.measured < -self.error || (lost && its_doing) || self.broken
+        (lost && its_doing) || self.broken
     }
 
     /// Whether a few readings are enough to keep the change: the gain is as promised and far beyond
@@ -205,7 +211,7 @@ impl Trial {
         now: f64,
     ) -> Self {
         let witness = |(program, gain): (&Program, &f64)| {
-            let before = program.pace(window)?.to_vec();
+            let before = here(program.pace(window)?).to_vec();
             let Program { pid, phase, weight, most, .. } = *program;
             let nodes = program.last.map_or(0, |last| last.nodes);
             Some(Witness { pid, phase, before, predicted: ln(*gain), weight, most, beside: false, nodes })

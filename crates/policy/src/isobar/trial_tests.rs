@@ -6,7 +6,7 @@ fn running(speeds: &[(u32, f64)]) -> Programs {
     let one = |(pid, speed): &(u32, f64)| {
         let mut program = Program::new(Pid(*pid), &Arc::from("p"), 0.0, None);
         program.last = Some(Reading::default());
-        program.speeds = vec![Speed { speed: ln(*speed), looks: None }; 3];
+        program.speeds = vec![Speed { speed: ln(*speed), looks: None, nodes: 1 }; 3];
         program
     };
     let mut programs = Programs::default();
@@ -85,7 +85,7 @@ fn a_program_whose_cache_was_changed_is_judged_though_it_looks_like_another() {
         let mut after = running(&[(1, 1.2e8), (2, 1e8)]);
         let looks = if turned { 0.02 } else { 0.01 };
         (after.list[1].phase, after.list[1].speeds) =
-            (phase, vec![Speed { speed: ln(1e8), looks: Some(ln(looks)) }; 2]);
+            (phase, vec![Speed { speed: ln(1e8), looks: Some(ln(looks)), nodes: 1 }; 2]);
         after.list[1].turned = turned;
         let verdict = trial.judge(&after, 3).unwrap();
         (verdict.jumped, verdict.harmed(0.05))

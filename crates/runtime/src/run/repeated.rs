@@ -8,8 +8,8 @@ pub trait Repeated {
     /// The threads that were managed.
     fn managed(&self) -> BTreeSet<(Pid, Tid)>;
 
-    /// The outcome of this plan, if it is the plan that was carried out. `None` if it is another
-    /// plan, or if nothing was carried out; the epoch is then as in a dry run.
+    /// The outcome of this plan, if its actions are those that were carried out. `None` if they are
+    /// others, or if nothing was carried out; the epoch is then as in a dry run.
     fn outcome(&self, plan: &Plan) -> Option<Outcome>;
 
     /// The actions that a person had taken back since the epoch before.

@@ -31,6 +31,13 @@ pub fn is_identical(recorded: &Plan, replayed: &Plan) -> bool {
     plan_to_json(recorded) == plan_to_json(replayed)
 }
 
+/// Whether two plans have the same actions in the same order. Their reasons, predictions and notes
+/// may differ.
+pub fn acts_alike(recorded: &Plan, replayed: &Plan) -> bool {
+    let (a, b) = (&recorded.actions, &replayed.actions);
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
+}
+
 /// Whether two actions do the same; their reasons may differ.
 fn is_same(a: &Action, b: &Action) -> bool {
     let bare = |action: &Action| {
@@ -58,7 +65,10 @@ mod tests {
         assert_eq!(compared.both, [&to(1, "b")]);
         assert_eq!((compared.recorded, compared.replayed), (vec![&to(2, "a")], vec![&to(3, "b")]));
         assert!(!is_identical(&recorded, &replayed) && is_identical(&recorded, &recorded.clone()));
+        assert!(!acts_alike(&recorded, &replayed));
         let noted = Plan { notes: vec!["a note".into()], ..recorded.clone() };
         assert!(!is_identical(&recorded, &noted), "notes are a part of the plan");
+        assert!(acts_alike(&recorded, &noted) && acts_alike(&noted, &plan(vec![to(1, "b"), to(2, "b")])));
+        assert!(!acts_alike(&recorded, &plan(vec![to(1, "a")])));
     }
 }

@@ -7,6 +7,7 @@ mod shown;
 
 use super::Verb;
 use crate::failure::bad_input;
+use compare::acts_alike;
 use isobar_model::{Action, Outcome, Pid, Plan, Policy, Seconds, Tid};
 use isobar_recording::{Now, RecordedMachine, Recording};
 use isobar_runtime::{BoxError, Epoch, Limits, Loop, Observer, Repeated, Surroundings};
@@ -25,9 +26,9 @@ use std::path::PathBuf;
 
 Every epoch is decided again from what was observed then, for the threads that were managed then. A
 recorded machine does not react: what another policy would have changed does not show in later
-epochs, and a plan that differs from the recorded one gets no outcomes, as in a dry run. With the
-policy and the settings of the recording, the plans are the same to the byte; if they are not, the
-version of isobar differs."
+epochs, and a plan with other actions than the recorded one gets no outcomes, as in a dry run. With
+the policy and the settings of the recording, the plans are the same to the byte; if they are not,
+the version of isobar differs."
 )]
 pub struct Replay {
     /// A recording made by `isobar record` or `manage --record`
@@ -88,7 +89,7 @@ impl Repeated for Past {
     fn outcome(&self, plan: &Plan) -> Option<Outcome> {
         let now = self.0.borrow();
         let decision = now.decision.as_ref()?;
-        decision.outcome.clone().filter(|_| decision.plan == *plan)
+        decision.outcome.clone().filter(|_| acts_alike(&decision.plan, plan))
     }
 
     fn undone(&self) -> Vec<Action> {
