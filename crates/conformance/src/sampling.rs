@@ -136,11 +136,12 @@ type Read = fn(&Counters) -> Option<Count>;
 
 /// The first cumulative figure that has fallen or disappeared, if there is one.
 fn falls(old: &ThreadSample, new: &ThreadSample) -> Option<&'static str> {
-    let events: [(&str, Read); 5] = [
+    let events: [(&str, Read); 6] = [
         ("instructions", |counters| counters.instructions),
         ("cycles", |counters| counters.cycles),
         ("LLC references", |counters| counters.llc_references),
         ("LLC misses", |counters| counters.llc_misses),
+        ("transfers between caches", |counters| counters.cache_transfers),
         ("bytes", |counters| counters.bytes),
     ];
     let grown = |old: Count, new: Count| {

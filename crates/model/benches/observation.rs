@@ -25,6 +25,7 @@ fn sample(time: u32, processes: u32, threads: u32) -> Sample {
             cycles: count(tid),
             llc_references: count(tid),
             llc_misses: count(tid),
+            cache_transfers: None,
             bytes: None,
         },
         ..ThreadSample::default()

@@ -91,6 +91,7 @@ fn derive_thread(old: Option<&ThreadSample>, new: &ThreadSample, interval: Secon
         cycles: counted(|thread| thread.counters.cycles),
         llc_references: counted(|thread| thread.counters.llc_references),
         llc_misses: counted(|thread| thread.counters.llc_misses),
+        cache_transfers: counted(|thread| thread.counters.cache_transfers),
         bandwidth: bytes.filter(|_| interval.0 > 0.0).map(|bytes| Bandwidth(num::float(bytes) / interval.0)),
     }
 }

@@ -14,6 +14,8 @@ pub struct Counters {
     pub llc_references: Option<Count>,
     /// Misses of the last-level cache.
     pub llc_misses: Option<Count>,
+    /// Those of them that another last-level cache answered.
+    pub cache_transfers: Option<Count>,
     /// Bytes moved to and from memory.
     pub bytes: Option<Count>,
 }

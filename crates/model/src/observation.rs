@@ -123,6 +123,10 @@ pub struct Thread {
     /// LLC misses.
     #[serde(default, deserialize_with = "serial::count")]
     pub llc_misses: Option<u64>,
+    /// LLC misses that another last-level cache answered and not memory: lines that threads on
+    /// several caches use, most of them written by one and then used by another.
+    #[serde(default, deserialize_with = "serial::count", skip_serializing_if = "Option::is_none")]
+    pub cache_transfers: Option<u64>,
     /// Bytes per second to and from memory.
     pub bandwidth: Option<Bandwidth>,
 }

@@ -111,7 +111,14 @@ fn still(number: u64, time_ns: u64) -> String {
 /// The counts of a thread that has not run.
 const NOTHING: Counters = {
     let zero = Some(Count::whole(0, 0));
-    Counters { instructions: zero, cycles: zero, llc_references: zero, llc_misses: zero, bytes: zero }
+    Counters {
+        instructions: zero,
+        cycles: zero,
+        llc_references: zero,
+        llc_misses: zero,
+        cache_transfers: zero,
+        bytes: zero,
+    }
 };
 
 fn counted(thread: &ThreadFigures) -> Counters {
@@ -121,6 +128,7 @@ fn counted(thread: &ThreadFigures) -> Counters {
         cycles: whole(thread.cycles),
         llc_references: whole(thread.llc_references),
         llc_misses: whole(thread.llc_misses),
+        cache_transfers: whole(thread.cache_transfers()),
         bytes: whole(thread.bytes_read.saturating_add(thread.bytes_written)),
     }
 }
@@ -152,10 +160,11 @@ mod tests {
         }
     }
 
-    /// A thread with this number of instructions, and a hundredth as many misses of 64 bytes.
+    /// A thread with this number of instructions, and a hundredth as many misses. A fifth of these
+    /// another cache answers, the others fetch 64 bytes.
     fn thread(tid: u64, instructions: u64) -> ThreadFigures {
-        let misses = instructions / 100;
-        ThreadFigures { tid, instructions, llc_misses: misses, bytes_read: 64 * misses, ..ThreadFigures::default() }
+        let (misses, fetched) = (instructions / 100, instructions / 125);
+        ThreadFigures { tid, instructions, llc_misses: misses, bytes_read: 64 * fetched, ..ThreadFigures::default() }
     }
 
     #[test]
@@ -174,8 +183,8 @@ mod tests {
         host.publish_threads(&[thread(7, 5_000)]);
         counters.read(&[]);
         let seven = counters.of(Tid(7));
-        let values = [seven.instructions, seven.llc_misses, seven.bytes].map(|count| count.unwrap().value);
-        assert_eq!((values, counters.by_cpu()), ([5_000, 50, 3_200], None));
+        let values = [seven.instructions, seven.llc_misses, seven.cache_transfers, seven.bytes];
+        assert_eq!((values.map(|count| count.unwrap().value), counters.by_cpu()), ([5_000, 50, 10, 2_560], None));
         assert_eq!(counters.of(Tid(8)), NOTHING, "it has not run");
         assert_eq!(counters.remarks(), [REMARK]);
 

@@ -136,7 +136,16 @@ pub struct ThreadFigures {
 /// Bytes of a thread's name (`TASK_COMM_LEN` of Linux).
 pub const NAME_BYTES: usize = 16;
 
+/// Bytes of a cache line, which every miss fetches that memory answers.
+const LINE_BYTES: u64 = 64;
+
 impl ThreadFigures {
+    /// Its misses that another last-level cache answered: those that fetched nothing from memory.
+    #[must_use]
+    pub const fn cache_transfers(&self) -> u64 {
+        self.llc_misses.saturating_sub(self.bytes_read / LINE_BYTES)
+    }
+
     /// Its name as text.
     #[must_use]
     pub fn name(&self) -> String {

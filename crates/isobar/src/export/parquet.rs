@@ -28,6 +28,7 @@ const COLUMNS: &str = "message threads {
     optional int64 cycles (integer(64,false));
     optional int64 llc_references (integer(64,false));
     optional int64 llc_misses (integer(64,false));
+    optional int64 cache_transfers (integer(64,false));
     optional double bytes_per_second;
 }";
 /// Number of rows at which a group is written.
@@ -65,7 +66,7 @@ struct Group {
     places: [Vec<Option<i32>>; 3],
     managed: Vec<bool>,
     cpu_seconds: Vec<Option<f64>>,
-    counts: [Vec<Option<i64>>; 4],
+    counts: [Vec<Option<i64>>; 5],
     bytes_per_second: Vec<Option<f64>>,
 }
 
@@ -85,7 +86,7 @@ impl Group {
         }
         self.managed.push(row.managed);
         self.cpu_seconds.push(row.cpu_seconds);
-        let counts = [row.instructions, row.cycles, row.llc_references, row.llc_misses];
+        let counts = [row.instructions, row.cycles, row.llc_references, row.llc_misses, row.cache_transfers];
         for (column, count) in self.counts.iter_mut().zip(counts) {
             column.push(count.map(u64::cast_signed));
         }

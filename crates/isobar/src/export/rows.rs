@@ -35,6 +35,8 @@ pub struct Row<'a> {
     pub llc_references: Option<u64>,
     /// LLC misses.
     pub llc_misses: Option<u64>,
+    /// LLC misses that another LLC answered.
+    pub cache_transfers: Option<u64>,
     /// Memory traffic, in bytes a second.
     pub bytes_per_second: Option<f64>,
 }
@@ -61,6 +63,7 @@ fn row<'a>(moment: &Moment<'_>, process: &'a Process, thread: &Thread) -> Row<'a
         cycles: thread.cycles,
         llc_references: thread.llc_references,
         llc_misses: thread.llc_misses,
+        cache_transfers: thread.cache_transfers,
         bytes_per_second: thread.bandwidth.map(|bandwidth| bandwidth.0),
     }
 }

@@ -156,9 +156,9 @@ mod tests {
         assert_eq!(counted(&of(0.03)), (3.3 - 0.03) / 2.0, "that may be chance");
     }
 
-    /// A program's 100,000 pages were brought from node 1 to node 0. What it costs to bring them back
-    /// is a loss of 3 % for some seconds: that long it must go on if they are to be brought back.
-    /// Pages that someone has brought back already cost nothing.
+    /// A program's 100,000 pages were brought from node 1 to node 0. Bringing them back costs as
+    /// much as a loss of 3 % for some seconds: the program must go on for longer than that. Pages
+    /// that someone has brought back already cost nothing.
     #[test]
     fn pages_go_back_if_the_loss_will_cost_more() {
         let mut seen = observation("node:2 core:2", vec![process(1, vec![thread(1, 0, 20.0)])]);

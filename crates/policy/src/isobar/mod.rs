@@ -42,6 +42,7 @@ pub mod curves;
 pub mod division;
 pub mod dry;
 pub mod estimate;
+pub mod exchange;
 pub mod follows;
 pub mod gather;
 mod grow;

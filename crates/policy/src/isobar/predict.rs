@@ -130,13 +130,14 @@ impl<'a> Predictor<'a> {
         let unit = &self.scene.units[at];
         let one = &self.scene.traits[unit.program];
         let stays = arrangement.domains[at] == self.scene.base.domains[at];
+        let exchange = self.scene.exchange(self.memory, arrangement, unit.program);
         Demand {
             share: unit.share.max(1e-3),
             place: self.memory.places[arrangement.domains[at]],
             mask: arrangement.parts[at].mask,
-            compute: (one.compute * crowding).max(1e-12),
+            compute: (one.compute * crowding + exchange.seconds).max(1e-12),
             curve: one.curve.0.clone(),
-            factor: one.curve.1,
+            factor: one.curve.1 * exchange.left,
             mlp: 1.0 / one.wait,
             prefetch: one.read - 1.0,
             write_back: WRITE_BACK,

@@ -4,6 +4,7 @@
 //! and uses prices for the rest, so it costs as much on a machine of a thousand threads as on one
 //! of ten. The scores select which candidates are worth a rough evaluation ([`super::rough`]).
 
+use super::exchange::Exchange;
 use super::math::ln;
 use super::memory::Memory;
 use super::rough::{Rough, waited};
@@ -53,15 +54,16 @@ struct Placed {
 struct Own {
     /// Misses per instruction.
     misses: f64,
-    /// Seconds of computing per instruction.
+    /// Seconds of computing, and of passing lines between its threads, per instruction.
     computing: f64,
 }
 
 /// What a unit does.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Unit {
     seconds: f64,
     misses: f64,
+    exchange: Exchange,
     /// Bytes per second that it inserts into its cache.
     inserted: f64,
     /// What it loses if lines stay in its cache for a fraction less time.
@@ -146,7 +148,9 @@ impl<'a> Prices<'a> {
             weights.iter().zip(&self.latency[place.node]).map(|(weight, seconds)| weight * seconds).sum();
         let computing = one.compute * self.domains[domain].crowding;
         let delay = self.scene.delay(self.memory, self.at, at);
-        let seconds = (computing + misses * one.wait * latency + misses * delay).max(1e-12);
+        // A change of one step hardly brings all threads of a program to one cache: see `gather`.
+        let exchange = self.scene.exchange(self.memory, self.at, unit.program);
+        let seconds = (computing + exchange.seconds + misses * one.wait * latency + misses * delay).max(1e-12);
         let rate = unit.share / seconds;
         let horizon = if one.known { one.stake() * self.scene.part(at) } else { 0.0 };
         // The fraction by which its time grows for a second of wait, and for all of its waits.
@@ -158,7 +162,7 @@ impl<'a> Prices<'a> {
         let computes = horizon * computing / seconds;
         self.domains[domain].busy += unit.share;
         self.domains[domain].worth += computes;
-        self.units.push(Unit { seconds, misses, inserted, worth, computes });
+        self.units.push(Unit { seconds, misses, exchange, inserted, worth, computes });
         self.caches[place.llc].inserted += inserted;
         self.caches[place.llc].worth += worth;
         let read = inserted * one.read;
@@ -200,6 +204,7 @@ impl<'a> Prices<'a> {
         let own = |moved: &Moved| {
             let one = &self.scene.traits[self.scene.units[moved.unit].program];
             let computing = one.compute * self.crowding(moved.to, &both);
+            let computing = computing + self.units[moved.unit].exchange.seconds;
             Own { misses: self.misses(moved, &both), computing }
         };
         let stays = |domain: usize| self.stay(self.memory.places[domain].llc, &both) + self.breathe(domain, &both);
@@ -289,7 +294,7 @@ impl<'a> Prices<'a> {
         let long = |llc: usize, more: f64| llcs[llc].bytes / (self.caches[llc].inserted + more).max(1.0);
         let space = unit.space * long(is, self.net(is, both)) / long(was, 0.0);
         let space = space.min(one.footprint * unit.threads).min(llcs[is].bytes).max(64.0);
-        one.curve.0.misses(space / unit.threads) * one.curve.1
+        one.curve.0.misses(space / unit.threads) * one.curve.1 * self.units[moved.unit].exchange.left
     }
 }
 

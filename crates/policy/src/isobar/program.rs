@@ -75,7 +75,10 @@ pub struct Program {
     pub reuse: Reuse,
     /// Misses per instruction, as a running mean.
     pub misses: f64,
-    /// Lines transferred for each miss, as a running mean.
+    /// Misses per instruction that another cache answers while its threads are on several caches,
+    /// by the last two such readings.
+    pub passed: f64,
+    /// Lines transferred for each miss that memory answers, as a running mean.
     pub lines: f64,
     /// The last reading.
     pub last: Option<Reading>,
@@ -143,6 +146,7 @@ impl Program {
             cpi,
             reuse,
             misses: 0.0,
+            passed: 0.0,
             lines: 1.3,
             last: None,
             speeds: Vec::new(),
@@ -259,6 +263,10 @@ impl Program {
             let mean = |before: f64, now: f64| before + TAKEN * (now - before);
             self.looks = reading.looks.map(|now| self.looks.map_or(now, |before| mean(before, now)));
             self.misses = mean(self.misses, reading.misses);
+        }
+        if let Some(now) = reading.passed {
+            let both = self.last.and_then(|last| last.passed).map_or(now, |before| before.min(now));
+            self.passed = if both < FEW { 0.0 } else { both };
         }
         self.lines += reading.lines.map_or(0.0, |lines| TAKEN * (lines.clamp(1.0, 8.0) - self.lines));
         if self.speeds.len() == KEPT {

@@ -22,13 +22,16 @@ pub struct Reading {
     pub running: f64,
     /// Misses per instruction.
     pub misses: f64,
+    /// Misses per instruction that another cache answered, if that is counted and its threads are
+    /// on several caches.
+    pub passed: Option<f64>,
     /// Cycles of misses per instruction, if they were waited for one by one.
     pub exposure: f64,
     /// Cycles per instruction that a limit on its bandwidth adds, if one line were read per miss.
     pub delay: f64,
     /// Cache lookups per instruction, if they are counted.
     pub looks: Option<f64>,
-    /// Lines transferred per miss, if bandwidth is measured.
+    /// Lines transferred per miss that memory answered, if bandwidth is measured.
     pub lines: Option<f64>,
     /// Fraction of its pages that is not on a node where it runs.
     pub remote: Option<f64>,

@@ -43,8 +43,8 @@ pub struct Rough<'a> {
     pub crowding: Vec<f64>,
     /// Bytes per second inserted into each cache there.
     pub caches: Vec<f64>,
-    /// Seconds of computing, and of waiting for a bandwidth share, per instruction of each unit
-    /// there.
+    /// Seconds of computing and of passing lines between its threads, and of waiting for a
+    /// bandwidth share, per instruction of each unit there.
     fixed: Vec<(f64, f64)>,
     /// Seconds of an access from each node to each node there.
     pub latency: Vec<Vec<f64>>,
@@ -145,8 +145,10 @@ impl<'a> Rough<'a> {
         let Self { scene, memory, .. } = *self;
         self.fixed.clear();
         for (at, unit) in scene.units.iter().enumerate() {
+            let exchange = scene.exchange(memory, arrangement, unit.program);
             let computing = scene.traits[unit.program].compute * self.crowding[arrangement.domains[at]];
-            self.fixed.push((computing, self.misses[at] * scene.delay(memory, arrangement, at)));
+            self.misses[at] *= exchange.left;
+            self.fixed.push((computing + exchange.seconds, self.misses[at] * scene.delay(memory, arrangement, at)));
         }
     }
 

@@ -15,7 +15,7 @@ pub const PAGE: f64 = 4096.0;
 const LONGEST: f64 = 600.0;
 /// Time of a hit in the last-level cache, as a fraction of the time of an access to the nearest
 /// memory: 13.0 of 65.1 ns on Nehalem (Molka and others, PACT 2009), 0.15 to 0.3 on later machines.
-const FOUND: f64 = 0.2;
+pub const FOUND: f64 = 0.2;
 
 /// The properties of a program, for a prediction.
 #[derive(Clone, Debug)]
@@ -34,6 +34,11 @@ pub struct Traits {
     pub wait: f64,
     /// Misses per instruction.
     pub misses: f64,
+    /// Seconds of a miss, as read, if it is waited for by itself.
+    pub each: f64,
+    /// Misses per instruction that another cache answers while its threads are on several: see
+    /// [`super::exchange`].
+    pub passed: f64,
     /// Lines per instruction that it keeps in the cache for as long as lines stay there: see
     /// [`Program::kept`].
     pub kept: f64,
@@ -155,6 +160,8 @@ pub fn describe(
         always: program.cpi.least_exposure() / programs.hertz,
         wait: program.cpi.wait,
         misses: program.misses,
+        each: program.last.map_or(0.0, |last| last.exposure / last.misses.max(1e-12) / programs.hertz),
+        passed: program.passed,
         kept: program.kept(),
         curve: (MissCurve::parametric(1000.0 * program.misses, 0.0, 1.0), 1.0),
         read: program.reads(),

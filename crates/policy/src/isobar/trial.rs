@@ -8,7 +8,8 @@
 //!
 //! Many more misses, or far fewer, usually mean that a program does something else, but a change of
 //! its cache has the same effect. So a program whose cache was changed stays a witness if the
-//! difference began at once, unless its cache lookups changed, too, which is its own doing.
+//! difference began at once, unless its cache lookups changed, too, which is its own doing. Lookups
+//! do change with the cache if the program's threads pass lines to each other.
 
 use super::calm::there;
 use super::carry::Carried;
@@ -55,6 +56,9 @@ struct Witness {
     most: Option<f64>,
     /// Whether its cache was changed: which programs share it, or how.
     beside: bool,
+    /// Whether its threads pass lines to each other, so that its cache lookups change when they are
+    /// brought together.
+    passes: bool,
     /// The nodes where it ran, by position, as a bit mask.
     nodes: u64,
 }
@@ -214,7 +218,8 @@ impl Trial {
             let before = here(program.pace(window)?).to_vec();
             let Program { pid, phase, weight, most, .. } = *program;
             let nodes = program.last.map_or(0, |last| last.nodes);
-            Some(Witness { pid, phase, before, predicted: ln(*gain), weight, most, beside: false, nodes })
+            let (beside, passes) = (false, program.passed > 0.0);
+            Some(Witness { pid, phase, before, predicted: ln(*gain), weight, most, beside, passes, nodes })
         };
         let witnesses = programs.list.iter().zip(gains).filter_map(witness).collect();
         Self {
@@ -320,7 +325,7 @@ impl Trial {
         // There may be fewer speeds since then than a window has.
         let after = program.pace(window.min(program.speeds.len().max(FEWEST)))?;
         let its_doing = witness.beside && program.phase <= self.soon;
-        match program.turned {
+        match program.turned && !(witness.passes && its_doing) {
             true => gained(&witness.before, after, STEADY),
             false if its_doing => gained(&witness.before, after, f64::INFINITY),
             false => None,

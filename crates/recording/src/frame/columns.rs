@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 const CPU: u8 = 1;
 const CPU_TIME: u8 = 2;
 const FIRST_COUNTER: u8 = 4;
-const COUNTERS: usize = 5;
+const COUNTERS: usize = 6;
+/// Number of counters in files that were written before there were [`Later`] ones.
+const FIRST: usize = 5;
 
 /// One column per reading; a counter has three.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -21,11 +23,18 @@ pub struct Columns {
     /// written as the bits of a floating-point number.
     whole: bool,
     cpu_time: Column,
-    values: [Column; COUNTERS],
-    enabled: [Column; COUNTERS],
+    values: [Column; FIRST],
+    enabled: [Column; FIRST],
     /// By how much less the running time grew than the time enabled.
-    waited: [Column; COUNTERS],
+    waited: [Column; FIRST],
+    /// The counters after these: see [`super::parts::Frame::pack`].
+    #[serde(skip)]
+    pub later: Later,
 }
+
+/// The columns of counters that files of earlier versions do not have: value, time enabled, and by
+/// how much less the running time grew.
+pub type Later = [[Column; 3]; COUNTERS - FIRST];
 
 /// The readings of a thread that change constantly.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -69,16 +78,32 @@ impl Columns {
         for (at, (count, last)) in counters {
             let (Some(count), last) = (count, last.unwrap_or_default()) else { continue };
             let enabled = difference(count.enabled, last.enabled);
-            self.values[at].0.push(difference(count.value, last.value));
-            self.enabled[at].0.push(enabled);
-            self.waited[at].0.push(enabled.wrapping_sub(difference(count.running, last.running)));
+            let [values, enabled_for, waited] = self.counter_mut(at);
+            values.0.push(difference(count.value, last.value));
+            enabled_for.0.push(enabled);
+            waited.0.push(enabled.wrapping_sub(difference(count.running, last.running)));
         }
         before.clone_from(now);
     }
 
+    /// The three columns of a counter.
+    fn counter(&self, at: usize) -> [&Column; 3] {
+        match at.checked_sub(FIRST) {
+            Some(at) => self.later[at].each_ref(),
+            None => [&self.values[at], &self.enabled[at], &self.waited[at]],
+        }
+    }
+
+    fn counter_mut(&mut self, at: usize) -> [&mut Column; 3] {
+        match at.checked_sub(FIRST) {
+            Some(at) => self.later[at].each_mut(),
+            None => [&mut self.values[at], &mut self.enabled[at], &mut self.waited[at]],
+        }
+    }
+
     /// A reader that returns the same readings, thread by thread.
     pub fn reader(&self) -> Reader<'_> {
-        let counter = |at: usize| [&self.values[at], &self.enabled[at], &self.waited[at]].map(|column| column.0.iter());
+        let counter = |at: usize| self.counter(at).map(|column| column.0.iter());
         Reader {
             whole: self.whole,
             cpu: self.cpu.0.iter(),
@@ -153,13 +178,13 @@ fn difference(now: u64, before: u64) -> i64 {
 }
 
 const fn list(counters: &Counters) -> [Option<Count>; COUNTERS] {
-    let Counters { instructions, cycles, llc_references, llc_misses, bytes } = *counters;
-    [instructions, cycles, llc_references, llc_misses, bytes]
+    let Counters { instructions, cycles, llc_references, llc_misses, cache_transfers, bytes } = *counters;
+    [instructions, cycles, llc_references, llc_misses, bytes, cache_transfers]
 }
 
 const fn counters(list: [Option<Count>; COUNTERS]) -> Counters {
-    let [instructions, cycles, llc_references, llc_misses, bytes] = list;
-    Counters { instructions, cycles, llc_references, llc_misses, bytes }
+    let [instructions, cycles, llc_references, llc_misses, bytes, cache_transfers] = list;
+    Counters { instructions, cycles, llc_references, llc_misses, cache_transfers, bytes }
 }
 
 const A_SECOND: f64 = 1e9;

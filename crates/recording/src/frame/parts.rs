@@ -82,6 +82,7 @@ impl Frame {
     pub fn pack(&self) -> Result<Vec<u8>, FrameError> {
         let mut plain = postcard::to_stdvec(self)?;
         plain.extend(postcard::to_stdvec(&self.cgroups)?);
+        plain.extend(postcard::to_stdvec(&self.columns.later)?);
         let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(PACKING));
         packer.write_all(&plain)?;
         Ok(packer.finish()?)
@@ -95,8 +96,13 @@ impl Frame {
             return Err(wrong(format!("more than {LARGEST} bytes")));
         }
         let (mut frame, rest) = postcard::take_from_bytes::<Self>(&plain)?;
+        // Frames of earlier versions end here, or after the cgroups.
         if !rest.is_empty() {
-            frame.cgroups = postcard::from_bytes(rest)?;
+            let (cgroups, rest) = postcard::take_from_bytes(rest)?;
+            frame.cgroups = cgroups;
+            if !rest.is_empty() {
+                frame.columns.later = postcard::from_bytes(rest)?;
+            }
         }
         Ok(frame)
     }

@@ -22,13 +22,9 @@ fn seconds() -> impl Strategy<Value = Seconds> {
 }
 
 fn thread() -> impl Strategy<Value = ThreadSample> {
-    let counters = (count(), count(), count(), count(), count());
-    let counters = counters.prop_map(|(instructions, cycles, llc_references, llc_misses, bytes)| Counters {
-        instructions,
-        cycles,
-        llc_references,
-        llc_misses,
-        bytes,
+    let counters = (count(), count(), count(), count(), count(), count());
+    let counters = counters.prop_map(|(instructions, cycles, llc_references, llc_misses, cache_transfers, bytes)| {
+        Counters { instructions, cycles, llc_references, llc_misses, cache_transfers, bytes }
     });
     let flags = (any::<bool>(), any::<Option<bool>>(), any::<bool>());
     let where_it_is = (any::<Option<u32>>(), proptest::option::of(0..200u32));
@@ -129,20 +125,25 @@ fn text(sample: &Sample) -> String {
     format!("{sample:?}")
 }
 
-/// Recordings made before processes had cgroups.
+/// Recordings made before processes had cgroups, and before transfers between caches were counted.
 #[test]
-fn a_frame_without_cgroups_is_read_and_has_none() {
+fn frames_of_earlier_versions_are_read() {
     let process = ProcessSample { pid: Pid(1), name: "a".into(), ..ProcessSample::default() };
     let of = |cgroup: Option<Arc<Cgroup>>| {
         let topology = Arc::new(synthetic("node:1 core:1").unwrap());
         Sample::bare(Seconds(1.0), topology, vec![ProcessSample { cgroup, ..process.clone() }])
     };
-    let bytes = encode(&mut State::default(), &of(Some(Arc::new(Cgroup::at("/a")))), &Managed::new()).unwrap();
-    let plain = postcard::to_stdvec(&parts::Frame::unpack(&bytes).unwrap()).unwrap();
-    let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
-    packer.write_all(&plain).unwrap();
-    let (back, _) = decode(&mut State::default(), &packer.finish().unwrap()).unwrap();
-    assert_eq!(text(&back), text(&of(None)));
+    let cgroup = Some(Arc::new(Cgroup::at("/a")));
+    let bytes = encode(&mut State::default(), &of(cgroup.clone()), &Managed::new()).unwrap();
+    let frame = parts::Frame::unpack(&bytes).unwrap();
+    let first = postcard::to_stdvec(&frame).unwrap();
+    let with_cgroups = [first.clone(), postcard::to_stdvec(&frame.cgroups).unwrap()].concat();
+    for (plain, expected) in [(first, None), (with_cgroups, cgroup)] {
+        let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(&plain).unwrap();
+        let (back, _) = decode(&mut State::default(), &packer.finish().unwrap()).unwrap();
+        assert_eq!(text(&back), text(&of(expected)));
+    }
 }
 
 proptest! {
@@ -217,6 +218,7 @@ fn a_thousand_busy_threads_take_less_than_25_kilobytes() {
                 cycles: whole(350_000_000),
                 llc_references: whole(9_000_000),
                 llc_misses: whole(2_000_000),
+                cache_transfers: None,
                 bytes: whole(200_000_000),
             },
             ..ThreadSample::default()

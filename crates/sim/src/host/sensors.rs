@@ -79,6 +79,7 @@ fn read_thread(thread: &Thread, start: u64, counted: f64) -> ThreadSample {
             cycles: count(thread.cycles),
             llc_references: count(thread.looks * counted),
             llc_misses: count(thread.misses * counted),
+            cache_transfers: None,
             bytes: count(thread.bytes),
         },
     }

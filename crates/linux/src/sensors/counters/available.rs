@@ -56,10 +56,10 @@ pub fn available(source: CounterSource, model: &dyn Fn(&Pmu) -> CpuModel, pmus: 
     found
 }
 
-/// Drops references, then cycles, if the CPU has too few counters for the whole group at once
-/// (`EINVAL`): a group that does not fit would never be counted.
+/// Drops transfers, then references, then cycles, if the CPU has too few counters for the whole
+/// group at once (`EINVAL`): a group that does not fit would never be counted.
 fn fitting(mut members: Members, modes: Modes) -> Members {
-    for expendable in [Role::LlcReferences, Role::Cycles] {
+    for expendable in [Role::CacheTransfers, Role::LlcReferences, Role::Cycles] {
         if Group::open(&members, Tid(0), modes).err() == Some(Errno::INVAL) {
             members.retain(|(role, _)| *role != expendable);
         }
@@ -74,6 +74,10 @@ impl Available {
             members.extend(self.try_event(role, event, pmu).map(|code| (role, code)));
         }
         members.extend(row.llc.iter().find_map(|pair| self.try_pair(pair, pmu)).into_iter().flatten());
+        // Transfers are a part of the misses, and say nothing without them.
+        let transfers = row.transfers.filter(|_| members.iter().any(|(role, _)| *role == Role::LlcMisses));
+        let code = transfers.and_then(|event| self.try_event(Role::CacheTransfers, event, pmu));
+        members.extend(code.map(|code| (Role::CacheTransfers, code)));
         members
     }
 

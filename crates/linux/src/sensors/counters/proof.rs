@@ -88,9 +88,8 @@ const LLC: usize = 2;
 /// The evidence about the events of one core PMU.
 #[derive(Clone, Debug)]
 pub struct Proof {
-    /// One for each role: first the two that advance with every nanosecond, then the two of the
-    /// LLC.
-    trials: [Trial; 4],
+    /// One for each role: first the two that advance with every nanosecond, then those of the LLC.
+    trials: [Trial; Role::ALL.len()],
     certain: bool,
     user_only: bool,
 }
@@ -101,7 +100,7 @@ impl Proof {
     #[must_use]
     pub fn new(certain: bool, modes: Modes) -> Self {
         let standing = if certain { Standing::Counts } else { Standing::Unproven };
-        let trials = [Trial { standing, ..Trial::default() }; 4];
+        let trials = [Trial { standing, ..Trial::default() }; Role::ALL.len()];
         Self { trials, certain, user_only: modes == Modes::User }
     }
 

@@ -32,8 +32,14 @@ fn misses(samples: &[&[Counters]]) -> Standing {
     after(samples).standing(Role::LlcMisses)
 }
 
-const NEW: Counters =
-    Counters { instructions: None, cycles: None, llc_references: None, llc_misses: None, bytes: None };
+const NEW: Counters = Counters {
+    instructions: None,
+    cycles: None,
+    llc_references: None,
+    llc_misses: None,
+    cache_transfers: None,
+    bytes: None,
+};
 
 #[test]
 fn misses_are_unproven_until_one_is_counted_or_two_threads_have_worked_long_without() {

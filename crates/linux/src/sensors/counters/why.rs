@@ -108,6 +108,7 @@ const fn in_words(role: Role) -> &'static str {
         Role::Cycles => "cycles",
         Role::LlcReferences => "LLC references",
         Role::LlcMisses => "LLC misses",
+        Role::CacheTransfers => "transfers between caches",
     }
 }
 

@@ -25,11 +25,14 @@ pub enum Role {
     LlcReferences,
     /// misses of the last-level cache
     LlcMisses,
+    /// those of them that another last-level cache answered
+    CacheTransfers,
 }
 
 impl Role {
     /// Every role, in its order.
-    pub const ALL: [Self; 4] = [Self::Instructions, Self::Cycles, Self::LlcReferences, Self::LlcMisses];
+    pub const ALL: [Self; 5] =
+        [Self::Instructions, Self::Cycles, Self::LlcReferences, Self::LlcMisses, Self::CacheTransfers];
 
     /// The place of its count in a reading.
     pub const fn slot(self, counters: &mut Counters) -> &mut Option<Count> {
@@ -38,6 +41,7 @@ impl Role {
             Self::Cycles => &mut counters.cycles,
             Self::LlcReferences => &mut counters.llc_references,
             Self::LlcMisses => &mut counters.llc_misses,
+            Self::CacheTransfers => &mut counters.cache_transfers,
         }
     }
 
@@ -88,6 +92,8 @@ pub struct Row {
     pub cycles: Event,
     /// The pairs of LLC events, in order of preference: the first that the PMU has is used.
     pub llc: &'static [LlcPair],
+    /// LLC misses that another LLC answered, if the CPU can count them.
+    pub transfers: Option<Event>,
 }
 
 const INSTRUCTIONS: Event = Event::Generic(bindings::PERF_COUNT_HW_INSTRUCTIONS);
@@ -122,10 +128,30 @@ const fn row(
     models: &'static [RangeInclusive<u32>],
     llc: &'static [LlcPair],
 ) -> Row {
-    Row { name, vendors, families, models, instructions: INSTRUCTIONS, cycles: CYCLES, llc }
+    Row { name, vendors, families, models, instructions: INSTRUCTIONS, cycles: CYCLES, llc, transfers: None }
+}
+
+/// The row of a CPU that can also count which LLC misses another LLC answered.
+const fn with_transfers(row: Row, event: u64) -> Row {
+    Row { transfers: Some(Event::Raw(event)), ..row }
 }
 
 static INTEL: &[Row] = &[
+    // Intel, "Perfmon event files" (perfmon/SKX, CLX, ICX, SPR, EMR, GNR), also in Linux
+    // `tools/perf/pmu-events/arch/x86/{skylakex,cascadelakex,icelakex,sapphirerapids,
+    // emeraldrapids,graniterapids}/cache.json`: MEM_LOAD_L3_MISS_RETIRED, D3H, REMOTE_HITM 04H and
+    // REMOTE_FWD 08H: retired loads whose line came from a cache of another socket, changed there
+    // or not. Stores are not in it. Models: `arch/x86/include/asm/intel-family.h`.
+    with_transfers(
+        row(
+            "Intel Xeon, Skylake and later",
+            &[Vendor::Intel],
+            6..=6,
+            &[0x55..=0x55, 0x6a..=0x6a, 0x6c..=0x6c, 0x8f..=0x8f, 0xcf..=0xcf, 0xad..=0xae],
+            GENERIC_LLC,
+        ),
+        0x0cd3,
+    ),
     // Intel SDM volume 3, "Architectural Performance Monitoring", events 2EH/4FH and 2EH/41H: LLC
     // references and misses on every CPU since Core, on the P and the E cores of hybrid ones; the
     // generic events are these (`intel_perfmon_event_map` in Linux `arch/x86/events/intel/core.c`).
@@ -191,7 +217,10 @@ mod tests {
             (Vendor::Amd, 0x19, 0x61, "AMD Zen 4 and later"),
             (Vendor::Amd, 0x1a, 0x02, "AMD Zen 4 and later"),
             (Vendor::Amd, 0x1f, 0x00, "AMD Zen 4 and later"),
-            (Vendor::Intel, 6, 85, "Intel"),
+            (Vendor::Intel, 6, 0x4f, "Intel"),
+            (Vendor::Intel, 6, 0x55, "Intel Xeon, Skylake and later"),
+            (Vendor::Intel, 6, 0x8f, "Intel Xeon, Skylake and later"),
+            (Vendor::Intel, 6, 0x97, "Intel"),
             (Vendor::Intel, 19, 1, "Intel"),
             (Vendor::Arm, 0, 0, "Arm"),
             (Vendor::Arm, 0x41, 0xd0c, "Arm Neoverse N1"),
@@ -208,17 +237,21 @@ mod tests {
         }
     }
 
-    /// Misses are the sum of the sources beyond the own LLC; references are these and the own LLC.
+    /// Misses are the sum of the sources beyond the own LLC; references are these and the own LLC,
+    /// transfers those of them that are caches.
     #[test]
     fn raw_masks_are_the_sums_of_their_sources() {
         let (l3, ccx, near, cache, far, cxl) = (0x02u64, 0x04u64, 0x08u64, 0x10u64, 0x40u64, 0x80u64);
-        let check = |family, model, select: u64, beyond: u64| {
+        let check = |family, model, select: u64, memory: u64, caches: u64| {
+            let (row, beyond) = (row_of(Vendor::Amd, family, model), memory | caches);
             let expected = pair(Event::Raw((beyond | l3) << 8 | select), Event::Raw(beyond << 8 | select));
-            assert_eq!(row_of(Vendor::Amd, family, model).llc, [expected]);
+            assert_eq!((row.llc, row.transfers), (&[expected][..], Some(Event::Raw(caches << 8 | select))));
         };
-        check(0x17, 0x31, 0x43, near | cache | far);
-        check(0x19, 0x01, 0x44, ccx | near | cache | far);
-        check(0x1a, 0x02, 0x44, ccx | near | cache | far | cxl);
+        check(0x17, 0x31, 0x43, near | far, cache);
+        check(0x19, 0x01, 0x44, near | far, ccx | cache);
+        check(0x1a, 0x02, 0x44, near | far | cxl, ccx | cache);
+        let (modified, forwarded) = (0x04u64, 0x08u64);
+        assert_eq!(row_of(Vendor::Intel, 6, 0x6a).transfers, Some(Event::Raw((modified | forwarded) << 8 | 0xd3)));
     }
 
     #[test]
