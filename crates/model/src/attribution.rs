@@ -18,8 +18,8 @@
 //! **Monitor groups** count the bytes of several threads of a process. The bytes are shared out by
 //! LLC misses, or equally if misses are not counted.
 //!
-//! **Misses.** If nothing counts bytes, an LLC miss is taken to move one line. Write-backs and
-//! prefetches are then not included.
+//! **Misses.** If nothing counts bytes, an LLC miss is taken to move one line, unless another cache
+//! is known to have answered it. Write-backs and prefetches are then not included.
 
 use crate::count::Count;
 use crate::ids::CpuId;
@@ -51,7 +51,9 @@ pub(crate) fn fill(processes: &mut [Process], before: &Before<'_>, prev: &Sample
         for (thread, sample) in process.threads.iter_mut().zip(&sample.threads) {
             let is_monitored = monitored.is_some_and(|monitored| monitored.threads.contains(&thread.tid));
             if !is_monitored && sample.counters.bytes.is_none() && thread.bandwidth.is_none() {
-                let bytes = thread.llc_misses.zip(per_miss).map(|(misses, bytes)| misses.saturating_mul(bytes));
+                let fetched = |misses: u64| misses.saturating_sub(thread.cache_transfers.unwrap_or(0));
+                let bytes =
+                    thread.llc_misses.zip(per_miss).map(|(misses, bytes)| fetched(misses).saturating_mul(bytes));
                 thread.bandwidth = bytes.and_then(|bytes| rate(bytes, interval));
             }
         }

@@ -13,6 +13,9 @@ const FULL: f64 = 0.8;
 /// Fraction of a program's pages on nodes where it does not run, used if nothing better is
 /// measured. Each remote access costs 1.3 to 2 times as much, so a third may cost a tenth.
 const REMOTE: f64 = 0.33;
+/// LLC misses per 1000 instructions of a program that its other threads' caches answer: DINO's
+/// threshold of a devil (section 3.1).
+const PASSED: f64 = 2.0;
 /// Maximum fraction of the running programs' CPU use with unknown slowdown that still allows a
 /// "no": programs that have just started.
 const UNKNOWN: f64 = 0.2;
@@ -70,6 +73,9 @@ fn findings(view: &View) -> Vec<Finding> {
                 );
             }
             _ => {}
+        }
+        if let Some(passed) = program.cache_transfers_pki.filter(|_| runs(program.cpus)) {
+            add(passed / PASSED, format!("{who} passes {passed:.1} lines per 1000 instructions between caches"));
         }
     }
     found
@@ -151,6 +157,14 @@ mod tests {
         assert_eq!(of(&View { latency: vec![pair], ..View::default() }), (Answer::Yes, 1));
         assert_eq!(of(&View { programs: vec![program(Some(1.11), None)], ..View::default() }), (Answer::Yes, 1));
         assert_eq!(of(&View { programs: vec![program(None, Some(0.4))], ..View::default() }), (Answer::Yes, 1));
+    }
+
+    /// Threads that pass each other lines, one for every 500 instructions and one for every 400.
+    #[test]
+    fn lines_between_caches_are_a_finding() {
+        let passing = |passed| ProgramView { cache_transfers_pki: Some(passed), ..program(Some(1.0), None) };
+        let answered = |passed| of(&View { programs: vec![passing(passed)], ..View::default() });
+        assert_eq!([answered(1.9), answered(2.5)], [(Answer::No, 0), (Answer::Yes, 1)]);
     }
 
     #[test]

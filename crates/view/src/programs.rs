@@ -44,6 +44,7 @@ fn one(seen: &Observation, process: &Process) -> ProgramView {
         class: process.cache_class.map(of_cache).or_else(|| sums.mpki().map(of_rate)),
         ipc: sums.ipc(),
         mpki: sums.mpki(),
+        cache_transfers_pki: sums.passed().filter(|_| is_on_several_caches(seen, process)),
         bandwidth: sums.bandwidth,
         remote: remote(pages.as_deref(), runs_on.as_deref()),
         pages,
@@ -78,6 +79,8 @@ struct Sums {
     cycled: (f64, f64),
     /// Over the threads whose misses are counted.
     missed: (f64, f64),
+    /// Over the threads whose transfers between caches are counted.
+    passed: (f64, f64),
     bandwidth: Option<f64>,
 }
 
@@ -95,6 +98,9 @@ impl Sums {
             if let Some(misses) = thread.llc_misses {
                 sums.missed = (sums.missed.0 + done, sums.missed.1 + num::float(misses));
             }
+            if let Some(lines) = thread.cache_transfers {
+                sums.passed = (sums.passed.0 + done, sums.passed.1 + num::float(lines));
+            }
         }
         sums
     }
@@ -106,6 +112,18 @@ impl Sums {
     fn mpki(&self) -> Option<f64> {
         (self.missed.0 > 0.0).then(|| 1000.0 * self.missed.1 / self.missed.0)
     }
+
+    fn passed(&self) -> Option<f64> {
+        (self.passed.0 > 0.0).then(|| 1000.0 * self.passed.1 / self.passed.0)
+    }
+}
+
+/// Whether threads of a process that did something in the epoch were on several caches at its end.
+fn is_on_several_caches(seen: &Observation, process: &Process) -> bool {
+    let ran = process.threads.iter().filter(|thread| thread.instructions.is_some_and(|done| done > 0));
+    let mut caches = ran.filter_map(|thread| seen.machine.llc_of(thread.cpu?));
+    let first = caches.next();
+    caches.any(|llc| Some(llc) != first)
 }
 
 fn add(sum: &mut Option<f64>, more: Option<f64>) {
@@ -217,6 +235,19 @@ mod tests {
             (program.threads[2].ipc, program.threads[2].class, program.threads[2].node),
             (None, None, Some(NodeId(1)))
         );
+    }
+
+    /// Two threads, of whose 10 misses per 1000 instructions another cache answers 6: on two caches
+    /// they pass lines to each other, on one cache the lines come from elsewhere.
+    #[test]
+    fn threads_on_several_caches_pass_lines() {
+        let passed = |cpu: u32| {
+            let mut threads = vec![counted(1, 0, 10.0), counted(2, cpu, 10.0)];
+            threads.iter_mut().for_each(|thread| thread.cache_transfers = thread.llc_misses.map(|all| all * 3 / 5));
+            let seen = seen("node:2 llc:1 core:4", vec![process(1, "a", threads)]);
+            programs(&seen, &seen, None)[0].cache_transfers_pki
+        };
+        assert_eq!([passed(4), passed(1)], [Some(6.0), None]);
     }
 
     #[test]

@@ -251,6 +251,10 @@ pub struct ProgramView {
     pub ipc: Option<f64>,
     /// LLC misses per 1000 instructions.
     pub mpki: Option<f64>,
+    /// LLC misses per 1000 instructions that another cache answered, if its threads are on several
+    /// caches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_transfers_pki: Option<f64>,
     /// Bytes per second to and from memory.
     pub bandwidth: Option<f64>,
     /// Its resident pages by node, in the order of the view's nodes.

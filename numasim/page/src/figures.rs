@@ -136,7 +136,7 @@ pub struct ThreadFigures {
 /// Bytes of a thread's name (`TASK_COMM_LEN` of Linux).
 pub const NAME_BYTES: usize = 16;
 
-/// Bytes of a cache line, which every miss fetches that memory answers.
+/// Bytes of a cache line, which each miss that memory answers fetches.
 const LINE_BYTES: u64 = 64;
 
 impl ThreadFigures {

@@ -135,7 +135,8 @@ fn programs(view: &View) -> String {
     } else {
         format!("the slowdown of {known} is known, and that of {slow} is {} or more", times(SLOW))
     };
-    format!("{} that take a tenth of a CPU; {known}", plural(runs, "program"))
+    let take = if runs == 1 { "takes" } else { "take" };
+    format!("{} that {take} a tenth of a CPU; {known}", plural(runs, "program"))
 }
 
 fn remote(view: &View) -> String {

@@ -74,7 +74,8 @@ impl Sensors {
     pub fn open(options: SensorOptions, topology: Arc<Topology>) -> Result<Self, SensorError> {
         let cpu = CpuModel::live();
         let model = |pmu: &pmu::Pmu| cpu.of(pmu.cpu, Path::new(CPUS));
-        let available = available::available(options.counters, &model, &pmu::core_pmus(Path::new(pmu::DEVICES)));
+        let pmus = pmu::core_pmus(Path::new(pmu::DEVICES));
+        let available = available::available(options.counters, &model, &pmus, topology.llcs().len() > 1);
         let facts = Facts::live(&cpu);
         let counters = PerfCounters::new(&options, available, facts.clone());
         Self::with_facts(options, topology, Box::new(counters), facts)

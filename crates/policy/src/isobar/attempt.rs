@@ -8,7 +8,7 @@ use super::memory::Memory;
 use super::pages::Goal;
 use super::predict::Predictors;
 use super::programs::weights;
-use super::scene::Scene;
+use super::scene::{Arrangement, Scene};
 use super::search::Decision;
 use super::step::{Step, To, aimed, with};
 use super::tell::{self, percent};
@@ -45,7 +45,8 @@ impl Isobar {
             for (unit, pages) in both.into_iter().filter_map(|(unit, pages)| Some((unit?, pages))) {
                 let program = scene.units[unit].program;
                 let pid = self.programs.list[program].pid;
-                let why = self.why(step.partner.is_some(), decision.gains[program]);
+                let mut why = self.why(step.partner.is_some(), decision.gains[program]);
+                why.push_str(&shares(scene, memory, &after, program));
                 let own: Vec<Carried> = carried.iter().filter(|one| one.pid == pid).copied().collect();
                 plan.actions.extend(own.iter().map(|one| to_domain(seen, domains, one, &why)));
                 // However many of its threads go now, that counts as one move.
@@ -94,7 +95,10 @@ impl Isobar {
             let mut trial = self.begin(seen, touched, &decision.gains, before, plan);
             trial.opened = opened;
             let caches: Vec<usize> = steps.iter().flat_map(|step| step.caches(scene, memory)).collect();
-            trial.watch(&scene.pids_on(memory, &caches, &self.programs), self.config.judged_after(seen));
+            let united: Vec<Pid> =
+                scene.united(memory, &after).map(|program| self.programs.list[program].pid).collect();
+            let beside = scene.pids_on(memory, &caches, &self.programs);
+            trial.watch(&beside, &united, self.config.judged_after(seen));
             self.mode = Mode::Trying(trial);
         }
     }
@@ -109,6 +113,7 @@ impl Isobar {
         plan: &mut Plan,
     ) -> Trial {
         self.changes += 1;
+        self.forget_kept(touched.iter().map(|one| one.pid));
         let own = (from..plan.actions.len()).collect();
         plan.predictions.push(tell::prediction(self.changes, &self.programs, gains, own));
         let window = num::index(self.config.window_epochs);
@@ -172,7 +177,8 @@ impl Isobar {
         let touched = proposal.division.members.iter().map(untouched).collect();
         let mut trial = self.begin(seen, touched, &proposal.gains, before, plan);
         (trial.divided, trial.explores) = (Some(proposal.llc), proposal.hoped.is_some());
-        trial.watch(&scene.pids_on(memory, &[proposal.llc], &self.programs), self.config.judged_after(seen));
+        let beside = scene.pids_on(memory, &[proposal.llc], &self.programs);
+        trial.watch(&beside, &[], self.config.judged_after(seen));
         self.mode = Mode::Trying(trial);
     }
 
@@ -187,4 +193,15 @@ impl Isobar {
         }
         why
     }
+}
+
+/// What a program whose threads come to one cache saves there, in words: nothing for all others.
+fn shares(scene: &Scene, memory: &Memory, after: &Arrangement, program: usize) -> String {
+    let (before, then) = (scene.exchange(memory, &scene.base, program), scene.exchange(memory, after, program));
+    if then.seconds >= before.seconds {
+        return String::new();
+    }
+    let one = &scene.traits[program];
+    let part = 100.0 * one.passed / one.misses.max(1e-12);
+    format!("; {part:.0} % of its misses are lines that its threads pass to each other")
 }

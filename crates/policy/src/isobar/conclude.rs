@@ -4,9 +4,9 @@ use super::carry::{Carried, freed, to_domain};
 use super::isobar::{Isobar, Mode};
 use super::pages::Goal;
 use super::scene::Scene;
-use super::step::copying;
 use super::tell;
-use super::trial::{CLEARLY, Trial, Verdict};
+use super::trial::Trial;
+use super::verdict::{CLEARLY, Verdict};
 use crate::kit::domains::Domains;
 use isobar_model::{Observation, Plan, Seconds, Tid};
 use std::collections::BTreeSet;
@@ -35,7 +35,9 @@ impl Isobar {
         verdict: &Verdict,
         plan: &mut Plan,
     ) {
-        if !verdict.disturbed && !verdict.jumped && !trial.explores {
+        // Whose caches answer a program's misses is not known before its threads share one, so that
+        // promise says nothing about the next prediction.
+        if !verdict.disturbed && !verdict.jumped && !trial.explores && !trial.unites() {
             self.error += TAKEN * (counted(verdict) - self.error);
         }
         // Rolling a division back costs nothing, so any measured loss is reason enough.
@@ -45,8 +47,7 @@ impl Isobar {
         let must = idle || verdict.wronged(most) || !self.config.cost;
         let undone = harmed && self.config.guard && (must || self.back_pays(scene, trial, verdict));
         if harmed && !undone && self.config.guard {
-            let why = "bringing its pages back would cost more than it lost";
-            plan.notes.push(format!("change {} stays: {why}", trial.change));
+            self.keep_for_now(trial, verdict, plan);
         }
         plan.effects.push(tell::effect(trial.change, verdict, !undone));
         if !undone {
@@ -75,24 +76,10 @@ impl Isobar {
             }
         }
         if undone {
-            self.take_back(seen, domains, trial, plan);
+            let why = plan.effects.last().map(tell::taken_back).unwrap_or_default();
+            self.take_back(seen, domains, trial, &why, plan);
             self.mode = Mode::Settling(self.config.trial_epochs());
         }
-    }
-
-    /// Whether what all programs together lost by a change is more, for as long as they will go on,
-    /// than it costs to bring the pages back.
-    fn back_pays(&self, scene: &Scene, trial: &Trial, verdict: &Verdict) -> bool {
-        let (mut pages, mut horizon) = (0.0, 0.0_f64);
-        for (at, one) in scene.traits.iter().enumerate() {
-            let pid = self.programs.list[at].pid;
-            let Some(touched) = trial.touched.iter().find(|touched| touched.pid == pid) else { continue };
-            horizon = horizon.max(one.horizon);
-            let back = |(was, is): (&f64, &f64)| (was - is).max(0.0);
-            let was = touched.pages.iter().flatten();
-            pages += one.pages * was.zip(&scene.base.weights[at]).map(back).sum::<f64>();
-        }
-        -verdict.measured * horizon > copying(scene, pages)
     }
 
     /// A division whose effect could not be measured stays, unless it was an exploration.
@@ -113,16 +100,23 @@ impl Isobar {
         }
     }
 
-    fn take_back(&mut self, seen: &Observation, domains: &Domains, trial: &Trial, plan: &mut Plan) {
+    /// Takes a change back.
+    pub(super) fn take_back(
+        &mut self,
+        seen: &Observation,
+        domains: &Domains,
+        trial: &Trial,
+        why: &str,
+        plan: &mut Plan,
+    ) {
         self.ways.close(&trial.opened);
         let all: Vec<Carried> = trial.touched.iter().flat_map(|one| one.carried.iter().copied()).collect();
-        let why = plan.effects.last().map(tell::taken_back).unwrap_or_default();
         let back = self.seats(seen, domains).take_back(&all);
-        plan.actions.extend(back.iter().map(|one| to_domain(seen, domains, one, &why)));
+        plan.actions.extend(back.iter().map(|one| to_domain(seen, domains, one, why)));
         // In a trial that grew, a thread may have been bound first and moved later, or bound twice.
         let mut done: BTreeSet<Tid> = back.iter().map(|one| one.tid).collect();
         let stayed = all.iter().filter(|one| !one.goes() && done.insert(one.tid));
-        plan.actions.extend(stayed.filter_map(|one| freed(seen, one, &why)));
+        plan.actions.extend(stayed.filter_map(|one| freed(seen, one, why)));
         for program in &mut self.programs.list {
             if back.iter().any(|one| one.pid == program.pid) {
                 program.moves.push(seen.time.0);
@@ -131,7 +125,7 @@ impl Isobar {
         for touched in &trial.touched {
             if let Some(was) = touched.pages.clone() {
                 self.goals.retain(|goal| goal.pid != touched.pid);
-                self.goals.push(Goal::new(touched.pid, was, why.clone()));
+                self.goals.push(Goal::new(touched.pid, was, why.to_owned()));
             }
         }
     }
@@ -141,11 +135,6 @@ impl Isobar {
 mod tests {
     use super::*;
     use crate::isobar::config::Config;
-    use crate::isobar::idle::Idle;
-    use crate::isobar::stage::stage;
-    use crate::isobar::trial::Touched;
-    use crate::test_kit::{observation, process, thread, with_pages};
-    use isobar_model::Pid;
 
     /// Two programs were predicted to become 27 times as fast: e^3.3. A measured factor of 1.9 is
     /// e^0.64.
@@ -154,30 +143,6 @@ mod tests {
         let of = |measured| Verdict { predicted: 3.3, measured, error: 0.02, moved: 2.0, ..Verdict::default() };
         assert_eq!([0.64, 3.2, 4.0].map(|measured| counted(&of(measured))), [0.1, (3.3 - 3.2) / 2.0, 0.0]);
         assert_eq!(counted(&of(0.03)), (3.3 - 0.03) / 2.0, "that may be chance");
-    }
-
-    /// A program's 100,000 pages were brought from node 1 to node 0. Bringing them back costs as
-    /// much as a loss of 3 % for some seconds: the program must go on for longer than that. Pages
-    /// that someone has brought back already cost nothing.
-    #[test]
-    fn pages_go_back_if_the_loss_will_cost_more() {
-        let mut seen = observation("node:2 core:2", vec![process(1, vec![thread(1, 0, 20.0)])]);
-        with_pages(&mut seen, 1, &[100_000, 0]);
-        let (mut scene, _, programs) = stage(&seen, 4, &Idle::default());
-        let pages = Some(vec![0.0, 1.0]);
-        let touched = vec![Touched { pid: Pid(1), carried: Vec::new(), pages }];
-        let trial = Trial::new(1, touched, &programs, &[1.2], 3, 0.0);
-        let mut policy = Isobar::new(Config::default());
-        policy.programs = programs;
-        let enough = copying(&scene, 100_000.0) / 0.03;
-        let verdict = Verdict { measured: -0.03, error: 0.01, ..Verdict::default() };
-        let mut pays = |horizon: f64, there: f64| {
-            scene.traits[0].horizon = horizon;
-            scene.base.weights[0] = vec![1.0 - there, there];
-            policy.back_pays(&scene, &trial, &verdict)
-        };
-        assert_eq!([pays(0.9 * enough, 0.0), pays(1.1 * enough, 0.0)], [false, true]);
-        assert_eq!([pays(0.9 * enough, 0.2), pays(0.1, 1.0)], [true, true]);
     }
 
     /// 42 % is 40 above the first error: 22 after ten minutes, in one epoch or in many.

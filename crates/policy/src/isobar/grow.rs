@@ -1,8 +1,9 @@
 //! Lets a trial grow. While a change is on trial nothing else is tried, so that the effects of
 //! changes can be told apart. A small change that was made first would therefore delay one that
 //! matters. So if another change promises at least as much as the one on trial, it is made at once,
-//! and both are judged together. Less is enough if its programs are young: they may end before the
-//! trial does, or soon after.
+//! and both are judged together. Less is enough if its programs are young, because they may end
+//! before the trial does, or soon after. That holds for as long as a trial takes, so that many
+//! small changes do not put the verdict off.
 
 use super::isobar::{Isobar, Mode};
 use super::predict::Predictors;
@@ -11,7 +12,8 @@ use super::search::Decision;
 use crate::kit::domains::Domains;
 use isobar_model::{Observation, Plan};
 
-/// TODO
+/// Programs that are expected to go on for as long as this number of trials can wait for the end of
+/// one: they lose an eighth of the gain.
 const TRIALS: f64 = 8.0;
 
 impl Isobar {
@@ -26,14 +28,16 @@ impl Isobar {
             }
         };
         let (scene, memory) = (predictors.scene, predictors.memory);
+        let is_new = old.age(seen.time.0) <= self.config.judged_after(seen);
         let promised = old.promised().max(0.0);
         let touched = |unit: usize| old.touches(self.programs.list[scene.units[unit].program].pid);
         let (error, list) = (self.error, &self.programs.list);
         let decision = self.passed.search_beside(predictors, &self.config, error, list, touched);
         let others = !decision.steps.iter().flat_map(|(step, _)| step.units()).any(touched);
+        let least = if is_new { patience(scene, &decision) } else { 1.0 };
         if decision.steps.is_empty() {
             self.try_ways(seen, domains, predictors, Some(promised), plan);
-        } else if others && scene.sum(&decision.gains) >= promised * patience(scene, &decision) {
+        } else if others && scene.sum(&decision.gains) >= promised * least {
             self.try_out(seen, domains, memory, scene, &decision, plan);
         }
         self.mode = match std::mem::replace(&mut self.mode, Mode::Watching) {

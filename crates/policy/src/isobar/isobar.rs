@@ -5,8 +5,8 @@
 //! ```text
 //! every epoch:
 //!     read every program, correct the machine                  programs, memory
-//!     a change is on trial: wait until it has settled; judge it; take it back where it harmed;
-//!         let it grow by what promises as much                 grow
+//!     a change is on trial: wait until it has settled; judge it; take it back where it harmed
+//!         and that pays; let it grow by what cannot wait       conclude, kept, grow
 //!     else: look for changes that pay, and try them             search
 //!     ask for the pages that still have to move                 pages
 //! ```
@@ -33,6 +33,7 @@ use super::predict::Predictors;
 use super::programs::Programs;
 use super::scene::Scene;
 use super::trial::Trial;
+use super::verdict::Verdict;
 use super::ways::Ways;
 use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::kit::domains::{CachedDomains, Domains};
@@ -101,6 +102,8 @@ pub struct Isobar {
     /// How far changes fell short of their predictions lately, as a fraction of the speed of a
     /// program that was moved.
     pub(super) error: f64,
+    /// A change that lost and stays for now, and what was measured.
+    pub(super) kept: Option<(Trial, Verdict)>,
     /// What was before the last change, until it is known whether that was carried out.
     not_heard_of: Option<Before>,
 }
@@ -127,6 +130,7 @@ impl Isobar {
             changes: 0,
             now: 0.0,
             error: FIRST_ERROR,
+            kept: None,
             not_heard_of: None,
         }
     }
@@ -140,7 +144,7 @@ impl Isobar {
         let predictors = Predictors::of(scene, memory);
         let calm = self.calm.pass(&self.programs, self.config.window_epochs, PATIENCE);
         match std::mem::replace(&mut self.mode, Mode::Watching) {
-            Mode::Watching if !calm => {}
+            Mode::Watching if self.take_back_kept(seen, domains, scene, plan) || !calm => {}
             Mode::Watching => {
                 let decision = self.passed.search(&predictors, &self.config, self.error, &self.programs.list);
                 if decision.steps.is_empty() {

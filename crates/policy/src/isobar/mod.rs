@@ -53,6 +53,7 @@ mod home;
 pub mod idle;
 #[allow(clippy::module_inception)] // The folder and its policy share a name.
 pub mod isobar;
+mod kept;
 pub mod likes;
 mod mates;
 pub mod math;
@@ -84,6 +85,7 @@ pub mod tell;
 pub mod traits;
 pub mod trial;
 mod undone;
+pub mod verdict;
 pub mod ways;
 pub mod weigh;
 

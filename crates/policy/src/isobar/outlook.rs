@@ -300,7 +300,7 @@ fn suspects(scene: &Scene) -> Vec<usize> {
     let mut traffic = vec![0.0; scene.traits.len()];
     for unit in &scene.units {
         let one = &scene.traits[unit.program];
-        traffic[unit.program] += unit.share * one.misses * one.read / one.seconds.max(1e-12);
+        traffic[unit.program] += unit.share * one.flow();
     }
     let all: f64 = traffic.iter().sum();
     let most = (MOST_UNITS / scene.units.len().max(1)).clamp(LEFT_OUT.0, LEFT_OUT.1);

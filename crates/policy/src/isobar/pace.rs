@@ -43,10 +43,9 @@ impl Speed {
     }
 }
 
-/// The last of some speeds, the newest last, if the kernel took the program from one node to
-/// another meanwhile: those since it has been there. What it did elsewhere is no measure of what a
-/// change brings it. During the first of these epochs it came, so that one counts only if it is the
-/// last.
+/// The speeds since the program came to the node where it is now; all of them if it was not moved.
+/// `speeds` has the newest last. Its speed elsewhere is no measure of what a change brings it. The
+/// epoch in which it came counts only if there is no other.
 #[must_use]
 pub fn here(speeds: &[Speed]) -> &[Speed] {
     let Some(last) = speeds.last().filter(|last| last.nodes.is_power_of_two()) else { return speeds };

@@ -148,7 +148,7 @@ impl<'a> Prices<'a> {
             weights.iter().zip(&self.latency[place.node]).map(|(weight, seconds)| weight * seconds).sum();
         let computing = one.compute * self.domains[domain].crowding;
         let delay = self.scene.delay(self.memory, self.at, at);
-        // A change of one step hardly brings all threads of a program to one cache: see `gather`.
+        // Changes that bring a program's threads to one cache are scored as a whole: see `gather`.
         let exchange = self.scene.exchange(self.memory, self.at, unit.program);
         let seconds = (computing + exchange.seconds + misses * one.wait * latency + misses * delay).max(1e-12);
         let rate = unit.share / seconds;

@@ -75,9 +75,12 @@ pub struct Program {
     pub reuse: Reuse,
     /// Misses per instruction, as a running mean.
     pub misses: f64,
-    /// Misses per instruction that another cache answers while its threads are on several caches,
-    /// by the last two such readings.
+    /// Misses per instruction that are lines which its threads pass to each other: see
+    /// [`super::exchange`]. 0 if its threads are on one cache.
     pub passed: f64,
+    /// Misses per instruction that another cache answered when all of its threads were on one:
+    /// lines that other programs pass to it.
+    foreign: f64,
     /// Lines transferred for each miss that memory answers, as a running mean.
     pub lines: f64,
     /// The last reading.
@@ -147,6 +150,7 @@ impl Program {
             reuse,
             misses: 0.0,
             passed: 0.0,
+            foreign: 0.0,
             lines: 1.3,
             last: None,
             speeds: Vec::new(),
@@ -264,10 +268,7 @@ impl Program {
             self.looks = reading.looks.map(|now| self.looks.map_or(now, |before| mean(before, now)));
             self.misses = mean(self.misses, reading.misses);
         }
-        if let Some(now) = reading.passed {
-            let both = self.last.and_then(|last| last.passed).map_or(now, |before| before.min(now));
-            self.passed = if both < FEW { 0.0 } else { both };
-        }
+        self.read_transfers(&reading);
         self.lines += reading.lines.map_or(0.0, |lines| TAKEN * (lines.clamp(1.0, 8.0) - self.lines));
         if self.speeds.len() == KEPT {
             self.speeds.remove(0);
@@ -282,6 +283,18 @@ impl Program {
             first.speed = first.speed.max(second.speed - differs);
         }
         self.last = Some(reading);
+    }
+
+    /// Reads how many lines its threads pass to each other: the fewer of two readings in a row with
+    /// threads on several caches, less what other programs pass to it.
+    fn read_transfers(&mut self, reading: &Reading) {
+        let apart = |one: &Reading| one.transfers.filter(|_| one.apart);
+        if let Some(from_others) = reading.transfers.filter(|_| !reading.apart) {
+            self.foreign = from_others;
+        }
+        let both = self.last.as_ref().and_then(apart).zip(apart(reading));
+        let own = both.map_or(0.0, |(before, now)| before.min(now) - self.foreign);
+        self.passed = if own < FEW { 0.0 } else { own };
     }
 
     /// Records the bytes of cache that each of its threads holds, and learns from a change of them.

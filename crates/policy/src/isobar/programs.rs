@@ -5,6 +5,7 @@
 use super::cores::{Added, Busy};
 use super::curves::{Curves, Kind};
 use super::estimate::Cpi;
+use super::idle::runs;
 use super::memory::Memory;
 use super::part::Part;
 use super::program::{FEW, Known, Program};
@@ -20,9 +21,9 @@ const NAMES: usize = 256;
 const LIFE_TAKEN: f64 = 0.5;
 /// How many programs of a kind, itself included, must agree in their first reading.
 const ALIKE: usize = 3;
-/// Fraction of a program's misses that other caches may answer if the misses are to count for its
-/// miss curve.
-const MOSTLY_OWN: f64 = 0.1;
+/// Fraction of a program's misses that memory must answer if the misses are to count for its miss
+/// curve.
+const MOSTLY_FETCHED: f64 = 0.9;
 /// CPU cycles per second if they are not counted.
 const HERTZ: f64 = 2.5e9;
 
@@ -117,13 +118,13 @@ impl Programs {
     /// Records the bytes of cache that each thread of a program holds, by position.
     pub fn hold(&mut self, at: usize, bytes: f64) {
         let program = &mut self.list[at];
-        if !program.is_itself() {
+        // What another cache answers does not depend on the space that the program holds.
+        let fetches = program.last.is_none_or(|last| last.fetched() > MOSTLY_FETCHED);
+        if !program.is_itself() || !fetches {
             return;
         }
         program.hold(bytes);
-        // What another cache answers does not depend on the space that the program holds.
-        let own = |last: &Reading| last.passed.is_none_or(|passed| passed < MOSTLY_OWN * last.misses);
-        let last = program.last.filter(|last| last.misses > FEW && !last.disturbed && own(last));
+        let last = program.last.filter(|last| last.misses > FEW && !last.disturbed);
         let now = last.map(|last| (bytes, last.missed()));
         // During its first reading it may have been filling its memory; the second one shows
         // whether it was.
@@ -206,7 +207,7 @@ fn reading(
 ) -> Option<Reading> {
     let (mut instructions, mut all_cycles, mut misses, mut bytes) = (0.0, 0.0, 0.0, Some(0.0));
     let (mut references, mut crowding, mut running, mut delay) = (Some(0.0), 0.0, 0.0, 0.0);
-    let (mut passed, mut caches) = (Some(0.0), BTreeSet::new());
+    let (mut transfers, mut caches) = (Some(0.0), BTreeSet::new());
     let mut on = vec![0.0; memory.nodes.len()];
     for thread in &process.threads {
         let (Some(done), Some(missed)) = (thread.instructions, thread.llc_misses) else { continue };
@@ -217,7 +218,7 @@ fn reading(
         let beside = busy.running(thread, domains);
         (running, crowding) = (running + done * beside, crowding + done * added.crowding(beside));
         references = references.and_then(|sum: f64| Some(sum + num::float(thread.llc_references?)));
-        passed = passed.and_then(|sum: f64| Some(sum + num::float(thread.cache_transfers?)));
+        transfers = transfers.and_then(|sum: f64| Some(sum + num::float(thread.cache_transfers?)));
         bytes = bytes.and_then(|sum: f64| Some(sum + thread.bandwidth?.0 * seen.interval.0));
         let node = thread.cpu.and_then(|cpu| domains.seat_of(cpu)).and_then(|seat| domains.node_of(seat));
         if let Some(at) = node.and_then(|node: NodeId| memory.position(node)) {
@@ -226,7 +227,9 @@ fn reading(
         if let Some(domain) = thread.cpu.and_then(|cpu| domains.domain_of(cpu)) {
             let llc = memory.places[domain.0].llc;
             delay += done * memory.delay(domain.0, part(llc));
-            caches.insert(llc);
+            if runs(thread, seen.interval.0) {
+                caches.insert(llc);
+            }
         }
     }
     let ran: f64 = on.iter().sum();
@@ -245,16 +248,17 @@ fn reading(
         .as_ref()
         .map(|pages| pages.iter().zip(&on).filter(|(_, ran)| **ran <= 0.0).map(|(weight, _)| weight).sum::<f64>());
     let rate = misses / instructions;
-    let fetched = misses - passed.unwrap_or(0.0);
+    let fetched = misses - transfers.map_or(0.0, |lines| lines.min(misses));
     Some(Reading {
         speed: instructions / seen.interval.0,
         cycles: all_cycles / instructions,
         crowding: crowding / instructions,
         running: running / instructions,
         misses: rate,
-        passed: passed.filter(|_| caches.len() > 1).map(|lines| lines.min(misses) / instructions),
+        transfers: transfers.map(|lines| lines.min(misses) / instructions),
+        apart: caches.len() > 1,
         exposure: rate * latency * hertz,
-        delay: rate * delay / instructions * hertz,
+        delay: fetched / instructions * delay / instructions * hertz,
         looks: references.map(|all| all / instructions),
         lines: bytes.filter(|_| fetched > 1000.0).map(|bytes| bytes / (fetched * 64.0)),
         remote,

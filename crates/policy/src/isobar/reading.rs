@@ -22,9 +22,10 @@ pub struct Reading {
     pub running: f64,
     /// Misses per instruction.
     pub misses: f64,
-    /// Misses per instruction that another cache answered, if that is counted and its threads are
-    /// on several caches.
-    pub passed: Option<f64>,
+    /// Misses per instruction that another cache answered, if that is counted.
+    pub transfers: Option<f64>,
+    /// Whether its threads ran on several caches.
+    pub apart: bool,
     /// Cycles of misses per instruction, if they were waited for one by one.
     pub exposure: f64,
     /// Cycles per instruction that a limit on its bandwidth adds, if one line were read per miss.
@@ -58,6 +59,12 @@ impl Reading {
     pub fn split(&self) -> Option<Split> {
         let remote = self.remote? * self.resident;
         Some(Split { local: self.resident - remote, remote })
+    }
+
+    /// The fraction of its misses that memory answered.
+    #[must_use]
+    pub fn fetched(&self) -> f64 {
+        1.0 - self.transfers.map_or(0.0, |lines| (lines / self.misses.max(1e-12)).min(1.0))
     }
 
     /// Misses per cache lookup if lookups are counted, otherwise per instruction. What a program

@@ -314,8 +314,7 @@ impl Scene {
             let (program, home) = (&programs.list[unit.program], memory.places[*domain].node);
             let Some(last) = program.last else { continue };
             let part = unit.threads / num::float_len(self.traits[unit.program].threads.max(1));
-            let fetched = (last.misses - last.passed.unwrap_or(0.0)).max(0.0);
-            let bytes = last.speed * part * fetched * program.lines * 64.0;
+            let bytes = last.speed * part * last.misses * last.fetched() * program.lines * 64.0;
             let real = weights(&seen.processes[unit.program], memory);
             for (node, weight) in real.as_ref().unwrap_or(&self.base.weights[unit.program]).iter().enumerate() {
                 flows[node] += bytes * weight;

@@ -4,7 +4,7 @@
 
 use super::math::exp;
 use super::programs::Programs;
-use super::trial::{Gained, Verdict};
+use super::verdict::{Gained, Verdict};
 use isobar_model::{Effect, Gain, Prediction};
 
 pub use isobar_model::text::signed_percent as percent;

@@ -36,7 +36,9 @@ pub struct Traits {
     pub misses: f64,
     /// Seconds of a miss, as read, if it is waited for by itself.
     pub each: f64,
-    /// Misses per instruction that another cache answers while its threads are on several: see
+    /// The fraction of its misses that memory answers, as read.
+    pub fetched: f64,
+    /// Misses per instruction that are lines which its threads pass to each other: see
     /// [`super::exchange`].
     pub passed: f64,
     /// Lines per instruction that it keeps in the cache for as long as lines stay there: see
@@ -113,7 +115,7 @@ impl Traits {
     /// Lines per second that it reads on a core.
     #[must_use]
     pub fn flow(&self) -> f64 {
-        self.misses * self.read / self.seconds.max(1e-12)
+        self.misses * self.fetched * self.read / self.seconds.max(1e-12)
     }
 
     /// Seconds per instruction if it had its cores to itself.
@@ -161,7 +163,8 @@ pub fn describe(
         wait: program.cpi.wait,
         misses: program.misses,
         each: program.last.map_or(0.0, |last| last.exposure / last.misses.max(1e-12) / programs.hertz),
-        passed: program.passed,
+        fetched: program.last.map_or(1.0, |last| last.fetched()),
+        passed: program.passed.min(program.misses),
         kept: program.kept(),
         curve: (MissCurve::parametric(1000.0 * program.misses, 0.0, 1.0), 1.0),
         read: program.reads(),

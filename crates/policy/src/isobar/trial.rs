@@ -18,7 +18,7 @@ use super::math::ln;
 use super::pace::{STEADY, Speed, gained, here};
 use super::program::Program;
 use super::programs::Programs;
-use super::targets::{MEASURED, is_borne};
+use super::verdict::{Gained, Verdict};
 use isobar_model::{Observation, Pid};
 
 /// Seconds after which pages that are still under way are no longer waited for.
@@ -30,9 +30,6 @@ const HARDLY: f64 = 0.005;
 /// Minimum number of readings after a change to judge a program that has looked different since
 /// then.
 const FEWEST: usize = 2;
-
-/// Number of standard errors beyond which a gain is clear before the window is over.
-pub(super) const CLEARLY: f64 = 4.0;
 
 /// Fraction of the predicted gain that must have been promised to the witnesses that are left.
 const PROMISED: f64 = 0.5;
@@ -56,9 +53,9 @@ struct Witness {
     most: Option<f64>,
     /// Whether its cache was changed: which programs share it, or how.
     beside: bool,
-    /// Whether its threads pass lines to each other, so that its cache lookups change when they are
-    /// brought together.
-    passes: bool,
+    /// Whether its threads pass lines to each other and came to one cache, so that its cache
+    /// lookups change.
+    united: bool,
     /// The nodes where it ran, by position, as a bit mask.
     nodes: u64,
 }
@@ -114,93 +111,14 @@ pub struct Trial {
     /// The programs that ran when it began.
     there: Vec<Pid>,
     since: f64,
+    /// When the first of the trials began that it grew from.
+    began: f64,
     /// Number of epochs since everything has been in its place.
     quiet: u32,
     /// Number of epochs for which its verdict was put off.
     doubted: u32,
     /// The trial that it grew from.
     earlier: Option<Box<Self>>,
-}
-
-/// The result of a trial: sums over the witnesses, each by its weight, as fractions of a program's
-/// speed.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Verdict {
-    /// The predicted gain.
-    pub predicted: f64,
-    /// The measured gain.
-    pub measured: f64,
-    /// Standard error of the measured gain.
-    pub error: f64,
-    /// The gain of all witnesses with equal weights, less its standard error.
-    pub all: f64,
-    /// The largest loss of a program beyond its error, 0 or more.
-    pub worst: f64,
-    /// Whether a program lost more than its owner allows, beyond its error.
-    pub broken: bool,
-    /// Number of witnesses that were changed themselves, each by its weight.
-    pub moved: f64,
-    /// Whether programs came or went meanwhile: the prediction was not made for that.
-    pub disturbed: bool,
-    /// Whether the misses of a program have changed so much since its cache was changed that it
-    /// looks like another program. No prediction knew that, and such a case says nothing about the
-    /// next one.
-    pub jumped: bool,
-    /// The gain of each witness.
-    pub gains: Vec<Gained>,
-}
-
-/// The gain of a witness, in logarithms of its speed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Gained {
-    /// The program.
-    pub pid: Pid,
-    /// The predicted gain.
-    pub predicted: f64,
-    /// The measured gain.
-    pub measured: f64,
-    /// Standard error of the measured gain.
-    pub error: f64,
-}
-
-impl Verdict {
-    /// The effect of a change on each witness, as a logarithm: as measured if nothing else
-    /// happened, otherwise as predicted.
-    pub fn effects(&self) -> impl Iterator<Item = (Pid, f64)> + '_ {
-        self.gains.iter().map(|one| (one.pid, if self.disturbed { one.predicted } else { one.measured }))
-    }
-
-    /// Whether the change did harm: all programs together clearly lost, or one program lost more
-    /// than twice what it may and more than a quarter of what all together gained. If programs came
-    /// or went, a loss may be their doing, so it counts only if less than half of the promised gain
-    /// was measured. A protected program's loss counts whatever caused it.
-    #[must_use]
-    pub fn harmed(&self, most: f64) -> bool {
-        self.measured < -self.error || self.wronged(most)
-    }
-
-    /// Whether one program lost more than it has to bear, whatever all together gained.
-    #[must_use]
-    pub fn wronged(&self, most: f64) -> bool {
-        let its_doing = !self.disturbed || self.measured < 0.5 * self.predicted;
-        let lost = self.worst > 2.0 * most && !is_borne(self.worst, self.all, MEASURED);
-        (lost && its_doing) || self.broken
-    }
-
-    /// Whether a few readings are enough to keep the change: the gain is as promised and far beyond
-    /// chance, and no program lost.
-    #[must_use]
-    pub fn is_clear(&self, most: f64) -> bool {
-        let whole = !self.jumped && !self.broken;
-        whole && self.measured > CLEARLY * self.error && self.measured > 0.5 * self.predicted && self.worst < most
-    }
-
-    /// How far the change fell short of its prediction, per program that was moved. A gain beyond
-    /// the prediction is no reason to act less, so it counts as no shortfall.
-    #[must_use]
-    pub fn shortfall(&self) -> f64 {
-        (self.predicted - self.measured).max(0.0) / self.moved.max(1e-9)
-    }
 }
 
 impl Trial {
@@ -218,8 +136,8 @@ impl Trial {
             let before = here(program.pace(window)?).to_vec();
             let Program { pid, phase, weight, most, .. } = *program;
             let nodes = program.last.map_or(0, |last| last.nodes);
-            let (beside, passes) = (false, program.passed > 0.0);
-            Some(Witness { pid, phase, before, predicted: ln(*gain), weight, most, beside, passes, nodes })
+            let (beside, united) = (false, false);
+            Some(Witness { pid, phase, before, predicted: ln(*gain), weight, most, beside, united, nodes })
         };
         let witnesses = programs.list.iter().zip(gains).filter_map(witness).collect();
         Self {
@@ -232,17 +150,28 @@ impl Trial {
             witnesses,
             there: there(programs),
             since: now,
+            began: now,
             quiet: 0,
             doubted: 0,
             earlier: None,
         }
     }
 
-    /// Sets the programs whose caches are changed. They stay witnesses if they do something else
-    /// within `seconds`.
-    pub fn watch(&mut self, beside: &[Pid], seconds: f64) {
+    /// Sets the programs whose caches are changed, and those of them whose threads pass lines to
+    /// each other and come to one cache. They stay witnesses if they do something else within
+    /// `seconds`.
+    pub fn watch(&mut self, beside: &[Pid], united: &[Pid], seconds: f64) {
         self.soon = self.since + seconds;
-        self.witnesses.iter_mut().for_each(|one| one.beside = beside.contains(&one.pid));
+        for one in &mut self.witnesses {
+            (one.beside, one.united) = (beside.contains(&one.pid), united.contains(&one.pid));
+        }
+    }
+
+    /// Whether it was promised to programs that their threads find lines in one cache which they
+    /// passed to each other before.
+    #[must_use]
+    pub fn unites(&self) -> bool {
+        self.witnesses.iter().any(|one| one.united)
     }
 
     /// What was promised to all programs together, each by its weight, in logarithms of their
@@ -258,6 +187,12 @@ impl Trial {
         self.touched.iter().any(|one| one.pid == pid)
     }
 
+    /// Seconds since it began, or since the first of the trials did that it grew from.
+    #[must_use]
+    pub fn age(&self, now: f64) -> f64 {
+        now - self.began
+    }
+
     /// Takes over an earlier trial, which is then judged together with this one: against the speeds
     /// before both, and by what both promised.
     pub fn join(&mut self, earlier: Self) {
@@ -266,6 +201,7 @@ impl Trial {
                 own.predicted += old.predicted;
                 (own.weight, own.most) = (old.weight, old.most);
                 (own.phase, own.beside) = (old.phase, own.beside || old.beside);
+                own.united |= old.united;
                 own.nodes = old.nodes;
                 own.before.clone_from(&old.before);
             } else {
@@ -274,6 +210,7 @@ impl Trial {
         }
         self.touched.extend(earlier.touched.iter().cloned());
         self.opened.extend(earlier.opened.iter().cloned());
+        self.began = earlier.began;
         self.earlier = Some(Box::new(earlier));
     }
 
@@ -302,6 +239,13 @@ impl Trial {
         !self.touched.iter().any(runs)
     }
 
+    /// Whether a program that was changed does something else by now.
+    #[must_use]
+    pub fn is_past(&self, programs: &Programs) -> bool {
+        let differs = |one: &Witness| programs.list.iter().any(|now| now.pid == one.pid && now.phase > one.phase);
+        self.witnesses.iter().any(|one| self.touches(one.pid) && differs(one))
+    }
+
     /// Whether it is better judged in the next epoch, because a witness may have begun something
     /// else in the last one (see [`Program::may_turn`]). It waits for two epochs at most.
     #[must_use]
@@ -325,7 +269,7 @@ impl Trial {
         // There may be fewer speeds since then than a window has.
         let after = program.pace(window.min(program.speeds.len().max(FEWEST)))?;
         let its_doing = witness.beside && program.phase <= self.soon;
-        match program.turned && !(witness.passes && its_doing) {
+        match program.turned && !(witness.united && its_doing) {
             true => gained(&witness.before, after, STEADY),
             false if its_doing => gained(&witness.before, after, f64::INFINITY),
             false => None,

@@ -24,7 +24,8 @@ pub struct CoreEvents {
 /// The events that open on this machine, and why others do not.
 #[derive(Debug)]
 pub struct Available {
-    /// One group for each core PMU; empty if nothing opens.
+    /// One group for each core PMU, and one for its transfers between caches; empty if nothing
+    /// opens.
     pub groups: Vec<CoreEvents>,
     /// The modes that may be counted.
     pub modes: Modes,
@@ -36,9 +37,15 @@ pub struct Available {
 }
 
 /// Tries the events of the CPU's row on the calling thread. `model` says what kind the cores of a
-/// PMU are: a big.LITTLE machine has several kinds.
+/// PMU are: a big.LITTLE machine has several kinds. Transfers between caches are counted only on a
+/// machine with `several_caches`.
 #[must_use]
-pub fn available(source: CounterSource, model: &dyn Fn(&Pmu) -> CpuModel, pmus: &[Pmu]) -> Available {
+pub fn available(
+    source: CounterSource,
+    model: &dyn Fn(&Pmu) -> CpuModel,
+    pmus: &[Pmu],
+    several_caches: bool,
+) -> Available {
     let row = |pmu: &Pmu| match source {
         CounterSource::Auto => row_for(&model(pmu)),
         CounterSource::Software => software_row(),
@@ -49,17 +56,23 @@ pub fn available(source: CounterSource, model: &dyn Fn(&Pmu) -> CpuModel, pmus: 
     let mut found = Available { groups: Vec::new(), modes: Modes::All, refused, unlisted };
     for (pmu, row) in pmus.iter().map(|pmu| (pmu, row(pmu))) {
         let members = fitting(found.try_row(row, pmu), found.modes);
-        if !members.is_empty() {
+        let misses = members.iter().any(|(role, _)| *role == Role::LlcMisses);
+        let transfers = row.transfers.filter(|_| misses && several_caches);
+        let transfers = transfers.and_then(|event| found.try_event(Role::CacheTransfers, event, pmu));
+        // A group of their own: if another user of the PMU leaves too few counters for five events,
+        // the kernel still finds a place for the other four.
+        let transfers = transfers.map(|code| vec![(Role::CacheTransfers, code)]);
+        for members in [Some(members).filter(|members| !members.is_empty()), transfers].into_iter().flatten() {
             found.groups.push(CoreEvents { pmu: pmu.name.clone(), members });
         }
     }
     found
 }
 
-/// Drops transfers, then references, then cycles, if the CPU has too few counters for the whole
-/// group at once (`EINVAL`): a group that does not fit would never be counted.
+/// Drops references, then cycles, if the CPU has too few counters for the whole group at once
+/// (`EINVAL`): a group that does not fit would never be counted.
 fn fitting(mut members: Members, modes: Modes) -> Members {
-    for expendable in [Role::CacheTransfers, Role::LlcReferences, Role::Cycles] {
+    for expendable in [Role::LlcReferences, Role::Cycles] {
         if Group::open(&members, Tid(0), modes).err() == Some(Errno::INVAL) {
             members.retain(|(role, _)| *role != expendable);
         }
@@ -74,10 +87,6 @@ impl Available {
             members.extend(self.try_event(role, event, pmu).map(|code| (role, code)));
         }
         members.extend(row.llc.iter().find_map(|pair| self.try_pair(pair, pmu)).into_iter().flatten());
-        // Transfers are a part of the misses, and say nothing without them.
-        let transfers = row.transfers.filter(|_| members.iter().any(|(role, _)| *role == Role::LlcMisses));
-        let code = transfers.and_then(|event| self.try_event(Role::CacheTransfers, event, pmu));
-        members.extend(code.map(|code| (Role::CacheTransfers, code)));
         members
     }
 

@@ -24,7 +24,7 @@ const ROUNDS: usize = 16;
 #[derive(Debug)]
 struct Counted {
     start: u64,
-    /// One group for each core PMU, with its last reading.
+    /// One for each group of events, with its last reading.
     groups: Vec<(Group, Counters)>,
     /// Whether the last reading differed from the one before.
     moving: bool,
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn work_of_less_than_a_tick_is_read_until_the_thread_sleeps() {
-        let found = available(CounterSource::Software, &|_| CpuModel::default(), &[]);
+        let found = available(CounterSource::Software, &|_| CpuModel::default(), &[], false);
         if found.groups.is_empty() {
             return eprintln!("SKIPPED: software events do not open here");
         }
