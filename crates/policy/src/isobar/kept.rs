@@ -46,7 +46,8 @@ impl Isobar {
         true
     }
 
-    /// Forgets a change that was kept if another change now concerns one of its programs.
+    /// Forgets a change that was kept if another change, or a person, now concerns one of its
+    /// programs.
     pub(super) fn forget_kept(&mut self, mut changed: impl Iterator<Item = Pid>) {
         if self.kept.as_ref().is_some_and(|(kept, _)| changed.any(|pid| kept.touches(pid))) {
             self.kept = None;
@@ -78,6 +79,7 @@ mod tests {
     use crate::isobar::stage::stage;
     use crate::isobar::trial::Touched;
     use crate::test_kit::{observation, process, thread, with_pages};
+    use isobar_model::{Action, NodeId, PageSelection, Pages};
 
     /// A program whose 100,000 pages were brought from node 1 to node 0, by which it lost 3 %. Also
     /// for how long it must go on so that bringing them back pays.
@@ -129,5 +131,23 @@ mod tests {
             assert_eq!(back, if another_phase { vec![] } else { vec![(Pid(1), vec![0.0, 1.0])] });
             assert!(!policy.take_back_kept(&seen, &domains, &scene, &mut plan), "once");
         }
+    }
+
+    #[test]
+    fn what_a_person_undid_is_not_taken_back_again() {
+        let (mut policy, seen, mut scene, _, trial, verdict, enough) = lost(Some(vec![0.0, 1.0]));
+        let (domains, mut plan) = (Domains::of(&seen.machine), Plan::nothing("isobar"));
+        scene.traits[0].horizon = 2.0 * enough;
+        policy.kept = Some((trial, verdict));
+        policy.fail_by_hand(&Action::MigratePages {
+            pid: Pid(1),
+            from: NodeId(1),
+            to: NodeId(0),
+            pages: Pages(100_000),
+            select: PageSelection::ResidentSet,
+            for_thread: None,
+            reason: String::new(),
+        });
+        assert!(!policy.take_back_kept(&seen, &domains, &scene, &mut plan) && plan.notes.is_empty());
     }
 }

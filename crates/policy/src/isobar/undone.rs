@@ -12,8 +12,9 @@ impl Isobar {
         let plan = Plan { actions: vec![action.clone()], ..Plan::nothing(NAME) };
         self.hear(&plan, &Outcome { actions: vec![refused] });
         let pid = Subject::of(action).and_then(|subject| subject.pid());
-        // Pages that were still to move stay.
+        // Pages that were still to move stay, and nothing of an earlier change is taken back.
         self.goals.retain(|goal| Some(goal.pid) != pid);
+        self.forget_kept(pid.into_iter());
         let rest = Seconds(self.config.rest_seconds);
         let (now, divided) = (self.now, self.divided(action));
         self.programs.list.iter_mut().filter(|one| Some(one.pid) == pid).for_each(|one| one.fail(now, rest));
