@@ -1,8 +1,8 @@
 //! What was decided about each program, in words, with its prediction and its outcome. Actions of
 //! one epoch on one program are shown as one decision.
 
+use crate::changes::{ActionView, LastAction, Measured};
 use crate::moment::Moment;
-use crate::view::{ActionView, LastAction, Measured};
 use crate::words;
 use isobar_model::text::{plain, ranges};
 use isobar_model::{Action, ActionId, ActionOutcome, CpuId, Effect, NodeId, Observation, Pages, Pid, Tid, Topology};

@@ -14,6 +14,7 @@
 mod actions;
 mod answer;
 mod caches;
+mod changes;
 mod gaps;
 pub mod group;
 mod history;
@@ -27,9 +28,10 @@ mod view;
 mod watch;
 pub mod words;
 
+pub use changes::{ActionView, LastAction, Measured, PlannedMove, Proposed};
 pub use moment::Moment;
 pub use view::{
-    ActionView, Answer, Class, Cluster, Finding, Gap, Harm, LastAction, LinkView, LlcView, Measured, NodeView, Pair,
-    PlannedMove, ProgramView, Proposed, ThreadView, Verdict, View,
+    Answer, Class, Cluster, Finding, Gap, Harm, LinkView, LlcView, NodeView, Pair, ProgramView, ThreadView, Verdict,
+    View,
 };
 pub use watch::Watch;

@@ -92,14 +92,14 @@ impl Sums {
             add(&mut sums.bandwidth, thread.bandwidth.map(|rate| rate.0));
             let Some(done) = thread.instructions.map(num::float) else { continue };
             add(&mut sums.instructions, Some(done));
-            if let Some(cycles) = thread.cycles {
-                sums.cycled = (sums.cycled.0 + done, sums.cycled.1 + num::float(cycles));
-            }
-            if let Some(misses) = thread.llc_misses {
-                sums.missed = (sums.missed.0 + done, sums.missed.1 + num::float(misses));
-            }
-            if let Some(lines) = thread.cache_transfers {
-                sums.passed = (sums.passed.0 + done, sums.passed.1 + num::float(lines));
+            for (sum, count) in [
+                (&mut sums.cycled, thread.cycles),
+                (&mut sums.missed, thread.llc_misses),
+                (&mut sums.passed, thread.cache_transfers),
+            ] {
+                if let Some(count) = count {
+                    *sum = (sum.0 + done, sum.1 + num::float(count));
+                }
             }
         }
         sums
@@ -110,12 +110,17 @@ impl Sums {
     }
 
     fn mpki(&self) -> Option<f64> {
-        (self.missed.0 > 0.0).then(|| 1000.0 * self.missed.1 / self.missed.0)
+        per_thousand(self.missed)
     }
 
     fn passed(&self) -> Option<f64> {
-        (self.passed.0 > 0.0).then(|| 1000.0 * self.passed.1 / self.passed.0)
+        per_thousand(self.passed)
     }
+}
+
+/// Events per 1000 instructions, of a number of instructions and of events.
+fn per_thousand((instructions, events): (f64, f64)) -> Option<f64> {
+    (instructions > 0.0).then(|| 1000.0 * events / instructions)
 }
 
 /// Whether threads of a process that did something in the epoch were on several caches at its end.

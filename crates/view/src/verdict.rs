@@ -190,7 +190,7 @@ fn advice(view: &View, decisions: &Decisions) -> String {
     }
 }
 
-fn did(view: &View, pid: Pid, last: &crate::view::LastAction) -> String {
+fn did(view: &View, pid: Pid, last: &crate::changes::LastAction) -> String {
     let predicted = last.predicted.map(|part| format!(", predicted {} for it", gain(part))).unwrap_or_default();
     let measured = last.measured.and_then(|one| one.gain).map(|part| format!(", measured {}", gain(part)));
     let ago = (view.time_seconds - last.time_seconds).max(0.0);
@@ -208,7 +208,8 @@ fn about(view: &View, programs: &[Pid], words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::{Cluster, PlannedMove, Proposed};
+    use crate::changes::{PlannedMove, Proposed};
+    use crate::view::Cluster;
     use isobar_model::NodeId;
 
     fn harm(pid: u32, name: &str, gain: f64) -> Harm {

@@ -3,13 +3,14 @@
 
 use crate::actions::{self, Decisions};
 use crate::caches::{self, Ways};
+use crate::changes::{PlannedMove, Proposed};
 use crate::gaps;
 use crate::history::History;
 use crate::moment::Moment;
 use crate::nodes;
 use crate::programs;
 use crate::verdict;
-use crate::view::{PlannedMove, Proposed, View};
+use crate::view::View;
 use isobar_model::text::plain;
 use isobar_model::{Observation, Pid, Topology};
 use isobar_policy::isobar::outlook::{Home, Move, Outlook, Proposal};

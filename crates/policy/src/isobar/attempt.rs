@@ -8,10 +8,11 @@ use super::memory::Memory;
 use super::pages::Goal;
 use super::predict::Predictors;
 use super::programs::weights;
-use super::scene::{Arrangement, Scene};
+use super::scene::Scene;
 use super::search::Decision;
 use super::step::{Step, To, aimed, with};
 use super::tell::{self, percent};
+use super::traits::Traits;
 use super::trial::{Touched, Trial};
 use crate::kit::domains::Domains;
 use crate::kit::refused::Asked;
@@ -35,6 +36,7 @@ impl Isobar {
             decision.steps.iter().filter_map(|(step, _)| Some((*step, seats.take(scene, step)?))).collect();
         let steps: Vec<Step> = seated.iter().map(|(step, _)| *step).collect();
         let after = with(&steps, scene, memory, &scene.base);
+        let united: Vec<Pid> = scene.united(memory, &after).map(|program| self.programs.list[program].pid).collect();
         let mut opened = Vec::new();
         for (step, carried) in &seated {
             let both = [(Some(step.unit), step.pages), (step.partner, step.partner_pages.map(To::Node))];
@@ -46,7 +48,9 @@ impl Isobar {
                 let program = scene.units[unit].program;
                 let pid = self.programs.list[program].pid;
                 let mut why = self.why(step.partner.is_some(), decision.gains[program]);
-                why.push_str(&shares(scene, memory, &after, program));
+                if united.contains(&pid) {
+                    why.push_str(&shares(&scene.traits[program]));
+                }
                 let own: Vec<Carried> = carried.iter().filter(|one| one.pid == pid).copied().collect();
                 plan.actions.extend(own.iter().map(|one| to_domain(seen, domains, one, &why)));
                 // However many of its threads go now, that counts as one move.
@@ -95,8 +99,6 @@ impl Isobar {
             let mut trial = self.begin(seen, touched, &decision.gains, before, plan);
             trial.opened = opened;
             let caches: Vec<usize> = steps.iter().flat_map(|step| step.caches(scene, memory)).collect();
-            let united: Vec<Pid> =
-                scene.united(memory, &after).map(|program| self.programs.list[program].pid).collect();
             let beside = scene.pids_on(memory, &caches, &self.programs);
             trial.watch(&beside, &united, self.config.judged_after(seen));
             self.mode = Mode::Trying(trial);
@@ -195,13 +197,8 @@ impl Isobar {
     }
 }
 
-/// What a program whose threads come to one cache saves there, in words: nothing for all others.
-fn shares(scene: &Scene, memory: &Memory, after: &Arrangement, program: usize) -> String {
-    let (before, then) = (scene.exchange(memory, &scene.base, program), scene.exchange(memory, after, program));
-    if then.seconds >= before.seconds {
-        return String::new();
-    }
-    let one = &scene.traits[program];
+/// Why a program gains whose threads come to one cache, in words.
+fn shares(one: &Traits) -> String {
     let part = 100.0 * one.passed / one.misses.max(1e-12);
     format!("; {part:.0} % of its misses are lines that its threads pass to each other")
 }

@@ -51,7 +51,7 @@ impl Isobar {
         }
         plan.effects.push(tell::effect(trial.change, verdict, !undone));
         if !undone {
-            self.book(verdict);
+            self.book(verdict, 1.0);
         }
         let rest = Seconds(self.config.rest_seconds);
         if let Some(llc) = trial.divided {
@@ -93,10 +93,12 @@ impl Isobar {
         }
     }
 
-    /// Records what a change that stays did to each program.
-    fn book(&mut self, verdict: &Verdict) {
+    /// Records what a change that stays did to each program. With -1 `times` it stays no longer,
+    /// and the record is cancelled.
+    pub(super) fn book(&mut self, verdict: &Verdict, times: f64) {
         for (pid, effect) in verdict.effects() {
-            self.programs.list.iter_mut().filter(|one| one.pid == pid).for_each(|one| one.balance += effect);
+            let its = self.programs.list.iter_mut().filter(|one| one.pid == pid);
+            its.for_each(|one| one.balance += times * effect);
         }
     }
 

@@ -13,7 +13,7 @@ use super::math::{ln, sum_of_logs};
 use super::memory::Memory;
 use super::part::Part;
 use super::predict::{Predictor, Predictors, solutions};
-use super::program::FEW;
+use super::reading::FEW;
 use super::scene::Scene;
 use super::targets::{FORETOLD, is_borne};
 use super::weigh::worth;

@@ -114,7 +114,7 @@ mod tests {
             let seen = seen(cpus, answered);
             let domains = Domains::of(&seen.machine);
             programs.read(&seen, &domains, &Memory::of(&seen, &domains).unwrap(), part::all);
-            programs.list[0].passed
+            programs.list[0].transfers.passed
         };
         assert_eq!([passed([0, 1], 4), passed([0, 1], 4), passed([0, 2], 10)], [0.0; 3]);
         assert!(near(passed([0, 2], 10), 0.006));

@@ -144,13 +144,9 @@ impl Isobar {
         let predictors = Predictors::of(scene, memory);
         let calm = self.calm.pass(&self.programs, self.config.window_epochs, PATIENCE);
         match std::mem::replace(&mut self.mode, Mode::Watching) {
-            Mode::Watching if self.take_back_kept(seen, domains, scene, plan) || !calm => {}
             Mode::Watching => {
-                let decision = self.passed.search(&predictors, &self.config, self.error, &self.programs.list);
-                if decision.steps.is_empty() {
-                    self.try_ways(seen, domains, &predictors, None, plan);
-                } else {
-                    self.try_out(seen, domains, memory, scene, &decision, plan);
+                if !self.take_back_kept(seen, domains, scene, plan) && calm {
+                    self.look(seen, domains, &predictors, plan);
                 }
             }
             Mode::Trying(trial) => {
@@ -176,6 +172,16 @@ impl Isobar {
         self.new_pages.follow(&self.goals, seen, memory, grows, &self.refused, &mut plan.actions);
         pages::ask(&mut self.goals, seen, memory, &scene.free, &mut plan.actions);
         self.name_pages(before, plan);
+    }
+
+    /// Looks for a change that pays, and tries it.
+    fn look(&mut self, seen: &Observation, domains: &Domains, predictors: &Predictors<'_>, plan: &mut Plan) {
+        let decision = self.passed.search(predictors, &self.config, self.error, &self.programs.list);
+        if decision.steps.is_empty() {
+            self.try_ways(seen, domains, predictors, None, plan);
+        } else {
+            self.try_out(seen, domains, predictors.memory, predictors.scene, &decision, plan);
+        }
     }
 
     /// Judges the change on trial as soon as that is possible: after a whole window of readings, or

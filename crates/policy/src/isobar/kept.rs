@@ -38,9 +38,7 @@ impl Isobar {
         let why =
             format!("change {} is taken back after all: its programs go on for longer than expected", trial.change);
         plan.notes.push(why.clone());
-        for (pid, effect) in verdict.effects() {
-            self.programs.list.iter_mut().filter(|one| one.pid == pid).for_each(|one| one.balance -= effect);
-        }
+        self.book(&verdict, -1.0);
         self.take_back(seen, domains, &trial, &why, plan);
         self.mode = Mode::Settling(self.config.trial_epochs());
         true

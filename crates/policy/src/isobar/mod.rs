@@ -10,12 +10,12 @@
 //! | step | file |
 //! |---|---|
 //! | properties of the machine, as reported, probed and observed | [`memory`], [`cores`] |
-//! | properties of programs | [`estimate`], [`curves`], [`follows`], [`growth`], [`reading`], [`program`], [`programs`], [`remaining`] |
+//! | properties of programs | [`estimate`], [`curves`], [`follows`], [`growth`], [`reading`], [`program`], [`programs`], [`remaining`], `transfers` |
 //! | which program runs where now, which cores are free, whether the set of programs has settled | [`scene`], [`part`], `residence`, [`traits`], [`idle`], [`calm`] |
-//! | what a change would do: a cheap score for all candidates, a rough evaluation for many, an exact prediction for a few | [`prices`], [`rough`], [`predict`] |
+//! | what a change would do: a cheap score for all candidates, a rough evaluation for many, an exact prediction for a few | [`prices`], [`rough`], [`predict`], [`exchange`] |
 //! | which changes are possible, and which of them pays | [`step`], `candidates`, [`search`], [`likes`], [`gather`], [`weigh`], [`passed`], [`ways`], [`division`], [`guests`] |
 //! | where the kernel would put a program, and which bound threads it should be free to move again | [`balance`], `crowded` |
-//! | what was tried, what it brought, what is rolled back | [`trial`], [`pace`], `attempt`, `grow`, `conclude`, [`carry`] |
+//! | what was tried, what it brought, what is rolled back | [`trial`], [`verdict`], [`pace`], `attempt`, `grow`, `conclude`, `kept`, [`carry`] |
 //! | changes that a person undid, and changes that were not carried out | `undone`, [`dry`] |
 //! | how much the gain of each program counts, and how much each may lose | [`targets`], [`named`], [`alone`], `aims` |
 //! | what is reported about a change | [`tell`] |
@@ -83,6 +83,7 @@ mod taken;
 pub mod targets;
 pub mod tell;
 pub mod traits;
+mod transfers;
 pub mod trial;
 mod undone;
 pub mod verdict;

@@ -3,8 +3,8 @@
 
 use super::math::ln;
 use super::pace::STEADY;
-use super::program::{FEW, Program};
-use super::reading::{Reading, ratio};
+use super::program::Program;
+use super::reading::{FEW, Reading, ratio};
 
 /// Logarithm of the ratio of miss rates from which on a program does something else: two thirds
 /// more or less. Neighbours rarely change the misses by as much.

@@ -203,8 +203,7 @@ impl<'a> Prices<'a> {
         let both = [Some(first), second];
         let own = |moved: &Moved| {
             let one = &self.scene.traits[self.scene.units[moved.unit].program];
-            let computing = one.compute * self.crowding(moved.to, &both);
-            let computing = computing + self.units[moved.unit].exchange.seconds;
+            let computing = one.compute * self.crowding(moved.to, &both) + self.units[moved.unit].exchange.seconds;
             Own { misses: self.misses(moved, &both), computing }
         };
         let stays = |domain: usize| self.stay(self.memory.places[domain].llc, &both) + self.breathe(domain, &both);

@@ -8,15 +8,15 @@ use super::follows::Follows;
 use super::growth::Growth;
 use super::math::{exp, ln};
 use super::pace::Speed;
-use super::reading::{AGREE, Reading, WRITE_BACK, agree, ratio};
+use super::reading::{AGREE, FEW, Reading, WRITE_BACK, agree, ratio};
 use super::remaining::remaining;
 use super::taken::Taken;
+use super::transfers::Transfers;
 use isobar_model::{Cgroup, Pid, Seconds};
 use std::sync::Arc;
 
-/// Misses per instruction below which phases do not matter.
-pub const FEW: f64 = 5e-4;
-/// The same limit, as the fraction of its time that a program waits for misses.
+/// The limit below which phases do not matter ([`FEW`]), as the fraction of its time that a program
+/// waits for misses.
 const HARDLY_WAITS: f64 = 0.05;
 /// Fraction of cache lookups that hit, below which a program finds hardly anything in the cache.
 const HARDLY_FINDS: f64 = 0.1;
@@ -75,12 +75,8 @@ pub struct Program {
     pub reuse: Reuse,
     /// Misses per instruction, as a running mean.
     pub misses: f64,
-    /// Misses per instruction that are lines which its threads pass to each other: see
-    /// [`super::exchange`]. 0 if its threads are on one cache.
-    pub passed: f64,
-    /// Misses per instruction that another cache answered when all of its threads were on one:
-    /// lines that other programs pass to it.
-    foreign: f64,
+    /// Lines that pass between caches.
+    pub transfers: Transfers,
     /// Lines transferred for each miss that memory answers, as a running mean.
     pub lines: f64,
     /// The last reading.
@@ -149,8 +145,7 @@ impl Program {
             cpi,
             reuse,
             misses: 0.0,
-            passed: 0.0,
-            foreign: 0.0,
+            transfers: Transfers::default(),
             lines: 1.3,
             last: None,
             speeds: Vec::new(),
@@ -247,6 +242,7 @@ impl Program {
     /// Records the reading of an epoch.
     pub fn read(&mut self, reading: Reading, now: f64) {
         self.follows.read(self.last.as_ref(), &reading);
+        self.transfers.read(self.last.as_ref(), &reading);
         self.taken.read(self.last.as_ref(), &reading, self.moves.last().copied(), now);
         if self.last.is_none() {
             self.misses = reading.misses;
@@ -268,7 +264,6 @@ impl Program {
             self.looks = reading.looks.map(|now| self.looks.map_or(now, |before| mean(before, now)));
             self.misses = mean(self.misses, reading.misses);
         }
-        self.read_transfers(&reading);
         self.lines += reading.lines.map_or(0.0, |lines| TAKEN * (lines.clamp(1.0, 8.0) - self.lines));
         if self.speeds.len() == KEPT {
             self.speeds.remove(0);
@@ -283,18 +278,6 @@ impl Program {
             first.speed = first.speed.max(second.speed - differs);
         }
         self.last = Some(reading);
-    }
-
-    /// Reads how many lines its threads pass to each other: the fewer of two readings in a row with
-    /// threads on several caches, less what other programs pass to it.
-    fn read_transfers(&mut self, reading: &Reading) {
-        let apart = |one: &Reading| one.transfers.filter(|_| one.apart);
-        if let Some(from_others) = reading.transfers.filter(|_| !reading.apart) {
-            self.foreign = from_others;
-        }
-        let both = self.last.as_ref().and_then(apart).zip(apart(reading));
-        let own = both.map_or(0.0, |(before, now)| before.min(now) - self.foreign);
-        self.passed = if own < FEW { 0.0 } else { own };
     }
 
     /// Records the bytes of cache that each of its threads holds, and learns from a change of them.

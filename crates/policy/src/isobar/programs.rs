@@ -8,11 +8,11 @@ use super::estimate::Cpi;
 use super::idle::runs;
 use super::memory::Memory;
 use super::part::Part;
-use super::program::{FEW, Known, Program};
-use super::reading::Reading;
+use super::program::{Known, Program};
+use super::reading::{FEW, Reading};
 use crate::kit::domains::Domains;
 use isobar_model::{NodeId, Observation, Pid, Process, Thread, num};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Maximum number of names that are remembered.
@@ -207,7 +207,7 @@ fn reading(
 ) -> Option<Reading> {
     let (mut instructions, mut all_cycles, mut misses, mut bytes) = (0.0, 0.0, 0.0, Some(0.0));
     let (mut references, mut crowding, mut running, mut delay) = (Some(0.0), 0.0, 0.0, 0.0);
-    let (mut transfers, mut caches) = (Some(0.0), BTreeSet::new());
+    let (mut transfers, mut cache, mut apart) = (Some(0.0), None, false);
     let mut on = vec![0.0; memory.nodes.len()];
     for thread in &process.threads {
         let (Some(done), Some(missed)) = (thread.instructions, thread.llc_misses) else { continue };
@@ -228,7 +228,7 @@ fn reading(
             let llc = memory.places[domain.0].llc;
             delay += done * memory.delay(domain.0, part(llc));
             if runs(thread, seen.interval.0) {
-                caches.insert(llc);
+                apart |= *cache.get_or_insert(llc) != llc;
             }
         }
     }
@@ -248,15 +248,16 @@ fn reading(
         .as_ref()
         .map(|pages| pages.iter().zip(&on).filter(|(_, ran)| **ran <= 0.0).map(|(weight, _)| weight).sum::<f64>());
     let rate = misses / instructions;
-    let fetched = misses - transfers.map_or(0.0, |lines| lines.min(misses));
+    let transfers = transfers.map(|lines| lines.min(misses));
+    let fetched = misses - transfers.unwrap_or(0.0);
     Some(Reading {
         speed: instructions / seen.interval.0,
         cycles: all_cycles / instructions,
         crowding: crowding / instructions,
         running: running / instructions,
         misses: rate,
-        transfers: transfers.map(|lines| lines.min(misses) / instructions),
-        apart: caches.len() > 1,
+        transfers: transfers.map(|lines| lines / instructions),
+        apart,
         exposure: rate * latency * hertz,
         delay: fetched / instructions * delay / instructions * hertz,
         looks: references.map(|all| all / instructions),

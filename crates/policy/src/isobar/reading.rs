@@ -5,6 +5,8 @@ use super::math::ln;
 /// Lines written back per line read if nothing reports it (a third of what SPEC CPU's memory-bound
 /// programs read is written).
 pub const WRITE_BACK: f64 = 0.3;
+/// Misses per instruction below which phases do not matter.
+pub const FEW: f64 = 5e-4;
 /// Logarithm of the ratio up to which two readings agree, and the same for parts of a program's
 /// time: counters read over a second vary by that much by chance.
 pub const AGREE: f64 = 0.05;
@@ -22,7 +24,7 @@ pub struct Reading {
     pub running: f64,
     /// Misses per instruction.
     pub misses: f64,
-    /// Misses per instruction that another cache answered, if that is counted.
+    /// Misses per instruction that another cache answered, if that is counted: some of the misses.
     pub transfers: Option<f64>,
     /// Whether its threads ran on several caches.
     pub apart: bool,
@@ -64,7 +66,7 @@ impl Reading {
     /// The fraction of its misses that memory answered.
     #[must_use]
     pub fn fetched(&self) -> f64 {
-        1.0 - self.transfers.map_or(0.0, |lines| (lines / self.misses.max(1e-12)).min(1.0))
+        1.0 - self.transfers.map_or(0.0, |lines| lines / self.misses.max(1e-12))
     }
 
     /// Misses per cache lookup if lookups are counted, otherwise per instruction. What a program

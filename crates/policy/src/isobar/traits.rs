@@ -164,7 +164,7 @@ pub fn describe(
         misses: program.misses,
         each: program.last.map_or(0.0, |last| last.exposure / last.misses.max(1e-12) / programs.hertz),
         fetched: program.last.map_or(1.0, |last| last.fetched()),
-        passed: program.passed.min(program.misses),
+        passed: program.transfers.passed.min(program.misses),
         kept: program.kept(),
         curve: (MissCurve::parametric(1000.0 * program.misses, 0.0, 1.0), 1.0),
         read: program.reads(),

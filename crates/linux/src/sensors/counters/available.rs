@@ -61,10 +61,9 @@ pub fn available(
         let transfers = transfers.and_then(|event| found.try_event(Role::CacheTransfers, event, pmu));
         // A group of their own: if another user of the PMU leaves too few counters for five events,
         // the kernel still finds a place for the other four.
-        let transfers = transfers.map(|code| vec![(Role::CacheTransfers, code)]);
-        for members in [Some(members).filter(|members| !members.is_empty()), transfers].into_iter().flatten() {
-            found.groups.push(CoreEvents { pmu: pmu.name.clone(), members });
-        }
+        let transfers = transfers.map(|code| (Role::CacheTransfers, code)).into_iter().collect();
+        let some = [members, transfers].into_iter().filter(|members: &Members| !members.is_empty());
+        found.groups.extend(some.map(|members| CoreEvents { pmu: pmu.name.clone(), members }));
     }
     found
 }

@@ -131,9 +131,11 @@ const fn row(
     Row { name, vendors, families, models, instructions: INSTRUCTIONS, cycles: CYCLES, llc, transfers: None }
 }
 
-/// The row of a CPU that can also count which LLC misses another LLC answered.
-const fn with_transfers(row: Row, event: u64) -> Row {
-    Row { transfers: Some(Event::Raw(event)), ..row }
+impl Row {
+    /// The row of a CPU that can also count which LLC misses another LLC answered.
+    const fn with_transfers(self, event: u64) -> Self {
+        Self { transfers: Some(Event::Raw(event)), ..self }
+    }
 }
 
 static INTEL: &[Row] = &[
@@ -142,16 +144,14 @@ static INTEL: &[Row] = &[
     // emeraldrapids,graniterapids}/cache.json`: MEM_LOAD_L3_MISS_RETIRED, D3H, REMOTE_HITM 04H and
     // REMOTE_FWD 08H: retired loads whose line came from a cache of another socket, changed there
     // or not. Stores are not in it. Models: `arch/x86/include/asm/intel-family.h`.
-    with_transfers(
-        row(
-            "Intel Xeon, Skylake and later",
-            &[Vendor::Intel],
-            6..=6,
-            &[0x55..=0x55, 0x6a..=0x6a, 0x6c..=0x6c, 0x8f..=0x8f, 0xcf..=0xcf, 0xad..=0xae],
-            GENERIC_LLC,
-        ),
-        0x0cd3,
-    ),
+    row(
+        "Intel Xeon, Skylake and later",
+        &[Vendor::Intel],
+        6..=6,
+        &[0x55..=0x55, 0x6a..=0x6a, 0x6c..=0x6c, 0x8f..=0x8f, 0xcf..=0xcf, 0xad..=0xae],
+        GENERIC_LLC,
+    )
+    .with_transfers(0x0cd3),
     // Intel SDM volume 3, "Architectural Performance Monitoring", events 2EH/4FH and 2EH/41H: LLC
     // references and misses on every CPU since Core, on the P and the E cores of hybrid ones; the
     // generic events are these (`intel_perfmon_event_map` in Linux `arch/x86/events/intel/core.c`).
