@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Event counters of a thread since they were opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Instructions retired.
+    /// Instructions retired, without the kernel's if the sensor can tell them apart.
     pub instructions: Option<Count>,
     /// CPU cycles.
     pub cycles: Option<Count>,

@@ -111,7 +111,7 @@ pub struct Thread {
     /// CPU time in the interval.
     #[serde(rename = "cpu_seconds", skip_serializing_if = "Option::is_none")]
     pub cpu_time: Option<Seconds>,
-    /// Instructions retired.
+    /// Instructions retired, without the kernel's if the sensor can tell them apart.
     #[serde(default, deserialize_with = "serial::count")]
     pub instructions: Option<u64>,
     /// CPU cycles.

@@ -124,7 +124,7 @@ const NOTHING: Counters = {
 fn counted(thread: &ThreadFigures) -> Counters {
     let whole = |count| Some(Count::whole(count, 0));
     Counters {
-        instructions: whole(thread.instructions),
+        instructions: whole(thread.user_instructions()),
         cycles: whole(thread.cycles),
         llc_references: whole(thread.llc_references),
         llc_misses: whole(thread.llc_misses),

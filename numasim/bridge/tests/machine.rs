@@ -124,7 +124,7 @@ fn a_page_that_cannot_be_used_is_refused_with_the_remedy() {
     assert!(none.contains("manage.ways = \"numasim\"") && none.lines().count() == 1, "{none}");
     let words = Mapping::file(&plugin.path).unwrap();
     words.store(layout::PAGE_VERSION, 7);
-    assert!(refused(&plugin.path, "counters").contains("version 7, and this program knows version 3"));
+    assert!(refused(&plugin.path, "counters").contains("version 7, and this program knows version 4"));
     words.store(layout::MAGIC, 0);
     assert!(refused(&plugin.path, "counters").contains("QEMU runs without the plugin"));
     if Mapping::device().is_ok() {

@@ -60,14 +60,14 @@ const LEAST_MHZ: f64 = 1.0;
 const LEAST_MB_PER_S: f64 = 1.0;
 
 /// Bytes of the shared page.
-pub const PAGE_BYTES: u64 = 262_144;
+pub const PAGE_BYTES: u64 = 524_288;
 
 /// The CPU model. Under QEMU's emulation, Linux learns which CPUs share a cache only from an Intel
 /// processor (CPUID leaf 4; on AMD, leaf 0x8000001d, which TCG does not have). The model is
 /// Nehalem's. `level=13` makes leaf 13 the last. With several LLCs per socket QEMU would make it
 /// 31, and QEMU 10.0 then aborts in `encode_topo_cpuid1f` if a guest asks for a leaf beyond the
 /// last, which the firmware does.
-const CPU: &str = "max,-cx16,vendor=GenuineIntel,family=6,model=26,stepping=5,level=13";
+const CPU: &str = "max,vendor=GenuineIntel,family=6,model=26,stepping=5,level=13";
 /// The kernel's parameters. The kernel neither clears every page that it hands out nor works around
 /// faults of processors, as on the systems that papers measure; both cost a scaled machine far more
 /// than hardware. Its self-tests of ciphers are off, because they would keep a CPU busy for

@@ -1,12 +1,12 @@
-//! Counts the instructions that CPUs execute for housekeeping ([`crate::Spaces`]), separately from
-//! all instructions. Readers of CPU counters who want to know what programs do subtract them. One
-//! CPU runs at a time.
+//! Counts instructions of one kind separately from all instructions: those for housekeeping
+//! ([`crate::Spaces`]), which readers of CPU counters who want to know what programs do subtract,
+//! or those of the kernel. One CPU runs at a time.
 
-/// The instructions of housekeeping, by CPU.
+/// The instructions of one kind, by CPU.
 #[derive(Clone, Debug)]
 pub struct Apart {
     sums: Vec<u64>,
-    /// The CPU that runs housekeeping now, and the instructions it had executed in total when that
+    /// The CPU that executes this kind now, and the instructions it had executed in total when that
     /// began.
     since: Option<(usize, u64)>,
 }
@@ -18,16 +18,22 @@ impl Apart {
         Self { sums: vec![0; cpus], since: None }
     }
 
-    /// This CPU runs from here on, either housekeeping or not. `executed` returns the total number
-    /// of instructions that a CPU has executed.
-    pub fn turn(&mut self, cpu: usize, housekeeping: bool, executed: impl Fn(usize) -> u64) {
+    /// The CPU that executes this kind now.
+    #[must_use]
+    pub fn running(&self) -> Option<usize> {
+        self.since.map(|(cpu, _)| cpu)
+    }
+
+    /// This CPU runs from here on, and executes this kind or not. `executed` returns the total
+    /// number of instructions that a CPU has executed.
+    pub fn turn(&mut self, cpu: usize, of_the_kind: bool, executed: impl Fn(usize) -> u64) {
         if let Some((before, from)) = self.since.take() {
             self.sums[before] += executed(before).saturating_sub(from);
         }
-        self.since = housekeeping.then(|| (cpu, executed(cpu)));
+        self.since = of_the_kind.then(|| (cpu, executed(cpu)));
     }
 
-    /// The housekeeping instructions of a CPU whose total number of instructions is `executed`.
+    /// The instructions of this kind of a CPU whose total number of instructions is `executed`.
     #[must_use]
     pub fn of(&self, cpu: usize, executed: u64) -> u64 {
         let now = self.since.filter(|(running, _)| *running == cpu);

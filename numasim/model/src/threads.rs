@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 pub struct Counts {
     /// Instructions executed.
     pub instructions: u64,
+    /// Those of the kernel among them.
+    pub kernel_instructions: u64,
     /// Picoseconds for which it ran, including waiting for memory.
     pub ran_ps: u64,
     /// LLC references.
@@ -33,6 +35,7 @@ impl Counts {
         let sum = |own: u64, now: u64, before: u64| own + now.saturating_sub(before);
         Self {
             instructions: sum(self.instructions, now.instructions, before.instructions),
+            kernel_instructions: sum(self.kernel_instructions, now.kernel_instructions, before.kernel_instructions),
             ran_ps: sum(self.ran_ps, now.ran_ps, before.ran_ps),
             references: sum(self.references, now.references, before.references),
             misses: sum(self.misses, now.misses, before.misses),

@@ -28,7 +28,7 @@ pub enum PageError {
     },
     /// the memory behind it is smaller than the page
     #[error("{path}: {bytes} bytes, and numasim's page has {expected}: give QEMU `-object \
-             memory-backend-file,...,size=256K`", path = path.display())]
+             memory-backend-file,...,size=512K`", path = path.display())]
     TooSmall {
         /// the file
         path: PathBuf,

@@ -131,6 +131,8 @@ pub struct ThreadFigures {
     pub bytes_written: u64,
     /// waiting for memory
     pub stall_ps: u64,
+    /// those of the instructions that were the kernel's
+    pub kernel_instructions: u64,
 }
 
 /// Bytes of a thread's name (`TASK_COMM_LEN` of Linux).
@@ -140,6 +142,12 @@ pub const NAME_BYTES: usize = 16;
 const LINE_BYTES: u64 = 64;
 
 impl ThreadFigures {
+    /// Its own instructions, without the kernel's.
+    #[must_use]
+    pub const fn user_instructions(&self) -> u64 {
+        self.instructions.saturating_sub(self.kernel_instructions)
+    }
+
     /// Its misses that another last-level cache answered: those that fetched nothing from memory.
     #[must_use]
     pub const fn cache_transfers(&self) -> u64 {

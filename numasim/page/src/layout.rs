@@ -1,16 +1,16 @@
-//! The layout of the page: word offsets of version 3. A word is 64 bits, little-endian. The words
+//! The layout of the page: word offsets of version 4. A word is 64 bits, little-endian. The words
 //! of a CPU, a thread, a controller and a link are the fields of figures.rs, in their order.
 //!
-//! The page is 256 KiB, the size of ivshmem's BAR 2, a power of two ("Device Specification for
+//! The page is 512 KiB, the size of ivshmem's BAR 2, a power of two ("Device Specification for
 //! Inter-VM shared memory device", `docs/specs/ivshmem-spec.rst` of QEMU). A change of meaning
 //! requires a new [`VERSION`].
 
 /// The value of word [`MAGIC`]: the text `NUMASIM` and a zero byte.
 pub const MAGIC_VALUE: u64 = u64::from_le_bytes(*b"NUMASIM\0");
 /// The version of this layout.
-pub const VERSION: u64 = 3;
+pub const VERSION: u64 = 4;
 /// Bytes of the page.
-pub const PAGE_BYTES: usize = 262_144;
+pub const PAGE_BYTES: usize = 524_288;
 /// Words of the page.
 pub const WORDS: usize = PAGE_BYTES / 8;
 /// Words in use; the rest are zero.
@@ -107,7 +107,7 @@ pub const THREAD: usize = CPU + CPU_WORDS * MAX_CPUS;
 /// afterwards; the words of `ThreadFigures`, with thread 0 if the place is free; and [`class_of`].
 /// A thread keeps its place, so a reader only needs each row to be consistent: reading all rows
 /// takes the guest longer than the interval between two publications.
-pub const THREAD_WORDS: usize = 12;
+pub const THREAD_WORDS: usize = 13;
 
 /// The first word of a memory controller.
 #[must_use]
@@ -210,7 +210,7 @@ mod tests {
             assert!(word < END, "{name} = {word}");
             assert_eq!(seen.insert(word, name.clone()), None, "{name} = word {word}");
         }
-        assert_eq!(END, 32_768);
+        assert_eq!(END, 34_816);
         const { assert!(END <= WORDS) };
     }
 }

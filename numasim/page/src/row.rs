@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::layout;
 
-    /// No row has more words than the page has for it, and each field has the word that version 3
+    /// No row has more words than the page has for it, and each field has the word that version 4
     /// of the page gives it.
     #[test]
     fn rows_have_the_words_of_the_layout() {
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!((cpu.words().len(), node.words().len(), link.words().len()), (20, 8, 4));
         assert_eq!(layout::cpu(0) + cpu.words().len(), layout::place(0));
         let thread = ThreadFigures::default();
-        assert_eq!((thread.words().len(), offset_of!(ThreadFigures, instructions) / WORD_BYTES), (10, 3));
+        assert_eq!((thread.words().len(), offset_of!(ThreadFigures, instructions) / WORD_BYTES), (11, 3));
         assert!(thread.words().len() <= layout::THREAD_WORDS);
         assert!(node.words().len() <= layout::NODE_WORDS && link.words().len() <= layout::LINK_WORDS);
         let at = |bytes: usize| bytes / WORD_BYTES;

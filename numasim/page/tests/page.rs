@@ -107,6 +107,7 @@ fn thread(tid: u64) -> ThreadFigures {
         bytes_read: base + 4,
         bytes_written: base + 5,
         stall_ps: base + 6,
+        kernel_instructions: base + 7,
     }
 }
 
@@ -291,7 +292,7 @@ fn broken_pages_are_told_as_what_they_are() {
     };
     let cases: [(Damage, &str); 6] = [
         (|page| page.store(layout::MAGIC, u64::MAX), "no numasim page: word 0 is 0xffffffffffffffff"),
-        (|page| page.store(layout::PAGE_VERSION, 7), "version 7, and this program knows version 3"),
+        (|page| page.store(layout::PAGE_VERSION, 7), "version 7, and this program knows version 4"),
         (|page| page.store(layout::CPUS, 257), "257 CPUs"),
         (|page| page.store(layout::LLCS, 0), "0 last-level caches"),
         (|page| page.store(layout::WAYS + 1, 65), "65 ways"),
@@ -338,7 +339,7 @@ fn files_that_cannot_be_a_page_are_told() {
     let small = folder.path().join("small");
     fs::write(&small, [0; 4096]).unwrap();
     let said = Mapping::file(&small).unwrap_err().to_string();
-    assert!(said.contains("4096 bytes") && said.contains("size=256K"), "{said}");
+    assert!(said.contains("4096 bytes") && said.contains("size=512K"), "{said}");
     let said = Mapping::file(&folder.path().join("none")).unwrap_err().to_string();
     assert!(said.contains("none: cannot open it") && said.contains("mem-path"), "{said}");
     let said = Mapping::create(&folder.path().join("no/such")).unwrap_err().to_string();

@@ -23,19 +23,20 @@ fn leave_if(leaves: Option<bool>, from: usize) {
     }
 }
 
-/// A block begins before memory is modelled; `instructions` is the number of its instructions.
-pub unsafe extern "C" fn count(_index: c_uint, instructions: *mut c_void, from: usize) {
+/// A block, of the kernel or of a program, begins before memory is modelled; `instructions` is the
+/// number of its instructions.
+pub unsafe extern "C" fn count<const KERNEL: bool>(_index: c_uint, instructions: *mut c_void, from: usize) {
     clock::in_generated_code();
-    leave_if(world::with(|world| world.block(instructions.addr() as u64)), from);
+    leave_if(world::with(|world| world.block(instructions.addr() as u64, KERNEL)), from);
 }
 
-/// A block begins.
-pub unsafe extern "C" fn execution(_index: c_uint, block: *mut c_void, from: usize) {
+/// A block, of the kernel or of a program, begins.
+pub unsafe extern "C" fn execution<const KERNEL: bool>(_index: c_uint, block: *mut c_void, from: usize) {
     clock::in_generated_code();
     // SAFETY: what was registered; QEMU forgot all code that was translated before memory was
     // modelled.
     let begin = unsafe { Begin::from_word(block.addr()) };
-    leave_if(world::with(|world| world.begins(begin)), from);
+    leave_if(world::with(|world| world.begins(begin, KERNEL)), from);
 }
 
 /// # Safety

@@ -2,7 +2,8 @@
 //! they were called: the return address becomes their last argument (QEMU passes two arguments for
 //! a block or an instruction and four for an access, with the address in rdx). A load or store of a
 //! recently used line calls nothing, and neither does the beginning of a block if nothing has to be
-//! decided.
+//! decided. Blocks of the kernel have entry points of their own, so that the world is called at the
+//! first block after the CPU has changed between the kernel and a program.
 
 use crate::callbacks::{atomic, count, counter, execution, load, step, store};
 use crate::datum;
@@ -12,16 +13,19 @@ use crate::steady::{self, Steady};
 use std::ffi::{c_uint, c_void};
 
 /// The beginning of a block: charges the block if nothing has to be decided, otherwise calls.
-/// `$count` puts the number of its instructions into rcx; `$kept` records the block.
+/// `$handle` is the field with QEMU's handle of the CPU for which this is so; `$count` puts the
+/// number of the block's instructions into rcx; `$kept` records the block.
 macro_rules! begin {
-    ($name:literal, $count:literal, $kept:literal, $call:literal) => {
+    ($name:literal, $handle:literal, $count:literal, $kept:literal, $call:literal) => {
         concat!(
             $name,
             ":\n",
             "lea r10, [rip + {steady}]\n",
             "mov rax, [r10 + {place}]\n",
             "mov rax, [rax]\n",
-            "cmp [r10], rax\n",
+            "cmp [r10 + ",
+            $handle,
+            "], rax\n",
             "jne 2f\n",
             $count,
             "\nmov r8, [r10 + {instruction}]\n",
@@ -47,9 +51,23 @@ macro_rules! begin {
 
 std::arch::global_asm!(
     // The datum is a block, with the number of its instructions above its address.
-    begin!("numasim_on_execution", "mov rcx, rsi\nshr rcx, {count_from}", "mov [r10 + {block}], rsi", "{execution}"),
+    begin!(
+        "numasim_on_execution",
+        "{user}",
+        "mov rcx, rsi\nshr rcx, {count_from}",
+        "mov [r10 + {block}], rsi",
+        "{execution}"
+    ),
+    begin!(
+        "numasim_on_kernel_execution",
+        "{kernel}",
+        "mov rcx, rsi\nshr rcx, {count_from}",
+        "mov [r10 + {block}], rsi",
+        "{kernel_execution}"
+    ),
     // The datum is the number of instructions.
-    begin!("numasim_on_count", "mov rcx, rsi", "", "{count}"),
+    begin!("numasim_on_count", "{user}", "mov rcx, rsi", "", "{count}"),
+    begin!("numasim_on_kernel_count", "{kernel}", "mov rcx, rsi", "", "{kernel_count}"),
     "numasim_on_counter: mov rdx, [rsp]",
     "jmp {counter}",
     "numasim_on_atomic: mov r8, [rsp]",
@@ -79,8 +97,12 @@ std::arch::global_asm!(
     "inc qword ptr [r10 + {found}]",
     "ret",
     "2: jmp {store}",
-    execution = sym execution,
-    count = sym count,
+    execution = sym execution::<false>,
+    kernel_execution = sym execution::<true>,
+    count = sym count::<false>,
+    kernel_count = sym count::<true>,
+    user = const Steady::USER,
+    kernel = const Steady::KERNEL,
     counter = sym counter,
     atomic = sym atomic,
     step = sym step,
@@ -103,7 +125,9 @@ std::arch::global_asm!(
 
 unsafe extern "C" {
     pub fn numasim_on_execution(index: c_uint, data: *mut c_void);
+    pub fn numasim_on_kernel_execution(index: c_uint, data: *mut c_void);
     pub fn numasim_on_count(index: c_uint, data: *mut c_void);
+    pub fn numasim_on_kernel_count(index: c_uint, data: *mut c_void);
     pub fn numasim_on_counter(index: c_uint, data: *mut c_void);
     pub fn numasim_on_atomic(index: c_uint, info: MemInfo, address: u64, data: *mut c_void);
     pub fn numasim_on_step(index: c_uint, info: MemInfo, address: u64, data: *mut c_void);

@@ -10,8 +10,8 @@ use crate::callbacks::{
 };
 use crate::datum::{Begin, Site};
 use crate::entries::{
-    numasim_on_atomic, numasim_on_count, numasim_on_counter, numasim_on_execution, numasim_on_load, numasim_on_step,
-    numasim_on_store,
+    numasim_on_atomic, numasim_on_count, numasim_on_counter, numasim_on_execution, numasim_on_kernel_count,
+    numasim_on_kernel_execution, numasim_on_load, numasim_on_step, numasim_on_store,
 };
 use crate::error::{self, note};
 use crate::flush::Operand;
@@ -129,9 +129,15 @@ unsafe extern "C" fn on_block(_id: Id, block: *mut Block) {
     let traced = world::with(|world| world.trace.is_some()).unwrap_or(false);
     let switches_at = world::with(|world| world.switches_at()).flatten();
     // Before memory is modelled, the number of instructions is sufficient.
-    let (begin, datum): (qemu::OnExecution, *mut c_void) = match flow {
-        Some(flow) => (numasim_on_execution, std::ptr::with_exposed_provenance_mut(Begin::of(flow).word())),
-        None => (numasim_on_count, std::ptr::without_provenance_mut(count)),
+    let kernel = bytes.first().is_some_and(|code| code.at >= KERNEL);
+    let (executes, counts): (qemu::OnExecution, qemu::OnExecution) = if kernel {
+        (numasim_on_kernel_execution, numasim_on_kernel_count)
+    } else {
+        (numasim_on_execution, numasim_on_count)
+    };
+    let (begin, datum): (_, *mut c_void) = match flow {
+        Some(flow) => (executes, std::ptr::with_exposed_provenance_mut(Begin::of(flow).word())),
+        None => (counts, std::ptr::without_provenance_mut(count)),
     };
     // SAFETY: as above; the datum is what the callback expects.
     unsafe { qemu::qemu_plugin_register_vcpu_tb_exec_cb(block, begin, qemu::NO_REGISTERS, datum) };

@@ -14,9 +14,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 /// The data that generated code reads and writes; one thread runs all CPUs.
 #[repr(C)]
 pub struct Steady {
-    /// QEMU's handle of the CPU for which the rest holds. 0, which no CPU has: the world must be
-    /// called.
-    handle: AtomicUsize,
+    /// QEMU's handle of the CPU for whose blocks the rest holds, by whether a block is a program's
+    /// or the kernel's. 0, which no CPU has: the world must be called.
+    user: AtomicUsize,
+    kernel: AtomicUsize,
     /// The address where QEMU says which CPU runs, and the stack of generated code.
     place: AtomicUsize,
     stack: AtomicUsize,
@@ -32,7 +33,8 @@ pub struct Steady {
 }
 
 pub static STEADY: Steady = Steady {
-    handle: AtomicUsize::new(0),
+    user: AtomicUsize::new(0),
+    kernel: AtomicUsize::new(0),
     place: AtomicUsize::new(0),
     stack: AtomicUsize::new(0),
     instruction: AtomicU64::new(0),
@@ -44,6 +46,8 @@ pub static STEADY: Steady = Steady {
 
 impl Steady {
     /// Offsets of the fields that generated code uses.
+    pub const USER: usize = std::mem::offset_of!(Self, user);
+    pub const KERNEL: usize = std::mem::offset_of!(Self, kernel);
     pub const PLACE: usize = std::mem::offset_of!(Self, place);
     pub const STACK: usize = std::mem::offset_of!(Self, stack);
     pub const INSTRUCTION: usize = std::mem::offset_of!(Self, instruction);
@@ -53,9 +57,10 @@ impl Steady {
     pub const BLOCK: usize = std::mem::offset_of!(Self, block);
 }
 
-/// What is charged, and to which CPU.
+/// What is charged, to which CPU, and whether only for blocks of the kernel or of programs.
 pub struct Charged<'a> {
     pub handle: usize,
+    pub kernel: bool,
     pub instruction: u64,
     pub time: &'a Cell<u64>,
     pub end: u64,
@@ -74,13 +79,16 @@ pub fn go_on(charged: &Charged<'_>) {
     STEADY.time.store(charged.time.as_ptr().expose_provenance(), Relaxed);
     STEADY.end.store(charged.end, Relaxed);
     STEADY.instructions.store(charged.instructions.as_ptr().expose_provenance(), Relaxed);
-    STEADY.handle.store(charged.handle, Relaxed);
+    let [this, other] = if charged.kernel { [&STEADY.kernel, &STEADY.user] } else { [&STEADY.user, &STEADY.kernel] };
+    other.store(0, Relaxed);
+    this.store(charged.handle, Relaxed);
 }
 
 /// From here on, blocks need a call.
 #[inline]
 pub fn stop() {
-    STEADY.handle.store(0, Relaxed);
+    STEADY.user.store(0, Relaxed);
+    STEADY.kernel.store(0, Relaxed);
 }
 
 /// The block that began last, if it began without a call.

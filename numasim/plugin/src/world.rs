@@ -3,6 +3,7 @@
 //! as atomics.
 
 mod accesses;
+mod blocks;
 pub mod clock;
 mod meet;
 mod overlap;
@@ -14,7 +15,7 @@ mod trace;
 use crate::arguments::Arguments;
 use crate::flush::Pages;
 use crate::running::Running;
-use crate::steady::{self, Charged};
+use crate::steady;
 use crate::translations::Translations;
 use crate::{leave, qemu, recent};
 use clock::{ASKED, BASE};
@@ -64,6 +65,8 @@ pub struct World {
     /// and the lines that it has flushed (pace.rs).
     spaces: Spaces,
     apart: Apart,
+    /// Instructions of the kernel (blocks.rs).
+    kernel: Apart,
     /// How the guest's kernel switches threads, if it has said so, and what threads did.
     switches: Option<Switches>,
     threads: Option<Threads>,
@@ -135,6 +138,7 @@ impl World {
             programs: whole(instruction),
             spaces: Spaces::new(cpus),
             apart: Apart::new(cpus),
+            kernel: Apart::new(cpus),
             switches: None,
             threads: None,
             swift: false,
@@ -167,40 +171,6 @@ impl World {
 
     fn private_sets(&self) -> u64 {
         u64::from(self.spec.private.size_kib * 16 / self.spec.private.ways)
-    }
-
-    /// A block of instructions begins. True: it must not begin, and the CPU is to be left.
-    #[inline]
-    pub fn block(&mut self, instructions: u64) -> bool {
-        let cpu = self.running.cpu();
-        if (cpu != self.cpu || self.windows.is_halted(cpu)) && self.switch(cpu) {
-            return true;
-        }
-        self.ahead = 0;
-        self.executes(instructions);
-        self.charge(instructions * self.instruction);
-        if !self.modelling || !self.cores[cpu].is_waiting() {
-            self.steady();
-        }
-        false
-    }
-
-    /// From here on, blocks of this CPU need no call until something changes.
-    #[inline]
-    fn steady(&self) {
-        steady::go_on(&Charged {
-            handle: self.running.handle(),
-            instruction: self.instruction,
-            time: self.windows.clock(),
-            end: self.windows.end(),
-            instructions: &self.instructions[self.cpu],
-        });
-    }
-
-    #[inline]
-    fn executes(&self, instructions: u64) {
-        let sum = &self.instructions[self.cpu];
-        sum.set(sum.get() + instructions);
     }
 
     /// Another CPU runs, or the same one after a halt. True: it must not run yet.
@@ -338,6 +308,7 @@ impl World {
         self.machine.reset_counters();
         self.instructions.fill(Cell::new(0));
         self.apart.zero();
+        self.kernel.zero();
         self.zero_threads();
         self.ran.fill(0);
         self.count_found();

@@ -126,7 +126,7 @@ impl Pins {
 }
 
 fn breakpoint(address: u64) -> bindings::perf_event_attr {
-    let code = Code { kind: bindings::PERF_TYPE_BREAKPOINT, config: [0, address, CODE_LENGTH] };
+    let code = Code::new(bindings::PERF_TYPE_BREAKPOINT, [0, address, CODE_LENGTH]);
     let mut attr = attributes(code, Modes::All);
     attr.bp_type = bindings::HW_BREAKPOINT_X;
     attr.sample_regs_intr = CALL_REGISTERS;
@@ -134,5 +134,5 @@ fn breakpoint(address: u64) -> bindings::perf_event_attr {
 }
 
 fn tracepoint(id: u16) -> bindings::perf_event_attr {
-    attributes(Code { kind: bindings::PERF_TYPE_TRACEPOINT, config: [u64::from(id), 0, 0] }, Modes::All)
+    attributes(Code::new(bindings::PERF_TYPE_TRACEPOINT, [u64::from(id), 0, 0]), Modes::All)
 }

@@ -12,6 +12,16 @@ pub struct Code {
     pub kind: u32,
     /// `config`, `config1`, `config2`
     pub config: [u64; 3],
+    /// whether it counts in user mode only, whatever modes the others count in
+    pub user_only: bool,
+}
+
+impl Code {
+    /// An event of a type, with its `config` values.
+    #[must_use]
+    pub const fn new(kind: u32, config: [u64; 3]) -> Self {
+        Self { kind, config, user_only: false }
+    }
 }
 
 /// The modes that are counted; a paranoid level of 2 allows user mode only.
@@ -31,8 +41,9 @@ pub fn attributes(code: Code, modes: Modes) -> bindings::perf_event_attr {
     attr.size = u32::try_from(size_of_val(&attr)).unwrap_or(bindings::PERF_ATTR_SIZE_VER8);
     attr.__bindgen_anon_3.config1 = code.config[1];
     attr.__bindgen_anon_4.config2 = code.config[2];
-    attr.set_exclude_kernel(u64::from(modes == Modes::User));
-    attr.set_exclude_hv(u64::from(modes == Modes::User));
+    let user_only = code.user_only || modes == Modes::User;
+    attr.set_exclude_kernel(u64::from(user_only));
+    attr.set_exclude_hv(u64::from(user_only));
     attr
 }
 

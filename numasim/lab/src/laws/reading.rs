@@ -34,6 +34,9 @@ pub struct Thread {
     pub name: String,
     /// Instructions executed.
     pub instructions: u64,
+    /// Those of the kernel among them.
+    #[serde(default)]
+    pub kernel_instructions: u64,
     /// Accesses that left a last-level cache.
     pub llc_misses: u64,
 }

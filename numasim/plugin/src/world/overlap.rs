@@ -19,11 +19,11 @@ impl World {
 
     /// A block begins. True: it must not begin, and the CPU is to be left.
     #[inline]
-    pub fn begins(&mut self, begin: Begin) -> bool {
+    pub fn begins(&mut self, begin: Begin, of_kernel: bool) -> bool {
         if let Some(before) = steady::take_block() {
             self.cores[self.cpu].began(before);
         }
-        let leaves = self.block(begin.count());
+        let leaves = self.block(begin.count(), of_kernel);
         if !leaves {
             self.enter(begin);
         }

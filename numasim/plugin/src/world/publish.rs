@@ -205,6 +205,7 @@ fn thread_figures(world: &World) -> Vec<ThreadFigures> {
         bytes_read: ran.counts.bytes_read,
         bytes_written: ran.counts.bytes_written,
         stall_ps: ran.counts.stall_ps,
+        kernel_instructions: ran.counts.kernel_instructions,
     };
     world.threads.iter().flat_map(Threads::all).map(figures).collect()
 }

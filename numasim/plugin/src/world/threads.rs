@@ -67,8 +67,10 @@ impl World {
     /// The total counts of a CPU.
     fn counted(&self, cpu: usize) -> Counts {
         let counters = self.machine.cpu_counters(cpu);
+        let instructions = self.instructions[cpu].get();
         Counts {
-            instructions: self.instructions[cpu].get(),
+            instructions,
+            kernel_instructions: self.kernel.of(cpu, instructions),
             ran_ps: self.windows.has_run(cpu),
             references: counters.private_misses,
             misses: counters.llc_misses,

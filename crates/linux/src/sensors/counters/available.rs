@@ -120,7 +120,7 @@ impl Available {
         };
         answer.ok()?;
         self.modes = modes;
-        Some(code)
+        Some(if role == Role::Instructions { of_the_program(code) } else { code })
     }
 
     /// Number of descriptors that one thread needs.
@@ -136,6 +136,14 @@ impl Available {
     }
 }
 
+/// The same event, of the program alone, on PMUs that can tell it from the kernel. What the kernel
+/// executes is no measure of a program's speed: while it migrates pages in a program's context, or
+/// polls for one that waits, instructions pass fast and the program stands still.
+fn of_the_program(code: Code) -> Code {
+    let own = Code { user_only: true, ..code };
+    if code.kind != bindings::PERF_TYPE_SOFTWARE && opens(own, Modes::All).is_ok() { own } else { code }
+}
+
 /// Whether an event opens on the calling thread.
 pub(super) fn opens(code: Code, modes: Modes) -> Result<(), Errno> {
     open(&mut attributes(code, modes), Tid(0), None).map(drop)
@@ -145,5 +153,5 @@ pub(super) fn opens(code: Code, modes: Modes) -> Result<(), Errno> {
 #[must_use]
 pub fn software_opens() -> bool {
     let config = [u64::from(bindings::PERF_COUNT_SW_TASK_CLOCK), 0, 0];
-    opens(Code { kind: bindings::PERF_TYPE_SOFTWARE, config }, Modes::User).is_ok()
+    opens(Code::new(bindings::PERF_TYPE_SOFTWARE, config), Modes::User).is_ok()
 }

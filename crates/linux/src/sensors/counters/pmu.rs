@@ -118,19 +118,17 @@ impl Pmu {
         match event {
             Event::Named(name) => self.named(name),
             // If the PMU lists events, the CPU has the listed events and no others.
-            Event::Common(_, number) if self.events.is_empty() => {
-                Some(Code { kind: self.kind, config: [u64::from(number), 0, 0] })
-            }
+            Event::Common(_, number) if self.events.is_empty() => Some(Code::new(self.kind, [u64::from(number), 0, 0])),
             Event::Common(name, _) => self.named(name),
-            Event::Raw(config) => Some(Code { kind: self.kind, config: [config, 0, 0] }),
+            Event::Raw(config) => Some(Code::new(self.kind, [config, 0, 0])),
             // Bits 32 and up of a generic event identify the PMU (`PERF_PMU_TYPE_SHIFT`, Linux
             // 5.13).
             Event::Generic(id) if self.one_of_several => {
                 let config = u64::from(self.kind) << 32 | u64::from(id);
-                Some(Code { kind: bindings::PERF_TYPE_HARDWARE, config: [config, 0, 0] })
+                Some(Code::new(bindings::PERF_TYPE_HARDWARE, [config, 0, 0]))
             }
-            Event::Generic(id) => Some(Code { kind: bindings::PERF_TYPE_HARDWARE, config: [u64::from(id), 0, 0] }),
-            Event::Software(id) => Some(Code { kind: bindings::PERF_TYPE_SOFTWARE, config: [u64::from(id), 0, 0] }),
+            Event::Generic(id) => Some(Code::new(bindings::PERF_TYPE_HARDWARE, [u64::from(id), 0, 0])),
+            Event::Software(id) => Some(Code::new(bindings::PERF_TYPE_SOFTWARE, [u64::from(id), 0, 0])),
         }
     }
 
@@ -146,7 +144,7 @@ impl Pmu {
                 (None, None) => return None,
             }
         }
-        Some(Code { kind: self.kind, config })
+        Some(Code::new(self.kind, config))
     }
 }
 
@@ -188,11 +186,11 @@ mod tests {
         let pmus = core_pmus(root.path());
         assert_eq!(pmus.len(), 1);
         let cpu = &pmus[0];
-        assert_eq!(cpu.named("mem-loads"), Some(Code { kind: 4, config: [0x1cd, 3, 0] }));
-        assert_eq!(cpu.named("wide"), Some(Code { kind: 4, config: [0x1_0004_00c3, 0, 0] }));
+        assert_eq!(cpu.named("mem-loads"), Some(Code::new(4, [0x1cd, 3, 0])));
+        assert_eq!(cpu.named("wide"), Some(Code::new(4, [0x1_0004_00c3, 0, 0])));
         assert_eq!((cpu.named("odd"), cpu.named("gone")), (None, None));
-        assert_eq!(cpu.code(Event::Raw(0xdc44)), Some(Code { kind: 4, config: [0xdc44, 0, 0] }));
-        assert_eq!(cpu.code(Event::Generic(3)), Some(Code { kind: 0, config: [3, 0, 0] }));
+        assert_eq!(cpu.code(Event::Raw(0xdc44)), Some(Code::new(4, [0xdc44, 0, 0])));
+        assert_eq!(cpu.code(Event::Generic(3)), Some(Code::new(0, [3, 0, 0])));
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl Loads {
     /// Creates the counters for this machine's CPU; opens nothing yet.
     #[must_use]
     pub fn here() -> Self {
-        let raw = |config| Code { kind: bindings::PERF_TYPE_RAW, config: [config, 0, 0] };
+        let raw = |config| Code::new(bindings::PERF_TYPE_RAW, [config, 0, 0]);
         let events = events(&CpuModel::live()).map(|events| events.map(raw));
         Self::of(events.ok_or_else(|| {
             "isobar knows no events of this CPU that count local and remote loads separately".to_owned()
@@ -191,7 +191,7 @@ mod tests {
 
     /// Page faults of two kinds in place of loads: they need no hardware.
     fn faults() -> Result<[Code; 2], String> {
-        let software = |id: u32| Code { kind: bindings::PERF_TYPE_SOFTWARE, config: [u64::from(id), 0, 0] };
+        let software = |id: u32| Code::new(bindings::PERF_TYPE_SOFTWARE, [u64::from(id), 0, 0]);
         Ok([software(bindings::PERF_COUNT_SW_PAGE_FAULTS_MIN), software(bindings::PERF_COUNT_SW_PAGE_FAULTS_MAJ)])
     }
 
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_counted_has_one_reason_and_is_not_tried_again() {
-        let unknown = Code { kind: 9_999, config: [0; 3] };
+        let unknown = Code::new(9_999, [0; 3]);
         let mut loads = Loads::of(Ok([unknown; 2]));
         let why = loads.look([own()]).unwrap_err();
         assert!(!why.contains('\n') && !why.starts_with("counting begins"), "{why}");

@@ -82,13 +82,13 @@ pub fn source(counters: CounterSource, devices: &Path) -> Option<Source> {
 
 fn page_faults() -> Source {
     let config = [u64::from(bindings::PERF_COUNT_SW_PAGE_FAULTS), 0, 0];
-    let code = Code { kind: bindings::PERF_TYPE_SOFTWARE, config };
+    let code = Code::new(bindings::PERF_TYPE_SOFTWARE, config);
     Source { name: "page faults (software stand-in)", code, period: 1, precise: 0, leader: None }
 }
 
 fn ibs(devices: &Path) -> Option<Source> {
     let pmu = pmu::read(devices, "ibs_op")?;
-    let code = Code { kind: pmu.kind, config: [0; 3] };
+    let code = Code::new(pmu.kind, [0; 3]);
     Some(Source { name: "AMD IBS", code, period: IBS_PERIOD, precise: 0, leader: None })
 }
 
@@ -184,7 +184,7 @@ mod tests {
         let (event, latency) = (("cpu/format/event", "config:0-7"), ("cpu/format/ldlat", "config1:0-15"));
         let root = folder(&[("cpu/type", "4"), event, latency, ("cpu/events/mem-loads", "event=0xcd,ldlat=3")]);
         let intel = source(CounterSource::Auto, root.path()).unwrap();
-        assert_eq!((intel.name, intel.code), ("Intel load latency", Code { kind: 4, config: [0xcd, 3, 0] }));
+        assert_eq!((intel.name, intel.code), ("Intel load latency", Code::new(4, [0xcd, 3, 0])));
         write(root.path(), &[("ibs_op/type", "11\n")]);
         let amd = source(CounterSource::Auto, root.path()).unwrap();
         assert_eq!((amd.name, amd.code.kind, amd.period % 16), ("AMD IBS", 11, 0));

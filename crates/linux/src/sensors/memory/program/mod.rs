@@ -113,8 +113,7 @@ impl Sampling {
 
 /// The events of a source, and page faults.
 fn wanted(found: &Source, counters: CounterSource, devices: &Path) -> Vec<Wanted> {
-    let faults =
-        Code { kind: bindings::PERF_TYPE_SOFTWARE, config: [bindings::PERF_COUNT_SW_PAGE_FAULTS.into(), 0, 0] };
+    let faults = Code::new(bindings::PERF_TYPE_SOFTWARE, [bindings::PERF_COUNT_SW_PAGE_FAULTS.into(), 0, 0]);
     let mut wanted = vec![Wanted { of: Of::Faults, code: faults, period: 1, precise: 0, leader: None }];
     let stores = ["cpu", "cpu_core"].iter().find_map(|name| pmu::read(devices, name)?.named("mem-stores"));
     // A source that samples loads alone has a separate event for stores.
