@@ -1,6 +1,7 @@
 //! Accessed pages (CAMM paper, section VI). A program touches a known part of its memory. isobar
 //! must see that part, on its node, and move it, and leave the rest where it is. This is checked
-//! for each engine that this kernel has: DAMON, and referenced bits if another process uses DAMON.
+//! for each engine that this kernel has: DAMON, and referenced bits if another process or the
+//! kernel itself uses DAMON.
 
 use crate::evidence;
 use crate::isobar::{Manage, run};
@@ -12,8 +13,14 @@ use std::collections::BTreeMap;
 use std::fs;
 
 const KDAMONDS: &str = "/sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds";
+/// The switch of the kernel's own monitor, which newer kernels have, and which some turn on by
+/// themselves.
+const STAT: &str = "/sys/module/damon_stat/parameters/enabled";
 
 pub fn checks(suite: &mut Suite) {
+    if fs::exists(STAT).unwrap_or(false) {
+        suite.check("accessed: referenced bits show the same where the kernel uses DAMON itself", beside_the_kernel);
+    }
     suite.check("accessed: DAMON sees what is touched, and only that moves", by_damon);
     suite.check("accessed: referenced bits show the same where others use DAMON, which is left alone", by_mapping);
     suite.check("accessed: what a kill -9 leaves of DAMON is taken away", left_over);
@@ -34,7 +41,13 @@ fn subject() -> Result<Subject> {
     Ok(alpha)
 }
 
+/// Turns the kernel's own monitor off, where there is one.
+fn makes_room() -> Result<()> {
+    if fs::exists(STAT)? { Ok(fs::write(STAT, "N")?) } else { Ok(()) }
+}
+
 fn by_damon() -> Result<()> {
+    makes_room()?;
     same("kdamonds before", evidence::text(KDAMONDS)?, "0".to_owned())?;
     let mut alpha = subject()?;
     hot_moves_and_cold_stays(&mut alpha, "by DAMON", 70)?;
@@ -48,6 +61,14 @@ fn by_mapping() -> Result<()> {
     fs::write(KDAMONDS, "0")?;
     done?;
     same("kdamonds of others", left, "1".to_owned())
+}
+
+/// isobar then names the module that has DAMON, and leaves it running.
+fn beside_the_kernel() -> Result<()> {
+    fs::write(STAT, "Y")?;
+    hot_moves_and_cold_stays(&mut subject()?, "DAMON is not used: the kernel's damon_stat uses it", 95)?;
+    same("the kernel's monitor", evidence::text(STAT)?, "Y".to_owned())?;
+    same("kdamonds afterwards", evidence::text(KDAMONDS)?, "0".to_owned())
 }
 
 /// `percent` of the touched region must move from node 1 to node 3, and of the untouched region no
@@ -96,6 +117,7 @@ fn on(nodes: &BTreeMap<u32, u64>, node: u32) -> u64 {
 }
 
 fn left_over() -> Result<()> {
+    makes_room()?;
     let mut alpha = subject()?;
     let mut manage = Manage::fixed(&["alpha"], &SETTINGS)?;
     manage.until("the touched pages moved", || Ok(on(&alpha.nodes_of("hot")?, 3) > 0))?;

@@ -173,6 +173,22 @@ impl Admin {
         self.set("nr_kdamonds", "0")
     }
 
+    /// Watches isobar itself for a moment, to learn whether the kernel lets anybody watch: it does
+    /// not while one of its own modules uses DAMON (`damon_start` in `mm/damon/core.c`). Does not
+    /// wait. `modules` is the folder of the kernel's modules.
+    ///
+    /// # Errors
+    /// The reason why not, in one line.
+    pub fn try_out(&self, modules: &Path) -> Result<(), String> {
+        self.set("0/contexts/0/targets/0/pid_target", &std::process::id().to_string())?;
+        let path = self.path("0/state");
+        match overwrite(&path, "on") {
+            Ok(()) => self.stop(0),
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => Err(taken(modules)),
+            Err(error) => Err(format!("{}: {error}", path.display())),
+        }
+    }
+
     /// Watches a process in a slot.
     ///
     /// # Errors
@@ -215,6 +231,20 @@ impl Admin {
     }
 }
 
+/// The reason if the kernel uses DAMON itself, and what to do: by the module that does
+/// (`Documentation/admin-guide/mm/damon/stat.rst`, `reclaim.rst` and `lru_sort.rst`).
+fn taken(modules: &Path) -> String {
+    let switch = |module: &&str| modules.join(module).join("parameters/enabled");
+    let is_on = |module: &&str| fs::read_to_string(switch(module)).is_ok_and(|text| text.trim() == "Y");
+    match ["damon_stat", "damon_reclaim", "damon_lru_sort"].iter().find(|module| is_on(module)) {
+        Some(module) => {
+            let switch = switch(module);
+            format!("the kernel's {module} uses it: `echo N > {}` turns that off", switch.display())
+        }
+        None => "the kernel uses it itself".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,6 +284,18 @@ mod tests {
         assert_eq!(put_back(Path::new("/none")), Ok(false));
         let broken = tree(&[count("many")]);
         assert!(Admin::new(broken.path()).state().unwrap_err().ends_with("`many` is not a number"));
+    }
+
+    #[test]
+    fn the_module_that_uses_damon_is_named_with_its_switch() {
+        let enabled = |module: &str, value: &str| (format!("{module}/parameters/enabled"), format!("{value}\n"));
+        let stat = tree(&[enabled("damon_reclaim", "N"), enabled("damon_stat", "Y")]);
+        let switch = stat.path().join("damon_stat/parameters/enabled");
+        assert_eq!(
+            taken(stat.path()),
+            format!("the kernel's damon_stat uses it: `echo N > {}` turns that off", switch.display())
+        );
+        assert_eq!(taken(Path::new("/none")), "the kernel uses it itself");
     }
 
     #[test]

@@ -23,6 +23,9 @@ const COARSE: u32 = 6;
 /// How often the reader checks whether it should go on, and which processes are wanted.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// The folder of the kernel's modules and their settings.
+const MODULES: &str = "/sys/module";
+
 /// A process: its id and its start.
 type Who = (Pid, u64);
 
@@ -60,6 +63,10 @@ impl Damon {
             State::Others => return Err("another program uses DAMON (nr_kdamonds is not 0)".to_owned()),
         }
         admin.set_up(SLOTS)?;
+        if let Err(why) = admin.try_out(Path::new(MODULES)) {
+            let _ = admin.clear();
+            return Err(why);
+        }
         let shared = Arc::<Mutex<Shared>>::default();
         let (theirs, of) = (Arc::clone(&shared), admin.clone());
         let reader = thread::Builder::new().name("isobar-damon".into()).spawn(move || read_on(&of, &theirs));
