@@ -2,6 +2,7 @@
 # Fetches what numasim needs as Debian packages, which are unpacked side by side and never
 # installed:
 #   fetch.sh kernel DIR   DIR/vmlinux, the kernel of the machine test
+#   fetch.sh release DIR RELEASE   a kernel by its release, 7.3 or 7.3.4; prints its file
 #   fetch.sh qemu DIR     DIR/root, QEMU 10 of the backports with its firmware
 #   fetch.sh tools DIR    DIR/root, numactl and numad of the release
 #   fetch.sh packages DIR PACKAGE ...   DIR/root, these of the release and all that they depend on,
@@ -40,7 +41,10 @@ fetch_closure() {
     echo "$*" > "$dir/asked"
 }
 
-[ $# = 2 ] || [ "${1:-}" = packages ] || { echo "usage: fetch.sh kernel|qemu|tools DIR, or packages DIR PACKAGE ..." >&2; exit 2; }
+case $#,${1:-} in
+    2,* | 3,release | *,packages) ;;
+    *) echo "usage: fetch.sh kernel|qemu|tools DIR, release DIR RELEASE, or packages DIR PACKAGE ..." >&2; exit 2 ;;
+esac
 what=$1 dir=$2 why="unknown reason"
 shift 2
 mkdir -p "$dir"
@@ -48,6 +52,7 @@ exec 9> "$dir/lock"
 flock 9 # two at a time would trample on each other
 case $what in
     kernel) fetch_kernel "$dir" || { echo "$why" >&2; exit 1; } ;;
+    release) fetch_release "$dir" "$1" || { echo "$why" >&2; exit 1; }; echo "$release_kernel" ;;
     qemu) [ -d "$dir/root" ] || fetch_packages "$dir" "bookworm bookworm-backports" \
         {qemu-system-x86,qemu-system-data,qemu-system-common}/bookworm-backports seabios ||
         { echo "$why" >&2; exit 1; } ;;

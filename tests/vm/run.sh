@@ -10,7 +10,7 @@
 # ISOBAR_VM_CACHE   where the kernel is kept (default: isobar-vm in $XDG_CACHE_HOME or ~/.cache)
 # ISOBAR_VM_SOAK    ends of the soak test in the guest `ends` (default: 12; 300 take half an hour)
 # ISOBAR_VM_KERNEL  a kernel of your own (bzImage, or vmlinux with PVH, with NUMA, virtio-pci,
-#                   virtio-console and FUSE built in)
+#                   virtio-console and FUSE built in), or a release of Debian's, such as 7.3
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/setup.sh
@@ -86,11 +86,20 @@ boot() {
 install_emulator qemu-x86_64=qemu-user
 find_qemu
 why=
-[ -n "${ISOBAR_VM_KERNEL:-}" ] || fetch_kernel "$cache" || skip "no kernel for the guest: $why"
-kernel=${ISOBAR_VM_KERNEL:-$(guest_kernel "$cache")}
+kernel=${ISOBAR_VM_KERNEL:-}
+kernel_name=$kernel
+if [ -z "$kernel" ]; then
+    fetch_kernel "$cache" || skip "no kernel for the guest: $why"
+    kernel=$(guest_kernel "$cache")
+    kernel_name=$(cat "$cache/name" 2>/dev/null || echo "$kernel")
+elif is_release "$kernel" && [ ! -f "$kernel" ]; then
+    fetch_release "$cache/releases" "$kernel" || skip "no kernel for the guest: $why"
+    kernel=$release_kernel
+    kernel_name=$(basename "$kernel")
+fi
 mkdir -p "$work"
 build
 pack_initramfs "$(command -v busybox)" strip
 
-echo "booting: ${machines[*]} ($(cat "$cache/name" 2>/dev/null || echo "$kernel"), $("${qemu[0]}" --version | head -n 1))"
+echo "booting: ${machines[*]} ($kernel_name, $("${qemu[0]}" --version | head -n 1))"
 run_machines "the machine test"

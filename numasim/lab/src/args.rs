@@ -39,6 +39,7 @@ Exit code: 0 done, 1 a run did not count or boots of the same hashes and seed di
     Report(ReportArgs),
     /// Compare two kernels: boot both in the same way, and compare completion times
     #[command(after_help = "Example:
+  numasim kernels 6.12 7.3
   numasim kernels vmlinuz-before arch/x86/boot/bzImage
   numasim kernels A B numasim/experiments/wrong-node.toml --repeats 6 --results results
 
@@ -109,6 +110,10 @@ pub struct ExperimentArgs {
     /// Run only contenders whose names contain this, and the baseline; may be repeated
     #[arg(long, value_name = "NAME", action = ArgAction::Append)]
     pub only: Vec<String>,
+    /// Run one more contender: a program of this machine with its options, which runs beside the
+    /// programs of the experiment, with NUMA balancing on; may be repeated
+    #[arg(long, value_name = "COMMAND", action = ArgAction::Append)]
+    pub daemon: Vec<String>,
     /// Run only this one of the measured programs; may be repeated
     #[arg(long, value_name = "NAME", action = ArgAction::Append)]
     pub program: Vec<String>,
@@ -132,7 +137,8 @@ pub struct ExperimentArgs {
 /// `numasim kernels`
 #[derive(Debug, clap::Args)]
 pub struct KernelsArgs {
-    /// Kernel A, the reference
+    /// Kernel A, the reference: an image, or a release of Debian's such as 6.12 or 7.3.4, which is
+    /// fetched
     pub a: PathBuf,
     /// Kernel B, which is compared with A
     pub b: PathBuf,

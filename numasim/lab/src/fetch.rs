@@ -148,17 +148,46 @@ fn unresolved(binary: &Path) -> Vec<String> {
 /// No kernel is available; the message says why.
 pub fn kernel() -> Result<PathBuf, LabError> {
     if let Some(kernel) = named(KERNEL_VARIABLE) {
-        return if kernel.is_file() {
-            Ok(kernel)
-        } else {
-            Err(LabError::missing(KERNEL_VARIABLE, format!("{} is not a file", kernel.display())))
-        };
+        return kernel_named(KERNEL_VARIABLE, &kernel);
     }
-    let folder = named("ISOBAR_VM_CACHE").unwrap_or_else(|| user_cache().join("isobar-vm"));
+    let folder = kernels();
     fetch("kernel", &folder).map_err(|why| LabError::missing("the guest's kernel", why))?;
     // A folder that an earlier version filled may contain only the packed kernel, which boots, too.
     let unpacked = folder.join("vmlinux");
     Ok(if unpacked.is_file() { unpacked } else { folder.join("vmlinuz") })
+}
+
+/// A kernel by its file, or by its release: `7.3.4`, or `7.3` for the newest of that series. A
+/// release is fetched once, as the cloud kernel that Debian offers. `asked` says in messages what
+/// asked for it.
+///
+/// # Errors
+/// There is no such kernel; the message says why.
+pub fn kernel_named(asked: &str, name: &Path) -> Result<PathBuf, LabError> {
+    if name.is_file() {
+        return Ok(name.to_owned());
+    }
+    let release = name.to_str().filter(|name| is_release(name)).ok_or_else(|| {
+        let shown = name.display();
+        let problem = format!(
+            "{shown} is neither a file nor a release: name a kernel image (bzImage, or vmlinux with PVH) with NUMA, \
+             virtio-pci and virtio-console built in, or a release such as 6.12 or 7.3.4"
+        );
+        LabError::input(asked, problem)
+    })?;
+    let fetched = fetch_all(&["release", release], &kernels().join("releases"));
+    fetched.map(PathBuf::from).map_err(|why| LabError::missing(asked, why))
+}
+
+fn kernels() -> PathBuf {
+    named("ISOBAR_VM_CACHE").unwrap_or_else(|| user_cache().join("isobar-vm"))
+}
+
+/// Whether a text is two or three numbers with points between them.
+fn is_release(text: &str) -> bool {
+    let numbers: Vec<&str> = text.split('.').collect();
+    let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    matches!(numbers.len(), 2 | 3) && numbers.iter().all(is_number)
 }
 
 /// The folder with numactl and numad, fetched once and unpacked.
@@ -195,18 +224,18 @@ pub fn program(name: &str, package: &str) -> Result<PathBuf, LabError> {
 }
 
 fn fetch(what: &str, folder: &Path) -> Result<(), String> {
-    fetch_all(&[what], folder)
+    fetch_all(&[what], folder).map(|_| ())
 }
 
-/// Runs `fetch.sh WHAT FOLDER PACKAGE ...`.
-fn fetch_all(words: &[&str], folder: &Path) -> Result<(), String> {
+/// Runs `fetch.sh WHAT FOLDER FURTHER ...`, and returns what it printed.
+fn fetch_all(words: &[&str], folder: &Path) -> Result<String, String> {
     let script = workspace().join("numasim/lab/fetch.sh");
-    let (what, packages) = words.split_at(words.len().min(1));
+    let (what, further) = words.split_at(words.len().min(1));
     let mut command = Command::new("bash");
-    let output = command.arg(&script).args(what).arg(folder).args(packages).stdin(Stdio::null()).output();
+    let output = command.arg(&script).args(what).arg(folder).args(further).stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("bash {}: {error}", script.display()))?;
     if output.status.success() {
-        return Ok(());
+        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
     }
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     Err(errors.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("fetch.sh failed without a message").to_owned())
@@ -226,5 +255,18 @@ mod tests {
         std::fs::set_permissions(&old, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         assert!(usable(&old).unwrap_err().contains("version 7.2.19, too old: 10 is needed"));
         assert!(usable(&folder.path().join("none")).is_err());
+    }
+
+    #[test]
+    fn a_kernel_is_a_file_or_a_release() {
+        let releases = ["6.12", "7.3.4", "7", "7.3.4.1", "7.", ".3", "7.3-rc1", "vmlinuz"].map(is_release);
+        assert_eq!(releases, [true, true, false, false, false, false, false, false]);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("vmlinuz");
+        std::fs::write(&file, "x").unwrap();
+        assert_eq!(kernel_named("A", &file).unwrap(), file);
+        let error = kernel_named("A", &folder.path().join("none")).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().contains("none is neither a file nor a release"));
     }
 }

@@ -59,7 +59,7 @@ input_faults() {
     wrong "a shard with a width" "'--shard <I/N>' cannot be used with '--until|'--until <PERCENT>' cannot be used with '--shard" numasim experiment numasim/experiments/ci.toml --results "$work/results" --shard 1/2 --until 2
     wrong "a shard without results" 'required arguments.*--results' numasim experiment numasim/experiments/ci.toml --shard 1/2
     wrong "a width of nothing" "invalid value '0' for '--until" numasim experiment numasim/experiments/ci.toml --until 0
-    wrong "a kernel to compare that does not exist" '/nowhere: is not a file: name a kernel image' numasim kernels "$work/nowhere" "$kernel"
+    wrong "a kernel to compare that does not exist" 'kernel A: .*/nowhere is neither a file nor a release: name a kernel image' numasim kernels "$work/nowhere" "$kernel"
     mkdir -p "$work/no-results"
     wrong "results that are none" 'holds no results: .numasim experiment FILE --results DIR. writes them' numasim merge "$work/no-results"
     wrong "a law that does not exist" '--only: no law is called `gravity`' numasim laws --only gravity

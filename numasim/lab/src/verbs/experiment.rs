@@ -1,6 +1,7 @@
 //! `numasim experiment`: runs boots side by side, then prints the tables.
 
 use super::campaign::{self, Entry, Outcome, Store, Turns};
+use super::own::Own;
 use super::{origin, print};
 use crate::args::ExperimentArgs;
 use numasim_guest::wire::RESCTRL;
@@ -61,6 +62,8 @@ pub(super) struct Read {
     /// Parts of names with which `--only` chooses the contenders that ran; empty if all ran.
     pub(super) only: Vec<String>,
     machine: Machine,
+    /// Programs of this machine that run as further contenders.
+    own: Vec<Own>,
 }
 
 impl Read {
@@ -73,6 +76,8 @@ impl Read {
         let most = if args.until.is_some() { MOST_BOOTS } else { whole.repeats };
         whole.repeats = args.repeats.unwrap_or(most);
         whole.choose(&args.program).map_err(wrong)?;
+        let own = args.daemon.iter().map(|command| Own::of(command)).collect::<Result<Vec<_>, _>>()?;
+        own.iter().try_for_each(|own| own.enter(&mut whole)).map_err(wrong)?;
         known(&whole, &args.only).map_err(wrong)?;
         whole.seed = args.seed.unwrap_or(whole.seed);
         let machine = machine::named(&beside(&whole.machine, file), whole.scale)?;
@@ -80,7 +85,7 @@ impl Read {
         for one in whole.apart() {
             plan::order(&one, &machine.spec, 0, &options).map_err(wrong)?;
         }
-        Ok(Self { file: file.to_owned(), whole, only: args.only.clone(), machine })
+        Ok(Self { file: file.to_owned(), whole, only: args.only.clone(), machine, own })
     }
 }
 
@@ -104,7 +109,7 @@ impl Parts {
     }
 
     pub(super) fn host(&mut self, read: &Read, args: &ExperimentArgs) -> Result<Host, LabError> {
-        let contents = contents(&read.whole, &read.file, args);
+        let contents = contents(read, args);
         let image = match self.images.iter().find(|(other, _)| *other == contents) {
             Some((_, image)) => image.clone(),
             None => {
@@ -229,14 +234,16 @@ fn beside(machine: &str, experiment: &Path) -> String {
 }
 
 /// What the guest needs for the programs and the chosen contenders.
-fn contents(experiment: &Experiment, file: &Path, args: &ExperimentArgs) -> Contents {
+fn contents(read: &Read, args: &ExperimentArgs) -> Contents {
+    let experiment = &read.whole;
     let chosen = plan::contenders(experiment, &args.only);
-    let folder = args.host_files.as_deref().or(file.parent()).unwrap_or(Path::new("."));
+    let folder = args.host_files.as_deref().or(read.file.parent()).unwrap_or(Path::new("."));
+    let own = read.own.iter().filter(|own| chosen.contains(&&own.contender));
     let packages = chosen.iter().filter_map(|one| one.package()).chain(experiment.resctrl.then_some(RESCTRL));
     Contents {
         packages: packages.map(str::to_owned).collect(),
         tools: chosen.iter().any(|one| matches!(one, Contender::Numad { .. } | Contender::Numactl { .. })),
-        add: Vec::new(),
+        add: own.map(|own| own.program.clone()).collect(),
         files: experiment.host_files().iter().map(|name| folder.join(name)).collect(),
         recipes: experiment
             .program

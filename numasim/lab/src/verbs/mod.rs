@@ -7,6 +7,7 @@ pub mod experiment;
 pub mod kernels;
 pub mod laws;
 pub mod machine;
+mod own;
 
 pub mod merge;
 mod origin;

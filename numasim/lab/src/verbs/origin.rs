@@ -1,5 +1,6 @@
 //! Says where results come from: the commit of the sources, and the command that repeats a boot.
 
+use super::own;
 use crate::args::ExperimentArgs;
 use numasim_lab::fetch;
 use std::path::Path;
@@ -23,6 +24,7 @@ pub fn commit() -> String {
 pub fn command(file: &Path, args: &ExperimentArgs, only: &[String], program: Option<&str>) -> String {
     let mut words = vec!["numasim".to_owned(), "experiment".to_owned(), quoted(&within(file))];
     words.extend(only.iter().flat_map(|name| ["--only".to_owned(), quoted(name)]));
+    words.extend(args.daemon.iter().flat_map(|command| ["--daemon".to_owned(), quoted(&own::by_name(command))]));
     let programs: Vec<&str> =
         program.map_or_else(|| args.program.iter().map(String::as_str).collect(), |one| vec![one]);
     words.extend(programs.into_iter().flat_map(|name| ["--program".to_owned(), quoted(name)]));
@@ -71,5 +73,9 @@ mod tests {
                       --host-files traces";
         assert_eq!(got, wanted);
         assert_eq!(within(Path::new("/tmp/elsewhere/a.toml")), "a.toml");
+        let words = ["numasim", "experiment", "x.toml", "--daemon", "/opt/bin/scx_rusty -s 20000"];
+        let Verb::Experiment(args) = Args::parse_from(words).verb else { panic!("another verb") };
+        let got = command(&file, &args, &[], None);
+        assert_eq!(got, "numasim experiment numasim/experiments/mix.toml --daemon 'scx_rusty -s 20000'");
     }
 }
