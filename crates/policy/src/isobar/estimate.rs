@@ -197,7 +197,13 @@ pub fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let count = isobar_model::num::float_len(values.len()).max(1.0);
     let mean = values.iter().sum::<f64>() / count;
     let spread = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (count - 1.0).max(1.0);
-    (mean, (spread / count).sqrt().max(if values.len() < 3 { OF_FEW } else { 0.005 }))
+    (mean, (spread / count).sqrt().max(least_error(count)))
+}
+
+/// The least standard error of the mean of a number of values.
+#[must_use]
+pub fn least_error(count: f64) -> f64 {
+    if count < 2.5 { OF_FEW } else { 0.005 }
 }
 
 #[cfg(test)]

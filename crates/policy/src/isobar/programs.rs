@@ -7,6 +7,7 @@ use super::curves::{Curves, Kind};
 use super::estimate::Cpi;
 use super::idle::runs;
 use super::memory::Memory;
+use super::migrated::is_being_migrated;
 use super::part::Part;
 use super::program::{Known, Program};
 use super::reading::{FEW, Reading};
@@ -197,7 +198,7 @@ pub fn weights(process: &Process, memory: &Memory) -> Option<Vec<f64>> {
     (all > 0.0).then_some(weights)
 }
 
-/// The reading of a process; `None` if it was not measured or executed nothing.
+/// The reading of a process; `None` if it was not measured or executed nothing of its own.
 fn reading(
     seen: &Observation,
     process: &Process,
@@ -233,7 +234,8 @@ fn reading(
         }
     }
     let ran: f64 = on.iter().sum();
-    if instructions < 1000.0 || all_cycles <= 0.0 || ran <= 0.0 || seen.interval.0 <= 0.0 {
+    if is_being_migrated(process) || instructions < 1000.0 || all_cycles <= 0.0 || ran <= 0.0 || seen.interval.0 <= 0.0
+    {
         return None;
     }
     let pages = weights(process, memory);
@@ -307,7 +309,8 @@ mod tests {
             let mut programs = Programs::default();
             for (looks, missed) in readings {
                 let missed = Some(num::round(num::float(*looks) * missed));
-                let thread = Thread { llc_misses: missed, llc_references: Some(*looks), ..thread(1, 0, 0.0) };
+                let (instructions, llc_references) = (Some(1_000_000_000), Some(*looks));
+                let thread = Thread { instructions, llc_misses: missed, llc_references, ..thread(1, 0, 0.0) };
                 let seen = observation("node:1 core:1", vec![process(1, vec![thread])]);
                 let domains = Domains::of(&seen.machine);
                 programs.read(&seen, &domains, &Memory::of(&seen, &domains).unwrap(), part::all);
