@@ -55,20 +55,28 @@ unpack_kernel() {
         mv "$2.part" "$2"
 }
 
-# A release by number: `7.3` is the newest of that series, `7.3.4` that one.
+# A release by number: `7.3` is the newest of that series (the newest that was fetched, if one was),
+# `7.3.4` that one.
 is_release() { [[ $1 =~ ^[0-9]+\.[0-9]+(\.[0-9]+)?$ ]]; }
 
 # fetch_release DIR RELEASE: DIR/7.3.4, say, the kernel as an ELF file.
 fetch_release() {
     local dir=$1 wanted=${2//./\\.} lock failed=0
+    fetched_release "$dir" "$wanted" && return 0
     { mkdir -p "$dir" && exec {lock}> "$dir/kernel.lock"; } ||
         { why="$dir cannot be written: make it writable or name another folder"; return 1; }
     flock "$lock"
-    release_kernel=$(find "$dir" -maxdepth 1 -type f -size +0 | grep -E "/$wanted(\.[0-9]+)?$" | sort -V | tail -n 1)
-    [ -n "$release_kernel" ] || fetch_release_alone "$dir" "$wanted" "$2" || failed=1
+    # Another run may have fetched it meanwhile; one that was killed may have left its folders.
+    rm -rf "$dir/unpacked" "$dir/lists"
+    fetched_release "$dir" "$wanted" || fetch_release_alone "$dir" "$wanted" "$2" || failed=1
     rm -rf "$dir/unpacked" "$dir/lists" "$dir/vmlinuz"
     exec {lock}>&-
     return $failed
+}
+
+fetched_release() {
+    release_kernel=$(find "$1" -maxdepth 1 -type f -size +0 2>/dev/null | grep -E "/$2(\.[0-9]+)?$" | sort -V | tail -n 1)
+    [ -n "$release_kernel" ]
 }
 
 # Under the lock. Since 6.19 the kernel lies in a package of its own, linux-binary.

@@ -59,9 +59,6 @@ pub fn build(contents: &Contents, plain: bool) -> Result<Image, LabError> {
     for (name, program) in &built.programs {
         install(program, &bin.join(name), &root, &[])?;
     }
-    for program in &contents.add {
-        install(program, &bin.join(program.file_name().unwrap_or_default()), &root, &[])?;
-    }
     host_files(&contents.files, &root.join("host"))?;
     c_programs(&bin)?;
     contents.recipes.iter().try_for_each(|name| recipe(&Recipe::read(name)?, &root))?;
@@ -71,6 +68,10 @@ pub fn build(contents: &Contents, plain: bool) -> Result<Image, LabError> {
         ["numactl", "numad"]
             .iter()
             .try_for_each(|name| install(&tools.join("usr/bin").join(name), &bin.join(name), &root, &[&libraries]))?;
+    }
+    // Last, so that none of the guest's own programs takes the place of one of the same name.
+    for program in &contents.add {
+        install(program, &bin.join(program.file_name().unwrap_or_default()), &root, &[])?;
     }
     executable(&fetch::workspace().join("numasim/guest/init"), &root.join("init"))?;
     let archive = folder.path().join("guest.cpio");

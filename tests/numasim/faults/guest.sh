@@ -2,15 +2,15 @@
 # another version; a kernel that panics. Guests booted by hand: the command has no part in it.
 # Sourced by run.sh.
 
-page_device() { echo -object "memory-backend-file,id=page,share=on,mem-path=$1,size=256K" -device ivshmem-plain,memdev=page; }
+page_device() { echo -object "memory-backend-file,id=page,share=on,mem-path=$1,size=512K" -device ivshmem-plain,memdev=page; }
 
-# made NAME [WORD ...]: a page of 256 KiB whose first words (64 bits, little endian, as printf
+# made NAME [WORD ...]: a page of 512 KiB whose first words (64 bits, little endian, as printf
 # writes them) are these.
 made() {
     local file=$work/$1
     shift
     printf '%b' "$@" > "$file"
-    truncate -s 262144 "$file"
+    truncate -s 524288 "$file"
     echo "$file"
 }
 
@@ -18,7 +18,7 @@ modelled() {
     local what=$1
     shift
     rm -f "$work/page"
-    truncate -s 262144 "$work/page"
+    truncate -s 524288 "$work/page"
     # shellcheck disable=SC2046  # words
     guest 120 "$what" -seed 1 $(page_device "$work/page") -plugin "$plugin,machine=$machine,page=$work/page" "$@"
 }
@@ -32,7 +32,7 @@ guest_faults() {
     check "a page that was never initialised" 7 'counters: numasim-counters: no numasim page: word 0 is 0x0+: QEMU runs without the plugin' \
         guest 90 page $(page_device "$(made empty)")
     said_too "and isobar manage says so too" 'isobar: .*no numasim page'
-    check "a page of another version" 7 'counters: numasim-counters: the page has version 7, and this program knows version 3' \
+    check "a page of another version" 7 'counters: numasim-counters: the page has version 7, and this program knows version 4' \
         guest 90 page $(page_device "$(made version7 "$magic" '\007\0\0\0\0\0\0\0')")
     said_too "and isobar manage says so too" 'isobar: .*the page has version 7'
     preload=$plugin

@@ -58,7 +58,6 @@ pub mod likes;
 mod mates;
 pub mod math;
 pub mod memory;
-mod migrated;
 pub mod named;
 pub mod new_pages;
 pub mod outlook;

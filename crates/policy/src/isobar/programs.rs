@@ -7,7 +7,6 @@ use super::curves::{Curves, Kind};
 use super::estimate::Cpi;
 use super::idle::runs;
 use super::memory::Memory;
-use super::migrated::is_being_migrated;
 use super::part::Part;
 use super::program::{Known, Program};
 use super::reading::{FEW, Reading};
@@ -198,7 +197,7 @@ pub fn weights(process: &Process, memory: &Memory) -> Option<Vec<f64>> {
     (all > 0.0).then_some(weights)
 }
 
-/// The reading of a process; `None` if it was not measured or executed nothing of its own.
+/// The reading of a process; `None` if it was not measured or executed nothing.
 fn reading(
     seen: &Observation,
     process: &Process,
@@ -234,8 +233,7 @@ fn reading(
         }
     }
     let ran: f64 = on.iter().sum();
-    if is_being_migrated(process) || instructions < 1000.0 || all_cycles <= 0.0 || ran <= 0.0 || seen.interval.0 <= 0.0
-    {
+    if instructions < 1000.0 || all_cycles <= 0.0 || ran <= 0.0 || seen.interval.0 <= 0.0 {
         return None;
     }
     let pages = weights(process, memory);

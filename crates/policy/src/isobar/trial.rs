@@ -15,12 +15,11 @@ use super::calm::there;
 use super::carry::Carried;
 use super::division::Division;
 use super::math::ln;
-use super::migrated::is_being_migrated;
 use super::pace::{STEADY, Speed, gained, here};
 use super::program::Program;
 use super::programs::Programs;
 use super::verdict::{Gained, Verdict};
-use isobar_model::{Observation, Pid, Process};
+use isobar_model::{Observation, Pid};
 
 /// Seconds after which pages that are still under way are no longer waited for.
 const PATIENCE: f64 = 60.0;
@@ -220,13 +219,10 @@ impl Trial {
         self.earlier.take().map(|earlier| *earlier)
     }
 
-    /// Records that an epoch has passed. `busy`: pages still have to move. It does not count while
-    /// the kernel migrates a witness.
+    /// Records that an epoch has passed. `busy`: pages still have to move.
     pub fn pass(&mut self, seen: &Observation, busy: bool) {
         let flying = seen.in_flight().any(|flight| self.touches(flight.pid));
-        let witnesses = |process: &&Process| self.witnesses.iter().any(|one| one.pid == process.pid);
-        let unread = seen.processes.iter().filter(witnesses).any(is_being_migrated);
-        let waits = (busy || flying || unread) && seen.time.0 - self.since < PATIENCE;
+        let waits = (busy || flying) && seen.time.0 - self.since < PATIENCE;
         self.quiet = if waits { 0 } else { self.quiet + 1 };
     }
 

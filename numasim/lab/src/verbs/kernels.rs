@@ -17,6 +17,10 @@ use std::sync::atomic::AtomicBool;
 /// Compares two kernels. Returns 1 if a boot or a run did not count.
 pub fn run(args: &KernelsArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     let (kernel_a, kernel_b) = (fetch::kernel_named("kernel A", &args.a)?, fetch::kernel_named("kernel B", &args.b)?);
+    if kernel_a == kernel_b {
+        let problem = format!("is kernel A, too ({}): name another release or file", kernel_a.display());
+        return Err(LabError::input("kernel B", problem));
+    }
     let asked = experiments(args);
     let read = asked.files.iter().map(|file| stock(Read::of(file, &asked)?, args)).collect::<Result<Vec<_>, _>>()?;
     distinct(&read)?;

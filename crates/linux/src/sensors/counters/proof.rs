@@ -19,14 +19,14 @@
 //! and cycles have stopped (a virtual machine moved to a host without a PMU), LLC events must prove
 //! themselves again.
 //!
-//! If user mode alone is counted, a thread may run for long in the kernel and count nothing. In
-//! that case instructions and cycles that have counted once are trusted from then on.
+//! Where user mode alone is counted, as instructions always are, a thread may run for long in the
+//! kernel and count nothing. Such events that have counted once are trusted from then on, unless
+//! cycles count the kernel's, too, and stand still.
 //!
 //! Software events are counted by the kernel itself: they count, or they do not open. They need no
 //! proof, and a thread without page faults has none.
 
 use super::events::Role;
-use crate::perf::event::Modes;
 use isobar_model::{Count, Counters};
 
 /// Nanoseconds on the counter without one instruction or cycle after which an event is silent: no
@@ -91,17 +91,18 @@ pub struct Proof {
     /// One for each role: first the two that advance with every nanosecond, then those of the LLC.
     trials: [Trial; Role::ALL.len()],
     certain: bool,
-    user_only: bool,
+    /// The roles that are counted in user mode alone.
+    user_only: Vec<Role>,
 }
 
 impl Proof {
     /// Nothing is proven yet, unless the events are `certain`: counted by the kernel itself.
-    /// `modes` are the modes that are counted.
+    /// `user_only` are the roles that are counted in user mode alone.
     #[must_use]
-    pub fn new(certain: bool, modes: Modes) -> Self {
+    pub fn new(certain: bool, user_only: Vec<Role>) -> Self {
         let standing = if certain { Standing::Counts } else { Standing::Unproven };
         let trials = [Trial { standing, ..Trial::default() }; Role::ALL.len()];
-        Self { trials, certain, user_only: modes == Modes::User }
+        Self { trials, certain, user_only }
     }
 
     /// Takes two readings of one thread as evidence, the older first.
@@ -127,7 +128,13 @@ impl Proof {
             return;
         }
         let (steady, rare) = self.trials.split_at_mut(LLC);
-        steady.iter_mut().for_each(|trial| trial.conclude_steady(self.user_only));
+        let in_user_mode = |role| self.user_only.contains(&role);
+        // Cycles of the kernel count, too, and there were none: it was no stay in the kernel.
+        let cycles = &steady[Role::Cycles as usize];
+        let stopped = !in_user_mode(Role::Cycles) && cycles.in_vain && !cycles.counted;
+        for (trial, role) in steady.iter_mut().zip(Role::ALL) {
+            trial.conclude_steady(in_user_mode(role) && !stopped);
+        }
         rare.iter_mut().for_each(Trial::conclude_rare);
         if self.stands_still() {
             self.trials[LLC..].iter_mut().for_each(Trial::start_again);

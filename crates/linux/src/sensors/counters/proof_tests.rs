@@ -13,7 +13,7 @@ fn reading(ms: u64, million: u64, misses: u64) -> Counters {
 /// One sample after the other. Each holds the readings of all threads; from the second sample on,
 /// each reading is compared with the one before.
 fn after(samples: &[&[Counters]]) -> Proof {
-    let mut proof = Proof::new(false, Modes::All);
+    let mut proof = Proof::new(false, Vec::new());
     hear(&mut proof, samples);
     proof
 }
@@ -141,21 +141,27 @@ fn misses_are_unproven_again_after_the_pmu_stood_still() {
 
 #[test]
 fn what_the_kernel_counts_itself_needs_no_proof() {
-    let mut proof = Proof::new(true, Modes::All);
+    let mut proof = Proof::new(true, Vec::new());
     let none = reading(9000, 9000, 0);
     hear(&mut proof, &[&[none, none], &[none, none]]);
     assert_eq!(proof.believed(&none), none);
 }
 
-/// 20 ms of a large `munmap`: no instruction in user mode is counted, and the counter is right.
+/// 20 ms of a large `munmap`: no instruction in user mode is counted, and the counter is right. So
+/// are cycles, if they are counted in user mode alone; if not, both have stopped.
 #[test]
 fn where_only_user_mode_is_counted_a_stay_in_the_kernel_is_no_silence() {
-    let samples: [&[Counters]; 2] = [&[reading(20, 10, 1)], &[reading(40, 10, 1)]];
-    let standing = |modes| {
-        let mut proof = Proof::new(false, modes);
-        hear(&mut proof, &samples);
-        (proof.standing(Role::Instructions), proof.standing(Role::LlcMisses))
+    let standing = |user_only: &[Role], then: u64| {
+        let mut proof = Proof::new(false, user_only.to_vec());
+        let reading =
+            |ms, million| Counters { cycles: Some(Count::whole(million * 1_000_000, ms * MS)), ..reading(ms, 10, 1) };
+        hear(&mut proof, &[&[reading(20, 30)], &[reading(40, then)]]);
+        [Role::Instructions, Role::Cycles, Role::LlcMisses].map(|role| proof.standing(role))
     };
-    assert_eq!(standing(Modes::User), (Standing::Counts, Standing::Counts));
-    assert_eq!(standing(Modes::All), (Standing::Silent, Standing::Unproven));
+    let stopped = [Standing::Silent, Standing::Silent, Standing::Unproven];
+    assert_eq!(standing(&Role::ALL, 30), [Standing::Counts; 3]);
+    assert_eq!(standing(&[Role::Instructions], 60), [Standing::Counts; 3]);
+    assert_eq!(standing(&[Role::Instructions], 30), stopped);
+    assert_eq!(standing(&[], 30), stopped);
+    assert_eq!(standing(&[], 60), [Standing::Silent, Standing::Counts, Standing::Counts]);
 }

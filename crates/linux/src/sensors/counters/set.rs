@@ -72,7 +72,7 @@ impl CounterSet {
             proofs: available
                 .groups
                 .iter()
-                .map(|group| Proof::new(is_certain(&group.members), available.modes))
+                .map(|group| Proof::new(is_certain(&group.members), of_user_mode(&group.members, available.modes)))
                 .collect(),
             own: None,
             available,
@@ -291,6 +291,12 @@ impl CounterSet {
 /// Whether the kernel itself counts these events.
 fn is_certain(members: &Members) -> bool {
     members.iter().all(|(_, code)| code.kind == PERF_TYPE_SOFTWARE)
+}
+
+/// The events that are counted in user mode alone.
+fn of_user_mode(members: &Members, modes: Modes) -> Vec<Role> {
+    let user_only = members.iter().filter(|(_, code)| code.user_only || modes == Modes::User);
+    user_only.map(|(role, _)| *role).collect()
 }
 
 impl Counted {

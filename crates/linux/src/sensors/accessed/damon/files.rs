@@ -174,8 +174,8 @@ impl Admin {
     }
 
     /// Watches isobar itself for a moment, to learn whether the kernel lets anybody watch: it does
-    /// not while one of its own modules uses DAMON (`damon_start` in `mm/damon/core.c`). Does not
-    /// wait. `modules` is the folder of the kernel's modules.
+    /// not while one of its own modules uses DAMON (`damon_start` in `mm/damon/core.c`). `modules`
+    /// is the folder of the kernel's modules.
     ///
     /// # Errors
     /// The reason why not, in one line.
@@ -184,7 +184,11 @@ impl Admin {
         let path = self.path("0/state");
         match overwrite(&path, "on") {
             Ok(()) => self.stop(0),
-            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => Err(taken(modules)),
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => match taken(modules) {
+                Some(why) => Err(why),
+                // Another write may be under way.
+                None => self.set("0/state", "on").and_then(|()| self.stop(0)),
+            },
             Err(error) => Err(format!("{}: {error}", path.display())),
         }
     }
@@ -233,16 +237,12 @@ impl Admin {
 
 /// The reason if the kernel uses DAMON itself, and what to do: by the module that does
 /// (`Documentation/admin-guide/mm/damon/stat.rst`, `reclaim.rst` and `lru_sort.rst`).
-fn taken(modules: &Path) -> String {
+fn taken(modules: &Path) -> Option<String> {
     let switch = |module: &&str| modules.join(module).join("parameters/enabled");
     let is_on = |module: &&str| fs::read_to_string(switch(module)).is_ok_and(|text| text.trim() == "Y");
-    match ["damon_stat", "damon_reclaim", "damon_lru_sort"].iter().find(|module| is_on(module)) {
-        Some(module) => {
-            let switch = switch(module);
-            format!("the kernel's {module} uses it: `echo N > {}` turns that off", switch.display())
-        }
-        None => "the kernel uses it itself".to_owned(),
-    }
+    let module = ["damon_stat", "damon_reclaim", "damon_lru_sort"].into_iter().find(|module| is_on(module))?;
+    let switch = switch(&module);
+    Some(format!("the kernel's {module} uses it: `echo N > {}` turns that off", switch.display()))
 }
 
 #[cfg(test)]
@@ -292,10 +292,10 @@ mod tests {
         let stat = tree(&[enabled("damon_reclaim", "N"), enabled("damon_stat", "Y")]);
         let switch = stat.path().join("damon_stat/parameters/enabled");
         assert_eq!(
-            taken(stat.path()),
+            taken(stat.path()).unwrap(),
             format!("the kernel's damon_stat uses it: `echo N > {}` turns that off", switch.display())
         );
-        assert_eq!(taken(Path::new("/none")), "the kernel uses it itself");
+        assert_eq!(taken(Path::new("/none")), None);
     }
 
     #[test]
