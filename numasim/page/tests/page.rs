@@ -326,7 +326,7 @@ fn a_file_is_shared_between_mappings() {
     guest.commit();
     assert_eq!(host.take_wishes().unwrap().classes[0], 1);
     // Little-endian, as other readers of the file expect.
-    assert_eq!(&fs::read(&path).unwrap()[..16], b"NUMASIM\0\x03\0\0\0\0\0\0\0");
+    assert_eq!(&fs::read(&path).unwrap()[..16], b"NUMASIM\0\x04\0\0\0\0\0\0\0");
     let again = Mapping::create(&path).unwrap();
     assert_eq!(again.load(layout::MAGIC), layout::MAGIC_VALUE, "what is there is kept");
     assert_eq!(again.load(layout::WORDS), 0, "beyond the page");
