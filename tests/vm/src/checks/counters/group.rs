@@ -73,8 +73,11 @@ fn shared_ratio() -> Result<()> {
             cycles > instructions * 3 / 2,
             "instructions and cycles are alike here, and would hide a swap: {all:?}"
         );
+        // What stands in for references counts the kernel's instructions, too, and QEMU those of
+        // all CPUs: one that stays in the kernel costs this thread a part of its own.
+        let of_kernel = references.checked_sub(instructions);
         ensure!(
-            near(references, instructions) && near(misses, cycles),
+            of_kernel.is_some_and(|count| count < references / 4) && near(misses, cycles),
             "instructions, cycles, references, misses: {all:?}"
         );
     }
