@@ -33,16 +33,14 @@ debian_lists() {
     apt-get "${debian_apt[@]}" update >&2 || { why="$archive cannot be reached"; return 1; }
 }
 
-# debian_newest PATTERN: prints the newest package whose name matches.
-debian_newest() {
-    apt-cache "${debian_apt[@]}" pkgnames | grep -E "$1" | sort -V | tail -n 1
-}
-
 # debian_named PATTERN: prints all packages on offer whose names match. (`pkgnames` also has names
 # that other packages only mention.)
 debian_named() {
     apt-cache "${debian_apt[@]}" search --names-only "$1" | cut -d ' ' -f 1
 }
+
+# debian_newest PATTERN: prints the newest of them.
+debian_newest() { debian_named "$1" | sort -V | tail -n 1; }
 
 # debian_unpack TO PACKAGE...: these packages alone.
 debian_unpack() {

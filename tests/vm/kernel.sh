@@ -83,12 +83,11 @@ fetched_release() {
 fetch_release_alone() {
     local dir=$1 wanted=$2 asked=$3 offered name release zstd packages
     debian_lists "$dir/lists" amd64 bookworm-backports trixie trixie-backports bookworm || return 1
-    offered=$(debian_named '^linux-(image|binary)-[0-9.]+\+deb[0-9]+-cloud-amd64$' | sort -t- -k3 -V)
-    name=$(grep -E -- "^linux-(image|binary)-$wanted(\.[0-9]+)?\+" <<< "$offered" | sort -t- -k3,3V -k2,2r | tail -n 1)
-    [ -n "$name" ] ||
+    offered=$(debian_named '^linux-(image|binary)-[0-9.]+\+deb[0-9]+-cloud-amd64$')
+    release=$(sed -nE "s/^linux-[a-z]+-($wanted(\.[0-9]+)?)\+.*/\1/p" <<< "$offered" | sort -V | tail -n 1)
+    [ -n "$release" ] ||
         { why="Debian has no cloud kernel $asked; it has the series $(series_of "$offered")"; return 1; }
-    release=${name#linux-*-} release=${release%%+*}
-    name=$(grep -- "-$release+" <<< "$offered" | sort | head -n 1) # linux-binary, if there is one
+    name=$(grep -F -- "-$release+" <<< "$offered" | sort | head -n 1) # linux-binary, if there is one
     packages=("$name")
     zstd=$(command -v zstd) || packages+=(zstd/bookworm)
     debian_unpack "$dir/unpacked" "${packages[@]}" || return 1
