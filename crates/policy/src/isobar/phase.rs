@@ -63,6 +63,14 @@ impl Program {
         self.unlike > 0 && self.last.is_some_and(|last| self.looks_differ(&last) >= OTHER_PHASE)
     }
 
+    /// Whether it has begun to miss far less, and the next readings decide whether that is another
+    /// phase. What is known of it is from before, and would move it away from where it does well:
+    /// the kernel may just have brought its pages to it, or a neighbour may have left its cache.
+    #[must_use]
+    pub fn does_better(&self) -> bool {
+        self.unlike > 0 && !self.more
+    }
+
     /// Whether a program makes as many cache lookups as in its present phase.
     fn looks_the_same(&self, reading: &Reading) -> bool {
         reading.looks.is_some() && self.looks.is_some() && self.looks_differ(reading) < STEADY

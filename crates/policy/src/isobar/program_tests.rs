@@ -215,3 +215,17 @@ fn the_first_reading_of_another_phase_is_in_doubt() {
     program.read(each(0.18, 0.01), 6.0);
     assert!(!program.may_turn());
 }
+
+/// Readings of a stencil whose pages the kernel brought to its threads within one epoch: 35 and 38
+/// misses per thousand instructions, then 20. It is left alone until that has lasted for two
+/// epochs, which is another phase, or is over. One that misses more than before is not.
+#[test]
+fn what_has_just_begun_to_miss_far_less_does_better() {
+    let after = |mpki: &[f64]| {
+        let mut program = program();
+        mpki.iter().for_each(|one| program.read(reading(one / 1000.0, 0.0), 1.0));
+        program.does_better()
+    };
+    assert!(after(&[35.0, 38.0, 20.0]) && !after(&[35.0, 38.0, 20.0, 20.0]) && !after(&[35.0, 38.0, 20.0, 37.0]));
+    assert!(!after(&[35.0, 38.0, 70.0]) && !after(&[35.0, 38.0, 30.0]));
+}
