@@ -53,12 +53,13 @@ impl Machine {
         self.control("empty")
     }
 
-    /// Limits every thread to the given ways of the given LLCs, and to all ways of the others.
+    /// Limits every thread to the given ways of the given LLCs, and to all ways of the others. What
+    /// a daemon that was killed in the run before left of classes is gone then.
     pub fn ways(&self, asked: &[Ways]) -> anyhow::Result<()> {
         let Some(page) = self.page() else { return Ok(()) };
-        for (llc, figures) in page.header().llcs.iter().enumerate() {
-            let own = asked.iter().find(|ways| usize::try_from(ways.llc) == Ok(llc));
-            page.set_mask(llc, 0, own.map_or_else(|| figures.full_mask(), |ways| ways.mask))?;
+        page.reset()?;
+        for ways in asked {
+            page.set_mask(usize::try_from(ways.llc).unwrap_or(usize::MAX), 0, ways.mask)?;
         }
         Ok(page.wait(page.commit(), PATIENCE)?)
     }

@@ -3,7 +3,7 @@
 
 use crate::error::LabError;
 use numasim_model::num;
-use numasim_model::{Llc, Spec};
+use numasim_model::{Link, Llc, Spec};
 use std::path::{Path, PathBuf};
 
 /// What a boot needs besides the machine.
@@ -216,18 +216,14 @@ fn distance(spec: &Spec, from: usize, to: usize) -> u64 {
     num::round(10.0 * all / num::float(u64::try_from(ratios.len()).unwrap_or(1))).clamp(11, 254)
 }
 
-/// MB/s that a node can get from another node's memory: the smallest of the bandwidth of the
-/// memory's controller and, for each of the two nodes, of its fastest link.
+/// MB/s that a node's CPUs can get from another node's memory: the smallest bandwidth of the
+/// memory's controller and of the links on the way.
 fn bandwidth(spec: &Spec, from: usize, to: usize) -> f64 {
-    let controller = spec.node[to].mb_per_s;
-    if from == to {
-        return controller;
-    }
-    let touches = |node: usize| {
-        let links = spec.link.iter().filter(move |link| [link.a, link.b].iter().any(|end| num::index(*end) == node));
-        links.map(|link| link.mb_per_s_each_way).fold(0.0, f64::max)
-    };
-    controller.min(touches(from)).min(touches(to))
+    // A spec that was checked has a path between any two nodes.
+    let way = spec.path(to, from).unwrap_or_default();
+    let joins = |(a, b): (u32, u32), link: &Link| [(link.a, link.b), (link.b, link.a)].contains(&(a, b));
+    let of = |hop| spec.link.iter().find(|link| joins(hop, link)).map(|link| link.mb_per_s_each_way);
+    way.into_iter().filter_map(of).fold(spec.node[to].mb_per_s, f64::min)
 }
 
 /// The node whose CPUs are nearest to a node's memory; ties go to the lower number.

@@ -66,6 +66,15 @@ fn distances_are_the_same_both_ways() {
     assert_eq!((distance(&spec, 0, 1), distance(&spec, 1, 0)), (17, 17));
 }
 
+/// On `opteron-8x8` controllers have 15,000 MB/s and links 19,200 or 6,400, twentieths of which are
+/// modelled. Nodes 0 and 1 are a package; the way from node 2 to node 0 has a slow link.
+#[test]
+fn bandwidth_is_that_of_the_way() {
+    let spec = scaled("opteron-8x8", Scale::default()).unwrap();
+    let of = |from, to| num::round(bandwidth(&spec, from, to));
+    assert_eq!([of(0, 0), of(0, 1), of(0, 2), of(2, 0)], [750, 750, 320, 320]);
+}
+
 #[test]
 fn uneven_caches_are_refused_with_the_remedy() {
     let text = include_str!("../../machines/small-2x2.toml");

@@ -6,6 +6,7 @@ use crate::boot::Host;
 use crate::command::{self, Files};
 use crate::error::LabError;
 use crate::experiment::Experiment;
+use crate::fetch::Qemu;
 use crate::kernel;
 use crate::plan::{self, Options, contenders};
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,7 @@ pub struct Identity {
     pub machine: String,
     /// The guest's kernel.
     pub kernel: String,
-    /// The emulator.
+    /// The emulator, with its firmware.
     pub qemu: String,
     /// The plugin; empty if there is none.
     pub plugin: String,
@@ -45,7 +46,7 @@ impl Identity {
             experiment: of_text(&[settings(experiment, options)?, comes_to(experiment, options, host)?].join("\n")),
             machine: of_text(&host.machine),
             kernel: of_file(&host.kernel)?,
-            qemu: of_file(&host.qemu.path())?,
+            qemu: of_emulator(&host.qemu)?,
             plugin: host.image.plugin.as_deref().map(of_file).transpose()?.unwrap_or_default(),
             image: of_file(&host.image.archive)?,
         })
@@ -120,6 +121,19 @@ pub fn of_text(text: &str) -> String {
     hex::encode(Sha256::digest(text.as_bytes()))
 }
 
+/// The firmware that runs in a guest before its kernel does, in the guest's time: the BIOS, and the
+/// ROMs that start a kernel of either format.
+const FIRMWARE: [&str; 4] = ["bios-256k.bin", "kvmvapic.bin", "linuxboot_dma.bin", "pvh.bin"];
+
+/// The hash of an emulator with the firmware that it finds: each file in the first folder that has
+/// it.
+fn of_emulator(qemu: &Qemu) -> Result<String, LabError> {
+    let found = |name: &&str| qemu.firmware.iter().map(|folder| folder.join(name)).find(|file| file.is_file());
+    let files = std::iter::once(qemu.path()).chain(FIRMWARE.iter().filter_map(found));
+    let hashes: Vec<String> = files.map(|file| of_file(&file)).collect::<Result<_, _>>()?;
+    Ok(of_text(&hashes.join(" ")))
+}
+
 /// SHA-256 of a file, in hexadecimal digits.
 ///
 /// # Errors
@@ -138,7 +152,6 @@ pub fn of_file(path: &Path) -> Result<String, LabError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fetch::Qemu;
     use crate::image::Image;
 
     const TEXT: &str = "name = \"t\"\nmachine = \"small-2x2\"\n[[program]]\nname = \"a\"\nrun = \"chase\"\n\
@@ -168,6 +181,28 @@ mod tests {
         let mut host = Host::of(machine, (qemu, "vmlinuz".into()), Image::nowhere(), 60);
         change(&mut host);
         comes_to(&experiment, &Options::default(), &host).unwrap()
+    }
+
+    /// Another BIOS is another emulator; a second copy in a later folder, or elsewhere, is not.
+    #[test]
+    fn an_emulator_is_its_binary_and_its_firmware() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let file = folder.path().join(path);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        };
+        write("qemu", "binary");
+        write("one/bios-256k.bin", "1");
+        write("two/bios-256k.bin", "2");
+        let of = |folders: &[&str]| {
+            let firmware = folders.iter().map(|name| folder.path().join(name)).collect();
+            let qemu = Qemu { binary: folder.path().join("qemu"), version: "10".into(), firmware };
+            of_emulator(&qemu).unwrap()
+        };
+        let one = of(&["one"]);
+        assert_eq!([of(&["none", "one"]), of(&["one", "two"])], [one.clone(), one.clone()]);
+        assert!(of(&["two", "one"]) != one && of(&[]) != one);
     }
 
     #[test]

@@ -80,13 +80,15 @@ fn overall(page: &mut Page, all: &[(String, Summary)], folder: Option<&str>) {
     wrapped(
         text,
         &format!(
-            "Completion time and ANTT of each contender over those of the baseline of the same boot ({baselines}), \
-             geometric mean {over}. Below 1 is sooner. Sooner and later: the whole 95 % interval of the experiment \
-             lies on that side of 1."
+            "Real programs under a real kernel in an emulated machine, with one contender at a time. Completion time \
+             and ANTT of each contender over those of the baseline of the same boot ({baselines}), geometric mean \
+             {over}; *of* says over how many, since a contender may not have run in all of them. Below 1 is sooner. \
+             Sooner and later: the whole 95 % interval of the experiment lies on that side of 1. One boot in which a \
+             short program had luck can move these means: look at *best* and *worst*, and at the experiment."
         ),
     );
-    row(text, &["contender", "time", "ANTT", "best", "worst", "sooner", "later", "not shown"].map(str::to_owned));
-    rule(text, 8);
+    row(text, &["contender", "of", "time", "ANTT", "best", "worst", "sooner", "later", "not shown"].map(str::to_owned));
+    rule(text, 9);
     let overview = overview(all);
     for one in &overview {
         let end = |(title, ratio): &(String, f64)| format!("{ratio:.3} {title}");
@@ -94,6 +96,7 @@ fn overall(page: &mut Page, all: &[(String, Summary)], folder: Option<&str>) {
             text,
             &[
                 one.contender.clone(),
+                one.experiments.to_string(),
                 format!("{:.3}", one.time),
                 number(one.antt, 3),
                 end(&one.best),

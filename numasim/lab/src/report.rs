@@ -68,10 +68,10 @@ fn totals(text: &mut String, summary: &Summary) {
     text.push_str(
         "\nMedians over the runs that counted. unfair: greatest / least slowdown; STP: sum of 1/slowdown; \
          ANTT: mean slowdown;\n\
-         remote: misses that another node served, as the plugin counted; pages: pages moved, also before the \
+         remote: misses on another node's memory, as the plugin counted; pages: pages moved, also before the \
          measured part;\n\
          thr.migr: changes of CPU of the measured threads, both as the kernel counted; time: geometric mean \
-         over programs\n\
+         over jobs\n\
          and boots, below 1 is sooner.\n",
     );
 }

@@ -37,9 +37,10 @@ pub enum Verdict {
 pub struct Fairness {
     /// Greatest over least slowdown; 1 is fair.
     pub unfairness: f64,
-    /// System throughput: the sum of 1/slowdown; at most the number of programs.
+    /// System throughput: the sum of 1/slowdown; the number of jobs if none is slowed down.
     pub stp: f64,
-    /// Average normalised turnaround time: the mean slowdown.
+    /// Average normalised turnaround time: the mean slowdown over jobs, in which those that are
+    /// slowed down most weigh most.
     pub antt: f64,
     /// Coefficient of variation: population standard deviation over mean.
     pub unfairness_cov: f64,

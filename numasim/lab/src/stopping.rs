@@ -3,7 +3,9 @@
 //! where they lie, so no contender can gain by the moment at which boots end. Pure: the caller
 //! provides the time.
 
+use crate::stats::Ratio;
 use crate::summary::Summary;
+use numasim_model::num;
 use std::time::Duration;
 
 /// Least number of boots for [`Rule::until_percent`]: intervals of fewer boots may be narrow by
@@ -93,11 +95,13 @@ fn widest(so_far: &Progress) -> Option<f64> {
     so_far.half_widths.iter().try_fold(0.0, |widest: f64, one| Some(widest.max((*one)?)))
 }
 
-/// The half widths for [`Progress`], of the contenders that can be compared.
+/// The half widths for [`Progress`], of the contenders that can be compared. Boots in which a run
+/// did not count are no pairs, so a contender may have fewer pairs than boots have ended.
 #[must_use]
 pub fn half_widths(summary: &Summary) -> Vec<Option<f64>> {
     let ratios = summary.rows.iter().filter_map(|row| row.vs_baseline);
-    ratios.map(crate::stats::Ratio::half_width_percent).collect()
+    let enough = |ratio: &Ratio| ratio.pairs >= num::index(LEAST_BOOTS);
+    ratios.map(|ratio| Some(ratio).filter(enough)?.half_width_percent()).collect()
 }
 
 impl Stop {
@@ -127,6 +131,8 @@ impl Stop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Measures;
+    use crate::summary::{Counted, Head, together};
 
     const RULE: Rule = Rule { until_percent: Some(2.0), most: 10, budget: None };
 
@@ -154,6 +160,31 @@ mod tests {
         assert!(matches!(next(&RULE, &after(3, &[Some(0.0)])), Some(Stop::Narrow { .. })));
         assert_eq!(next(&RULE, &after(2, &[])), None);
         assert_eq!(next(&RULE, &after(3, &[])), Some(Stop::Nothing));
+    }
+
+    /// Three boots have ended; in one of them a run did not count.
+    #[test]
+    fn two_pairs_are_no_interval_however_many_boots_have_ended() {
+        let boot = |(repeat, counts): (u32, bool)| {
+            let run = || Measures { seconds: [("p".to_owned(), 2.0)].into(), ..Measures::default() };
+            let names = ["linux", "x"].into_iter().filter(|name| counts || *name == "linux");
+            Counted { repeat, runs: names.map(|name| (name.to_owned(), run())).collect(), ..Counted::default() }
+        };
+        let head = Head {
+            experiment: "e".to_owned(),
+            about: String::new(),
+            machine: "m".to_owned(),
+            time_scale: 20.0,
+            cache_scale: 16.0,
+            seed: 1,
+            baseline: "linux".to_owned(),
+            contenders: vec!["linux".to_owned(), "x".to_owned()],
+        };
+        let widths = |third: bool| {
+            let boots: Vec<Counted> = [(1, true), (2, true), (3, third)].map(boot).into();
+            half_widths(&together(&head, &boots))
+        };
+        assert_eq!((widths(true), widths(false)), (vec![Some(0.0)], vec![None]));
     }
 
     #[test]

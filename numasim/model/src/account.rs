@@ -90,11 +90,22 @@ impl Machine {
     /// What each node's controller has carried since the last reset.
     pub fn node_counters(&self) -> impl Iterator<Item = NodeCounters> + '_ {
         (0..self.latency.len()).map(|node| {
-            let lines =
-                self.carried(|_, lines, from| if from == node { lines.read(from) + lines.sent(from) } else { 0 });
-            let (busy_ps, delay_ps) = (self.queues.service(node, lines), round(self.queues.delay(node)));
-            NodeCounters { bytes: lines * LINE, busy_ps, delay_ps, waited_ps: self.queues.waited(node) }
+            let of = |lines: fn(&Traffic, usize) -> u64| {
+                self.carried(|_, traffic, home| if home == node { lines(traffic, node) } else { 0 })
+            };
+            let (read, sent) = (of(Traffic::read), of(Traffic::sent));
+            let (busy_ps, delay_ps) = (self.queues.service(node, read + sent), round(self.queues.delay(node)));
+            let (bytes, bytes_read) = ((read + sent) * LINE, read * LINE);
+            NodeCounters { bytes, bytes_read, busy_ps, delay_ps, waited_ps: self.queues.waited(node) }
         })
+    }
+
+    /// Bytes that a CPU has read from a node's memory since the last reset. Lines that came from
+    /// another cache are not among them.
+    #[must_use]
+    pub fn bytes_read(&self, cpu: usize, node: usize) -> u64 {
+        let own = &self.cpus[cpu];
+        own.traffic.since(&own.reset).read(node) * LINE
     }
 
     /// What each direction of each link has carried since the last reset: for each link of the

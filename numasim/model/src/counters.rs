@@ -39,6 +39,9 @@ pub struct CpuCounters {
 pub struct NodeCounters {
     /// Bytes read and written; cumulative.
     pub bytes: u64,
+    /// Those of them that were read; cumulative. Lines that came from another cache are not among
+    /// them.
+    pub bytes_read: u64,
     /// Capacity that the bytes took, in picoseconds; cumulative.
     pub busy_ps: u64,
     /// Delay of a miss here now, in picoseconds.

@@ -7,6 +7,8 @@ use crate::spec::{Llc, Node, Spec, Tlb};
 
 /// The largest number of nodes of a machine.
 pub const NODES: usize = 8;
+/// The largest number of last-level caches of a machine.
+pub const LLCS: usize = 16;
 
 /// The largest memory, in MiB: line numbers of 32 bits, with the hole below 4 GiB.
 const MOST_MIB: u64 = 128 * 1024;
@@ -41,6 +43,9 @@ fn check(spec: &Spec, file: &str) -> Result<(), SpecError> {
     private(spec, file)?;
     spec.tlb.as_ref().map_or(Ok(()), |tlb| self::tlb(tlb, file))?;
     nodes(spec, file)?;
+    if spec.llc.is_empty() || spec.llc.len() > LLCS {
+        return Err(SpecError::value(file, "llc", format!("must be listed 1 to {LLCS} times")));
+    }
     spec.llc.iter().enumerate().try_for_each(|(position, llc)| self::llc(llc, position, file))?;
     cpus(spec, file)?;
     latencies(spec, file)?;

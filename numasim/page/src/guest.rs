@@ -187,6 +187,21 @@ impl<W: Words> Guest<W> {
         Ok(())
     }
 
+    /// Requests what a machine begins with: all CPUs in class 0, no class of its own for any thread,
+    /// all ways for all classes; in force after [`Self::commit`].
+    ///
+    /// # Errors
+    /// None that the page's own numbers can cause.
+    pub fn reset(&self) -> Result<(), PageError> {
+        let header = self.header();
+        (0..header.cpus.len()).try_for_each(|cpu| self.set_class(cpu, 0))?;
+        self.set_thread_classes(&BTreeMap::new())?;
+        let of_llc = |(llc, figures): (usize, &LlcFigures)| {
+            (0..header.classes).try_for_each(|class| self.set_mask(llc, class, figures.full_mask()))
+        };
+        header.llcs.iter().enumerate().try_for_each(of_llc)
+    }
+
     /// Tells the plugin that classes or masks were requested, and returns the number of this
     /// request. Only one program at a time may send requests.
     pub fn commit(&self) -> u64 {

@@ -88,7 +88,7 @@ impl Profile {
             base_cpi: self.base_cpi,
             mpki: spec.llc.first().map_or_else(|| MissCurve::measured(1.0, &self.mpki_by_ways), curve),
             mlp: self.mlp,
-            prefetch: 0.0, // numasim has no prefetchers
+            prefetch: 0.0, // `mlp` includes what streams cover
             prefetch_range: None,
             write_back: self.write_back,
             footprint_mib: real_mib(spec, self.resident_kib.max(1.0)),

@@ -101,6 +101,10 @@ fn producer_and_consumer_across_llcs_pass_each_line_from_cache_to_cache() {
     assert_eq!((producer.bytes_read, producer.bytes_written), (64 * 64, 640 * 64));
     let links: Vec<_> = machine.link_counters().map(|link| link.bytes).collect();
     assert_eq!(links, [640 * 64, 0], "from node 0 to node 1 only");
+    // The consumer's 640 misses on lines of node 0 read nothing from its memory.
+    let home = machine.node_counters().next().unwrap();
+    assert_eq!((home.bytes_read, home.bytes), (64 * 64, 64 * 64 + 640 * 64));
+    assert_eq!([machine.bytes_read(0, 0), machine.bytes_read(2, 0)], [64 * 64, 0]);
 }
 
 #[test]

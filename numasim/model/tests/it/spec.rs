@@ -25,6 +25,14 @@ fn defaults_are_those_of_the_documentation() {
     assert_eq!(parse("[private]", "cycles_per_instruction = 1.5\n[private]").unwrap().instruction_ps(), 15_000.0);
 }
 
+/// As many as the page has room for.
+#[test]
+fn more_caches_than_the_page_holds_are_refused() {
+    let mut spec = Spec::parse(SMALL, "m.toml").unwrap();
+    spec.llc = vec![spec.llc[0].clone(); 17];
+    assert_eq!(spec.validate().unwrap_err().to_string(), format!("{}: `llc` must be listed 1 to 16 times", spec.name));
+}
+
 #[test]
 fn an_unknown_key_is_named_with_its_line() {
     let error = parse("ways = 8", "ways = 8\nway = 8").unwrap_err();

@@ -81,20 +81,12 @@ fn run(args: &Args) -> Result<(), PageError> {
 /// Writes the requested changes. An impossible one is an error, and nothing is committed then.
 fn ask(guest: &Guest<impl Words>, args: &Args) -> Result<(), PageError> {
     if args.reset {
-        return reset(guest);
+        return guest.reset();
     }
     let class = args.class.unwrap_or_default();
     args.mask.map_or(Ok(()), |mask| guest.set_mask(args.llc, class, mask))?;
     let mut all = args.cpus.iter().flat_map(|cpus| cpus.iter().cloned().flatten());
     all.try_for_each(|cpu| guest.set_class(cpu, class))
-}
-
-fn reset(guest: &Guest<impl Words>) -> Result<(), PageError> {
-    let header = guest.header();
-    (0..header.cpus.len()).try_for_each(|cpu| guest.set_class(cpu, 0))?;
-    let ways = header.llcs.iter().enumerate();
-    let masks = ways.flat_map(|(llc, figures)| (0..header.classes).map(move |class| (llc, class, figures.full_mask())));
-    masks.into_iter().try_for_each(|(llc, class, mask)| guest.set_mask(llc, class, mask))
 }
 
 #[cfg(test)]

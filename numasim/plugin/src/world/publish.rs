@@ -4,7 +4,7 @@
 
 use crate::error;
 use crate::world::{World, whole};
-use numasim_model::{CpuCounters, Ran, Spec, Threads};
+use numasim_model::{Ran, Spec, Threads};
 use numasim_page::{
     ClassFigures, CpuFigures, Header, Host, LinkFigures, LlcFigures, Mapping, NodeFigures, Place, Refusal, Snapshot,
     Switches, ThreadFigures, Wishes,
@@ -57,8 +57,9 @@ impl Page {
 
     fn count_cpu(&mut self, world: &World, cpu: usize) {
         let place = self.host.header().cpus[cpu];
-        let counters = world.machine.cpu_counters(cpu);
-        let now = moved(&counters, place.node);
+        // Write-backs are not attributed to a class, as on hardware (Intel RDT counts what a class
+        // fetches).
+        let now = (world.machine.cpu_counters(cpu).bytes_read, world.machine.bytes_read(cpu, place.node));
         let before = std::mem::replace(&mut self.moved[cpu], now);
         let sum = &mut self.traffic[place.llc][self.classes[cpu]];
         sum.0 += now.0.saturating_sub(before.0);
@@ -122,12 +123,6 @@ fn set_masks(world: &mut World, wishes: &Wishes) -> Result<(), String> {
     Ok(())
 }
 
-/// Bytes read by a CPU, and those from its own node's memory. Write-backs are not attributed to a
-/// class, as on hardware (Intel RDT counts what a class fetches).
-fn moved(counters: &CpuCounters, node: usize) -> (u64, u64) {
-    (counters.bytes_read, counters.misses_by_node.get(node).map_or(0, |misses| misses * 64))
-}
-
 fn header(spec: &Spec, window: u64) -> Header {
     let place = |cpu| Place { node: spec.node_of(cpu).unwrap_or(0), llc: spec.llc_of(cpu).unwrap_or(0) };
     Header {
@@ -150,10 +145,9 @@ fn snapshot(world: &World, page: &Page) -> Snapshot {
             here.map(|(_, figures)| figures.misses_by_node.get(node).copied().unwrap_or(0)).sum::<u64>()
         };
         let (from_local, from_remote) = (from(true), from(false));
-        let read = 64 * (from_local + from_remote);
         NodeFigures {
-            bytes_read: read,
-            bytes_written: carried.bytes.saturating_sub(read),
+            bytes_read: carried.bytes_read,
+            bytes_written: carried.bytes - carried.bytes_read,
             busy_ps: carried.busy_ps,
             delay_ps: carried.delay_ps,
             bytes_per_second: page.host.header().nodes[node],
