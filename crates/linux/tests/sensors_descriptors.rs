@@ -9,11 +9,12 @@ mod live;
 mod sensors_child;
 
 use isobar_linux::sensors::counters::available::software_opens;
-use isobar_linux::sensors::counters::descriptors::in_use;
+use isobar_linux::sensors::counters::descriptors;
 use isobar_linux::sensors::{CounterSource, Sensing, SensorOptions, Sensors};
 use isobar_model::{Pid, Sample};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sensors_child::{Observed, machine, process};
+use std::fs::File;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -31,6 +32,10 @@ fn options() -> SensorOptions {
 
 fn counted(sample: &Sample, pid: Pid) -> usize {
     process(sample, pid).threads.iter().filter(|thread| thread.counters.instructions.is_some()).count()
+}
+
+fn in_use() -> usize {
+    descriptors::in_use().unwrap()
 }
 
 fn next(sensors: &mut Sensors) -> Sample {
@@ -51,6 +56,46 @@ fn descriptors_follow_the_threads() {
     ended_threads_give_their_descriptors_back();
     an_injected_limit_is_divided_and_told();
     the_real_limit_is_emfile_and_not_a_permission();
+    descriptors_that_are_opened_later_are_counted();
+    when_none_is_left_some_are_given_back();
+}
+
+/// Sets the soft limit of descriptors, and returns the one before.
+fn limit(soft: usize) -> Rlimit {
+    let before = getrlimit(Resource::Nofile);
+    let lower = Rlimit { current: u64::try_from(soft).ok(), maximum: before.maximum };
+    setrlimit(Resource::Nofile, lower).unwrap();
+    before
+}
+
+fn descriptors_that_are_opened_later_are_counted() {
+    const RESERVE: usize = 16;
+    let mut child = Observed::start();
+    child.threads("fault", 12);
+    let mut sensors = Sensors::open(SensorOptions { descriptor_reserve: RESERVE, ..options() }, machine()).unwrap();
+    let soft = in_use() + RESERVE + 10 * PER_THREAD;
+    let before = limit(soft);
+    next(&mut sensors);
+    next(&mut sensors);
+    let others: Vec<File> = (0..12).map(|_| File::open("/dev/null").unwrap()).collect();
+    next(&mut sensors);
+    let used = in_use();
+    setrlimit(Resource::Nofile, before).unwrap();
+    assert!(used + RESERVE <= soft, "{used} of {soft} are in use, {} of them by files of others", others.len());
+}
+
+fn when_none_is_left_some_are_given_back() {
+    let mut child = Observed::start();
+    child.threads("fault", 12);
+    // A given limit does not look at what else is open.
+    let all = SensorOptions { descriptor_limit: Some(4096), descriptor_reserve: 0, ..options() };
+    let mut sensors = Sensors::open(all, machine()).unwrap();
+    let soft = in_use() + 5 * PER_THREAD;
+    let before = limit(soft);
+    next(&mut sensors);
+    let used = in_use();
+    setrlimit(Resource::Nofile, before).unwrap();
+    assert!(used + 8 <= soft, "{used} of {soft} are in use");
 }
 
 fn ended_threads_give_their_descriptors_back() {
@@ -103,9 +148,8 @@ fn the_real_limit_is_emfile_and_not_a_permission() {
     let mut child = Observed::start();
     let mut sensors = Sensors::open(options(), machine()).unwrap();
     child.threads("fault", 12);
-    let soft = u64::try_from(in_use() + 10).unwrap();
-    let before = getrlimit(Resource::Nofile);
-    setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum: before.maximum }).unwrap();
+    let soft = in_use() + 10;
+    let before = limit(soft);
     next(&mut sensors);
     let sample = next(&mut sensors);
     setrlimit(Resource::Nofile, before).unwrap();

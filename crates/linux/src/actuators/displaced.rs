@@ -10,9 +10,10 @@ use super::entries::Original;
 use super::given::Given;
 use crate::kernel::affinity::{self, is_pinned};
 use crate::kernel::cgroup::Cpusets;
-use crate::kernel::cpu_model::online_cpus;
+use crate::kernel::cpu_model::{online_cpus, possible_cpus};
 use crate::kernel::identity;
 use isobar_model::{CpuSet, Pid, Tid};
+use std::cell::OnceCell;
 use std::io;
 
 /// Whether the cpuset displaced a thread with this mask from `ours`, the CPUs that isobar bound it
@@ -23,23 +24,56 @@ pub fn is_displaced(pid: Pid, tid: Tid, mask: &CpuSet, ours: &CpuSet) -> bool {
     outside && online_cpus().is_some_and(|online| is_whole(mask, ours, permitted(pid, tid).as_ref(), &online))
 }
 
+/// What reduces masks on this machine: which CPUs are online, and what cpusets permit. Each file is
+/// read once, and not before it is needed.
+#[derive(Debug, Default)]
+pub struct Limits {
+    online: OnceCell<Option<CpuSet>>,
+    cpusets: Option<Cpusets>,
+}
+
+impl Limits {
+    fn online(&self) -> Option<&CpuSet> {
+        self.online.get_or_init(online_cpus).as_ref()
+    }
+
+    fn permitted(&mut self, pid: Pid, tid: Tid) -> Option<CpuSet> {
+        self.cpusets.get_or_insert_with(Cpusets::live).permitted(&identity::cgroups(pid, tid))
+    }
+
+    /// Whether a file has been read.
+    #[cfg(test)]
+    pub fn are_read(&self) -> bool {
+        self.online.get().is_some() || self.cpusets.is_some()
+    }
+}
+
 /// The mask that was requested for a thread: the one in `given` that offline CPUs and the cpuset
 /// reduce to this mask, if there is one; otherwise this mask.
 #[must_use]
-pub fn asked_for<'a>(pid: Pid, tid: Tid, mask: &CpuSet, given: impl Iterator<Item = &'a Given>) -> CpuSet {
+pub fn asked_for<'a>(
+    (pid, tid): (Pid, Tid),
+    mask: &CpuSet,
+    given: impl Iterator<Item = &'a Given>,
+    limits: &mut Limits,
+) -> CpuSet {
     let is_wider = |wide: &&CpuSet| mask.is_subset(wide) && mask != *wide && !mask.is_empty();
     let wider: Vec<&CpuSet> = given.flat_map(Given::several).filter(is_wider).collect();
-    let online = if wider.is_empty() { None } else { online_cpus() };
-    let Some(online) = online else { return mask.clone() };
-    let permitted = permitted(pid, tid);
-    let asked = wider.into_iter().find(|wide| *mask == left_of(wide, permitted.as_ref(), &online));
+    if wider.is_empty() || limits.online().is_none() {
+        return mask.clone();
+    }
+    let permitted = limits.permitted(pid, tid);
+    let is_left =
+        |wide: &&CpuSet| limits.online().is_some_and(|online| *mask == left_of(wide, permitted.as_ref(), online));
+    let asked = wider.into_iter().find(is_left);
     asked.unwrap_or(mask).clone()
 }
 
 /// Whether a thread has this mask from isobar: either as isobar set it, or what is left of it.
 #[must_use]
 pub fn is_given(pid: Pid, tid: Tid, mask: &CpuSet, ours: &Given) -> bool {
-    ours.contains(mask) || ours.contains(&asked_for(pid, tid, mask, std::iter::once(ours)))
+    let asked = || asked_for((pid, tid), mask, std::iter::once(ours), &mut Limits::default());
+    ours.contains(mask) || ours.contains(&asked())
 }
 
 /// The part of a requested mask that the kernel uses.
@@ -60,8 +94,35 @@ pub fn is_narrowed(pid: Pid, tid: Tid, mask: &CpuSet) -> bool {
 pub fn have_it_forgotten(pid: Pid, tid: Tid, mask: &CpuSet, original: &Original) {
     if !original.pinned && !is_narrowed(pid, tid, mask) {
         // If it is refused, the thread is free nevertheless.
-        let _ = affinity::lift(tid);
+        let _ = put_back(tid, original);
     }
+}
+
+/// What is put back for a thread that has this mask and none of isobar's; `pinned`: its owner set
+/// it.
+#[must_use]
+pub fn original(pid: Pid, tid: Tid, mask: &CpuSet, pinned: bool) -> Original {
+    let asked = partly_offline(pid, tid, mask, pinned).unwrap_or_default();
+    Original { cpus: mask.clone(), pinned, asked }
+}
+
+/// The mask that its owner asked for, if offline CPUs make it look like another.
+fn partly_offline(pid: Pid, tid: Tid, mask: &CpuSet, pinned: bool) -> Option<CpuSet> {
+    let possible = possible_cpus()?;
+    let asked = affinity::with_offline(pid, tid)?.intersection(&possible);
+    let unlimited = || {
+        let (mut cpusets, cgroup) = (Cpusets::live(), identity::cgroups(pid, tid));
+        let permits = |online: CpuSet| cpusets.permitted(&cgroup).is_none_or(|cpus| online.is_subset(&cpus));
+        online_cpus().is_some_and(permits) && cpusets.is_unlimited(&cgroup)
+    };
+    differs(&asked, mask, pinned, &possible, unlimited).then_some(asked)
+}
+
+/// Whether a thread whose mask is `mask` on the CPUs that are online was bound to `asked`. A mask
+/// without restriction has every possible CPU, unless a cpuset has reduced it.
+fn differs(asked: &CpuSet, mask: &CpuSet, pinned: bool, possible: &CpuSet, unlimited: impl FnOnce() -> bool) -> bool {
+    let leaves_out_offline = || !possible.is_subset(asked) && unlimited();
+    mask.is_subset(asked) && if pinned { asked != mask } else { leaves_out_offline() }
 }
 
 /// Puts back the affinity that a thread had before.
@@ -69,10 +130,12 @@ pub fn have_it_forgotten(pid: Pid, tid: Tid, mask: &CpuSet, original: &Original)
 /// # Errors
 /// The kernel's error; `ESRCH` for a thread that has ended.
 pub fn put_back(tid: Tid, original: &Original) -> io::Result<()> {
-    if !original.pinned {
-        return affinity::lift(tid);
-    }
-    match affinity::set(tid, &original.cpus) {
+    let wanted = match (original.asked.is_empty(), original.pinned) {
+        (false, _) => &original.asked,
+        (true, true) => &original.cpus,
+        (true, false) => return affinity::lift(tid),
+    };
+    match affinity::set(tid, wanted) {
         // Every CPU that its owner chose has gone offline or left its cpuset: in that case the
         // kernel itself lifts the mask.
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => affinity::lift(tid),
@@ -87,7 +150,7 @@ fn is_whole(mask: &CpuSet, ours: &CpuSet, permitted: Option<&CpuSet>, online: &C
 
 /// Its cpuset as it is now: a sample may hold an old one.
 fn permitted(pid: Pid, tid: Tid) -> Option<CpuSet> {
-    Cpusets::live().permitted(&identity::cgroups(pid, tid))
+    Limits::default().permitted(pid, tid)
 }
 
 #[cfg(test)]
@@ -121,6 +184,34 @@ mod tests {
         assert!(is_given(own, Tid(own.0), &set("0-3"), &Given::one(&set("0-3"))));
         assert!(!is_given(own, Tid(own.0), &set("900"), &Given::one(&set("900-901"))), "CPU 901 went, and 900 stayed?");
         assert!(!is_given(own, Tid(own.0), &set("0"), &Given::one(&set("1"))));
+    }
+
+    #[test]
+    fn a_mask_of_all_online_cpus_can_be_an_owners() {
+        let (possible, online) = (set("0-7"), set("0-3"));
+        let asked =
+            |asked: &str, mask: &CpuSet, pinned, unlimited| differs(&set(asked), mask, pinned, &possible, || unlimited);
+        assert!(!asked("0-7", &online, false, true), "no restriction");
+        assert!(asked("0-3", &online, false, true), "bound to the CPUs that are online");
+        assert!(asked("0-5", &online, false, true));
+        assert!(!asked("0-3", &online, false, false), "its cpuset has those CPUs");
+        assert!(asked("0-1,6", &set("0-1"), true, false), "CPU 6 is offline");
+        assert!(!asked("0-1", &set("0-1"), true, true));
+        assert!(!asked("2-3", &online, false, true), "changed between the two readings");
+    }
+
+    #[test]
+    fn the_mask_that_was_asked_for_is_put_back() {
+        let mut child = std::process::Command::new("sleep").arg("20").spawn().unwrap();
+        let tid = Tid(child.id());
+        let cpus = affinity::get(tid).unwrap();
+        let asked: CpuSet = cpus.first().into_iter().collect();
+        put_back(tid, &Original { cpus: cpus.clone(), pinned: false, asked: asked.clone() }).unwrap();
+        let bound = affinity::get(tid).unwrap();
+        put_back(tid, &Original { cpus: cpus.clone(), pinned: false, asked: CpuSet::new() }).unwrap();
+        let free = affinity::get(tid).unwrap();
+        child.kill().and_then(|()| child.wait()).unwrap();
+        assert_eq!((bound, cpus.is_subset(&free)), (asked, true));
     }
 
     #[test]

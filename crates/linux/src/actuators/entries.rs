@@ -70,6 +70,10 @@ pub struct Original {
     /// restriction is lifted, so that the thread follows its cpuset and CPUs that come online, as
     /// before.
     pub pinned: bool,
+    /// The mask that its owner asked for, if `cpus` shows it in part because CPUs were offline. In
+    /// that case exactly this mask is put back. Added after version 1; mostly empty.
+    #[serde(default, skip_serializing_if = "CpuSet::is_empty", with = "cpu_list")]
+    pub asked: CpuSet,
 }
 
 /// Pages moved from node to node.
@@ -150,7 +154,12 @@ impl Original {
     /// Becomes `other` if that is wider: no restriction is wider than a restriction, more CPUs are
     /// wider than fewer.
     pub fn widen(&mut self, other: &Self) {
-        let width = |original: &Self| (!original.pinned, original.cpus.len());
+        let asked = |original: &Self| match original.asked.len() {
+            0 if original.pinned => original.cpus.len(),
+            0 => usize::MAX,
+            some => some,
+        };
+        let width = |original: &Self| (!original.pinned, original.cpus.len(), asked(original));
         if self.cpus.is_empty() || width(other) > width(self) {
             *self = other.clone();
         }
@@ -169,5 +178,29 @@ mod cpu_list {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CpuSet, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_kit::cpus;
+
+    #[test]
+    fn no_restriction_is_the_widest_and_offline_cpus_count() {
+        let original = |list: &str, pinned, asked: &str| Original { cpus: cpus(list), pinned, asked: cpus(asked) };
+        let ascending = [
+            original("0", true, ""),
+            original("0-1", true, ""),
+            original("0-1", true, "0-1,5"),
+            original("0-3", false, "0-3"),
+            original("0-3", false, ""),
+        ];
+        for (narrow, wide) in ascending.iter().zip(&ascending[1..]) {
+            let (mut up, mut down) = (narrow.clone(), wide.clone());
+            up.widen(wide);
+            down.widen(narrow);
+            assert_eq!((&up, &down), (wide, wide));
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! (`execve(2)`). If isobar set that mask, the record must move with it, because the old id looks
 //! like that of a thread that has ended.
 
-use super::displaced;
+use super::displaced::{self, Limits};
 use super::entries::{ProcessEntry, ThreadEntry};
 use super::ledger::Ledger;
 use crate::kernel::{affinity, identity};
@@ -21,7 +21,8 @@ pub fn follow(ledger: &mut Ledger) {
         }
         let Ok(mask) = affinity::get(main) else { continue };
         let Some(entry) = ledger.processes.get_mut(&pid) else { continue };
-        let mask = displaced::asked_for(pid, main, &mask, entry.threads.values().map(|thread| &thread.ours));
+        let given = entry.threads.values().map(|thread| &thread.ours);
+        let mask = displaced::asked_for((pid, main), &mask, given, &mut Limits::default());
         if let Some(gone) = taken_over(entry, pid, &mask).and_then(|tid| entry.threads.remove(&tid)) {
             entry.threads.insert(main, ThreadEntry { start, ..gone });
         }
@@ -36,6 +37,6 @@ fn taken_over(entry: &ProcessEntry, pid: Pid, mask: &CpuSet) -> Option<Tid> {
     if its_own {
         return None;
     }
-    let ended = |tid: Tid| tid != main && identity::task(pid, tid).is_none();
+    let ended = |tid: Tid| tid != main && matches!(identity::find(pid, tid), Ok(None));
     entry.threads.iter().find(|(tid, thread)| thread.is_ours(mask) && ended(**tid)).map(|(tid, _)| *tid)
 }

@@ -22,7 +22,7 @@
 //! (the CPUs of a node). If changes of affinity could not be followed, a program that binds a task
 //! to the very CPUs that isobar had given looks the same.
 
-use super::displaced;
+use super::displaced::{self, Limits};
 use super::entries::ProcessEntry;
 use super::ledger::{Follow, Ledger};
 use crate::kernel::ancestors::ancestry;
@@ -56,17 +56,30 @@ pub struct Freed {
 }
 
 /// The entry from which a task with this start and mask inherited its mask; `None` if it did not.
+/// Nothing is read for a task that is older than every change, because this is called for each
+/// thread in each sample.
 #[must_use]
-pub fn family<'a>(ledger: &'a Ledger, pid: Pid, tid: Tid, start: u64, mask: &CpuSet) -> Option<&'a ProcessEntry> {
-    let mask = &asked_for(ledger, pid, tid, mask);
-    if !suspected(ledger, start, mask) || ledger.is_owned(tid, start) || bound_as_its_owner_bound(ledger, pid, mask) {
+pub fn family<'a>(
+    ledger: &'a Ledger,
+    (pid, tid, start): (Pid, Tid, u64),
+    mask: &CpuSet,
+    limits: &mut Limits,
+) -> Option<&'a ProcessEntry> {
+    if ledger.is_owned(tid, start) {
+        return None;
+    }
+    let mask = &asked_for(ledger, (pid, tid, start), mask, limits);
+    if !suspected(ledger, start, mask) || bound_as_its_owner_bound(ledger, pid, mask) {
         return None;
     }
     ancestor(ledger, pid).filter(|process| process.may_have_inherited(start, mask))
 }
 
-fn asked_for(ledger: &Ledger, pid: Pid, tid: Tid, mask: &CpuSet) -> CpuSet {
-    displaced::asked_for(pid, tid, mask, ledger.processes.values().map(|process| &process.history))
+/// The mask that was requested for a task: one that isobar gave before the task started and that
+/// was reduced to this mask, otherwise this mask.
+pub fn asked_for(ledger: &Ledger, (pid, tid, start): (Pid, Tid, u64), mask: &CpuSet, limits: &mut Limits) -> CpuSet {
+    let makers = ledger.processes.values().filter(|process| start >= process.since);
+    displaced::asked_for((pid, tid), mask, makers.map(|process| &process.history), limits)
 }
 
 /// Whether a process descends from one in the ledger.
@@ -177,7 +190,7 @@ fn free_if_inherited(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, tid
     if ledger.thread(pid, tid, task.start).is_some() || freed.tasks.contains(&one) || freed.settled.contains(&one) {
         return false;
     }
-    let Some(entry) = family(ledger, pid, tid, task.start, &mask).cloned() else { return false };
+    let Some(entry) = family(ledger, one, &mask, &mut Limits::default()).cloned() else { return false };
     match free(ledger, follow, one, &entry) {
         Ok(Heir::Owned) => false,
         Ok(Heir::Freed { certain }) => {
@@ -224,7 +237,8 @@ fn likeness(ledger: &Ledger, pid: Pid) -> Likeness {
     // Any of its threads will do: the main thread may have ended before the others.
     let bound = |tid: Tid| {
         let task = identity::task(pid, tid)?;
-        let mask = asked_for(ledger, pid, tid, &affinity::get(tid).ok()?);
+        let mask = affinity::get(tid).ok()?;
+        let mask = asked_for(ledger, (pid, tid, task.start), &mask, &mut Limits::default());
         let alike = suspected(ledger, task.start, &mask) && !ledger.is_owned(tid, task.start);
         alike.then(|| (task.start, mask, identity::cgroups(pid, tid)))
     };
@@ -317,4 +331,26 @@ pub fn shorten(lines: &mut Vec<String>, what: &str) {
 
 fn named(pid: Pid) -> String {
     format!("{pid} ({})", identity::name(pid))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_kit::cpus;
+
+    #[test]
+    fn no_file_is_read_for_a_thread_that_is_older_than_every_change() {
+        let own = identity::own_pid();
+        let mut entry = ProcessEntry::new(1, 100);
+        entry.history.insert(&cpus("0-3"));
+        let mut ledger = Ledger::new("boot".to_owned());
+        ledger.processes.insert(Pid(u32::MAX), entry);
+        let mut limits = Limits::default();
+        let mut found = |start| family(&ledger, (own, Tid(own.0), start), &cpus("0"), &mut limits).is_some();
+        assert!(!found(99));
+        assert!(!limits.are_read());
+        let mut found = |start| family(&ledger, (own, Tid(own.0), start), &cpus("0"), &mut limits).is_some();
+        assert!(!found(100));
+        assert!(limits.are_read(), "CPUs 1 to 3 may be offline");
+    }
 }

@@ -120,7 +120,7 @@ impl Ledger {
         let Some(process) = self.processes.get_mut(&pid) else { return };
         let is_ours = cpus.len() > 1 && process.history.contains(&cpus);
         if let Some(thread) = process.threads.get_mut(&tid).filter(|_| !cpus.is_empty() && !is_ours) {
-            thread.original = Original { cpus, pinned: true };
+            thread.original = Original { cpus, pinned: true, asked: CpuSet::new() };
         }
     }
 

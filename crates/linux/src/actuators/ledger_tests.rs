@@ -11,7 +11,7 @@ fn entry(tid: u32, original: &str, placed: Option<u32>, cpu: u32) -> Entry {
         pid_start: 100,
         tid: Tid(tid),
         tid_start: 100 + u64::from(tid),
-        original: Original { cpus: cpus(original), pinned: false },
+        original: Original { cpus: cpus(original), ..Original::default() },
         placed: placed.map(|cpu| Given::one(&one(cpu))),
         cpu: CpuId(cpu),
         mask: one(cpu),

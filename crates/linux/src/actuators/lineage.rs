@@ -162,8 +162,7 @@ impl Lineage {
 /// Drops the entry of a process that has ended and whose id was reused.
 fn forget_reused(ledger: &mut Ledger, pid: Pid) {
     if ledger.processes.contains_key(&pid) {
-        let start = identity::process(pid).map(|process| process.start);
-        ledger.processes.retain(|other, entry| *other != pid || start == Some(entry.start));
+        ledger.processes.retain(|other, entry| *other != pid || !identity::has_ended(pid, Tid(pid.0), entry.start));
     }
 }
 

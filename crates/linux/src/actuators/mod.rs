@@ -281,8 +281,8 @@ impl Actuators {
         reconcile::forget_ended(&mut self.ledger, sample);
         self.lineage.forget_the_old(&self.ledger);
         let follow = &mut |ledger: &mut Ledger| self.lineage.follow_all(ledger);
-        reconcile::show_owners_masks(&mut self.ledger, follow, sample);
-        self.recent.forget_the_old(&mut self.ledger);
+        let kept = reconcile::show_owners_masks(&mut self.ledger, follow, sample);
+        self.recent.forget_the_old(&mut self.ledger, &kept);
         self.outstanding.set(&self.ledger);
     }
 

@@ -1,46 +1,70 @@
 //! Makes samples show what owners set, not what isobar set. Sensors may have read a mask before
 //! isobar changed it, so the kernel is asked again before a record is dropped or a thread freed.
 
-use super::inherited::Heir;
+use super::displaced::{self, Limits};
+use super::entries::ProcessEntry;
+use super::inherited::{self, Heir};
 use super::ledger::{Follow, Ledger};
-use super::{displaced, inherited};
 use crate::kernel::{affinity, identity};
 use isobar_model::{CpuSet, Pid, ProcessSample, Sample, ThreadSample, Tid};
+use std::collections::BTreeSet;
 
 /// Makes moved threads show the mask that they had before, frees tasks that inherited a mask of
-/// ours, and drops threads from the ledger that their owners have changed since.
-pub fn show_owners_masks(ledger: &mut Ledger, follow: &mut Follow<'_>, sample: &mut Sample) {
+/// ours, and drops threads from the ledger that their owners have changed since. Returns the masks
+/// of tasks that the kernel refused to free, with their processes.
+pub fn show_owners_masks(ledger: &mut Ledger, follow: &mut Follow<'_>, sample: &mut Sample) -> BTreeSet<(Pid, CpuSet)> {
+    let (mut limits, mut kept) = (Limits::default(), BTreeSet::new());
     for process in &mut sample.processes {
         let ProcessSample { pid, threads, .. } = process;
-        threads.iter_mut().for_each(|thread| show_owners_mask(ledger, follow, *pid, thread));
+        for thread in threads {
+            let mask = show_owners_mask(ledger, follow, *pid, thread, &mut limits);
+            kept.extend(mask.map(|mask| (*pid, mask)));
+        }
     }
+    kept
 }
 
 /// Drops threads and processes that ended. A sample may leave processes out, so those that are not
-/// in it are looked up.
+/// in it are looked up. Those that cannot be read stay: they may live.
 pub fn forget_ended(ledger: &mut Ledger, sample: &Sample) {
     let lives = |pid, start| {
         let seen = sample.processes.binary_search_by_key(&pid, |process| process.pid);
         match seen {
             Ok(index) => sample.processes[index].start == start,
-            Err(_) => identity::process(pid).is_some_and(|process| process.start == start),
+            Err(_) => !identity::has_ended(pid, Tid(pid.0), start),
         }
     };
     ledger.processes.retain(|&pid, entry| lives(pid, entry.start));
     for (&pid, entry) in &mut ledger.processes {
         let seen = sample.processes.binary_search_by_key(&pid, |process| process.pid).ok();
         let listed = seen.map_or(&[][..], |index| &sample.processes[index].threads);
-        entry.threads.retain(|&tid, thread| start_of(pid, tid, listed) == Some(thread.start));
+        entry.threads.retain(|&tid, thread| lives_still(pid, tid, thread.start, listed));
     }
-    ledger.owned.retain(|&tid, owned| start_of(owned.pid, tid, &[]) == Some(owned.start));
+    ledger.owned.retain(|&tid, owned| lives_still(owned.pid, tid, owned.start, &[]));
 }
 
-fn show_owners_mask(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, thread: &mut ThreadSample) {
-    let Some(mask) = thread.allowed.clone() else { return };
+/// Returns the mask of ours that the thread keeps because the kernel refused to free it.
+fn show_owners_mask(
+    ledger: &mut Ledger,
+    follow: &mut Follow<'_>,
+    pid: Pid,
+    thread: &mut ThreadSample,
+    limits: &mut Limits,
+) -> Option<CpuSet> {
+    let mask = thread.allowed.clone()?;
     thread.bound = Some(false);
-    let Some(record) = ledger.thread(pid, thread.tid, thread.start) else {
-        return free_if_inherited(ledger, follow, pid, thread, &mask);
-    };
+    let one = (pid, thread.tid, thread.start);
+    if ledger.thread(pid, thread.tid, thread.start).is_some() {
+        show_recorded(ledger, pid, thread, mask);
+        return None;
+    }
+    let family = inherited::family(ledger, one, &mask, limits).cloned()?;
+    let is_freed = free(ledger, follow, pid, thread, &mask, family);
+    (!is_freed).then(|| inherited::asked_for(ledger, one, &mask, limits))
+}
+
+fn show_recorded(ledger: &mut Ledger, pid: Pid, thread: &mut ThreadSample, mask: CpuSet) {
+    let Some(record) = ledger.thread(pid, thread.tid, thread.start) else { return };
     // Sensors may have read the mask before isobar's last move, so the kernel is asked before a
     // record is dropped.
     let now = if record.is_ours(&mask) { Ok(mask) } else { affinity::get(thread.tid) };
@@ -63,22 +87,30 @@ fn show_owners_mask(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, thre
     ledger.forget(pid, thread.tid);
 }
 
-fn free_if_inherited(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, thread: &mut ThreadSample, mask: &CpuSet) {
-    let family = inherited::family(ledger, pid, thread.tid, thread.start, mask);
-    let Some(family) = family.cloned() else { return };
+/// Frees a thread that inherited this mask. False if the kernel refused.
+fn free(
+    ledger: &mut Ledger,
+    follow: &mut Follow<'_>,
+    pid: Pid,
+    thread: &mut ThreadSample,
+    mask: &CpuSet,
+    family: ProcessEntry,
+) -> bool {
     // Sensors may have read the mask before isobar freed it.
     let bound = affinity::get(thread.tid).is_ok_and(|now| now == *mask);
-    let mut free = || inherited::free(ledger, follow, (pid, thread.tid, thread.start), &family);
-    if !bound || matches!(free(), Ok(Heir::Freed { .. })) {
+    let heir = bound.then(|| inherited::free(ledger, follow, (pid, thread.tid, thread.start), &family));
+    if matches!(heir, None | Some(Ok(Heir::Freed { .. }))) {
         thread.allowed = Some(family.original.cpus);
         thread.pinned = family.original.pinned;
     }
+    heir.is_none_or(|heir| heir.is_ok())
 }
 
-/// When a thread started: from the sample if it lists the thread, otherwise from the kernel.
-fn start_of(pid: Pid, tid: Tid, listed: &[ThreadSample]) -> Option<u64> {
+/// Whether the thread that started at `start` lives: by the sample if it lists the thread,
+/// otherwise by the kernel.
+fn lives_still(pid: Pid, tid: Tid, start: u64, listed: &[ThreadSample]) -> bool {
     match listed.binary_search_by_key(&tid, |thread| thread.tid) {
-        Ok(index) => Some(listed[index].start),
-        Err(_) => identity::task(pid, tid).map(|task| task.start),
+        Ok(index) => listed[index].start == start,
+        Err(_) => !identity::has_ended(pid, tid, start),
     }
 }

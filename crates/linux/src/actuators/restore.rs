@@ -242,9 +242,9 @@ fn put_back_one(pid: Pid, tid: Tid, thread: &ThreadEntry, report: &mut RestoreRe
 pub fn put_back_thread(ledger: &mut Ledger, pid: Pid, tid: Tid) -> ActionOutcome {
     let Some(thread) = ledger.processes.get(&pid).and_then(|process| process.threads.get(&tid)).cloned() else {
         let why = "isobar's binding of the thread is already gone".to_owned();
-        return match identity::task(pid, tid) {
-            Some(_) => ActionOutcome::LeftAlone { why },
-            None => ActionOutcome::Vanished,
+        return match identity::find(pid, tid) {
+            Ok(None) => ActionOutcome::Vanished,
+            Ok(Some(_)) | Err(_) => ActionOutcome::LeftAlone { why },
         };
     };
     let outcome = match fate(pid, tid, &thread) {
@@ -271,7 +271,7 @@ enum Fate {
 }
 
 fn fate(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
-    match identity::task(pid, tid) {
+    match identity::find(pid, tid)? {
         None => return Ok(Fate::Vanished),
         // Kernel threads are never recorded.
         Some(task) if task.start != thread.start || task.kernel => return Ok(Fate::Reused),

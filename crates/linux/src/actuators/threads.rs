@@ -5,10 +5,11 @@
 //! its id be reused, so the start time is read again right before acting. There remains the instant
 //! between that read and the system call, which the kernel offers no way to close for affinities.
 
-use super::entries::{Entry, Original, ThreadEntry};
+use super::displaced::{self, Limits};
+use super::entries::{Entry, ThreadEntry};
 use super::given::Given;
+use super::inherited;
 use super::ledger::Ledger;
-use super::{displaced, inherited};
 use crate::kernel::{affinity, identity, privilege};
 use isobar_model::{ActionOutcome, CpuId, CpuSet, Pid, Tid};
 use std::io;
@@ -28,7 +29,7 @@ pub struct ThreadMove {
     pub cpu: CpuId,
     /// The CPUs among which the kernel may balance it from then on; `None`: it stays on `cpu`.
     pub cpus: Option<CpuSet>,
-    /// Whether its owner narrowed its affinity; see [`Original::pinned`].
+    /// Whether its owner narrowed its affinity; see [`super::entries::Original::pinned`].
     pub pinned: bool,
 }
 
@@ -133,11 +134,12 @@ fn entry(ledger: &Ledger, request: &ThreadMove, mask: &CpuSet) -> Entry {
         ledger.thread(request.pid, request.tid, request.tid_start).filter(|thread| is_given(request, thread, mask));
     let placed = record.map(|thread| thread.ours.clone());
     let inherited = || {
-        inherited::family(ledger, request.pid, request.tid, request.tid_start, mask)
-            .map(|family| family.original.clone())
+        let thread = (request.pid, request.tid, request.tid_start);
+        inherited::family(ledger, thread, mask, &mut Limits::default()).map(|family| family.original.clone())
     };
     let known = record.map(|thread: &ThreadEntry| thread.original.clone());
-    let original = known.or_else(inherited).unwrap_or_else(|| Original { cpus: mask.clone(), pinned: request.pinned });
+    let original =
+        known.or_else(inherited).unwrap_or_else(|| displaced::original(request.pid, request.tid, mask, request.pinned));
     let (pid_start, tid_start) = (request.pid_start, request.tid_start);
     let mask = among(request, &original.cpus);
     Entry { pid: request.pid, pid_start, tid: request.tid, tid_start, original, placed, cpu: request.cpu, mask }

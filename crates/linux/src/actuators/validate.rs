@@ -69,7 +69,7 @@ mod tests {
     use crate::resctrl::record::Origin;
 
     fn with_thread(pid: u32, tid: u32, cpus: &str) -> Ledger {
-        let original = Original { cpus: cpus.parse().unwrap(), pinned: false };
+        let original = Original { cpus: cpus.parse().unwrap(), ..Original::default() };
         let thread = ThreadEntry { start: 1, original: original.clone(), ours: Given::default() };
         let threads = [(Tid(tid), thread)].into();
         let process = ProcessEntry { original, threads, ..ProcessEntry::new(1, 1) };

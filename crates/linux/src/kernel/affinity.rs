@@ -5,9 +5,10 @@
 //! Reading a mask this way costs a twentieth of reading `/proc/PID/task/TID/status`. This file does
 //! not know who set a mask.
 
-use super::identity::kernel_id;
+use super::id::kernel_id;
+use super::proc_fs::read_text;
 use isobar_model::cpuset::MAX_CPU;
-use isobar_model::{CpuId, CpuSet, Tid, num};
+use isobar_model::{CpuId, CpuSet, Pid, Tid, num};
 use std::io;
 
 /// One word of the kernel's mask (`unsigned long`).
@@ -30,6 +31,14 @@ pub fn get(tid: Tid) -> io::Result<CpuSet> {
         unsafe { libc::syscall(libc::SYS_sched_getaffinity, thread, size_of_val(&words), words.as_mut_ptr()) };
     let bytes = usize::try_from(written).map_err(|_| io::Error::last_os_error())?;
     Ok(to_set(&words[..bytes.div_ceil(size_of::<Word>()).min(WORDS)]))
+}
+
+/// The CPUs of a thread's mask, offline ones included (`Cpus_allowed_list` of
+/// `proc_pid_status(5)`); `None` if it cannot be read.
+#[must_use]
+pub fn with_offline(pid: Pid, tid: Tid) -> Option<CpuSet> {
+    let status = read_text(format!("/proc/{pid}/task/{tid}/status"))?;
+    status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim().parse().ok()
 }
 
 /// Restricts a thread to these CPUs. The kernel uses those of them that the thread's cpuset allows.
@@ -108,6 +117,7 @@ mod tests {
     fn our_own_mask_is_read_and_a_cpu_that_no_machine_has_is_invalid() {
         let own = Tid(std::process::id());
         assert!(!get(own).unwrap().is_empty());
+        assert!(get(own).unwrap().is_subset(&with_offline(Pid(own.0), own).unwrap()));
         let nowhere: CpuSet = [CpuId(MAX_CPU)].into_iter().collect();
         assert_eq!(errno(set(own, &nowhere)), Some(libc::EINVAL));
     }

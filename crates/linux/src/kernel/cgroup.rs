@@ -6,6 +6,7 @@
 use super::proc_fs::read_text;
 use isobar_model::CpuSet;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// A mounted cgroup hierarchy that can hold cpusets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,6 +124,21 @@ impl Cpusets {
         self.known.insert(path.to_owned(), cpus.clone());
         cpus
     }
+
+    /// Whether no cpuset keeps a process from any CPU, not even from those that come online: it is
+    /// in the machine's root cgroup, as far as cpusets are concerned.
+    #[must_use]
+    pub fn is_unlimited(&self, cgroup: &str) -> bool {
+        let Some(hierarchy) = &self.hierarchy else { return true };
+        let Some(path) = path_in(hierarchy, cgroup) else { return true };
+        let governs = |folder: &String| read_cpus(hierarchy.version, folder).is_some();
+        let governing = hierarchy.folders(path).find(governs);
+        governing.is_none_or(|folder| match hierarchy.version {
+            // The root of version 2 has no such file, but that of a container has.
+            2 => !Path::new(&folder).join("cpuset.cpus").exists(),
+            _ => hierarchy.root == "/" && folder == hierarchy.mount_point,
+        })
+    }
 }
 
 /// An empty list means no limit: a v1 cgroup whose cpuset was never filled in holds no process.
@@ -136,7 +152,7 @@ fn read_cpus(version: u8, folder: &str) -> Option<CpuSet> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_kit::folder;
+    use crate::test_kit::{folder, write};
     use proptest::prelude::*;
 
     const V2: &str = "29 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
@@ -198,6 +214,11 @@ mod tests {
         assert_eq!(cpusets.permitted("0::/a/b\n").unwrap().to_string(), "2-3");
         assert_eq!(cpusets.permitted("0::/\n").unwrap().to_string(), "0-3");
         assert_eq!(cpusets.permitted("1:cpuset:/\n"), None);
+        assert!(cpusets.is_unlimited("0::/\n"), "the machine's root");
+        write(mount.path(), &[("a/cpuset.cpus", "2-7\n")]);
+        assert!(!cpusets.is_unlimited("0::/a/b\n"));
+        write(mount.path(), &[("cpuset.cpus", "0-7\n")]);
+        assert!(!cpusets.is_unlimited("0::/\n"), "the root of a container");
     }
 
     proptest! {

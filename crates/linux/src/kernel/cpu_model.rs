@@ -16,6 +16,12 @@ pub fn online_cpus() -> Option<CpuSet> {
     read_text(format!("{CPUS}/online"))?.parse().ok()
 }
 
+/// The CPUs that can ever be online. This does not change until the next boot.
+#[must_use]
+pub fn possible_cpus() -> Option<CpuSet> {
+    read_text(format!("{CPUS}/possible"))?.parse().ok()
+}
+
 /// Who made the CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Vendor {

@@ -2,18 +2,21 @@
 //! one boot.
 //!
 //! This file knows `/proc/PID/task/TID/stat` (`proc_pid_stat(5)`), the boot id, and the clock that
-//! start times are taken from. A task that does not exist is `None`, never an error.
+//! start times are taken from. A task that does not exist is `None`, never an error. A task that
+//! cannot be read may still live; [`find`] and [`has_ended`] distinguish the two.
 
-use super::clock;
+use super::proc_fs::read_text;
 use super::stat::{self, Stat};
+use super::{affinity, clock};
 use isobar_model::text::one_line;
 use isobar_model::{Pid, Tid};
 use rustix::time::ClockId;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// The thread `tid` of process `pid`; `None` when there is no such thread (any more).
+/// The thread `tid` of process `pid`; `None` when there is no such thread (any more), or when it
+/// cannot be read. Enough for a task that is only observed; see [`find`].
 #[must_use]
 pub fn task(pid: Pid, tid: Tid) -> Option<Stat> {
     read(&PathBuf::from(format!("/proc/{pid}/task/{tid}/stat")))
@@ -25,7 +28,42 @@ pub fn lives(pid: Pid, tid: Tid, start: u64) -> bool {
     task(pid, tid).is_some_and(|task| task.start == start)
 }
 
-/// The process `pid`, by its main thread.
+/// The thread `tid` of process `pid`; `None` only when it has certainly ended. A record of what
+/// isobar changed is dropped on this answer alone.
+///
+/// # Errors
+/// It may live but cannot be read: no descriptor is left, or `/proc` hides it.
+pub fn find(pid: Pid, tid: Tid) -> io::Result<Option<Stat>> {
+    find_below(Path::new("/proc"), pid, tid)
+}
+
+/// Whether the thread that started at `start` has certainly ended.
+#[must_use]
+pub fn has_ended(pid: Pid, tid: Tid, start: u64) -> bool {
+    find(pid, tid).is_ok_and(|task| task.is_none_or(|task| task.start != start))
+}
+
+fn find_below(proc: &Path, pid: Pid, tid: Tid) -> io::Result<Option<Stat>> {
+    if let Some(line) = read_live(&proc.join(format!("{pid}/task/{tid}/stat")))? {
+        let unknown = || io::Error::new(io::ErrorKind::InvalidData, "its stat file is in an unknown format");
+        return stat::parse(&line).map(|(stat, _)| Some(stat)).ok_or_else(unknown);
+    }
+    // The mount option hidepid (`proc(5)`) makes living processes look absent. Affinities can be
+    // read nevertheless.
+    match affinity::get(tid) {
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok(None),
+        Err(error) => return Err(error),
+        Ok(_) => {}
+    }
+    let status = read_live(&proc.join(format!("{tid}/status")))?;
+    match status.and_then(|status| thread_group(&status)) {
+        // The id now belongs to a thread of another process.
+        Some(other) if other != pid => Ok(None),
+        _ => Err(io::Error::new(io::ErrorKind::PermissionDenied, "/proc hides it (mount option hidepid)")),
+    }
+}
+
+/// The process `pid`, by its main thread; `None` as for [`task`].
 #[must_use]
 pub fn process(pid: Pid) -> Option<Stat> {
     read(&PathBuf::from(format!("/proc/{pid}/stat")))
@@ -36,7 +74,11 @@ pub fn process(pid: Pid) -> Option<Stat> {
 #[must_use]
 pub fn process_of(tid: Tid) -> Option<Pid> {
     let status = read_live(&PathBuf::from(format!("/proc/{tid}/status"))).ok().flatten()?;
-    let status = String::from_utf8_lossy(&status);
+    thread_group(&status)
+}
+
+fn thread_group(status: &[u8]) -> Option<Pid> {
+    let status = String::from_utf8_lossy(status);
     let pid = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
     pid.trim().parse().ok().map(Pid)
 }
@@ -44,7 +86,7 @@ pub fn process_of(tid: Tid) -> Option<Pid> {
 /// The cgroups of a thread, as procfs writes them (`cgroups(7)`); empty if they cannot be read.
 #[must_use]
 pub fn cgroups(pid: Pid, tid: Tid) -> String {
-    fs::read_to_string(format!("/proc/{pid}/task/{tid}/cgroup")).unwrap_or_default()
+    read_text(format!("/proc/{pid}/task/{tid}/cgroup")).unwrap_or_default()
 }
 
 /// The name of a process, for people; empty if it has ended.
@@ -114,12 +156,6 @@ fn numbered(folder: &str) -> Vec<u32> {
     ids
 }
 
-/// An id in the kernel's type; `None` for 0 (which would mean the caller) and for numbers that are
-/// no ids at all.
-pub(crate) fn kernel_id(id: u32) -> Option<libc::pid_t> {
-    libc::pid_t::try_from(id).ok().filter(|id| *id > 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,7 +173,18 @@ mod tests {
     fn a_task_that_is_not_there_is_none() {
         assert_eq!(task(own_pid(), Tid(u32::MAX)), None);
         assert!(threads(Pid(u32::MAX)).is_empty());
-        assert_eq!(kernel_id(0), None);
-        assert_eq!(kernel_id(u32::MAX), None);
+    }
+
+    #[test]
+    fn only_a_task_that_is_gone_has_ended() {
+        let (own, parent) = (own_pid(), process(own_pid()).unwrap().parent);
+        let (main, start) = (Tid(own.0), process(own_pid()).unwrap().start);
+        assert_eq!(find(own, main).unwrap(), task(own, main));
+        assert!(!has_ended(own, main, start) && has_ended(own, main, start + 1));
+        assert_eq!(find(own, Tid(u32::MAX)).unwrap(), None, "no such thread");
+        assert_eq!(find(own, Tid(parent.0)).unwrap(), None, "a thread of another process");
+        let hides_all = tempfile::tempdir().unwrap();
+        let hidden = find_below(hides_all.path(), own, main).unwrap_err();
+        assert!(hidden.to_string().contains("hidepid"), "{hidden}");
     }
 }

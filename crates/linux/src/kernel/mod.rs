@@ -17,6 +17,7 @@ pub mod executable;
 pub(crate) mod files;
 pub mod group_names;
 pub mod huge;
+pub(crate) mod id;
 pub mod identity;
 pub mod locks;
 pub mod maps;

@@ -1,7 +1,7 @@
 //! Calls `move_pages(2)` in its two uses: to ask where pages are, and to move them. This file knows
 //! addresses and node numbers, nothing else.
 
-use super::identity::kernel_id;
+use super::id::kernel_id;
 use isobar_model::{NodeId, Pid, num};
 use std::ffi::c_void;
 use std::io;

@@ -102,10 +102,11 @@ fn fill(file: impl AsFd, buffer: &mut Vec<u8>, until: Until) -> Result<usize, Er
     }
 }
 
-/// Reads a small text file; `None` if it is missing, may not be read, or is not text.
+/// Reads a small text file; `None` if it is missing or may not be read. Names in it (of cgroups,
+/// mount points, commands) may be any bytes; those that are not UTF-8 are replaced.
 #[must_use]
 pub fn read_text(path: impl AsRef<Path>) -> Option<String> {
-    fs::read_to_string(path).ok()
+    fs::read(path).ok().map(|text| String::from_utf8_lossy(&text).into_owned())
 }
 
 #[cfg(test)]
@@ -123,6 +124,15 @@ mod tests {
                 assert_eq!(files.read(format_args!("{}", 7), until).unwrap().len(), size);
             }
         }
+    }
+
+    #[test]
+    fn one_odd_name_does_not_hide_the_rest_of_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("mountinfo");
+        fs::write(&file, b"1 /mnt/\xff\n2 /sys\n").unwrap();
+        assert_eq!(read_text(&file).unwrap(), "1 /mnt/\u{fffd}\n2 /sys\n");
+        assert_eq!(read_text(folder.path().join("gone")), None);
     }
 
     #[test]

@@ -17,7 +17,8 @@ pub struct Stat {
     pub state: u8,
     /// (4) parent process: the one that created it, or the one that it was given to.
     pub parent: Pid,
-    /// (9) whether the flags mark it as one of the kernel's own threads.
+    /// (9) whether the flags mark it as one of the kernel's own threads, which isobar never
+    /// touches.
     pub kernel: bool,
     /// (14) + (15) user and system time in clock ticks; in a process's own file, of all threads,
     /// ended ones too.
@@ -33,12 +34,6 @@ pub struct Stat {
 }
 
 impl Stat {
-    /// Whether this is one of the kernel's own threads, which isobar never touches.
-    #[must_use]
-    pub const fn is_kernel(&self) -> bool {
-        self.kernel || self.id == 2 || self.parent.0 == 2
-    }
-
     /// Whether it has ended and only waits to be reaped.
     #[must_use]
     pub const fn has_ended(&self) -> bool {
@@ -116,7 +111,7 @@ mod tests {
             cpu: Some(CpuId(5)),
         };
         assert_eq!(stat, expected);
-        assert!(name == b"cat" && !stat.is_kernel() && !stat.has_ended());
+        assert!(name == b"cat" && !stat.kernel && !stat.has_ended());
     }
 
     #[test]
@@ -129,11 +124,12 @@ mod tests {
     }
 
     #[test]
-    fn kernel_threads_are_known_by_flag_and_by_parent() {
-        let flagged = line(99, b"kworker", KERNEL_THREAD | 0x40, (0, 0), 1, 0);
-        assert!(parse(&flagged).unwrap().0.is_kernel());
-        let own = line(2, b"kthreadd", 0, (0, 0), 1, 0);
-        assert!(parse(&own).unwrap().0.is_kernel());
+    fn kernel_threads_are_known_by_flag_alone() {
+        let is_kernel = |line: &[u8]| parse(line).unwrap().0.kernel;
+        assert!(is_kernel(&line(99, b"kworker", KERNEL_THREAD | 0x40, (0, 0), 1, 0)));
+        // In a pid namespace an ordinary process has the id 2, and makes others.
+        assert!(!is_kernel(&line(2, b"sh", 0, (0, 0), 1, 0)));
+        assert!(!is_kernel(b"9 (sh) S 2 7 7 0 -1 64 99 0 0 0 1 1 0 0 20 0 3 0 5"));
     }
 
     #[test]

@@ -8,6 +8,8 @@ use isobar_model::{Pid, Tid};
 pub const PROC: u32 = 1;
 /// `PROC_CN_MCAST_LISTEN`
 const LISTEN: u32 = 1;
+/// `PROC_CN_MCAST_IGNORE`
+const IGNORE: u32 = 2;
 /// `PROC_EVENT_NONE`: the answer to a request.
 const ANSWER: u32 = 0;
 /// `PROC_EVENT_FORK`
@@ -51,11 +53,21 @@ pub fn listen(forks_only: bool, own: u32) -> Vec<u8> {
     if forks_only {
         body.extend(FORK.to_ne_bytes());
     }
+    request(&body, own)
+}
+
+/// The request to send no more events.
+#[must_use]
+pub fn ignore(own: u32) -> Vec<u8> {
+    request(&IGNORE.to_ne_bytes(), own)
+}
+
+fn request(body: &[u8], own: u32) -> Vec<u8> {
     let body_length = u16::try_from(body.len()).unwrap_or(0);
     let length = u32::try_from(EVENT + body.len()).unwrap_or(0);
     let netlink = [&length.to_ne_bytes()[..], &DONE.to_ne_bytes(), &[0; 2], &[0; 4], &own.to_ne_bytes()];
     let connector = [&PROC.to_ne_bytes()[..], &PROC.to_ne_bytes(), &[0; 8], &body_length.to_ne_bytes(), &[0; 2]];
-    [netlink.concat(), connector.concat(), body].concat()
+    [&netlink.concat()[..], &connector.concat(), body].concat()
 }
 
 /// The content of a datagram; `None` for other events and for anything that is no event.
@@ -110,6 +122,9 @@ mod tests {
             let bytes = listen(forks_only, 9);
             assert_eq!((bytes.len(), word(&bytes, 0)), (length, u32::try_from(length).ok()));
         }
+        // Kernels before 6.6 accept a body of four bytes alone.
+        assert_eq!(ignore(9).len(), 40);
+        assert_eq!((word(&listen(false, 9), EVENT), word(&ignore(9), EVENT)), (Some(LISTEN), Some(IGNORE)));
     }
 
     proptest! {

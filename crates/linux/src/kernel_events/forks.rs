@@ -2,7 +2,7 @@
 //! It works with `CAP_NET_ADMIN` (Linux 6.6: for anyone) in the first network and pid namespaces.
 //! Reading never waits.
 
-use super::fork_wire::{Fork, Message, PROC, listen, parse};
+use super::fork_wire::{Fork, Message, PROC, ignore, listen, parse};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -23,6 +23,8 @@ const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 #[derive(Debug)]
 pub struct Forks {
     socket: OwnedFd,
+    /// Whether the kernel may count this process as a listener.
+    listening: bool,
 }
 
 impl Forks {
@@ -33,15 +35,18 @@ impl Forks {
     pub fn open() -> Result<Self, String> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(CONNECTOR));
-        let forks = Self { socket: socket.map_err(unheard)? };
+        let mut forks = Self { socket: socket.map_err(unheard)?, listening: false };
         bind(&forks.socket, &SocketAddrNetlink::new(0, PROC)).map_err(unheard)?;
         // Neither has to succeed: an overflow is noticed and reported.
         let _ = sockopt::set_socket_recv_buffer_size(&forks.socket, BUFFER);
         let _ = sockopt::set_socket_recv_buffer_size_force(&forks.socket, BUFFER);
-        forks.ask().map_err(unheard)?;
+        let answer = forks.ask();
+        // An answer that did not come in time may be a yes.
+        forks.listening = matches!(answer, Ok(()) | Err(Errno::TIMEDOUT));
+        answer.map_err(unheard)?;
         // Works from Linux 6.6 on; earlier kernels ignore a request of this length. There is no
         // answer, because an answer would not be a fork.
-        let _ = forks.send(true);
+        let _ = forks.send(&listen(true, std::process::id()));
         Ok(forks)
     }
 
@@ -59,14 +64,13 @@ impl Forks {
         }
     }
 
-    fn send(&self, forks_only: bool) -> Result<(), Errno> {
-        let request = listen(forks_only, std::process::id());
-        sendto(&self.socket, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0)).map(drop)
+    fn send(&self, request: &[u8]) -> Result<(), Errno> {
+        sendto(&self.socket, request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0)).map(drop)
     }
 
     /// Asks for all events, and waits for the answer.
     fn ask(&self) -> Result<(), Errno> {
-        self.send(false)?;
+        self.send(&listen(false, std::process::id()))?;
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
             poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&PAUSE))?;
@@ -91,6 +95,16 @@ impl Forks {
     }
 }
 
+impl Drop for Forks {
+    /// Kernels before 6.6 do not notice that a listener has closed its socket, and create events
+    /// for it until the next boot.
+    fn drop(&mut self) {
+        if self.listening {
+            let _ = self.send(&ignore(std::process::id()));
+        }
+    }
+}
+
 fn errno(number: u32) -> Errno {
     i32::try_from(number).map_or(Errno::INVAL, Errno::from_raw_os_error)
 }
@@ -103,4 +117,35 @@ fn unheard(errno: Errno) -> String {
         _ => return format!("the kernel's process events cannot be read: {errno}"),
     };
     format!("the kernel's process events cannot be read: {why}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn the_kernel_is_asked_to_stop() {
+        let forks = match Forks::open() {
+            Ok(forks) => forks,
+            Err(why) => return eprintln!("SKIPPED: {why}"),
+        };
+        let again = Forks { socket: forks.socket.try_clone().unwrap(), listening: false };
+        again.drain(&mut Vec::new());
+        drop(forks);
+        let mut child = Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let (mut answered, mut forked) = (false, false);
+        loop {
+            match again.receive() {
+                Ok(Some(Message::Answer(0))) => answered = true,
+                Ok(Some(Message::Fork(fork))) => forked |= fork.child.0 == child.id(),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => break,
+            }
+        }
+        // Kernels from 6.6 on send the socket nothing any more. Earlier ones answer, and go on if
+        // there are other listeners.
+        assert!(answered || !forked);
+    }
 }

@@ -91,7 +91,7 @@ impl KernelEvents {
         if self.pins.as_ref().is_ok_and(|pins| pins.cpus() != online) {
             // Changes were missed while nothing was watched.
             self.pins_lost = true;
-            self.pins = Pins::open(online);
+            reopen(&mut self.pins, || Pins::open(online));
         }
     }
 
@@ -141,6 +141,13 @@ impl KernelEvents {
     }
 }
 
+/// Closes a source, and only then opens it anew: a CPU may not have enough debug registers for
+/// both.
+fn reopen<T>(source: &mut Result<T, String>, open: impl FnOnce() -> Result<T, String>) {
+    *source = Err(String::new());
+    *source = open();
+}
+
 /// The clock of events: `CLOCK_MONOTONIC`, in nanoseconds.
 #[must_use]
 pub fn now() -> u64 {
@@ -153,6 +160,7 @@ mod tests {
     use crate::kernel::affinity;
     use isobar_model::{Pid, Tid};
     use std::process::{Command, Stdio};
+    use std::sync::Arc;
 
     /// The open events and our own pid; `None` if the source to be tested is missing.
     fn open(hears: fn(&KernelEvents) -> bool) -> Option<(KernelEvents, Pid)> {
@@ -186,6 +194,15 @@ mod tests {
         assert!(events.drain().iter().any(heard));
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_source_is_closed_before_it_is_opened_again() {
+        let register = Arc::new(());
+        let take = || if Arc::strong_count(&register) == 1 { Ok(Arc::clone(&register)) } else { Err("taken".into()) };
+        let mut source = take();
+        reopen(&mut source, take);
+        assert!(source.is_ok());
     }
 
     #[test]

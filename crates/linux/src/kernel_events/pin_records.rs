@@ -92,6 +92,10 @@ fn low(argument: u64) -> u32 {
     u32::try_from(argument & 0xffff_ffff).unwrap_or(0)
 }
 
+/// How long a call may take from its beginning until it is allowed, in nanoseconds: a thread may be
+/// throttled in between. An older one was refused, which breakpoints do not show.
+const LONGEST_CALL: u64 = 30_000_000_000;
+
 /// Calls that were requested and not yet allowed, by calling thread.
 #[derive(Debug, Default)]
 pub struct Calls {
@@ -117,11 +121,13 @@ enum Step {
 }
 
 impl Calls {
-    /// The calls that the kernel carried out. A thread may change CPUs within its call, so the
-    /// records of all CPUs are merged by time.
-    pub fn carried_out(&mut self, mut records: Vec<Call>) -> Vec<Pin> {
+    /// The calls that the kernel carried out, from the records until a time. A thread may change
+    /// CPUs within its call, so the records of all CPUs are merged by time.
+    pub fn carried_out(&mut self, mut records: Vec<Call>, until: u64) -> Vec<Pin> {
         records.sort_by_key(|call| call.time);
-        records.iter().filter_map(|call| self.follow(call)).collect()
+        let done = records.iter().filter_map(|call| self.follow(call)).collect();
+        self.open.retain(|_, pin| pin.time.saturating_add(LONGEST_CALL) >= until);
+        done
     }
 
     fn follow(&mut self, call: &Call) -> Option<Pin> {
@@ -191,7 +197,7 @@ mod tests {
     fn read(form: Form, rings: &[&[u8]]) -> (Vec<Pin>, bool) {
         let mut calls = Vec::new();
         let lost = rings.iter().filter(|bytes| parse(form, bytes, &mut calls)).count() > 0;
-        (Calls::default().carried_out(calls), lost)
+        (Calls::default().carried_out(calls, 200), lost)
     }
 
     #[test]
@@ -207,6 +213,17 @@ mod tests {
             let pin = Pin { time: 101, by: Pid(7), by_thread: Tid(9), argument: 0 };
             assert_eq!(read(form, &[&second, &first, &refused]), (vec![pin], false), "{form:?}");
         }
+    }
+
+    #[test]
+    fn a_call_that_was_refused_is_not_kept_for_ever() {
+        let form = Form::Breakpoints(PLACES);
+        let (mut calls, mut records) = (Calls::default(), Vec::new());
+        parse(form, &record(form, Step::Asked(55), 8, 100), &mut records);
+        assert!(calls.carried_out(std::mem::take(&mut records), 100 + LONGEST_CALL).is_empty());
+        assert_eq!(calls.open.len(), 1, "it may still be allowed");
+        assert!(calls.carried_out(records, 101 + LONGEST_CALL).is_empty());
+        assert!(calls.open.is_empty());
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl Pins {
             lost |= parse(self.form, &bytes, &mut records) || bytes.len() > page_size() * (DATA_PAGES - 1);
         }
         (records, self.later) = records.into_iter().partition(|record| record.time <= until);
-        (self.calls.carried_out(records), lost)
+        (self.calls.carried_out(records, until), lost)
     }
 
     /// Opens both events on a CPU; they write to one ring buffer.

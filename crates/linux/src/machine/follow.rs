@@ -20,7 +20,8 @@ impl<S: Sensing> LinuxMachine<S> {
     /// # Errors
     /// If the machine cannot be described any more.
     pub(super) fn follow_machine(&mut self) -> Result<(), MachineError> {
-        let online = online_cpus().unwrap_or_default();
+        // If it cannot be read, no descriptor is left; the CPUs are not gone.
+        let Some(online) = online_cpus() else { return Ok(()) };
         let resctrl = Root::new(&self.options.resctrl).check().is_ok();
         if online != self.online || resctrl != self.resctrl {
             self.describe_anew()?;

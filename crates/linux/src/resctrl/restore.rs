@@ -101,7 +101,9 @@ pub fn home(record: &ResctrlRecord, tid: Tid) -> Option<&Place> {
     }
     let pid = identity::process_of(tid)?;
     let start = identity::task(pid, tid)?.start;
-    ancestry(pid, identity::process).find_map(|(pid, _)| record.place_of(tid, start, pid))
+    let of_process =
+        || ancestry(pid, identity::process).find_map(|(pid, process)| record.place_of_process(pid, process?.start));
+    record.place_of(tid, start).or_else(of_process)
 }
 
 /// Puts a task back where it was. If that group is gone, the task goes to the default group, as the

@@ -16,7 +16,7 @@ use super::clusters::{Clusters, Key, Threads};
 use super::error::ResctrlError;
 use super::layout::{self, Slot, Slots, TooMany};
 use super::monitors::Monitors;
-use super::record::{Origin, ResctrlRecord};
+use super::record::{ResctrlRecord, Task};
 use super::request::{Request, Requests};
 use super::root::Root;
 use super::view::View;
@@ -263,14 +263,11 @@ impl Ways {
     fn intend<E>(&mut self, target: &Clusters, view: &View, save: Save<'_, E>) -> Result<(), E> {
         let mut record = self.record.clone();
         record.groups.extend(self.names.values().cloned());
-        let inside = |tid: &Tid| view.ours.values().any(|group| group.tasks.contains(tid));
+        let is_inside = |task: &Task| view.ours.values().any(|group| group.tasks.contains(&task.0));
+        let tasks = target.members().map(|(tid, pid, start, _)| (tid, pid, start));
         // A task outside our groups is where its owner wants it.
-        for (tid, pid, start, _) in target.members().filter(|(tid, ..)| !inside(tid)) {
-            match view.foreign.get(&tid) {
-                Some(place) => drop(record.tasks.insert(tid, Origin { pid, start, place: place.clone() })),
-                None => drop(record.tasks.remove(&tid)),
-            }
-        }
+        let (inside, outside): (Vec<Task>, Vec<Task>) = tasks.partition(is_inside);
+        record.take(&outside, &inside, &view.foreign);
         save(&record)?;
         self.record = record;
         Ok(())
@@ -307,7 +304,7 @@ impl Ways {
         let inside: BTreeSet<Tid> = self.clusters.members().map(|(tid, ..)| tid).collect();
         let groups_left = !self.record.groups.is_empty();
         self.record.tasks.retain(|tid, origin| {
-            groups_left && (inside.contains(tid) || identity::lives(origin.pid, *tid, origin.start))
+            groups_left && (inside.contains(tid) || !identity::has_ended(origin.pid, *tid, origin.start))
         });
     }
 

@@ -10,4 +10,5 @@ mod live;
 mod machine;
 mod manager_lock;
 mod pages;
+mod refused_heirs;
 mod threads;

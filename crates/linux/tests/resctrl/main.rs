@@ -7,4 +7,5 @@ mod faults;
 #[path = "../live/mod.rs"]
 mod live;
 mod support;
+mod threads;
 mod ways;

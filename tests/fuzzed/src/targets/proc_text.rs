@@ -20,7 +20,7 @@ pub fn run(bytes: &[u8]) {
 fn check_stat(line: &[u8]) {
     if let Some((stat, name)) = found(stat::parse(line)) {
         assert!(name.len() < line.len());
-        let _ = (stat.is_kernel(), stat.has_ended());
+        let _ = (stat.kernel, stat.has_ended());
     }
     if let Some(number) = stat::number(line) {
         let digits = String::from_utf8_lossy(line);

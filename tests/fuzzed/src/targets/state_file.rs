@@ -30,7 +30,7 @@ fn check_moves(ledger: &mut Ledger) {
     let some: CpuSet = [CpuId(1), CpuId(3)].into_iter().collect();
     let pids: Vec<(Pid, u64)> = ledger.processes.iter().map(|(pid, process)| (*pid, process.start)).collect();
     for (pid, pid_start) in pids.into_iter().chain([(Pid(7), 70)]) {
-        let original = Original { cpus: one.clone(), pinned: false };
+        let original = Original { cpus: one.clone(), ..Original::default() };
         let (tid, cpu, mask) = (Tid(pid.0), CpuId(1), if pid.0 % 2 == 0 { one.clone() } else { some.clone() });
         let entry = Entry { pid, pid_start, tid, tid_start: 3, original, placed: None, cpu, mask };
         ledger.intend(&entry, 9);

@@ -63,7 +63,7 @@ impl Process {
     pub fn find(pid: Pid) -> Result<Self, String> {
         let task = identity::process(pid).filter(|task| !task.has_ended());
         let task = task.ok_or_else(|| format!("there is no process {pid}: it has ended, or never existed"))?;
-        if task.is_kernel() || pid == identity::own_pid() {
+        if task.kernel || pid == identity::own_pid() {
             return Err(format!("process {pid}: isobar does not move pages of the kernel or its own"));
         }
         Ok(Self { pid, start: task.start })

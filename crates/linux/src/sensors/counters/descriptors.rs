@@ -1,6 +1,10 @@
 //! Manages the descriptor limit: raises it to its hard value, then divides it among threads.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::fs;
+
+/// A link for each descriptor.
+const OWN: &str = "/proc/self/fd";
 
 /// Raises the soft limit of open files to the hard one and returns the limit in force; `u64::MAX` =
 /// none.
@@ -17,10 +21,18 @@ pub fn limit() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// Descriptors of this process that are open now; 0 if `/proc/self/fd` cannot be read.
+/// Descriptors of this process that are open now; `None` if they cannot be counted.
 #[must_use]
-pub fn in_use() -> usize {
-    std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count().saturating_sub(1))
+pub fn in_use() -> Option<usize> {
+    // From Linux 6.2 on, the size of the folder is their number (`proc_pid_fd(5)`), so it need not
+    // be opened.
+    let size = fs::metadata(OWN).ok()?.len();
+    if size > 0 { usize::try_from(size).ok() } else { listed() }
+}
+
+fn listed() -> Option<usize> {
+    // The folder itself is one of them.
+    fs::read_dir(OWN).ok().map(|entries| entries.count().saturating_sub(1))
 }
 
 /// The number of threads that can be counted: what the limit leaves after those in use and a

@@ -20,6 +20,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// update.
 const ROUNDS: usize = 16;
 
+/// Number of descriptors that are given back when none is left.
+const SPARE: usize = 8;
+
 /// A counted thread.
 #[derive(Debug)]
 struct Counted {
@@ -46,8 +49,8 @@ pub struct CounterSet {
     forbidden: BTreeSet<(Tid, u64)>,
     limit: u64,
     fixed_limit: bool,
-    /// Descriptors that the rest of this process uses: counted at the start, and again after the
-    /// limit was met.
+    /// Descriptors that the rest of this process uses, counted at each update: most of them are
+    /// opened after the first one.
     others: usize,
     reserve: usize,
     max_threads: usize,
@@ -80,7 +83,7 @@ impl CounterSet {
             forbidden: BTreeSet::new(),
             limit,
             fixed_limit: options.descriptor_limit.is_some(),
-            others: descriptors::in_use(),
+            others: 0,
             reserve: options.descriptor_reserve,
             max_threads: options.max_threads,
             state: Refusals::default(),
@@ -103,6 +106,7 @@ impl CounterSet {
         if let Some(mut own) = self.own.take() {
             own.read(&mut self.proofs);
         }
+        self.count_others();
         // A place that a forbidden thread cannot take goes to the next thread at once.
         for _ in 0..ROUNDS {
             let forbidden = self.forbidden.len();
@@ -123,18 +127,27 @@ impl CounterSet {
         self.close_all_but(&chosen);
         let mut fresh: Vec<_> = chosen.iter().filter(|thread| !self.threads.contains_key(&thread.tid)).collect();
         fresh.sort_by_key(|thread| (std::cmp::Reverse(thread.load), thread.tid));
-        let all_opened = fresh.into_iter().all(|thread| self.open(thread));
-        if !all_opened {
+        let opened = fresh.iter().take_while(|thread| self.open(thread)).count();
+        if opened < fresh.len() {
             self.state.descriptors = true;
-            self.others = descriptors::in_use().saturating_sub(self.descriptors());
+            // No descriptor is left, and the sensors read files.
+            let open = fresh[..opened].iter().rev().filter(|thread| self.threads.contains_key(&thread.tid));
+            let surplus = open.take(SPARE.div_ceil(self.available.per_thread().max(1)));
+            let surplus: Vec<Tid> = surplus.map(|thread| thread.tid).collect();
+            surplus.iter().for_each(|tid| drop(self.threads.remove(tid)));
         }
+    }
+
+    /// If they cannot be counted, the last count stands.
+    fn count_others(&mut self) {
+        self.others = descriptors::in_use().map_or(self.others, |all| all.saturating_sub(self.descriptors()));
     }
 
     fn capacity(&self) -> usize {
         // An injected limit is for our own descriptors only, so that tests do not depend on what
         // else is open.
         let others = if self.fixed_limit { 0 } else { self.others };
-        descriptors::threads_within(self.limit, others, self.reserve, self.available.per_thread())
+        descriptors::threads_within(self.limit_in_force(), others, self.reserve, self.available.per_thread())
     }
 
     fn descriptors(&self) -> usize {

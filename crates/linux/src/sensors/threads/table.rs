@@ -91,7 +91,7 @@ impl Table {
     /// thread.
     fn visit(&mut self, pid: u32, round: u64, online: &CpuSet) -> Option<()> {
         let (stat, name) = stat::parse(self.files.read(format_args!("{pid}/stat"), Until::Short).ok()?)?;
-        if stat.is_kernel() {
+        if stat.kernel {
             self.kernel.insert(pid);
             return None;
         }
@@ -152,9 +152,10 @@ impl Table {
     /// Reads the cgroup of the process, and which CPUs that permits.
     fn read_cgroup(&mut self, pid: u32, known: &mut ProcessState) {
         let text = self.files.read(format_args!("{pid}/cgroup"), Until::End).ok();
-        let text = text.and_then(|text| std::str::from_utf8(text).ok());
-        known.cpuset = text.and_then(|text| self.cpusets.permitted(text));
-        let Some(path) = text.and_then(cgroup::known_path) else {
+        // A cgroup may have any name.
+        let text = text.map(String::from_utf8_lossy);
+        known.cpuset = text.as_deref().and_then(|text| self.cpusets.permitted(text));
+        let Some(path) = text.as_deref().and_then(cgroup::known_path) else {
             known.cgroup = None;
             return;
         };
@@ -235,4 +236,23 @@ fn read_mask(thread: &mut ThreadState, cpuset: Option<&CpuSet>, online: &CpuSet)
 
 fn unreadable(errno: Errno) -> SensorError {
     SensorError::Proc { source: errno.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_kit::folder;
+    use std::fs;
+
+    #[test]
+    fn process_2_of_a_container_is_a_process_and_its_cgroup_may_have_any_name() {
+        let rest = "0 0 0 1 1 0 0 20 0 1 0 5 0 0";
+        let proc = folder(&[("2/stat", &format!("2 (sh) S 1 2 2 0 -1 64 0 {rest}")), ("2/cgroup", "")]);
+        fs::write(proc.path().join("2/cgroup"), b"0::/web/\xff\n").unwrap();
+        let files = ProcDir::open(proc.path()).unwrap();
+        let mut table = Table { files, own: 1, ..Table::open().unwrap() };
+        table.scan(1, &CpuSet::new()).unwrap();
+        let cgroup = table.processes().get(&2).expect("it is no kernel thread").cgroup.clone();
+        assert_eq!(cgroup.unwrap().path, "/web/\u{fffd}");
+    }
 }
