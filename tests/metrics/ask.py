@@ -11,7 +11,12 @@ import urllib.request
 SERVER, DASHBOARD, PAGE = sys.argv[1:]
 PATIENCE = 60
 # What has data only where something goes wrong, or where a fleet is long at work.
-MAY_BE_EMPTY = {"isobar_action_refusals_total", "isobar_sensor_missing", "isobar_llc_cluster_ways"}
+MAY_BE_EMPTY = {
+    "isobar_action_refusals_total",
+    "isobar_sensor_missing",
+    "isobar_llc_cluster_ways",
+    "isobar_node_controller_utilization_ratio > 0.8",
+}
 
 
 def ask(path, **parameters):

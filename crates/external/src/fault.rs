@@ -21,6 +21,9 @@ pub enum Fault {
         .0.as_secs_f64()
     )]
     Late(Duration),
+    /// isobar was asked to stop before the answer came
+    #[error("had not answered when isobar was asked to stop")]
+    Stopped,
     /// still busy with an earlier observation, so it was not asked
     #[error("is still working on an earlier observation, and did not get this one")]
     Busy,

@@ -4,7 +4,8 @@
 //! Properties:
 //! - A plan that this policy returns is valid for the observation, or it plans nothing.
 //! - The program never sees its own process, so it cannot move itself by accident.
-//! - A decision takes no longer than the time-out plus the time to end a process.
+//! - A decision takes no longer than the time-out plus the time to end a process, and is cut short
+//!   when isobar is asked to stop.
 
 use crate::cost::{Begun, Costs};
 use crate::fault::Fault;
@@ -15,6 +16,8 @@ use isobar_model::text::{one_line, plain};
 use isobar_model::wire::{observation_to_json, plan_from_json};
 use isobar_model::{Observation, Pid, Plan, Policy, Sensor};
 use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// What happens after a fault of the program.
@@ -32,6 +35,8 @@ pub enum OnFault {
 pub struct Options {
     /// Maximum time for a decision.
     pub timeout: Duration,
+    /// Raised when isobar is asked to stop. A decision that is not made by then is given up.
+    pub stop: Arc<AtomicBool>,
     /// Maximum number of restarts, unless the program makes ten good plans in between.
     pub restarts: u32,
     /// The sensors without which it cannot decide.
@@ -82,7 +87,7 @@ impl External {
         let begun = Begun::now();
         let seen = if self.options.here { without(seen, running.pid()) } else { Cow::Borrowed(seen) };
         let line = observation_to_json(&seen).to_string();
-        let answer = running.ask(&line, self.options.timeout)?;
+        let answer = running.ask(&line, self.options.timeout, &self.options.stop)?;
         let plan = understood(&answer, &seen)?;
         running.decided(begun);
         self.restarts.went_well();

@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use serde::Deserialize;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus, Stdio};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -74,17 +75,17 @@ impl Running {
         self.meter.add(begun);
     }
 
-    /// The answer to a line.
+    /// The answer to a line. The wait ends early when `stop` is raised.
     ///
     /// # Errors
     /// [`Fault`]: why there is no answer.
-    pub fn ask(&mut self, line: &str, timeout: Duration) -> Result<Vec<u8>, Fault> {
+    pub fn ask(&mut self, line: &str, timeout: Duration, stop: &AtomicBool) -> Result<Vec<u8>, Fault> {
         let begin = Instant::now();
         let until = begin + timeout;
-        self.catch_up(begin)?;
+        self.catch_up(begin, stop)?;
         self.talk.send(line);
         self.owed += 1;
-        let answer = self.next(until)?;
+        let answer = self.next(until, stop)?;
         let Some(answer) = answer else {
             self.silent += 1;
             return Err(Fault::Late(timeout));
@@ -112,8 +113,8 @@ impl Running {
     }
 
     /// Reads late answers, which belong to observations of earlier epochs.
-    fn catch_up(&mut self, now: Instant) -> Result<(), Fault> {
-        while self.next(now)?.is_some() {
+    fn catch_up(&mut self, now: Instant, stop: &AtomicBool) -> Result<(), Fault> {
+        while self.next(now, stop)?.is_some() {
             self.owed = self.owed.checked_sub(1).ok_or(Fault::Unasked)?;
         }
         if self.owed == 0 && self.talk.has_sent_all() {
@@ -124,12 +125,12 @@ impl Running {
     }
 
     /// The next line, without the line that the program may begin with.
-    fn next(&mut self, until: Instant) -> Result<Option<Vec<u8>>, Fault> {
-        let Some(line) = self.talk.line(until)? else { return Ok(None) };
+    fn next(&mut self, until: Instant, stop: &AtomicBool) -> Result<Option<Vec<u8>>, Fault> {
+        let Some(line) = self.talk.line(until, stop)? else { return Ok(None) };
         let hello = if self.is_new { serde_json::from_slice::<Hello>(&line).ok() } else { None };
         self.is_new = false;
         match hello {
-            Some(Hello { isobar: CONTRACT }) => self.talk.line(until),
+            Some(Hello { isobar: CONTRACT }) => self.talk.line(until, stop),
             Some(Hello { isobar }) => Err(Fault::Contract(isobar, CONTRACT)),
             None => Ok(Some(line)),
         }

@@ -2,7 +2,8 @@
 //! handles pipes and does not know the meaning of the lines.
 //!
 //! All three pipes are watched at once and none blocks. A program that does not read, does not
-//! write, or floods its stderr costs the time until the deadline, but no memory.
+//! write, or floods its stderr costs the time until the deadline, but no memory. A request to stop
+//! ends the wait early.
 
 use crate::fault::Fault;
 use crate::last_line::LastLine;
@@ -10,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio};
 use std::io::{self, ErrorKind, Read, Write};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Maximum length of a line in bytes: moving a thousand threads at once takes 200 KB.
@@ -17,6 +19,9 @@ pub const LONGEST: usize = 8 << 20;
 
 /// Number of bytes read from a pipe at a time: the capacity of a pipe.
 const CHUNK: usize = 64 << 10;
+
+/// How often a wait checks whether isobar is to stop.
+const SLICE: Duration = Duration::from_millis(50);
 
 /// The pipes of a program, and the data in transit.
 #[derive(Debug)]
@@ -64,8 +69,8 @@ impl Talk {
     ///
     /// # Errors
     /// [`Fault::LongLine`]; [`Fault::Ended`], without its reason, if the program has closed its
-    /// output.
-    pub fn line(&mut self, until: Instant) -> Result<Option<Vec<u8>>, Fault> {
+    /// output; [`Fault::Stopped`] if `stop` is raised before the line arrives.
+    pub fn line(&mut self, until: Instant, stop: &AtomicBool) -> Result<Option<Vec<u8>>, Fault> {
         let mut looked = false;
         loop {
             if let Some(line) = self.take_line() {
@@ -81,8 +86,11 @@ impl Talk {
             if looked && left.is_zero() {
                 return Ok(None);
             }
+            if looked && stop.load(Ordering::SeqCst) {
+                return Err(Fault::Stopped);
+            }
             looked = true;
-            self.turn(left);
+            self.turn(left.min(SLICE));
         }
     }
 

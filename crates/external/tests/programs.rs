@@ -8,6 +8,7 @@ use isobar_model::{CpuId, Observation, Pid, Plan, Policy, Process, Thread, Tid};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// A plan that is valid for [`seen`].
@@ -21,7 +22,8 @@ fn seen() -> Observation {
 
 fn options(milliseconds: u64, on_fault: OnFault) -> Options {
     let timeout = Duration::from_millis(milliseconds);
-    Options { timeout, restarts: 2, needs: &[], uses: &[], on_fault, here: true, remark: None }
+    let stop = Arc::default();
+    Options { timeout, stop, restarts: 2, needs: &[], uses: &[], on_fault, here: true, remark: None }
 }
 
 /// A policy that is a shell script.
@@ -127,6 +129,21 @@ fn a_slow_answer_is_thrown_away_and_the_next_one_is_taken() {
         plan = policy.decide(&seen());
     }
     assert_eq!(moves(&plan), 1, "the late answer was nonsense, and is not taken for a later one: {plan:?}");
+}
+
+#[test]
+fn a_request_to_stop_ends_the_wait_for_an_answer() {
+    let options = options(AMPLE, OnFault::GoOn);
+    let mut policy = policy("sleep 600", &options);
+    let begin = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(100));
+            options.stop.store(true, Ordering::SeqCst);
+        });
+        assert!(fault(&mut policy).contains("had not answered when isobar was asked to stop"));
+    });
+    assert!(begin.elapsed() < Duration::from_millis(AMPLE / 2), "{:?}", begin.elapsed());
 }
 
 #[test]

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 /// How often a wait checks the flag.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// Whether a stop was requested.
-#[derive(Clone, Debug)]
+/// Whether a stop was requested. A flag is down until signals are made to raise it.
+#[derive(Clone, Debug, Default)]
 pub struct StopFlag(Arc<AtomicBool>);
 
 impl StopFlag {
@@ -36,21 +36,21 @@ impl StopFlag {
         Ok(Self(raised))
     }
 
-    /// For work that must be undone: each of `signals` raises the flag, however often it comes. If
-    /// the process still runs `patience` after the first signal, it prints what `left` returns and
-    /// ends with exit code 1.
+    /// For work that must be undone: from now on each of `signals` raises the flag, however often
+    /// it comes. If the process still runs `patience` after the first signal, it prints what `left`
+    /// returns and ends with exit code 1.
     ///
     /// # Errors
     /// If the kernel refuses a handler or a thread.
-    pub fn install_patient(
+    pub fn raise_on(
+        &self,
         signals: &[c_int],
         patience: Duration,
         left: impl FnOnce() -> String + Send + 'static,
-    ) -> io::Result<Self> {
-        let raised = Arc::new(AtomicBool::new(false));
+    ) -> io::Result<()> {
         let (mut first, wake) = UnixStream::pair()?;
         for signal in signals {
-            flag::register(*signal, Arc::clone(&raised))?;
+            flag::register(*signal, Arc::clone(&self.0))?;
             low_level::pipe::register(*signal, wake.try_clone()?)?;
         }
         thread::Builder::new().name("stop".into()).spawn(move || {
@@ -61,7 +61,12 @@ impl StopFlag {
                 std::process::exit(1);
             }
         })?;
-        Ok(Self(raised))
+        Ok(())
+    }
+
+    /// The flag itself, for code that knows nothing of signals.
+    pub fn shared(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
     }
 
     /// Waits for some seconds, or until a signal comes. Returns true if it waited to the end.

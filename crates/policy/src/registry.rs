@@ -99,13 +99,13 @@ fn unknown(name: &str) -> RegistryError {
 /// comparing it would take time and memory.
 const LONGEST_TYPED: usize = 100;
 
-/// The known name nearest to what was typed, if any is near.
+/// The known name nearest to what was typed, if at most a third of the letters differ.
 fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     if typed.len() > LONGEST_TYPED {
         return None;
     }
     let best = known.iter().map(|name| (strsim::damerau_levenshtein(typed, name), *name)).min()?;
-    (best.0 <= 3 && best.0 < best.1.len()).then_some(best.1)
+    (3 * best.0 <= best.1.len().max(typed.len())).then_some(best.1)
 }
 
 #[cfg(test)]
@@ -125,6 +125,7 @@ mod tests {
             ("dino.class_votes=11", "dino.class_votes: 11 is impossible: expected 1 to class_window, which is 10"),
             ("dino.class_window=-1", "dino.class_window: invalid value: integer `-1`, expected u32"),
             ("dino.class_window=many", "dino.class_window: invalid type: string \"many\", expected u32"),
+            ("isobar.protect=redis", "isobar.protect: expected a list, such as --set 'isobar.protect=[\"redis\"]'"),
             ("class_window=3", "class_window: expected POLICY.KEY=VALUE"),
             ("class\r\u{1b}[2J=3", r"class\r\u{1b}[2J: expected POLICY.KEY=VALUE"),
             ("di-plain.class_window=3", "di-plain.class_window: unknown key: expected none"),
@@ -145,6 +146,7 @@ mod tests {
             assert!(refused(set).starts_with(message), "{}", refused(set));
         }
         assert!(refused("dyno.class_window=3").contains("did you mean `dino`?"));
+        assert!(!refused("foo.class_window=3").contains("did you mean"));
         assert!(refused("static-60.nodes=3").starts_with("unknown policy `static-60`"), "its section is static-P");
     }
 

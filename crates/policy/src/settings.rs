@@ -202,8 +202,11 @@ impl<S: Section> PolicyConfig for S {
 
     fn parse(section: &str, table: toml::Table) -> Result<Self, ConfigError> {
         let config: Self = serde_path_to_error::deserialize(toml::Value::Table(table)).map_err(|error| {
-            let message = one_line(&error.inner().message().replace('\n', " "));
-            ConfigError::of(section, error.path(), message)
+            let (key, message) = (error.path(), one_line(&error.inner().message().replace('\n', " ")));
+            let text =
+                message.strip_prefix("invalid type: string ").and_then(|it| it.strip_suffix(", expected a sequence"));
+            let list = text.map(|text| format!("expected a list, such as --set '{section}.{key}=[{text}]'"));
+            ConfigError::of(section, key, list.unwrap_or(message))
         })?;
         config.validate(section)?;
         Ok(config)

@@ -88,7 +88,7 @@ pub fn decision(last: &LastAction, view: &View) -> [String; 2] {
     let ago = (view.time_seconds - last.time_seconds).max(0.0);
     let predicted = last.predicted.map(|part| format!("; predicted {}", gain(part))).unwrap_or_default();
     let measured = last.measured.map(|one| {
-        let own = one.gain.map(gain).unwrap_or_else(|| format!("{} over all", gain(one.sum)));
+        let own = one.gain.map(gain).unwrap_or_else(|| format!("{} summed over all programs", gain(one.sum)));
         let kept = if one.kept { "kept" } else { "taken back" };
         let disturbed = if one.disturbed { ", programs came or went meanwhile" } else { "" };
         format!("; measured {own} (error {}{disturbed}): {kept}", gain(one.error).trim_start_matches('+'))

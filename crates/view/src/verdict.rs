@@ -18,14 +18,17 @@ const LINK: f64 = 0.5;
 const LITTLE: f64 = 0.1;
 /// Number of seconds for which a decision is news.
 const NEWS: f64 = 60.0;
+/// Said if slowdowns will not be known later, either.
+const WITHOUT_COUNTERS: &str = "Slowdowns cannot be estimated without performance counters";
 
-/// The verdict on a view that is complete except for the verdict.
-pub fn verdict(view: &View, decisions: &Decisions) -> Verdict {
+/// The verdict on a view that is complete except for the verdict. `counted`: whether the machine
+/// has the performance counters that slowdowns need.
+pub fn verdict(view: &View, decisions: &Decisions, counted: bool) -> Verdict {
     let (answer, findings, why_not) = answer::answer(view);
     Verdict {
         answer,
         pressure: stopped(pressure(view)),
-        suffering: stopped(suffering(view)),
+        suffering: stopped(suffering(view, counted)),
         advice: stopped(advice(view, decisions)),
         findings,
         why_not: sentence(&why_not),
@@ -81,12 +84,16 @@ fn answer_time(pair: &Pair) -> String {
     format!("{:.0} ns{ratio}", pair.latency_ns)
 }
 
-fn suffering(view: &View) -> String {
+fn suffering(view: &View, counted: bool) -> String {
     let mut known: Vec<(&ProgramView, f64)> =
         view.programs.iter().filter_map(|program| Some((program, program.slowdown?))).collect();
     known.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.pid.cmp(&b.0.pid)));
     let Some((first, slowdown)) = known.first().filter(|(_, slowdown)| *slowdown >= NAMED) else {
-        return if known.is_empty() { remote(view) } else { "No program is slowed down noticeably".to_owned() };
+        return if known.is_empty() {
+            remote(view, counted)
+        } else {
+            "No program is slowed down noticeably".to_owned()
+        };
     };
     let others = known[1..].iter().filter(|(_, slowdown)| *slowdown >= COUNTED).count();
     let others = match others {
@@ -145,7 +152,7 @@ fn from(harmed_by: &[Harm], own: &str) -> String {
 }
 
 /// What pages show if nothing is counted.
-fn remote(view: &View) -> String {
+fn remote(view: &View, counted: bool) -> String {
     let far = |program: &&ProgramView| {
         program.remote.is_some_and(|far| far >= 0.33) && program.cpus.is_some_and(|cpus| cpus >= 0.1)
     };
@@ -155,7 +162,7 @@ fn remote(view: &View) -> String {
             format!("{} has {part} of its pages on nodes where it does not run", called(program.pid, &program.name))
         }
         None if view.programs.iter().any(|program| program.cpus.is_some_and(|cpus| cpus >= 0.1)) => {
-            "Slowdowns are not known yet".to_owned()
+            if counted { "Slowdowns are not known yet" } else { WITHOUT_COUNTERS }.to_owned()
         }
         None => "No program is busy".to_owned(),
     }
@@ -180,7 +187,11 @@ fn advice(view: &View, decisions: &Decisions) -> String {
                 let more =
                     if rest.is_empty() { String::new() } else { format!(" and {}", plural(rest.len(), "other")) };
                 let who = called(first.pid, &first.name);
-                format!("isobar would move {who} {}{more}: {} over all", first.words, gain(proposed.gain))
+                format!(
+                    "isobar would move {who} {}{more}: {} summed over all programs",
+                    first.words,
+                    gain(proposed.gain)
+                )
             }
         },
         None if view.programs.iter().any(|program| program.slowdown.is_some()) || !view.links.is_empty() => {
@@ -237,7 +248,7 @@ mod tests {
     }
 
     fn line(view: &View) -> String {
-        verdict(view, &Decisions::default()).line()
+        verdict(view, &Decisions::default(), true).line()
     }
 
     #[test]
@@ -250,7 +261,8 @@ mod tests {
         assert_eq!(
             line(&view),
             "Node 1's controller is at 93 % of 10.0 GB/s. redis (7) takes 1.41x as long as alone, most of it \
-             from backup. isobar would move backup (8) to node 0: +30 % over all."
+             from backup. isobar would move backup (8) to node 0: +30 % summed over \
+             all programs."
         );
         view.programs[0].distance = Some(1.5);
         view.programs[0].remote = Some(0.8);
@@ -291,5 +303,10 @@ mod tests {
     #[test]
     fn nothing_measured_is_said() {
         assert_eq!(line(&View::default()), "The load of the memory controllers is not measured. No program is busy.");
+        let busy = ProgramView { cpus: Some(1.0), ..ProgramView::default() };
+        let view = View { programs: vec![busy], ..View::default() };
+        let suffering = |counted| verdict(&view, &Decisions::default(), counted).suffering;
+        assert_eq!(suffering(true), "Slowdowns are not known yet.");
+        assert_eq!(suffering(false), "Slowdowns cannot be estimated without performance counters.");
     }
 }

@@ -12,7 +12,7 @@ use crate::programs;
 use crate::verdict;
 use crate::view::View;
 use isobar_model::text::plain;
-use isobar_model::{Observation, Pid, Topology};
+use isobar_model::{Observation, Pid, Sensor, Topology};
 use isobar_policy::isobar::outlook::{Home, Move, Outlook, Proposal};
 
 /// Watches a run, epoch by epoch. The same moments always give the same views.
@@ -60,7 +60,9 @@ impl Watch {
         for program in &mut view.programs {
             program.last = self.decisions.of(program.pid).cloned();
         }
-        view.verdict = verdict::verdict(&view, &self.decisions);
+        let needed = [Sensor::Instructions, Sensor::LlcMisses];
+        let counted = !needed.iter().any(|sensor| capabilities.missing.contains_key(sensor));
+        view.verdict = verdict::verdict(&view, &self.decisions, counted);
         view
     }
 }
@@ -109,7 +111,7 @@ mod tests {
     use super::*;
     use crate::test_kit::{counted, pages, process, seen};
     use crate::view::Answer;
-    use isobar_model::{Bandwidth, Bytes, Capabilities, NodeId, Plan, Sensor};
+    use isobar_model::{Bandwidth, Bytes, Capabilities, NodeId, Plan};
 
     fn watched(seen: &mut Observation, capabilities: &Capabilities, epochs: u32) -> View {
         let (mut watch, mut view) = (Watch::default(), View::default());

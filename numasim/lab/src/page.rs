@@ -66,10 +66,13 @@ fn title(set: &Set, sets: &[Set]) -> String {
     }
 }
 
+/// The end of the names of contenders that run beside the kernel's NUMA balancing.
+const BESIDE: &str = "beside balancing";
+
 /// Writes the table over all experiments.
 fn overall(page: &mut Page, all: &[(String, Summary)], folder: Option<&str>) {
     let baselines: BTreeSet<&str> = all.iter().map(|(_, summary)| summary.baseline.as_str()).collect();
-    let text = &mut page.text;
+    let (overview, text) = (overview(all), &mut page.text);
     text.push_str("## All experiments\n\n");
     let (baselines, count) = (baselines.into_iter().collect::<Vec<_>>().join("; "), all.len());
     let over = if count == 1 {
@@ -87,9 +90,12 @@ fn overall(page: &mut Page, all: &[(String, Summary)], folder: Option<&str>) {
              short program had luck can move these means: look at *best* and *worst*, and at the experiment."
         ),
     );
+    if overview.iter().any(|one| one.contender.ends_with(BESIDE)) {
+        text.push('\n');
+        wrapped(text, &format!("Daemons run with NUMA balancing off, and those called `{BESIDE}` with it on."));
+    }
     row(text, &["contender", "of", "time", "ANTT", "best", "worst", "sooner", "later", "not shown"].map(str::to_owned));
     rule(text, 9);
-    let overview = overview(all);
     for one in &overview {
         let end = |(title, ratio): &(String, f64)| format!("{ratio:.3} {title}");
         row(

@@ -187,7 +187,7 @@ impl<W: Words> Guest<W> {
         Ok(())
     }
 
-    /// Requests what a machine begins with: all CPUs in class 0, no class of its own for any thread,
+    /// Requests what a machine begins with: all CPUs in class 0, no thread with a class of its own,
     /// all ways for all classes; in force after [`Self::commit`].
     ///
     /// # Errors

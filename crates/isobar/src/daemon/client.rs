@@ -12,13 +12,16 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The socket to connect to: the one that is named, otherwise the first usual place where a socket
-/// exists.
+/// exists or may exist.
 pub fn find(named: Option<&Path>) -> PathBuf {
-    let usual = || {
-        let all = places::sockets();
-        all.iter().find(|socket| socket.exists()).or(all.first()).cloned().unwrap_or_default()
-    };
-    named.map_or_else(usual, Path::to_path_buf)
+    named.map_or_else(|| first(&places::sockets()), Path::to_path_buf)
+}
+
+/// A socket in a folder that this user may not enter counts: connecting to it says why it is
+/// refused.
+fn first(all: &[PathBuf]) -> PathBuf {
+    let may_exist = |socket: &&PathBuf| !matches!(socket.try_exists(), Ok(false));
+    all.iter().find(may_exist).or(all.first()).cloned().unwrap_or_default()
 }
 
 /// Sends a request to a daemon and returns its answer.
@@ -59,5 +62,29 @@ fn not_there(socket: &Path, error: &std::io::Error) -> anyhow::Error {
              the daemon; `id` lists your groups"
         ),
         _ => anyhow!("{place}: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_that_cannot_be_looked_at_may_exist() {
+        let folder = tempfile::tempdir().unwrap();
+        let (none, one) = (folder.path().join("none"), folder.path().join("one"));
+        std::fs::write(&one, "").unwrap();
+        assert_eq!(first(&[none.clone(), one.clone()]), one);
+        assert_eq!(first(std::slice::from_ref(&none)), none);
+        // As behind a folder that only others may enter, the kernel does not say whether it exists.
+        let unknown = one.join("below");
+        assert!(unknown.try_exists().is_err());
+        assert_eq!(first(&[none, unknown.clone()]), unknown);
+    }
+
+    #[test]
+    fn who_may_talk_to_the_daemon_is_said() {
+        let said = not_there(Path::new("/run/isobar/control.sock"), &ErrorKind::PermissionDenied.into()).to_string();
+        assert!(said.contains("/run/isobar/control.sock") && said.contains("members of `daemon.group`"), "{said}");
     }
 }

@@ -58,6 +58,11 @@ impl Log {
         }
     }
 
+    /// Number of lines that were lost since the start because too many came at once.
+    pub fn lost_lines(&self) -> u64 {
+        self.lost.load(Ordering::SeqCst)
+    }
+
     /// Waits until the entries logged so far are written, for a limited time.
     pub fn flush(&self) {
         let (done, wait) = sync_channel(1);
@@ -68,10 +73,11 @@ impl Log {
 }
 
 fn write_all(entries: &Receiver<Entry>, lost: &AtomicU64) {
-    let to = Target::find();
+    let (to, mut reported) = (Target::find(), 0);
     while let Ok(entry) = entries.recv() {
-        let count = lost.swap(0, Ordering::SeqCst);
+        let count = lost.load(Ordering::SeqCst) - reported;
         if count > 0 {
+            reported += count;
             to.write(
                 Priority::Warning,
                 &format!("{} of the log were lost: too many came at once", plural(count, "line")),
@@ -130,5 +136,20 @@ const fn level(priority: Priority) -> Level {
         Priority::Warning => Level::Warn,
         Priority::Notice => Level::Info,
         Priority::Info => Level::Debug,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lost_lines_are_counted() {
+        let (queue, _entries) = sync_channel(1);
+        let log = Log { queue, lost: Arc::default() };
+        for _ in 0..3 {
+            log.say(Priority::Notice, "a line");
+        }
+        assert_eq!(log.lost_lines(), 2);
     }
 }

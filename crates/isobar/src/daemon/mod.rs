@@ -16,4 +16,4 @@ pub use log::Log;
 pub use places::{config, recordings, runtime_folder, socket, state_file};
 pub use server::Server;
 pub use service::Service;
-pub use switchboard::{Call, switchboard};
+pub use switchboard::{Call, switchboard, waiting};

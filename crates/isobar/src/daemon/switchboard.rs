@@ -42,6 +42,12 @@ pub fn switchboard(wake: Wake) -> (Switchboard, Receiver<Call>) {
     (Switchboard { calls, wake }, taken)
 }
 
+/// The calls to answer before the loop goes on: no more than can wait at once, because clients that
+/// keep asking must not keep the loop from deciding. Later ones wake the loop again.
+pub fn waiting(calls: &Receiver<Call>) -> impl Iterator<Item = Call> {
+    calls.try_iter().take(WAITING)
+}
+
 impl Switchboard {
     /// Passes a request to the loop and waits for its answer, for a limited time.
     pub fn ask(&self, request: Request) -> Answer {
@@ -64,6 +70,17 @@ impl Switchboard {
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn clients_that_keep_asking_do_not_keep_the_loop() {
+        let (board, calls) = switchboard(Arc::new(|| ()));
+        let ask = || {
+            let call = Call { request: Request::Status {}, back: sync_channel(1).0 };
+            assert!(board.calls.try_send(call).is_ok());
+        };
+        ask();
+        assert_eq!(waiting(&calls).inspect(|_| ask()).count(), WAITING);
+    }
 
     #[test]
     fn the_loop_is_woken_and_answers_and_its_end_is_an_answer_too() {

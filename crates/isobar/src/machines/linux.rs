@@ -7,7 +7,7 @@ pub use isobar_linux::own_cpu_time;
 
 use super::adjust::Adjust;
 use crate::failure::{bad_input, tell};
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use isobar_linux::actuators::manager_lock::{self, ManagerLock};
 use isobar_linux::actuators::{self, ActuatorError, Outstanding, RestoreReport, file_capabilities, state_file};
 use isobar_linux::kernel::{ancestors, identity};
@@ -225,26 +225,36 @@ fn linux_options(config: &ManageConfig, dry_run: bool) -> LinuxOptions {
     }
 }
 
-/// Puts back what the state file records; `None` if there is no state file.
+/// Keeps every other isobar from managing this machine until the lock is dropped, because a manager
+/// may write a state file at any moment, and may have changed what another file records.
 ///
 /// # Errors
-/// If another isobar runs, the file cannot be read, or the kernel refuses. A file that is no state
-/// file of ours is bad input if the user `named` it. Otherwise nothing was typed that could be
-/// wrong, and it is a failure.
+/// If another isobar manages this machine.
+pub fn only_manager() -> anyhow::Result<Option<ManagerLock>> {
+    let manager = manager_lock::place().as_deref().map(ManagerLock::take).transpose()?;
+    manager.iter().flat_map(ManagerLock::remarks).for_each(|remark| tell(remark));
+    Ok(manager)
+}
+
+/// Puts back what the state file records; `None` if there is no state file. The caller must be the
+/// [`only_manager`].
+///
+/// # Errors
+/// If the file cannot be read. A file that is no state file of ours is bad input if the user
+/// `named` it. Otherwise nothing was typed that could be wrong, and it is a failure.
 pub fn restore(state: &Path, named: bool) -> anyhow::Result<Option<RestoreReport>> {
     let explain = |error: ActuatorError| match error {
         error if named && is_wrong_file(&error) => bad_input(error),
         error => error.into(),
     };
-    // A manager may write the file at any moment, and may have changed what another file records.
-    let manager = manager_lock::place().as_deref().map(ManagerLock::take).transpose()?;
-    manager.iter().flat_map(ManagerLock::remarks).for_each(|remark| tell(remark));
     put_damon_back();
-    let Some(report) = actuators::restore(state).map_err(explain)? else { return Ok(None) };
-    if let Some(why) = report.refusal.as_ref().filter(|_| report.refused > 0) {
-        anyhow::bail!("{}: {report}: {why}; the file is kept", state.display());
-    }
-    Ok(Some(report))
+    actuators::restore(state).map_err(explain)
+}
+
+/// What the kernel refused to put back, as an error; `None` if it refused nothing.
+pub fn refused(state: &Path, report: &RestoreReport) -> Option<anyhow::Error> {
+    let why = report.refusal.as_ref().filter(|_| report.refused > 0)?;
+    Some(anyhow!("{}: {report}: {why}; the file is kept", state.display()))
 }
 
 /// Whether the path is at fault: the file there is no state file, or may not be read or trusted.
@@ -277,6 +287,7 @@ pub fn report_to_json(report: &RestoreReport) -> Value {
         "vanished": report.vanished,
         "reused": report.reused,
         "changed_by_owner": report.changed_by_owner,
+        "refused": report.refused,
         "heirs": report.inherited,
         "resctrl_groups": report.groups,
         "resctrl_tasks": report.grouped_tasks,

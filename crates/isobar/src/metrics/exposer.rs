@@ -37,7 +37,7 @@ impl Exposer {
     /// Binds the address and starts to answer.
     ///
     /// # Errors
-    /// Bad input if the address cannot be bound.
+    /// As [`Server::start`].
     pub fn start(wanted: Wanted) -> anyhow::Result<Self> {
         let exposition = Exposition::new(wanted.about);
         let handed = Arc::new(Handed::new(exposition.families(), wanted.recording));
@@ -50,14 +50,21 @@ impl Exposer {
         format!("http://{}/metrics", self.server.address())
     }
 
-    /// Says on stderr where the metrics are, and warns if other machines can read them.
+    /// Whether other machines can reach the address.
+    pub fn is_open(&self) -> bool {
+        !self.server.address().ip().is_loopback()
+    }
+
+    /// One line: where the metrics are, with a warning if other machines can read them.
+    pub fn in_words(&self) -> String {
+        let open =
+            if self.is_open() { "; other machines can reach this address and read the names of processes" } else { "" };
+        format!("metrics at {}{open}", self.url())
+    }
+
+    /// Says on stderr where the metrics are.
     pub fn announce(&self) {
-        let open = if self.server.address().ip().is_loopback() {
-            ""
-        } else {
-            "; other machines can reach this address and read the names of processes"
-        };
-        tell(&format!("metrics at {}{open}", self.url()));
+        tell(&self.in_words());
     }
 
     /// Sets how often epochs are expected.

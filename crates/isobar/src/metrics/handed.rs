@@ -4,13 +4,15 @@
 use isobar_linux::{own_cpu_time, own_use};
 use isobar_metrics::{Families, Family, Form, Own, write};
 use isobar_model::Seconds;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A text younger than this is served again, so that a client that asks in a loop costs no more.
+/// A text of the same format that is younger than this is served again, so that a client that asks
+/// in a loop costs no more.
 const FRESH: Duration = Duration::from_millis(250);
 /// The loop counts as stuck after this many intervals without an epoch, and not before this many
 /// seconds.
@@ -19,7 +21,7 @@ const STUCK: (f64, f64) = (5.0, 30.0);
 /// The data that is handed over.
 pub struct Handed {
     now: Mutex<Now>,
-    written: Mutex<Option<(Form, Instant, Arc<str>)>>,
+    written: Mutex<BTreeMap<Form, (Instant, Arc<str>)>>,
     recording: Option<PathBuf>,
     scrapes: AtomicU64,
     /// Number of requests and connections that were refused or cut.
@@ -40,7 +42,7 @@ impl Handed {
         let families = Arc::new(families);
         let now = Now { families, since: Instant::now(), epochs: 0, interval: 0.0, dropped_lines: None };
         let (scrapes, turned_away) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { now: Mutex::new(now), written: Mutex::new(None), recording, scrapes, turned_away }
+        Self { now: Mutex::new(now), written: Mutex::default(), recording, scrapes, turned_away }
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {
@@ -73,14 +75,13 @@ impl Handed {
     pub fn text(&self, form: Form) -> Arc<str> {
         self.scrapes.fetch_add(1, Ordering::Relaxed);
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((kept, at, text)) = &*written
-            && *kept == form
+        if let Some((at, text)) = written.get(&form)
             && at.elapsed() < FRESH
         {
             return Arc::clone(text);
         }
         let text: Arc<str> = write(self.families(), form).unwrap_or_default().into();
-        *written = Some((form, Instant::now(), Arc::clone(&text)));
+        written.insert(form, (Instant::now(), Arc::clone(&text)));
         text
     }
 
@@ -120,5 +121,20 @@ impl Handed {
         };
         let (intervals, least) = STUCK;
         if age.as_secs_f64() > (intervals * interval).max(least) { Err(age) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_alternates_formats_gets_texts_that_are_written_already() {
+        let handed = Handed::new(Families::default(), None);
+        let forms = [Form::OpenMetrics, Form::Classic];
+        let begun = Instant::now();
+        let [first, second] = [forms.map(|form| handed.text(form)), forms.map(|form| handed.text(form))];
+        let same = first.iter().zip(&second).all(|(one, other)| Arc::ptr_eq(one, other));
+        assert!(same || begun.elapsed() >= FRESH);
     }
 }

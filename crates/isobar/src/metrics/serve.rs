@@ -5,6 +5,7 @@
 
 use super::handed::Handed;
 use crate::failure::bad_input;
+use anyhow::anyhow;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
@@ -49,7 +50,9 @@ impl Server {
     /// Binds an address and starts to answer.
     ///
     /// # Errors
-    /// Bad input if the address cannot be bound; an error if no thread can be started.
+    /// Bad input if the address can never be bound. A failure if another program listens there, if
+    /// the machine does not have the address, both of which may be otherwise at the next start, or
+    /// if no thread can be started.
     pub fn start(address: SocketAddr, handed: Arc<Handed>) -> anyhow::Result<Self> {
         let listener = TcpListener::bind(address).map_err(|why| refused(address, &why))?;
         let address = listener.local_addr()?;
@@ -94,7 +97,11 @@ fn refused(address: SocketAddr, why: &io::Error) -> anyhow::Error {
         io::ErrorKind::PermissionDenied => "ports below 1024 are for root: give another port",
         _ => "give another address",
     };
-    bad_input(format!("metrics at {address}: {why}: {remedy}"))
+    let message = format!("metrics at {address}: {why}: {remedy}");
+    match why.kind() {
+        io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable => anyhow!(message),
+        _ => bad_input(message),
+    }
 }
 
 async fn accept(listener: tokio::net::TcpListener, handed: Arc<Handed>) {
@@ -161,4 +168,19 @@ fn text(status: StatusCode, words: String) -> Response<Full<Bytes>> {
     *answer.status_mut() = status;
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::BadInput;
+
+    #[test]
+    fn an_address_that_may_be_free_at_the_next_start_is_no_bad_input() {
+        let of = |kind: io::ErrorKind| refused(([127, 0, 0, 1], 80).into(), &kind.into());
+        let taken = of(io::ErrorKind::AddrInUse);
+        assert!(!taken.is::<BadInput>() && taken.to_string().contains("give another port"), "{taken}");
+        assert!(!of(io::ErrorKind::AddrNotAvailable).is::<BadInput>());
+        assert!(of(io::ErrorKind::PermissionDenied).is::<BadInput>());
+    }
 }

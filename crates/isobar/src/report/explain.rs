@@ -5,6 +5,7 @@ use super::ways::WayMap;
 use super::{Aftermath, Reporter, changes, table, words};
 use crate::output::Sink;
 use crate::text::{plain, plural};
+use isobar_model::Action;
 use isobar_runtime::{BoxError, Epoch, Limits, Observer, Start, Tally};
 use std::io;
 
@@ -42,8 +43,8 @@ fn decision(epoch: &Epoch<'_>) -> Vec<String> {
         format!("{} would take {} after epoch {}:", epoch.plan.policy, plural(actions, "action"), epoch.number)
     }];
     let action = |action| format!("  {}", words::action_in_words(action, epoch.managed));
-    let because = |reason: &str| format!("    because {reason}");
-    lines.extend(epoch.plan.actions.iter().flat_map(|each| [action(each), because(each.reason())]));
+    let reason = |each: &Action| format!("    reason: {}", each.reason());
+    lines.extend(epoch.plan.actions.iter().flat_map(|each| [action(each), reason(each)]));
     lines.extend(changes::lines(epoch.plan, epoch.managed));
     lines.extend(epoch.plan.notes.iter().map(|note| format!("note: {note}")));
     lines

@@ -112,18 +112,20 @@ pub fn action_in_words(action: &Action, seen: &Observation) -> String {
             format!("move {thread} to cpu {cpu}{among}{}", place(*cpu, &seen.machine))
         }
         Action::MigratePages { pid, from, to, pages, select, .. } => {
-            let which = match select {
-                PageSelection::AroundSamples => "around sampled addresses",
-                PageSelection::Accessed => "that were accessed",
-                PageSelection::ResidentSet => "of its resident set",
+            let pages = match select {
+                PageSelection::AroundSamples => plural(pages.0, "page") + " around sampled addresses",
+                PageSelection::Accessed => plural(pages.0, "accessed page"),
+                PageSelection::ResidentSet => plural(pages.0, "resident page"),
             };
-            let pages = plural(pages.0, "page");
-            format!("migrate up to {pages} {which} of {} from node {from} to node {to}", named(*pid, seen))
+            format!("migrate up to {pages} of {} from node {from} to node {to}", named(*pid, seen))
         }
         Action::WithdrawPages { pid, from, to, .. } => {
             let leaving = from.map(|node| format!(" from node {node}")).unwrap_or_default();
             let going = to.map(|node| format!(" to node {node}")).unwrap_or_default();
             format!("withdraw the page migrations under way of {}{leaving}{going}", named(*pid, seen))
+        }
+        Action::SetWays { llc, cluster, threads, .. } if threads.is_empty() => {
+            format!("remove cluster {} from llc {llc}", plain(cluster))
         }
         Action::SetWays { llc, cluster, way_mask, memory_bandwidth_percent, threads, .. } => {
             let share = memory_bandwidth_percent.map(|percent| format!(" and {percent} % of the memory bandwidth"));

@@ -14,6 +14,9 @@ use std::io::Write;
   isobar completions zsh > ~/.zfunc/_isobar
   isobar completions fish > ~/.config/fish/completions/isobar.fish
 
+If a folder does not exist yet, create it first:
+  mkdir -p ~/.local/share/bash-completion/completions
+
 Packages install the scripts for bash, zsh and fish. For zsh, the folder must be in $fpath before compinit runs."
 )]
 pub struct Completions {

@@ -25,7 +25,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 #[command(
     name = "decide",
     after_help = "Example:
-  isobar decide --policy dino --set dino.stray_percent=10 --dry-run observations.jsonl
+  isobar decide --policy dino --set dino.stray_percent=10 --dry-run \\
+      observations.jsonl
   isobar manage --policy dino --dry-run --json --for 5 |
     jq -c '.observation // empty' | isobar decide --policy dino --dry-run -
 

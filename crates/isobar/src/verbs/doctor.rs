@@ -60,7 +60,8 @@ impl Verb for Doctor {
         }
         let (changed, patience) = (linux::Changed::default(), Duration::from_secs_f64(needed.config.stop_seconds));
         let left = changed.clone();
-        let stop = StopFlag::install_patient(&linux::stop_signals(), patience, move || left.in_words())?;
+        let stop = needed.stop.clone();
+        stop.raise_on(&linux::stop_signals(), patience, move || left.in_words())?;
         let stopped = || stop.is_raised();
         let view = epochs::over(needed, &stopped, &changed, &mut |source| epochs::watched(source, self.duration))?;
         let view = view.context("interrupted before the first epoch ended")?;
@@ -93,7 +94,7 @@ impl Doctor {
             metrics: None,
             json: self.json,
         };
-        let mut needed = Needed::from_args_or(&args, Some(WATCHING))?;
+        let mut needed = Needed::from_args_or(&args, Some(WATCHING), StopFlag::default())?;
         needed.limits.dry_run = true;
         needed.limits.despite_missing = true;
         Ok(needed)

@@ -12,7 +12,7 @@ use crate::text::plural;
 use crate::top::{Source, Taped};
 use isobar_model::{ActionId, Machine, Seconds, Sensor};
 use isobar_runtime::settings::Config;
-use isobar_runtime::{Loop, Surroundings, policies};
+use isobar_runtime::{Loop, RunError, Surroundings, Tally, policies};
 use isobar_sim::SimMachine;
 use isobar_view::{Moment, View, Watch};
 
@@ -93,12 +93,24 @@ fn looped<M: Machine, R>(
         let mut epochs = Epochs { run: &mut run, tape: &tape, recording: &mut recording };
         with(&mut epochs, exposer, work)
     });
-    let finished = run.finish();
+    let ended = ended(done, run.finish());
     let recorded = recording.map(Recording::finish).transpose();
-    let done = done?;
-    finished?;
+    let done = ended?;
     recorded?;
     Ok(done)
+}
+
+/// The result of the work. If something could not be put back, the error says so, whatever else
+/// failed before.
+fn ended<R>(done: anyhow::Result<R>, put_back: Result<Tally, RunError>) -> anyhow::Result<R> {
+    match (done, put_back) {
+        (done, Ok(_)) => done,
+        (Ok(_), Err(restore)) => Err(restore.into()),
+        (Err(run), Err(restore)) => {
+            let run = run.downcast().unwrap_or_else(|other| RunError::Observer(other.into()));
+            Err(RunError::RestoreAfter { restore: Box::new(restore), run: Box::new(run) }.into())
+        }
+    }
 }
 
 /// Runs `work` with a source, and serves the metrics of the source meanwhile, if wanted.
@@ -108,7 +120,10 @@ fn with<R>(
     work: &mut dyn FnMut(&mut dyn Source) -> anyhow::Result<R>,
 ) -> anyhow::Result<R> {
     match exposer {
-        Some(exposer) => work(&mut Exposed { source, exposer }),
+        Some(exposer) => {
+            exposer.announce();
+            work(&mut Exposed { source, exposer })
+        }
         None => work(source),
     }
 }
@@ -184,5 +199,23 @@ impl<M: Machine> Source for Epochs<'_, '_, M> {
         let file = recording.file().display().to_string();
         *self.recording = Some(recording);
         Ok(Taped::To(file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::anyhow;
+
+    #[test]
+    fn what_could_not_be_put_back_is_reported_even_after_another_failure() {
+        let lost = || RunError::Restore("thread 7: EPERM".into());
+        let both = ended::<()>(Err(RunError::Machine("node 1 is gone".into()).into()), Err(lost())).unwrap_err();
+        let both = both.to_string();
+        assert!(both.contains("thread 7: EPERM") && both.contains("ended with: node 1 is gone"), "{both}");
+        let other = ended::<()>(Err(anyhow!("the screen is gone")), Err(lost())).unwrap_err().to_string();
+        assert!(other.contains("thread 7: EPERM") && other.contains("the screen is gone"), "{other}");
+        assert!(ended(Ok(1), Err(lost())).is_err());
+        assert_eq!(ended(Ok(1), Ok(Tally::default())).unwrap(), 1);
     }
 }

@@ -9,6 +9,7 @@ use isobar_model::Bytes;
 use isobar_recording::Recording;
 use std::fs::{self, OpenOptions};
 use std::io::{BufWriter, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Write a recording as CSV, as Parquet, or as a trace for Perfetto's UI
@@ -53,12 +54,14 @@ impl Verb for Export {
 }
 
 fn written(to: &Path, recording: Recording, format: Format) -> anyhow::Result<u64> {
-    let file = OpenOptions::new().write(true).create_new(true).open(to).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => {
-            bad_input(format!("{} already exists: name another file, or remove it first", to.display()))
-        }
-        _ => bad_input(format!("{}: cannot be written: {error}", to.display())),
-    })?;
+    // Names of processes are private, as they are in the recording.
+    let file =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => {
+                bad_input(format!("{} already exists: name another file, or remove it first", to.display()))
+            }
+            _ => bad_input(format!("{}: cannot be written: {error}", to.display())),
+        })?;
     let mut to = BufWriter::new(file);
     let epochs = export::write(&mut Past::of(recording), format, &mut to)?;
     to.flush()?;

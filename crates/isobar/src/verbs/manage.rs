@@ -14,7 +14,8 @@ use rustix::process::{self, Signal};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
-/// Watch the machine and apply a policy every epoch; put everything back at the end
+/// Watch the machine and apply a policy every epoch; restore affinities and cache ways at the end
+/// (moved pages stay)
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "manage",
@@ -33,7 +34,8 @@ match /, but ** alone between slashes stands for any folders. [*], [?] and [[] s
 is looked for in every cgroup hierarchy, also of version 1; /sys/fs/cgroup/CONTROLLER/PATH names a path in one of those.
 
 Every signal that can be caught (Ctrl-C, SIGTERM, SIGHUP, ...) ends the run in order, however often it comes; what is not put
-back within manage.stop_seconds is reported. After a kill -9, `isobar restore` or the next run puts everything back.
+back within manage.stop_seconds is reported. After a kill -9, `isobar restore` or the next run restores
+affinities and cache ways. Moved pages stay where they are.
 
 On this machine the run never waits for a reader of its output: lines that find no reader are dropped and counted. Many
 actions of one kind are summed up in one line, and at most 20 lines of a kind are printed in 10 s; the next one says how

@@ -1,7 +1,7 @@
 //! `isobar manual`: writes the manual pages, one for isobar and one for each verb, made from the
 //! definitions of the command line. It is for packagers, so the help does not list it.
 
-use super::{Verb, whole};
+use super::{Verb, settings, whole};
 use anyhow::Context;
 use clap::Command;
 use clap_mangen::Man;
@@ -27,7 +27,7 @@ pub struct Manual {
 impl Verb for Manual {
     fn run(&self, _: &mut dyn Write) -> anyhow::Result<()> {
         fs::create_dir_all(&self.folder).with_context(|| self.folder.display().to_string())?;
-        let mut whole = whole().disable_help_subcommand(true);
+        let mut whole = whole().after_long_help(settings()).disable_help_subcommand(true);
         whole.build();
         write_all(&whole, &self.folder)
     }

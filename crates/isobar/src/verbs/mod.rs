@@ -40,7 +40,7 @@ mod whole;
 use clap::{ArgMatches, Command};
 use std::io::Write;
 
-pub use whole::{bare, whole};
+pub use whole::{bare, settings, whole};
 
 /// Every verb, in the order of the help.
 pub const VERBS: &[Entry] = &[

@@ -12,8 +12,8 @@ use std::io::Write;
     after_help = "Example:
   isobar pause
 
-The daemon goes on watching and recording, and page migrations under way still complete. `systemctl stop isobar` puts
-everything back."
+The daemon goes on watching and recording, and page migrations under way still complete. `systemctl stop isobar`
+restores affinities and cache ways."
 )]
 pub struct Pause {
     /// which daemon

@@ -3,9 +3,10 @@
 use super::Verb;
 use super::options::positive_seconds;
 use super::recording::RecordOptions;
-use super::watch::{self, Needed, WatchArgs};
+use super::watch::{self, Needed, ONLY_DECIDE, WatchArgs, policy_or};
 use crate::output::{Chunks, Queue, Sink};
 use crate::report::{Aftermath, Recorded, Reporter, concerns, machine_in_words};
+use crate::signals::StopFlag;
 use crate::text::plural;
 use isobar_model::{Bytes, Seconds};
 use isobar_runtime::{BoxError, Observer, Start, Tally};
@@ -17,10 +18,14 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "record",
+    mut_arg("policy", |policy| policy.help(policy_or("isobar"))),
+    mut_arg("only", |only| only.help(ONLY_DECIDE)),
     after_help = "Example:
   isobar record -o day.isobar --for 3600
-  isobar record -o sim.isobar --machine sim:examples/workloads/dino-spec.toml --for 60
-  sqlite3 day.isobar 'SELECT name, sum(cpu_seconds) FROM process_epoch JOIN process ON id = process GROUP BY id'
+  isobar record -o sim.isobar --for 60 \\
+      --machine sim:examples/workloads/dino-spec.toml
+  sqlite3 day.isobar 'SELECT name, sum(cpu_seconds)
+      FROM process_epoch JOIN process ON id = process GROUP BY id'
 
 The file is an SQLite database; docs/recordings.md explains its tables. It can be opened at any
 time, even after a kill -9: at most the last epoch is missing. If no policy is named, the decisions
@@ -47,7 +52,7 @@ const POLICY: &str = "isobar";
 
 impl Verb for Record {
     fn run(&self, _: &mut dyn Write) -> anyhow::Result<()> {
-        let mut needed = Needed::from_args_or(&self.watch, Some(POLICY))?;
+        let mut needed = Needed::from_args_or(&self.watch, Some(POLICY), StopFlag::default())?;
         needed.limits.dry_run = true;
         needed.limits.despite_missing = true;
         needed.limits.duration = self.duration.map(Seconds);
@@ -94,7 +99,8 @@ impl Reporter for Shown<'_> {
         let (seconds, planned) = (tally.time.0, tally.planned);
         if self.json {
             let document = json!({
-                "file": self.file, "epochs": epochs, "seconds": seconds, "actions": planned, "bytes": bytes, "epochs_left_out": left_out,
+                "file": self.file.display().to_string(), "epochs": epochs, "seconds": seconds,
+                "actions": planned, "bytes": bytes, "epochs_left_out": left_out,
                 "own_cpu_seconds": tally.own_cpu.map(|used| used.0), "own_cpu_percent": tally.own_cpu_percent(),
             });
             writeln!(self.out, "{document}")?;

@@ -25,7 +25,8 @@ use std::path::{Path, PathBuf};
   isobar reproduce all --figures figures --json
   isobar reproduce nmass --report nmass.html
   isobar reproduce nmass --sensitivity
-  isobar reproduce nmass --policy n-mass,exec:examples/policies/least_loaded.py
+  isobar reproduce nmass \\
+      --policy n-mass,exec:examples/policies/least_loaded.py
 
 Sign: whether the direction agrees with the paper; size: whether the figure agrees, within the band
 given under `why`; - means that the paper prints nothing to compare with. A claim that does not come

@@ -4,10 +4,11 @@
 use super::Verb;
 use super::pages::undo;
 use crate::daemon;
-use crate::failure::{bad_input, tell};
+use crate::failure::{BadInput, bad_input, tell};
 use crate::input;
 use crate::machines::linux;
 use crate::text::{json_line, plain};
+use anyhow::Error;
 use isobar_linux::actuators::origins::WentBack;
 use isobar_runtime::settings::Config;
 use serde_json::{Value, json};
@@ -48,8 +49,23 @@ impl Verb for Restore {
         let named = self.state.is_some();
         let state =
             if self.service { self.of_daemon()? } else { self.state.clone().unwrap_or_else(linux::default_state) };
-        let done = linux::restore(&state, named)?;
-        let pages = if self.service { None } else { undo::restore(&state)? };
+        let _manager = linux::only_manager()?;
+        let mut failures = Vec::new();
+        let done = linux::restore(&state, named).unwrap_or_else(|why| {
+            failures.push(why);
+            None
+        });
+        if failures.iter().any(Error::is::<BadInput>) {
+            return Err(failures.swap_remove(0));
+        }
+        failures.extend(done.iter().filter_map(|done| linux::refused(&state, done)));
+        // Whatever happened to the threads, the pages can go back.
+        let pages = if self.service { Ok(None) } else { undo::restore(&state) };
+        let pages = pages.unwrap_or_else(|why| {
+            failures.push(why);
+            None
+        });
+        failures.extend(undo::left(pages.as_deref().unwrap_or_default()).map(Error::msg));
         if self.json {
             let file = state.display().to_string();
             let (threads, pages) = (done.as_ref().map(linux::report_to_json), pages.as_deref().map(all_to_json));
@@ -57,16 +73,16 @@ impl Verb for Restore {
             writeln!(out, "{}", json_line(&document))?;
         } else {
             // Pages may be all that there is to put back.
-            if done.is_some() || pages.is_none() {
-                let what = done.as_ref().map_or_else(|| no_such_file(&state, named), ToString::to_string);
-                writeln!(out, "{}", plain(&what))?;
+            if done.is_none() && pages.is_none() && failures.is_empty() {
+                writeln!(out, "{}", plain(&no_such_file(&state, named)))?;
             }
+            done.iter().try_for_each(|done| writeln!(out, "{}", plain(&done.to_string())))?;
             for remark in done.iter().flat_map(|done| &done.remarks) {
                 writeln!(out, "remark: {}", plain(remark))?;
             }
             pages.iter().flatten().try_for_each(|one| writeln!(out, "{}", plain(&undo::in_words(one))))?;
         }
-        undo::left(pages.as_deref().unwrap_or_default()).map_or(Ok(()), |left| Err(anyhow::anyhow!(left)))
+        failures.into_iter().next().map_or(Ok(()), Err)
     }
 }
 

@@ -4,7 +4,7 @@
 use super::Verb;
 use super::epochs;
 use super::options::{positive_seconds, speed};
-use super::watch::{Needed, Target, WatchArgs};
+use super::watch::{Needed, ONLY_DECIDE, Target, WatchArgs, policy_or};
 use crate::daemon;
 use crate::failure::bad_input;
 use crate::machines::linux;
@@ -32,6 +32,8 @@ const WATCHING: &str = "linux";
     mut_arg("machine", |machine| {
         machine.value_name("sim:FILE|FILE").help("A simulated machine, or FILE of a recording, instead of this machine")
     }),
+    mut_arg("policy", |policy| policy.help(policy_or("linux, which changes nothing"))),
+    mut_arg("only", |only| only.help(ONLY_DECIDE)),
     mut_arg("json", |json| json.help("Print one JSON document; needs --once")),
     after_help = "Example:
   isobar top
@@ -42,18 +44,18 @@ const WATCHING: &str = "linux";
   isobar top --policy isobar --act --machine sim:examples/workloads/ways.toml
 
 By default it only watches, and says what the policy `isobar` would do. With --policy NAME it shows what that policy
-would do. With --act as well, it carries that out, as `isobar manage` would, and puts everything back at the end. Press ?
-to see the keys."
+would do. With --act as well, it carries that out, as `isobar manage` would, and restores affinities and cache ways at the
+end. Press ? to see the keys."
 )]
 pub struct Top {
     /// what to watch and how
     #[command(flatten)]
     watch: WatchArgs,
-    /// Carry out the policy's decisions, and put everything back at the end
+    /// Carry out the policy's decisions, and restore affinities and cache ways at the end
     #[arg(long, requires = "policy")]
     act: bool,
     /// Seconds of a simulated machine that pass in one second, 0.01 to 10000
-    #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = speed)]
+    #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = speed, requires = "machine")]
     speed: f64,
     /// Print one frame as plain text and end; with --json, print its contents as a document
     #[arg(long)]
@@ -115,6 +117,11 @@ impl Verb for Top {
         if self.watch.json && !self.once {
             return Err(bad_input("--json: only with --once: a screen is no document"));
         }
+        if let Some(option) = self.is_recorded().then(|| self.idle()).flatten() {
+            return Err(bad_input(format!(
+                "{option}: does nothing with a recording, which is only shown: leave it out"
+            )));
+        }
         if self.once {
             return self.once(out);
         }
@@ -127,10 +134,26 @@ impl Verb for Top {
 
 impl Top {
     fn needed(&self) -> anyhow::Result<Needed> {
-        let mut needed = Needed::from_args_or(&self.watch, Some(WATCHING))?;
+        let mut needed = Needed::from_args_or(&self.watch, Some(WATCHING), StopFlag::default())?;
         needed.limits.dry_run = !self.act;
         needed.limits.despite_missing = !self.act;
         Ok(needed)
+    }
+
+    /// Whether a recording is shown.
+    fn is_recorded(&self) -> bool {
+        self.watch.machine.as_deref().is_some_and(|machine| !machine.starts_with("sim:"))
+    }
+
+    /// The first option given that has a meaning only for a machine that runs.
+    fn idle(&self) -> Option<&'static str> {
+        let given = [
+            ("--policy", self.watch.policy.is_some()),
+            ("--act", self.act),
+            ("--only", !self.watch.only.is_empty()),
+            ("--interval", self.watch.interval.is_some()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
     }
 
     fn setup(&self, policy: &str, colour: bool) -> Setup {
@@ -143,7 +166,7 @@ impl Top {
             (Some(file), None) => name(file),
         };
         let mode = match (self.act, policy) {
-            _ if machine.is_some() && simulated.is_none() => "recorded".to_owned(),
+            _ if self.is_recorded() => "recorded".to_owned(),
             (true, policy) => format!("{policy} acts"),
             (false, WATCHING) => "watching".to_owned(),
             (false, policy) => format!("{policy}, dry run"),
@@ -155,11 +178,10 @@ impl Top {
     fn once(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let needed = self.needed()?;
         let mut app = App::new(self.setup(needed.policy.name(), false));
-        let stop = stop_flag(&needed, &linux::Changed::default())?;
+        let changed = linux::Changed::default();
+        let stop = heed_signals(&needed, &changed)?;
         let stopped = || stop.is_raised();
-        let view = epochs::over(needed, &stopped, &linux::Changed::default(), &mut |source| {
-            epochs::watched(source, self.duration)
-        })?;
+        let view = epochs::over(needed, &stopped, &changed, &mut |source| epochs::watched(source, self.duration))?;
         let view = view.context("interrupted before the first epoch ended")?;
         if self.watch.json {
             return Ok(writeln!(out, "{}", json_line(&serde_json::to_value(self.by.document(view))?))?);
@@ -169,27 +191,37 @@ impl Top {
         Ok(write!(out, "{}", isobar_tui::plain_frame(&mut app, columns, rows))?)
     }
 
-    /// Runs the screen, with the machine in a thread of its own.
+    /// Runs the screen, with the machine in a thread of its own. That thread also reads the
+    /// configuration, once, because a policy stays in the thread that made it.
     fn screen(&self) -> anyhow::Result<()> {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let policy = self.needed()?.policy.name();
-        let mut app = App::new(self.setup(policy, !self.no_color && !no_color));
         let (orders, taken) = mpsc::channel();
         let (told, news) = mpsc::channel();
+        let (name, named) = mpsc::channel();
         let watches_this = self.watch.machine.is_none() && !self.act;
         let socket = watches_this.then(|| daemon::find(None));
         let elsewhere = Elsewhere { socket, news: told.clone() };
         thread::scope(|scope| {
-            thread::Builder::new().name("epochs".into()).spawn_scoped(scope, move || self.feed(&taken, &told))?;
+            thread::Builder::new()
+                .name("epochs".into())
+                .spawn_scoped(scope, move || self.feed(&name, &taken, &told))?;
+            let policy = named.recv().context("the configuration could not be read")??;
+            let mut app = App::new(self.setup(policy, !self.no_color && !no_color));
             // However the screen ends, the other thread must end, too.
             let _end = End(&orders);
             top::show(&mut app, &news, &orders, &elsewhere)
         })
     }
 
-    fn feed(&self, orders: &Receiver<Order>, news: &Sender<News>) {
+    /// Delivers the name of the policy or what is wrong with the input, then the epochs.
+    fn feed(&self, name: &Sender<anyhow::Result<&'static str>>, orders: &Receiver<Order>, news: &Sender<News>) {
         // If the screen is gone, it needs no news.
-        let _ = news.send(match self.fed(orders, news) {
+        let needed = match self.needed() {
+            Ok(needed) => needed,
+            Err(why) => return drop(name.send(Err(why))),
+        };
+        let _ = name.send(Ok(needed.policy.name()));
+        let _ = news.send(match self.fed(needed, orders, news) {
             Ok(true) => News::Stopped,
             Ok(false) => News::Ended(Ok(())),
             Err(why) => News::Ended(Err(why)),
@@ -197,10 +229,9 @@ impl Top {
     }
 
     /// Returns whether a signal ended it.
-    fn fed(&self, orders: &Receiver<Order>, news: &Sender<News>) -> anyhow::Result<bool> {
-        let needed = self.needed()?;
+    fn fed(&self, needed: Needed, orders: &Receiver<Order>, news: &Sender<News>) -> anyhow::Result<bool> {
         let changed = linux::Changed::default();
-        let stop = stop_flag(&needed, &changed)?;
+        let stop = heed_signals(&needed, &changed)?;
         let stopped = || stop.is_raised();
         let pace = if needed.target == Target::Linux { Pace::Live } else { Pace::Times(self.speed) };
         epochs::over(needed, &stopped, &changed, &mut |source| {
@@ -213,13 +244,13 @@ impl Top {
 
 /// Makes every signal that asks to stop end the program in order. If that takes too long, at least
 /// the terminal is given back.
-fn stop_flag(needed: &Needed, changed: &linux::Changed) -> anyhow::Result<StopFlag> {
+fn heed_signals(needed: &Needed, changed: &linux::Changed) -> anyhow::Result<StopFlag> {
     let (patience, left) = (Duration::from_secs_f64(needed.config.stop_seconds), changed.clone());
-    let flag = StopFlag::install_patient(&linux::stop_signals(), patience, move || {
+    needed.stop.raise_on(&linux::stop_signals(), patience, move || {
         top::leave_the_screen();
         left.in_words()
-    });
-    Ok(flag?)
+    })?;
+    Ok(needed.stop.clone())
 }
 
 /// Ends the machine's thread when the screen closes, and wakes it for that.

@@ -5,11 +5,12 @@ use super::VERBS;
 use clap::Command;
 use isobar_runtime::policies;
 
-const ABOUT: &str = "Evens out memory contention on NUMA machines: watches threads, caches and memory, \
-                     explains what it sees, moves threads, pages and cache ways, and puts everything back";
+const ABOUT: &str = "Reduces memory contention on NUMA machines: watches threads, caches and memory, \
+                     explains what it sees, moves threads and pages, divides cache ways, and restores \
+                     affinities and cache ways when it ends";
 
-/// Everything that may be typed, without the help that takes long to compose: the list of policies
-/// and their settings, and the wrapping of what follows the help of each verb.
+/// Everything that may be typed, without the help that takes long to compose: the list of policies,
+/// and the wrapping of what follows the help of each verb.
 pub fn bare() -> Command {
     Command::new("isobar")
         .version(env!("CARGO_PKG_VERSION"))
@@ -23,11 +24,15 @@ pub fn bare() -> Command {
 
 /// Everything that may be typed, with the whole help.
 pub fn whole() -> Command {
-    let (names, settings) = policies::described();
+    let (names, _) = policies::described();
     bare()
-        .after_help(format!("Policies (with their settings: isobar --help):\n{names}"))
-        .after_long_help(format!("Policies with their settings (--set POLICY.KEY=VALUE):\n\n{settings}"))
+        .after_help(format!("Policies:\n{names}\nSettings: `isobar config --default`, or docs/policies.md"))
         .mut_subcommands(flowing)
+}
+
+/// The policies with their settings: too long for the help, so they are in the manual page.
+pub fn settings() -> String {
+    format!("Policies with their settings (--set POLICY.KEY=VALUE):\n\n{}", policies::described().1)
 }
 
 /// Makes the help of a verb as wide as the terminal. The lines of a paragraph are joined, and clap

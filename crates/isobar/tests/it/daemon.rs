@@ -205,6 +205,16 @@ fn a_reload_takes_policies_of_groups() {
     assert!(code == Some(0) && log.contains("policy linux, di-migrate for slice:batch, every"), "{log}");
 }
 
+/// The metrics, from the address that the log names.
+fn scraped(log: &str) -> String {
+    let address = log.split("metrics at http://").nth(1).unwrap().split('/').next().unwrap();
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: isobar\r\n\r\n").unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).unwrap();
+    said
+}
+
 #[test]
 fn a_recording_is_made_where_it_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
@@ -213,11 +223,30 @@ fn a_recording_is_made_where_it_is_asked_for() {
         "[manage]\npolicy = \"linux\"\ninterval_seconds = 0.05\n[daemon]\nrecord = true\nrecord_folder = {:?}\n",
         records.display().to_string()
     );
-    let daemon = Daemon::start(&config, &[]);
+    let daemon = Daemon::start(&config, &["--metrics", "127.0.0.1:0"]);
     let file = daemon.status()["recording"].as_str().unwrap().to_owned();
     eventually("some epochs are recorded", || daemon.status()["epochs"].as_u64().unwrap() > 3);
+    let scraped = scraped(&daemon.log());
+    assert!(scraped.contains("\nisobar_recording_bytes "), "{scraped}");
     assert_eq!(daemon.stop().0, Some(0));
     assert!(isobar(&["replay", &file]).done().contains("linux"));
+}
+
+/// The log says where the metrics are and warns about an address that other machines can reach. An
+/// address that is taken may be free at the next start, so that is no wrong usage.
+#[test]
+fn metrics_are_announced_and_a_taken_address_is_an_ordinary_failure() {
+    let idle = "[manage]\npolicy = \"linux\"\ninterval_seconds = 0.05\n";
+    let (code, log, _) = Daemon::start(idle, &["--metrics", "127.0.0.1:0"]).stop();
+    assert!(code == Some(0) && log.contains(" metrics at http://127.0.0.1:"), "{log}");
+    assert!(!log.contains("other machines"), "{log}");
+    let (_, log, _) = Daemon::start(idle, &["--metrics", "0.0.0.0:0"]).stop();
+    assert!(log.contains("warning: metrics at http://0.0.0.0:") && log.contains("; other machines can reach"), "{log}");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let mut daemon = Daemon::start(idle, &["--metrics", &address]);
+    assert_eq!(daemon.child.wait().unwrap().code(), Some(1));
+    assert!(daemon.log().contains("another program listens there"), "{}", daemon.log());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Tests `isobar export`: all formats have the same figures.
 
 use crate::support::isobar;
+use std::os::unix::fs::PermissionsExt;
 
 const WORKLOAD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workloads/dino-spec.toml");
 
@@ -13,6 +14,8 @@ fn rows_columns_and_events_of_one_recording_agree() {
     for format in ["csv", "parquet", "pftrace"] {
         let said = isobar(&["export", &recording, &name(format)]).done().to_owned();
         assert!(said.contains("20 epochs)"), "{said}");
+        let mode = std::fs::metadata(name(format)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "names of processes are private");
     }
     // Sixteen threads in twenty epochs.
     let text = std::fs::read_to_string(name("csv")).unwrap();

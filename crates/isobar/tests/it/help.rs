@@ -16,7 +16,7 @@ fn every_verb_has_help_with_an_example() {
         assert!(example.contains(&format!("isobar {verb}")), "{help}");
     }
     for policy in policies() {
-        assert!(help.contains(&format!("\n  {policy}: ")), "{help}");
+        assert!(help.contains(&format!("\n  {policy} ")), "{help}");
         assert!(brief.contains(&format!("\n  {policy} ")), "{brief}");
     }
     assert!(isobar(&["--version"]).done().starts_with("isobar 0."));
@@ -29,7 +29,8 @@ fn examples_of_the_help_work_as_they_stand() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let mut ran = 0;
     for verb in ["manage", "explain", "top", "sim", "study", "pages"] {
-        let help = isobar(&[verb, "--help"]).done().to_owned();
+        // A backslash continues an example on the next line.
+        let help = isobar(&[verb, "--help"]).done().replace(" \\\n     ", "");
         let own = help.lines().filter_map(|line| line.strip_prefix("  isobar ")).filter(|line| {
             let whole =
                 ["workloads/", "study/", "pages/"].iter().any(|part| line.contains(&format!("examples/{part}")));

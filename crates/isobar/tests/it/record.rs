@@ -1,8 +1,10 @@
 //! `isobar record`, `manage --record` and `replay`: a replay repeats the recorded decisions,
 //! however the recorder ended.
 
-use crate::support::isobar;
+use crate::support::{command, isobar, said};
 use serde_json::Value;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -65,6 +67,15 @@ fn another_policy_is_asked_and_shown_beside_what_was_done() {
     let said = isobar(&["replay", &file, "--policy", "dino"]).done().to_owned();
     assert!(said.contains("decided then: isobar in a dry run; now: dino"), "{said}");
     assert!(said.contains("\n  dino: move thread") && said.contains("only by dino"), "{said}");
+}
+
+#[test]
+fn a_file_name_need_not_be_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(OsStr::from_bytes(b"run-\xff.isobar"));
+    let mut record = command(&["record", "--json", "--machine", &machine(), "--for", "3", "-o"]);
+    let document = said(&record.arg(&file).output().unwrap()).document();
+    assert_eq!((&document["file"], &document["epochs"]), (&file.display().to_string().into(), &3.into()));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `isobar restore` gives no false all-clear: what it says and how it ends, for everything that can
 //! be at a path, and while another isobar manages.
 
+use crate::stop::Manage;
 use crate::support::processes::Kept;
 use crate::support::{Said, command, file, isobar, said};
 use std::fs;
@@ -117,6 +118,42 @@ fn of_the_service_alone_pages_that_an_administrator_moved_stay() {
     service(&broken).refused(&["isobar.toml", "state_fiel"]);
     isobar(&["restore", "--service", "--state", "x"]).refused(&["--service", "--state"]);
     isobar(&["restore", "--config", "x"]).refused(&["--service"]);
+}
+
+/// A user who may not put a thread back can still put pages back, and reads what was done.
+#[test]
+fn a_thread_that_is_refused_does_not_keep_pages_from_going_back() {
+    if !is_root() {
+        eprintln!("SKIPPED: needs root, for a process of another user");
+        return;
+    }
+    let Some(killed) = Manage::start(&[], &[]) else { return };
+    killed.signal("KILL");
+    let (_, left) = killed.end();
+    let (state, pages) = (left.folder.path().join("state.json"), left.folder.path().join("state.pages.json"));
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let gone = r#"{"start":1,"program":"/bin/gone","runs":[{"first":1,"pages":2,"node":0}]}"#;
+    fs::write(&pages, format!(r#"{{"version":1,"boot_id":"{}","processes":{{"1":{gone}}}}}"#, boot.trim())).unwrap();
+    let copy = left.folder.path().join("copy-of-isobar");
+    crate::support::copy_program(env!("CARGO_BIN_EXE_isobar"), &copy);
+    let owned_by = |user: u32| {
+        for file in [left.folder.path(), &state] {
+            std::os::unix::fs::chown(file, Some(user), Some(user)).unwrap();
+        }
+    };
+    std::os::unix::fs::chown(&pages, Some(65_534), Some(65_534)).unwrap();
+    owned_by(65_534);
+    let mut run = Command::new(copy);
+    run.args(["restore", "--json", "--state", state.to_str().unwrap()]).env("ISOBAR_TEST_MANAGER_LOCK", "none");
+    std::os::unix::process::CommandExt::uid(&mut run, 65_534);
+    let said = said(&run.output().unwrap());
+    said.failed(1, &["state.json", "1 refused by the kernel", "the file is kept"]);
+    let document: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!((&document["restored"]["refused"], &document["pages"][0]["lives"]), (&1.into(), &false.into()));
+    assert_eq!((state.exists(), pages.exists()), (true, false));
+    owned_by(0);
+    restore(&state).done();
+    left.is_put_back("restore by root");
 }
 
 /// A `manage` whose lock of the machine is in this file. It ends by itself, or with the test.

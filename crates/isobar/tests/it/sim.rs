@@ -184,10 +184,10 @@ fn explain_gives_every_action_its_reason_and_only_narrows_it() {
     let (_folder, workload) = file("workload.toml", WORKLOAD);
     let machine = format!("sim:{workload}");
     let text = isobar(&["explain", "--policy", "di-migrate", "--machine", &machine]).done().to_owned();
-    let actions = text.lines().filter(|line| line.starts_with("  ") && !line.contains("because")).count();
+    let actions = text.lines().filter(|line| line.starts_with("  ") && !line.contains("reason: ")).count();
     let moves = text.lines().filter(|line| line.starts_with("  move ") || line.starts_with("  migrate ")).count();
     assert!(moves > 0 && actions >= moves, "{text}");
-    assert!(text.lines().filter(|line| line.starts_with("    because ")).count() >= moves, "{text}");
+    assert!(text.lines().filter(|line| line.starts_with("    reason: ")).count() >= moves, "{text}");
     let all = isobar(&["explain", "--policy", "di-migrate", "--machine", &machine, "--json"]).document();
     let pid = all["observation"]["processes"][0]["pid"].to_string();
     let one =

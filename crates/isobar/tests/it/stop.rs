@@ -2,14 +2,14 @@
 //! not put back.
 
 use crate::support::processes::{Kept, eventually, state_in};
-use crate::support::{Said, command, said};
+use crate::support::{Said, command, isobar, said};
 use std::fs;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// An isobar that has bound a process to one CPU, with the folder of its state file.
-struct Manage {
+pub struct Manage {
     child: Child,
     subject: Kept,
     before: String,
@@ -18,7 +18,12 @@ struct Manage {
 
 impl Manage {
     /// Starts it; `None`, with the reason on stderr, on a machine with one CPU.
-    fn start(settings: &[&str], environment: &[(&str, &str)]) -> Option<Self> {
+    pub fn start(settings: &[&str], environment: &[(&str, &str)]) -> Option<Self> {
+        Self::start_as(&["manage", "--for", "60"], "fixed", settings, environment)
+    }
+
+    /// Starts it by another command, or with another policy that makes the same move.
+    fn start_as(verb: &[&str], policy: &str, settings: &[&str], environment: &[(&str, &str)]) -> Option<Self> {
         let subject = Kept::start("sleep", &["60"]);
         let before = subject.cpus();
         let last = before.split(['-', ',']).next_back().unwrap().to_owned();
@@ -29,22 +34,23 @@ impl Manage {
         let folder = tempfile::tempdir().unwrap();
         let state = state_in(folder.path());
         let place = format!("fixed.threads=sleep={last}");
-        let (pid, known) = (subject.pid(), ["manage", "--policy", "fixed", "--interval", "0.05", "--for", "60"]);
+        let (pid, known) = (subject.pid(), [verb, &["--policy", policy, "--interval", "0.05"]].concat());
         let all = ["--only", &pid, "--set", &state, "--set", &place, "--set", "manage.min_cpu_percent=0"];
         let sets = settings.iter().flat_map(|setting| ["--set", setting]);
         let args: Vec<&str> = known.into_iter().chain(all).chain(sets).collect();
-        let child = command(&args).envs(environment.iter().copied()).spawn().unwrap();
+        let variables = [("SUBJECT", pid.as_str()), ("CPU", &last)];
+        let child = command(&args).envs(variables).envs(environment.iter().copied()).spawn().unwrap();
         eventually("the process was bound", || subject.cpus() == last);
         Some(Self { child, subject, before, folder })
     }
 
-    fn signal(&self, name: &str) {
+    pub fn signal(&self, name: &str) {
         // It is no failure here if the process has already ended.
         let _ = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).stderr(Stdio::null()).status();
     }
 
     /// Waits until it ends, and reads its output meanwhile.
-    fn end(mut self) -> (Said, Ended) {
+    pub fn end(mut self) -> (Said, Ended) {
         let mut out = Vec::new();
         self.child.stdout.take().unwrap().read_to_end(&mut out).unwrap();
         let mut said = said(&self.child.wait_with_output().unwrap());
@@ -54,15 +60,15 @@ impl Manage {
 }
 
 /// What is left after a run.
-struct Ended {
+pub struct Ended {
     subject: Kept,
     before: String,
-    folder: tempfile::TempDir,
+    pub folder: tempfile::TempDir,
 }
 
 impl Ended {
     #[track_caller]
-    fn is_put_back(&self, how: &str) {
+    pub fn is_put_back(&self, how: &str) {
         assert_eq!(self.subject.cpus(), self.before, "after {how}");
         let left: Vec<_> = fs::read_dir(&self.folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert!(!left.iter().any(|name| name == "state.json"), "after {how}: {left:?}");
@@ -119,8 +125,42 @@ fn a_loop_that_hangs_is_ended_in_bounded_time_and_says_what_is_left() {
     let restore = format!("run `isobar restore --state {state}`");
     said.failed(1, &["asked to stop 0.5 s ago", "1 threads, resctrl groups or switches are not put back", &restore]);
     assert_ne!(ended.subject.cpus(), ended.before, "it is as it was said");
-    assert!(crate::support::isobar(&["restore", "--state", &state]).done().contains("1 threads put back"));
+    assert!(isobar(&["restore", "--state", &state]).done().contains("1 threads put back"));
     ended.is_put_back("restore");
+}
+
+/// `top` knows what it has changed, too.
+#[test]
+fn a_frame_that_hangs_says_what_is_left() {
+    let hang = [("ISOBAR_TEST_HANG_AT_EPOCH", "6")];
+    let verb = ["top", "--once", "--act", "--for", "60"];
+    let Some(top) = Manage::start_as(&verb, "fixed", &["manage.stop_seconds=0.5"], &hang) else { return };
+    std::thread::sleep(Duration::from_millis(600));
+    top.signal("TERM");
+    let (said, ended) = top.end();
+    said.failed(1, &["asked to stop 0.5 s ago", "1 threads, resctrl groups or switches are not put back"]);
+    let state = ended.folder.path().join("state.json").display().to_string();
+    isobar(&["restore", "--state", &state]).done();
+    ended.is_put_back("restore");
+}
+
+/// The program moves the process at its first observation, and does not answer the second.
+#[test]
+fn a_program_that_stalls_does_not_delay_the_put_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("policy.sh");
+    let action = r#"{\"kind\":\"move_thread\",\"pid\":$SUBJECT,\"tid\":$SUBJECT,\"cpu\":$CPU,\"reason\":\"test\"}"#;
+    let script = format!("read -r line; echo \"{{\\\"actions\\\":[{action}]}}\"; exec sleep 600");
+    fs::write(&program, script).unwrap();
+    let policy = format!("exec:sh {}", program.display());
+    let settings = ["exec.timeout_seconds=60", "manage.stop_seconds=30"];
+    let Some(manage) = Manage::start_as(&["manage", "--for", "60"], &policy, &settings, &[]) else { return };
+    std::thread::sleep(Duration::from_millis(300));
+    manage.signal("TERM");
+    let (said, ended) = manage.end();
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{}", said.out);
+    assert!(said.out.contains("had not answered when isobar was asked to stop"), "{}", said.out);
+    ended.is_put_back("a program that stalls");
 }
 
 #[test]

@@ -58,6 +58,21 @@ fn a_frame_is_a_document_for_programs_and_bad_words_are_refused() {
     isobar(&["top", "--once", "--machine", "sim:/nowhere.toml"]).refused(&["/nowhere.toml"]);
 }
 
+/// Nothing decides about a recording, and this machine has one speed.
+#[test]
+fn options_that_would_do_nothing_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("day.isobar").display().to_string();
+    isobar(&["record", "-o", &file, "--machine", &format!("sim:{DINO}"), "--for", "3"]).done();
+    let shown = ["top", "--once", "--machine", &file, "--speed", "20"];
+    assert!(isobar(&shown).done().contains("recorded"));
+    for option in [&["--policy", "dino"][..], &["--only", "x"], &["--interval", "5"]] {
+        isobar(&[&shown, option].concat()).refused(&[option[0], "does nothing with a recording"]);
+    }
+    isobar(&["top", "--once", "--speed", "20"]).refused(&["--machine"]);
+    isobar(&["daemon", "--speed", "20"]).refused(&["--machine"]);
+}
+
 /// Two programs that compute, on a machine of two nodes.
 const LIGHT: &str = "machine = \"nehalem-2x4\"\n[[app]]\nprogram = \"povray\"\ncount = 2\n";
 
@@ -143,6 +158,21 @@ impl Screen {
         self.child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
         err
     }
+}
+
+/// A configuration may be a pipe, which can be read only once, so all settings must come from the
+/// same reading as the policy's name.
+#[test]
+fn the_screen_reads_its_configuration_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("isobar.toml");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (machine, config) = (format!("sim:{DINO}"), pipe.display().to_string());
+    let mut screen = Screen::of(&["top", "--machine", &machine, "--speed", "20", "--config", &config], &[]);
+    std::fs::write(&pipe, "[manage]\npolicy = \"dino\"\n").unwrap();
+    screen.read_until("dino, dry run");
+    screen.main.write_all(b"q").unwrap();
+    assert_eq!(screen.is_given_back(0), "");
 }
 
 #[test]

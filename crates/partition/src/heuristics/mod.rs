@@ -45,13 +45,13 @@ pub fn registry() -> &'static [Entry] {
             one(
                 "whirlpool",
                 "Mukkara et al., ASPLOS 2016",
-                "three pools of programs that mind each other least",
+                "three pools of programs that slow each other down least",
                 whirlpool::whirlpool,
             ),
             one(
                 "kpart",
                 "El-Sayed et al., HPCA 2018",
-                "clusters that mind each other least, as many as promise the best throughput",
+                "clusters that slow each other down least, for best throughput",
                 kpart::kpart,
             ),
             one(

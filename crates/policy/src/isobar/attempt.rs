@@ -186,14 +186,9 @@ impl Isobar {
 
     fn why(&self, exchange: bool, gain: f64) -> String {
         let epochs = self.config.trial_epochs();
-        let mut why = format!(
-            "predicted {} for it, to be measured {epochs} epochs after the last page has moved",
-            percent(gain - 1.0)
-        );
-        if exchange {
-            why.push_str(", part of an exchange");
-        }
-        why
+        let gain = percent(gain - 1.0);
+        let exchange = if exchange { " as part of an exchange" } else { "" };
+        format!("predicted {gain} for it{exchange}, to be measured {epochs} epochs after the last page has moved")
     }
 }
 

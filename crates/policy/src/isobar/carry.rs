@@ -171,7 +171,8 @@ pub fn to_domain(seen: &Observation, domains: &Domains, one: &Carried, why: &str
     let may = |cpu: &CpuId| thread.is_none_or(|thread| thread.may_run_on(*cpu));
     let cpus = domain.map(|domain| domains.cpus(domain).filter(may).collect::<CpuSet>());
     let cpus = cpus.filter(|cpus| cpus.len() > 1 && cpus.contains(cpu));
-    Action::MoveThread { pid, tid, cpu, cpus, reason: format!("to {place}: {why}") }
+    let verb = if one.goes() { "moves to" } else { "stays on" };
+    Action::MoveThread { pid, tid, cpu, cpus, reason: format!("{verb} {place}: {why}") }
 }
 
 /// Frees a thread that was bound where it was: it may run wherever its owner lets it.

@@ -1,4 +1,4 @@
-//! The settings of `isobar`. None was tuned to a workload: each has its reason beside it.
+//! The settings of `isobar`, each with its meaning beside it.
 
 use super::named::parse_target;
 use crate::settings::{ConfigError, Section, at_least, between, settings};
@@ -19,47 +19,47 @@ pub enum Objective {
 settings! {
     /// The settings of `isobar`.
     pub struct Config {
-        /// Epochs for which a core whose thread has ended or sleeps is idle before it counts as
-        /// free, and for which what a change brings should last, so that it can be checked: where a
-        /// program is not expected to go on for as long, since it is young or about to end, more
-        /// must be gained, in proportion.
+        /// Epochs that a core must be idle before it counts as free. Also how long a change should
+        /// last so that its effect can be measured; a program expected to end or change sooner
+        /// needs a proportionally larger predicted gain.
         pub watch_epochs: u32 = 5,
-        /// The least predicted gain, in per cent of the speed of each program that is moved: below
-        /// it, readings of some seconds cannot tell a gain from chance.
+        /// Smallest predicted gain, in per cent of the speed of each program that is moved.
+        /// Readings over a few seconds cannot distinguish smaller gains from chance.
         pub min_gain_percent: f64 = 3.0,
-        /// By how much of what changes fell short of their predictions lately a predicted gain must
-        /// exceed nothing: 1 is the mean of it.
+        /// Required margin of a predicted gain, as a multiple of the recent mean shortfall of
+        /// predictions: 1 requires a gain above that mean. The larger of this margin and
+        /// `min_gain_percent` applies.
         pub error_weight: f64 = 1.0,
-        /// The most, in per cent of its speed, that a program may be predicted to lose so that
-        /// others gain, unless all together gain five times as much. A change by which one loses
-        /// twice that is taken back, unless all together gained four times its loss and it lost no
-        /// more than half of its speed.
+        /// Largest predicted loss of one program, in per cent of its speed, unless all programs
+        /// together gain five times as much and it loses no more than about a quarter of its speed.
+        /// A change is taken back if one program loses twice this, unless the total gain is four
+        /// times its loss and it lost no more than about half of its speed.
         pub max_loss_percent: f64 = 5.0,
-        /// Names of programs, or groups, that are protected, such as ["my*", "unit:redis.service"]:
-        /// none is predicted to lose by a change, one that measurably loses ends its trial, and its
-        /// gain weighs more.
+        /// Names of programs or groups that are protected, such as ["my*", "unit:redis.service"].
+        /// No change is made that is predicted to slow them down, a measurable loss of one ends the
+        /// trial of a change, and their gains weigh more.
         pub protect: Vec<String> = Vec::new(),
-        /// How many times as long as alone programs, or groups, may take, such as ["my*=1.5",
-        /// "unit:redis.service=1.2"]: one that is slower is protected until it is not, and none is
-        /// predicted to become slower than that, whatever all together gain. Within its target one
-        /// may lose more than `max_loss_percent`.
+        /// Largest acceptable slowdown of programs or groups, compared with running alone, such as
+        /// ["my*=1.5", "unit:redis.service=1.2"]. A program above its target is protected until it
+        /// meets the target again, and no change is made that is predicted to push one above its
+        /// target. Within its target a program may lose more than `max_loss_percent`.
         pub targets: Vec<String> = Vec::new(),
-        /// How much the gain of a protected program weighs, where that of another weighs 1.
+        /// Weight of the gain of a protected program; other programs have weight 1.
         pub protect_weight: f64 = 4.0,
-        /// What is to be greatest: "throughput", the mean speed of all (of its logarithm), or
-        /// "fairness", where a program weighs by the square of its slowdown.
+        /// What is maximised: "throughput" is the mean of the logarithms of all programs' speeds;
+        /// "fairness" is the same, with each program weighted by the square of its slowdown.
         pub objective: Objective = Objective::Throughput,
         /// Epochs that are compared before and after a change.
         pub window_epochs: u32 = 3,
-        /// Epochs after a change, and after its last page has moved, that are not compared: caches
-        /// fill within one.
+        /// Epochs after a change, and after its last page has moved, that are not compared, because
+        /// caches fill in that time.
         pub settle_epochs: u32 = 1,
         /// Seconds for which a program is left alone after a change to it that did not help;
         /// doubled each time.
         pub rest_seconds: f64 = 30.0,
-        /// The most times in an hour that the threads of a program are moved, those included that
-        /// take it back. While `guard` is on, it is moved only where taking it back would still be
-        /// within that, so that 1 is none.
+        /// Maximum number of times per hour that the threads of one program are moved, counting
+        /// moves back. With `guard`, one move is reserved for taking a change back, so 1 means no
+        /// moves.
         pub moves_per_hour: u32 = 3,
         /// Whether threads are moved.
         pub threads: bool = true,
@@ -69,12 +69,12 @@ settings! {
         pub ways: bool = true,
         /// Whether the memory bandwidth of programs is limited, where ways are divided.
         pub bandwidth: bool = true,
-        /// Whether what did not help is taken back.
+        /// Take back changes that did harm.
         pub guard: bool = true,
         /// Whether the cost of a change is weighed against its gain.
         pub cost: bool = true,
-        /// The most placements that are solved exactly in an epoch, for 40 threads or fewer; fewer
-        /// for more threads, so that a decision has a bounded time.
+        /// Maximum number of placements evaluated exactly per epoch, for up to 40 threads; fewer
+        /// for more threads, so that the time of a decision is bounded.
         pub solutions: u32 = 24,
         /// Memory of a node, in per cent, that stays free.
         pub keep_free_percent: f64 = 2.0,

@@ -223,7 +223,7 @@ fn who_is_at_home_is_bound_where_others_come() {
         .iter()
         .map(|action| match action {
             Action::MoveThread { pid, cpus: Some(cpus), reason, .. } => {
-                (pid.0, cpus.len(), reason.contains("bound there"))
+                (pid.0, cpus.len(), reason.contains("kept there"))
             }
             other => panic!("{other:?}"),
         })

@@ -87,7 +87,7 @@ impl Touched {
         } else if self.pages.is_some() {
             "bound there because its pages move there"
         } else {
-            "bound there with its pages because other programs move there"
+            "kept there with its pages because other programs move there"
         }
     }
 }

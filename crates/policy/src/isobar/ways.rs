@@ -328,7 +328,10 @@ fn set(
             way_mask: mask,
             memory_bandwidth_percent: share,
             threads,
-            reason: format!("{what} for {} programs: {why}", name.trim_start_matches("isobar-")),
+            reason: format!(
+                "{what} for {}: {why}",
+                if streams { "the streaming programs" } else { "all other programs" }
+            ),
         });
     }
 }

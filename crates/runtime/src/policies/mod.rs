@@ -62,7 +62,7 @@ const EXEC: &str = "  exec:CMD: what your program CMD decides, as JSON lines (do
 
 /// The settings of such programs (`settings::ExecConfig`).
 const EXEC_SETTINGS: &str = "    exec.timeout_seconds=S
-        longest time for a decision; unset: half of the interval in manage, else 60
+        longest time for a decision; unset: half of the interval (at most 5) in manage, else 60
     exec.restarts=5
         restarts of a program that died, without ten good plans between (manage)
     exec.needs=[]

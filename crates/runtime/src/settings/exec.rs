@@ -9,7 +9,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields, default)]
 pub struct ExecConfig {
     /// Maximum time for a decision, in seconds; unset = half of the interval when isobar acts on a
-    /// machine, a minute elsewhere.
+    /// machine (at most 5 s on this machine), a minute elsewhere.
     pub timeout_seconds: Option<f64>,
     /// Maximum number of restarts of a program that died, unless it made ten good plans in between;
     /// in `manage` only.

@@ -32,11 +32,12 @@ use trial::Trial;
   isobar advise --machine sim:examples/stress/one-node.toml
   isobar advise --numad 4:8192
 
-The choices are: bind (threads and pages on one node), gather (pages on the node of the threads),
-interleave (pages in turn on all nodes), split (pages by the bandwidth of nodes) and leave (change
-nothing). Each choice comes with the predicted gain of the program and its range, the gain of all
-other programs, and the command to type; the best choice comes first. Nothing is changed. A command
-is run for --for seconds with its output on stderr, and then ended (SIGTERM).
+The choices are: bind (threads and pages on one node), pages to a node (`gather` in JSON; threads
+stay), interleave (pages in turn on all nodes), split (pages by the bandwidth of nodes) and leave
+(change nothing). Each choice comes with the predicted gain of the program and its range, the gain
+of all other programs, and the command to type. The best choice comes first; those below `leave` are
+not worth making. Nothing is changed. A command is run for --for seconds with its output on stderr,
+and then ended (SIGTERM).
 
 --numad prints a node list such as 0-1, as `numad -w` does, and nothing else."
 )]

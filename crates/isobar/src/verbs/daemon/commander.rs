@@ -1,9 +1,9 @@
 //! Commands the loop of a daemon: handles requests from the socket, reloads, and notifications to
 //! the service manager, which must come from the loop itself.
 
-use super::reload::{self, Fresh};
+use super::reload::{self, Fresh, InForce};
 use super::standing;
-use crate::daemon::{Call, Log, Service};
+use crate::daemon::{self, Call, Log, Service, waiting};
 use crate::machines::adjust::Adjust;
 use crate::machines::linux::Changed;
 use crate::metrics::Handed;
@@ -13,7 +13,6 @@ use crate::signals::StopFlag;
 use crate::verbs::watch::WatchArgs;
 use isobar_control::{Answer, Request, Status};
 use isobar_model::{ActionId, ActionOutcome, Machine, Policy, Seconds};
-use isobar_runtime::settings::Config;
 use isobar_runtime::{Commander, Loop, Undone, in_full};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -33,10 +32,10 @@ pub struct Desk {
     pub service: Rc<RefCell<Service>>,
     /// Where to report what was done.
     pub log: Log,
-    /// The command-line arguments, with the configuration file that is read again.
+    /// The command-line arguments as typed, with which the configuration is read again.
     pub args: WatchArgs,
     /// The configuration that is in force.
-    pub config: Config,
+    pub in_force: InForce,
     /// The interval between decisions if the configuration names none.
     pub usual_interval: Seconds,
     /// What is changed on the machine now.
@@ -62,7 +61,7 @@ impl<M: Machine + Adjust> Commander<M> for Desk {
             self.read_again(run);
             self.service.borrow().ready();
         }
-        while let Ok(call) = self.calls.try_recv() {
+        for call in waiting(&self.calls) {
             let answer = self.answer(run, &call.request);
             call.answer(answer);
         }
@@ -113,14 +112,15 @@ impl Desk {
     }
 
     fn read_again<M: Machine + Adjust>(&mut self, run: &mut Loop<'_, M>) {
-        let file = self.about.config.clone().unwrap_or_else(|| "no configuration file".to_owned());
-        match reload::read(&self.args, &self.config, run.policy().name()).and_then(|fresh| self.take(run, fresh)) {
+        let fresh = reload::read(&self.args, daemon::config(), &self.in_force, run.policy().name(), &self.stop);
+        match fresh.and_then(|fresh| self.take(run, fresh)) {
             Ok(later) => {
                 self.about.reload_refused = None;
                 let later = match &later[..] {
                     [] => String::new(),
                     keys => format!("; takes effect only at the next start: {}", keys.join(", ")),
                 };
+                let file = self.about.config.as_deref().unwrap_or("no configuration file");
                 let (policy, interval) = (in_words(run.policy()), run.interval().0);
                 self.log.say(Priority::Notice, format!("reloaded: {file}: policy {policy}, every {interval} s{later}"));
             }
@@ -135,7 +135,7 @@ impl Desk {
 
     /// Applies a valid configuration. The record of changed threads is kept.
     fn take<M: Machine + Adjust>(&mut self, run: &mut Loop<'_, M>, fresh: Fresh) -> anyhow::Result<Vec<&'static str>> {
-        let Fresh { needed, decides_otherwise, later } = fresh;
+        let Fresh { needed, decides_otherwise, in_force, later, file } = fresh;
         run.could_decide(needed.policy.as_ref())?;
         run.machine_mut().adjust(&needed.config, needed.policy.as_ref());
         if decides_otherwise {
@@ -146,7 +146,8 @@ impl Desk {
         if let Some(exposed) = &self.exposed {
             exposed.every(interval);
         }
-        self.config = needed.whole;
+        self.in_force = in_force;
+        self.about.config = file.map(|file| file.display().to_string());
         Ok(later)
     }
 }

@@ -1,6 +1,7 @@
 //! Runs a daemon from start to end: the machine, the loop, and what runs beside the loop.
 
 use super::commander::Desk;
+use super::reload::{self, InForce};
 use super::{Daemon, WATCHING, recordings};
 use crate::daemon::{self, Log, Server, Service, switchboard};
 use crate::failure::bad_input;
@@ -33,17 +34,19 @@ use std::time::Duration;
 /// # Errors
 /// Bad input; or the machine cannot be opened, the socket cannot be created, or something cannot be
 /// put back.
-pub fn run(args: &Daemon, watch: &WatchArgs) -> anyhow::Result<()> {
-    let mut needed = Needed::from_args_or(watch, Some(WATCHING))?;
+pub fn run(args: &Daemon) -> anyhow::Result<()> {
+    let watch = reload::with_file(&args.watch, daemon::config());
+    let mut needed = Needed::from_args_or(&watch, Some(WATCHING), StopFlag::default())?;
     needed.limits.dry_run = args.dry_run;
     needed.limits.despite_missing = args.dry_run;
     needed.config.state_file.get_or_insert_with(daemon::state_file);
     let changed = linux::Changed::default();
     let (left, patience) = (changed.clone(), Duration::from_secs_f64(needed.config.stop_seconds));
     let signals: Vec<_> = linux::stop_signals().into_iter().filter(|signal| *signal != SIGHUP).collect();
-    let stop = StopFlag::install_patient(&signals, patience, move || left.in_words())?;
+    let stop = needed.stop.clone();
+    stop.raise_on(&signals, patience, move || left.in_words())?;
     let log = Log::start().context("the log")?;
-    let beside = Beside { args, watch, log: log.clone(), changed, stop };
+    let beside = Beside { args, watch: &watch, log: log.clone(), changed, stop };
     let done = beside.open(needed);
     log.flush();
     done
@@ -98,7 +101,7 @@ impl Beside<'_> {
     fn serve<M: Machine + Adjust>(
         &self,
         (machine, usual_interval): (M, Seconds),
-        needed: Needed,
+        mut needed: Needed,
         surroundings: Surroundings<'_>,
         aftermath: impl Fn(&M) -> Aftermath,
     ) -> anyhow::Result<()> {
@@ -106,19 +109,20 @@ impl Beside<'_> {
         let service = Rc::new(RefCell::new(Service::new()));
         service.borrow().pulse(Arc::clone(&wake)).context("the watchdog")?;
         let mut about = self.about(&needed);
-        let mut recording = self.recording(&needed, &mut about);
+        let mut recording = self.recording(&mut needed, &mut about);
         let (board, calls) = switchboard(Arc::clone(&wake));
         let reload = Arc::new(AtomicBool::new(false));
         heed_hangup(Arc::clone(&reload), wake).context("SIGHUP")?;
         let mut exposer = needed.expose()?;
+        exposer.iter().for_each(|exposer| self.announce(exposer));
         let desk = Desk {
             calls,
             stop: self.stop.clone(),
             reload,
             service: Rc::clone(&service),
             log: self.log.clone(),
-            args: self.watch.clone(),
-            config: needed.whole.clone(),
+            args: self.args.watch.clone(),
+            in_force: InForce::at_start(&needed),
             usual_interval,
             changed: self.changed.clone(),
             exposed: exposer.as_ref().map(Exposer::handed),
@@ -140,7 +144,8 @@ impl Beside<'_> {
         let ended = match &mut exposer {
             Some(exposer) => {
                 exposer.every(limits.interval);
-                watch::shown(&mut run, &mut exposer.beside(&mut journal, &|| 0), recording, aftermath)
+                let lost = || self.log.lost_lines();
+                watch::shown(&mut run, &mut exposer.beside(&mut journal, &lost), recording, aftermath)
             }
             None => watch::shown(&mut run, &mut journal, recording, aftermath),
         };
@@ -152,23 +157,30 @@ impl Beside<'_> {
         Ok(())
     }
 
+    /// Logs where the metrics are; a warning if other machines can read them.
+    fn announce(&self, exposer: &Exposer) {
+        let priority = if exposer.is_open() { Priority::Warning } else { Priority::Notice };
+        self.log.say(priority, exposer.in_words());
+    }
+
     /// Starts the recording, if one is wanted. If that fails, the daemon manages without it.
-    fn recording(&self, needed: &Needed, about: &mut Status) -> Option<Recording> {
+    fn recording(&self, needed: &mut Needed, about: &mut Status) -> Option<Recording> {
         let config = &needed.whole.daemon;
         if !config.record {
             return None;
         }
         let now = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
-        let started = recordings::next(config, &now).map_err(anyhow::Error::from).and_then(|(file, bounds)| {
-            let recording = needed.recording_to(file.clone(), bounds)?;
-            Ok((recording, file.display().to_string()))
+        let started = recordings::next(config, &now).map_err(anyhow::Error::from).and_then(|wanted| {
+            needed.recording = Some(wanted);
+            needed.start_recording()
         });
         match started {
-            Ok((recording, file)) => {
-                about.recording = Some(file);
-                Some(recording)
+            Ok(recording) => {
+                about.recording = recording.as_ref().map(|recording| recording.file().display().to_string());
+                recording
             }
             Err(why) => {
+                needed.recording = None;
                 let line = format!("nothing is recorded: {why:#}");
                 self.log.say(Priority::Warning, line.clone());
                 about.remarks.push(line);

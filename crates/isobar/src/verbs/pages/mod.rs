@@ -29,7 +29,8 @@ use std::path::{Path, PathBuf};
     after_help = "Example:
   isobar pages examples/pages/matmul.csv --nodes 4
   isobar pages examples/pages/matmul.csv --nodes 4 --sweep-min-excl
-  isobar pages run.trace --nodes 2 --threads-to-nodes 0,0,1,1 --page-size 2M --plot figures --json
+  isobar pages run.trace --nodes 2 --threads-to-nodes 0,0,1,1 --page-size 2M \\
+      --plot figures --json
   isobar pages run.trace --nodes 4 --machine xeon-4x8
   isobar pages 4711 --watch --interval 1
   isobar pages apply run.trace 4711 --dry-run

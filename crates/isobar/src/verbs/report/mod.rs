@@ -26,11 +26,15 @@ use std::path::{Path, PathBuf};
     name = "report",
     after_help = "Example:
   isobar record -o day.isobar --for 600 && isobar report day.isobar
-  isobar sim examples/workloads/dino-spec.toml --policy linux,dino --json > sim.json && isobar report sim.json
-  isobar study --profiles machine:xeon-4x8 --workloads examples/study/library.txt --algorithm all --json > study.jsonl
+  isobar sim examples/workloads/dino-spec.toml --policy linux,dino --json \\
+      > sim.json && isobar report sim.json
+  isobar study --profiles machine:xeon-4x8 --algorithm all --json \\
+      --workloads examples/study/library.txt > study.jsonl
   isobar report study.jsonl -o study.html
-  isobar reproduce nmass --figures figures --json > nmass.json && isobar report nmass.json --figures figures
-  isobar trace -o solver.trace -- ./solver && isobar report solver.trace --nodes 4
+  isobar reproduce nmass --figures figures --json > nmass.json &&
+      isobar report nmass.json --figures figures
+  isobar trace -o solver.trace -- ./solver &&
+      isobar report solver.trace --nodes 4
 
 The content of a file determines its kind. `sim`, `study` and `reproduce` also take --report FILE. The page needs no network and
 no server: figures, script and style are in the file. All charts show the same span of time (drag over the strip at the top to

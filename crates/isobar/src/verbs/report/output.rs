@@ -6,6 +6,7 @@ use anyhow::Context;
 use isobar_model::Bytes;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// `--report FILE` of verbs whose answer can be shown as a page.
@@ -71,7 +72,8 @@ fn there(path: &Path) -> anyhow::Error {
 /// Bad input if it exists already; an error if it cannot be written.
 pub fn write(path: &Path, page: &str, what: &str, force: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut options = OpenOptions::new();
-    options.write(true).create_new(!force).create(force).truncate(force);
+    // Names of processes are private, as they are in a recording.
+    options.write(true).create_new(!force).create(force).truncate(force).mode(0o600);
     let mut file = options.open(path).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => there(path),
         _ => bad_input(format!("{}: cannot be written: {error}", path.display())),
@@ -79,4 +81,18 @@ pub fn write(path: &Path, page: &str, what: &str, force: bool, out: &mut dyn Wri
     file.write_all(page.as_bytes()).with_context(|| format!("{}", path.display()))?;
     let size = Bytes(u64::try_from(page.len())?).human();
     Ok(writeln!(out, "wrote {} ({size}, {what})", path.display())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    #[test]
+    fn only_its_owner_can_read_a_page() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page.html");
+        write(&path, "<p>mcf</p>", "1 program", false, &mut Vec::new()).unwrap();
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
+    }
 }

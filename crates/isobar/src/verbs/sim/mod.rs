@@ -19,11 +19,14 @@ use std::path::{Path, PathBuf};
 #[command(
     name = "sim",
     after_help = "Example:
-  isobar sim examples/workloads/dino-spec.toml --policy linux,n-mass,dino,isobar --repeat 3
+  isobar sim examples/workloads/dino-spec.toml --repeat 3 \\
+      --policy linux,n-mass,dino,isobar
   isobar sim examples/workloads/nmass-soplex.toml --policy linux --optimum
-  isobar sim examples/workloads/nmass-soplex.toml --policy linux --optimum joint
+  isobar sim examples/workloads/nmass-soplex.toml --policy linux \\
+      --optimum joint
   isobar sim examples/stress/*.toml --policy linux,dino,divide-content
-  isobar sim examples/own/workload.toml --policy linux,dino --repeat 3 --report own.html
+  isobar sim examples/own/workload.toml --policy linux,dino --repeat 3 \\
+      --report own.html
   isobar sim --list
   isobar sim --describe nehalem-2x4
   isobar sim examples/own/workload.toml --policy linux,dino

@@ -15,12 +15,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "Example:
-  isobar study --profiles metrics.csv --workloads workloads.csv --algorithm none,lfoc+,opt-cluster
-  isobar study --profiles machine:xeon-4x8 --workloads examples/study/library.txt --algorithm lfoc+
-  isobar study --profiles metrics.csv --workloads workloads.csv --groups 2 --uma \\
-    --algorithm dino,divide-content,optimal --time-limit 10
-  isobar study --profiles metrics.csv --algorithm fixed --solution s.json --model pbbcache-simple
-  isobar study --profiles metrics.csv --workloads workloads.csv --algorithm all --report study.html
+  isobar study --profiles metrics.csv --workloads workloads.csv \\
+      --algorithm none,lfoc+,opt-cluster
+  isobar study --profiles machine:xeon-4x8 --algorithm lfoc+ \\
+      --workloads examples/study/library.txt
+  isobar study --profiles metrics.csv --workloads workloads.csv --groups 2 \\
+      --uma --algorithm dino,divide-content,optimal --time-limit 10
+  isobar study --profiles metrics.csv --algorithm fixed --solution s.json \\
+      --model pbbcache-simple
+  isobar study --profiles metrics.csv --workloads workloads.csv \\
+      --algorithm all --report study.html
   isobar study --count --apps 16 --groups 4 --ways 16
 
 A workload list has one workload on each line, as names separated by commas; # begins a comment.

@@ -25,7 +25,7 @@ use std::path::PathBuf;
     name = "sweep",
     after_help = "Example:
   isobar sweep examples/sweep.toml --list
-  isobar sweep grid.toml                       # on all cores; again: what is done is not run again
+  isobar sweep grid.toml           # on all cores; skips jobs that are done
   isobar sweep grid.toml --merge > grid.csv
   isobar sweep grid.toml --slurm cluster && sbatch cluster/sweep.sbatch
 

@@ -7,7 +7,6 @@ use crate::metrics::{Exposer, Paced};
 use crate::output::Queue;
 use crate::record::Recording;
 use crate::report::{Aftermath, Reporter};
-use crate::signals::StopFlag;
 use crate::text::plural;
 use isobar_model::{Machine, Seconds};
 use isobar_recording::RecordingError;
@@ -25,7 +24,8 @@ pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> 
     let changed = linux::Changed::default();
     let patience = Duration::from_secs_f64(needed.config.stop_seconds);
     let left = changed.clone();
-    let stop = StopFlag::install_patient(&linux::stop_signals(), patience, move || left.in_words())?;
+    let stop = needed.stop.clone();
+    stop.raise_on(&linux::stop_signals(), patience, move || left.in_words())?;
     if needed.can_wait() {
         let stopped = stop.clone();
         queue.wait_for_the_reader(move || stopped.is_raised());

@@ -16,13 +16,28 @@ use crate::metrics::{self, Exposer};
 use crate::on_purpose;
 use crate::record::{Inputs, Recording};
 use crate::report::{Profiles, WallClock};
+use crate::signals::StopFlag;
 use isobar_model::{Policy, Seconds};
 use isobar_recording::{About, Bounds, about};
 use isobar_runtime::selection::Rules;
 use isobar_runtime::settings::{self, Config, DEFAULT_INTERVAL_SECONDS, INTERVAL_SECONDS, ManageConfig, MetricsConfig};
 use isobar_runtime::{Limits, policies};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+
+/// The help of --only for verbs that show also what they do not decide about.
+pub const ONLY_DECIDE: &str = "Decide only about what this selects (others are still shown): a process name, a process \
+                               id, a group such as unit:redis.service, or a cgroup path and everything below it. All \
+                               but ids may be globs; may be repeated";
+
+/// The help of --policy for verbs with a policy of their own if none is named.
+pub fn policy_or(other: &str) -> String {
+    format!(
+        "The policy (`isobar --help` lists them) [default: `policy` in the section [manage] of the configuration, else \
+         {other}]"
+    )
+}
 
 /// What `manage`, `explain`, `top` and `doctor` share.
 #[derive(Clone, Debug, clap::Args)]
@@ -88,6 +103,8 @@ pub struct Needed {
     pub metrics: Option<(SocketAddr, usize)>,
     /// Seconds of a simulated machine that pass in one second; `None` for as fast as possible.
     pub speed: Option<f64>,
+    /// Ends the run when it is raised, and the policy's wait for a program.
+    pub stop: StopFlag,
     about: About,
 }
 
@@ -97,14 +114,15 @@ impl Needed {
     /// # Errors
     /// Bad input.
     pub fn from_args(args: &WatchArgs) -> anyhow::Result<Self> {
-        Self::from_args_or(args, None)
+        Self::from_args_or(args, None, StopFlag::default())
     }
 
-    /// Like [`Needed::from_args`], with a policy to use if none is named.
+    /// Like [`Needed::from_args`], with a policy to use if none is named, and the flag that ends
+    /// the run.
     ///
     /// # Errors
     /// Bad input.
-    pub fn from_args_or(args: &WatchArgs, policy: Option<&str>) -> anyhow::Result<Self> {
+    pub fn from_args_or(args: &WatchArgs, policy: Option<&str>, stop: StopFlag) -> anyhow::Result<Self> {
         let inputs = Inputs::default();
         let read = |path: &Path| inputs.read(path);
         let mut config = Config::load(args.config.as_deref(), &args.set, &read).map_err(bad_input)?;
@@ -117,7 +135,8 @@ impl Needed {
         let name = named.or_else(|| policy.map(str::to_owned)).ok_or_else(no_policy)?;
         let target = Target::parse(args.machine.as_deref(), args.seed)?;
         let interval = config.manage.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS);
-        let place = Place::AtWork { interval: target.patience(interval), here: target == Target::Linux };
+        let here = target == Target::Linux;
+        let place = Place::AtWork { interval: target.patience(interval), here, stop: &stop };
         let policy = deciders::build(&name, &config, &read, place)?;
         let facts = tape::facts(&name, args.machine.as_deref(), args.config.as_deref(), &args.set);
         Ok(Self {
@@ -130,6 +149,7 @@ impl Needed {
             recording: None,
             metrics: served(args.metrics, &config.metrics)?,
             speed: None,
+            stop,
             about: About { facts, inputs: inputs.take() },
             whole: config,
         })
@@ -141,15 +161,14 @@ impl Needed {
     /// If the file exists already or cannot be created.
     pub fn start_recording(&self) -> anyhow::Result<Option<Recording>> {
         let Some((file, bounds)) = &self.recording else { return Ok(None) };
-        self.recording_to(file.clone(), *bounds).map(Some)
+        self.tape().start_to(file.clone(), *bounds).map(Some)
     }
 
-    /// Starts a recording of the run to a file.
-    ///
-    /// # Errors
-    /// As [`Needed::start_recording`].
-    pub fn recording_to(&self, file: PathBuf, bounds: Bounds) -> anyhow::Result<Recording> {
-        self.tape().start_to(file, bounds)
+    /// The texts of the files that the configuration names, by path; without the configuration.
+    pub fn named_texts(&self) -> BTreeMap<String, String> {
+        let mut texts = self.about.inputs.clone();
+        texts.retain(|path, _| self.about.facts.get(about::CONFIG) != Some(path));
+        texts
     }
 
     /// What recordings of this run are made from.
@@ -163,7 +182,7 @@ impl Needed {
     /// Starts to serve the metrics of the run, if they are to be served.
     ///
     /// # Errors
-    /// Bad input if the address cannot be bound.
+    /// As [`Exposer::start`].
     pub fn expose(&self) -> anyhow::Result<Option<Exposer>> {
         let Some((address, most_groups)) = self.metrics else { return Ok(None) };
         let about = isobar_metrics::About {

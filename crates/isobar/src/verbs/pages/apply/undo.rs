@@ -1,10 +1,10 @@
 //! Moves pages back to where they were before mappings were applied, for one process, or for all
 //! processes for `isobar restore`.
 
-use crate::failure::{bad_input, tell};
+use crate::failure::bad_input;
+use crate::machines::linux;
 use crate::signals::StopFlag;
 use crate::text::json_line;
-use isobar_linux::actuators::manager_lock::{self, ManagerLock};
 use isobar_linux::actuators::origins::{self, Manner, WentBack};
 use isobar_linux::actuators::pages::PageOptions;
 use isobar_model::Pid;
@@ -30,8 +30,7 @@ pub struct Undo {
 /// # Errors
 /// If nothing is recorded of the process, the record cannot be read, or the run was interrupted.
 pub fn run(undo: &Undo, stop: &StopFlag, out: &mut dyn Write) -> anyhow::Result<()> {
-    let manager = manager_lock::place().as_deref().map(ManagerLock::take).transpose()?;
-    manager.iter().flat_map(ManagerLock::remarks).for_each(|remark| tell(remark));
+    let _manager = linux::only_manager()?;
     let options = PageOptions::default();
     let manner = Manner { options: &options, pages_per_second: undo.rate, stop: &|| stop.is_raised() };
     let done = origins::put_back(&undo.state, Some(undo.pid), &manner)?.and_then(|mut all| all.pop());
@@ -48,10 +47,10 @@ pub fn run(undo: &Undo, stop: &StopFlag, out: &mut dyn Write) -> anyhow::Result<
 }
 
 /// Moves all pages back that are recorded beside a state file, for `isobar restore`; `None` if
-/// nothing is recorded.
+/// nothing is recorded. The caller must be the [`linux::only_manager`].
 ///
 /// # Errors
-/// As [`run`].
+/// If the record cannot be read.
 pub fn restore(state: &Path) -> anyhow::Result<Option<Vec<WentBack>>> {
     let options = PageOptions::default();
     let stop = || false;
