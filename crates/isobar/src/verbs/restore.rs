@@ -82,7 +82,10 @@ impl Verb for Restore {
             }
             pages.iter().flatten().try_for_each(|one| writeln!(out, "{}", plain(&undo::in_words(one))))?;
         }
-        failures.into_iter().next().map_or(Ok(()), Err)
+        let mut failures = failures.into_iter();
+        let first = failures.next();
+        failures.for_each(|why| tell(&format!("{why:#}")));
+        first.map_or(Ok(()), Err)
     }
 }
 

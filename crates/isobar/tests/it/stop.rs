@@ -132,10 +132,10 @@ fn a_loop_that_hangs_is_ended_in_bounded_time_and_says_what_is_left() {
 /// `top` knows what it has changed, too.
 #[test]
 fn a_frame_that_hangs_says_what_is_left() {
-    let hang = [("ISOBAR_TEST_HANG_AT_EPOCH", "6")];
+    let hang = [("ISOBAR_TEST_HANG_AT_EPOCH", "2")];
     let verb = ["top", "--once", "--act", "--for", "60"];
     let Some(top) = Manage::start_as(&verb, "fixed", &["manage.stop_seconds=0.5"], &hang) else { return };
-    std::thread::sleep(Duration::from_millis(600));
+    std::thread::sleep(Duration::from_secs(2));
     top.signal("TERM");
     let (said, ended) = top.end();
     said.failed(1, &["asked to stop 0.5 s ago", "1 threads, resctrl groups or switches are not put back"]);
@@ -150,12 +150,19 @@ fn a_program_that_stalls_does_not_delay_the_put_back() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("policy.sh");
     let action = r#"{\"kind\":\"move_thread\",\"pid\":$SUBJECT,\"tid\":$SUBJECT,\"cpu\":$CPU,\"reason\":\"test\"}"#;
-    let script = format!("read -r line; echo \"{{\\\"actions\\\":[{action}]}}\"; exec sleep 600");
+    let asked = folder.path().join("asked");
+    let second = format!("read -r line; : > {}; exec sleep 600", asked.display());
+    let script = format!("read -r line; echo \"{{\\\"actions\\\":[{action}]}}\"; {second}");
     fs::write(&program, script).unwrap();
     let policy = format!("exec:sh {}", program.display());
     let settings = ["exec.timeout_seconds=60", "manage.stop_seconds=30"];
     let Some(manage) = Manage::start_as(&["manage", "--for", "60"], &policy, &settings, &[]) else { return };
-    std::thread::sleep(Duration::from_millis(300));
+    for _ in 0..600 {
+        if asked.exists() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
     manage.signal("TERM");
     let (said, ended) = manage.end();
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{}", said.out);

@@ -271,16 +271,28 @@ enum Fate {
 }
 
 fn fate(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
-    match identity::find(pid, tid)? {
-        None => return Ok(Fate::Vanished),
+    match identity::find(pid, tid) {
+        Ok(None) => return Ok(Fate::Vanished),
         // Kernel threads are never recorded.
-        Some(task) if task.start != thread.start || task.kernel => return Ok(Fate::Reused),
-        Some(_) => {}
+        Ok(Some(task)) if task.start != thread.start || task.kernel => return Ok(Fate::Reused),
+        Ok(Some(_)) => {}
+        // Hidden by `/proc`, so its start cannot be read. One whose mask is not ours has nothing
+        // that could be put back, whoever it is.
+        Err(why) if why.kind() == io::ErrorKind::PermissionDenied => {
+            let mask = affinity::get(tid)?;
+            return if is_ours(pid, tid, &mask, thread) { Err(why) } else { Ok(Fate::Reused) };
+        }
+        Err(why) => return Err(why),
     }
     match act(pid, tid, thread) {
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(Fate::Vanished),
         other => other,
     }
+}
+
+/// Whether a thread has its mask from isobar, or the kernel displaced it from ours.
+fn is_ours(pid: Pid, tid: Tid, mask: &CpuSet, thread: &ThreadEntry) -> bool {
+    displaced::is_given(pid, tid, mask, &thread.ours) || displaced::is_displaced(pid, tid, mask, &thread.ours.cpus())
 }
 
 fn act(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
@@ -292,7 +304,7 @@ fn act(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
         displaced::have_it_forgotten(pid, tid, &mask, &thread.original);
         return Ok(Fate::Untouched);
     }
-    if !is_given && !displaced::is_displaced(pid, tid, &mask, &thread.ours.cpus()) {
+    if !is_ours(pid, tid, &mask, thread) {
         return Ok(Fate::ChangedByOwner);
     }
     displaced::put_back(tid, &thread.original)?;

@@ -40,10 +40,7 @@ impl Forks {
         // Neither has to succeed: an overflow is noticed and reported.
         let _ = sockopt::set_socket_recv_buffer_size(&forks.socket, BUFFER);
         let _ = sockopt::set_socket_recv_buffer_size_force(&forks.socket, BUFFER);
-        let answer = forks.ask();
-        // An answer that did not come in time may be a yes.
-        forks.listening = matches!(answer, Ok(()) | Err(Errno::TIMEDOUT));
-        answer.map_err(unheard)?;
+        forks.ask().map_err(unheard)?;
         // Works from Linux 6.6 on; earlier kernels ignore a request of this length. There is no
         // answer, because an answer would not be a fork.
         let _ = forks.send(&listen(true, std::process::id()));
@@ -68,15 +65,22 @@ impl Forks {
         sendto(&self.socket, request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0)).map(drop)
     }
 
-    /// Asks for all events, and waits for the answer.
-    fn ask(&self) -> Result<(), Errno> {
+    /// Asks for all events, and waits for the answer. One that does not come may be a yes.
+    fn ask(&mut self) -> Result<(), Errno> {
         self.send(&listen(false, std::process::id()))?;
+        self.listening = true;
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
-            poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&PAUSE))?;
+            match poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&PAUSE)) {
+                Err(Errno::INTR) => continue,
+                other => other?,
+            };
             match self.receive() {
                 Ok(Some(Message::Answer(0))) => return Ok(()),
-                Ok(Some(Message::Answer(refused))) => return Err(errno(refused)),
+                Ok(Some(Message::Answer(refused))) => {
+                    self.listening = false;
+                    return Err(errno(refused));
+                }
                 // If other processes listen as well, events arrive already before our answer.
                 Ok(_) | Err(Errno::AGAIN | Errno::NOBUFS | Errno::INTR) => {}
                 Err(error) => return Err(error),

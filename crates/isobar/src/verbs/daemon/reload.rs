@@ -12,14 +12,16 @@ use std::path::PathBuf;
 #[derive(Clone, Debug)]
 pub struct InForce {
     config: Config,
+    /// The file that it was read from.
+    file: Option<PathBuf>,
     /// The texts of the files that the configuration names, by path.
     texts: BTreeMap<String, String>,
 }
 
 impl InForce {
     /// At the start everything that was read is in force.
-    pub fn at_start(needed: &Needed) -> Self {
-        Self { config: needed.whole.clone(), texts: needed.named_texts() }
+    pub fn at_start(needed: &Needed, file: Option<PathBuf>) -> Self {
+        Self { config: needed.whole.clone(), file, texts: needed.named_texts() }
     }
 }
 
@@ -42,7 +44,8 @@ pub fn with_file(args: &WatchArgs, usual: Option<PathBuf>) -> WatchArgs {
     WatchArgs { config: args.config.clone().or(usual), ..args.clone() }
 }
 
-/// Reads the configuration again, from the file that was named, otherwise from the `usual` one. The
+/// Reads the configuration again, from the file that it was read from, otherwise from the `usual`
+/// one: a file that is gone is refused. The
 /// new policy heeds the same request to `stop` as the loop.
 ///
 /// # Errors
@@ -54,7 +57,7 @@ pub fn read(
     policy: &str,
     stop: &StopFlag,
 ) -> anyhow::Result<Fresh> {
-    let args = with_file(args, usual);
+    let args = with_file(args, now.file.clone().or(usual));
     let needed = Needed::from_args_or(&args, Some(super::WATCHING), stop.clone())?;
     let texts = needed.named_texts();
     let decides_otherwise = needed.policy.name() != policy
@@ -62,7 +65,13 @@ pub fn read(
         || needed.whole.manage.group != now.config.manage.group
         || texts != now.texts;
     let (config, later) = taken(&now.config, &needed.whole, decides_otherwise);
-    Ok(Fresh { needed, decides_otherwise, in_force: InForce { config, texts }, later, file: args.config })
+    Ok(Fresh {
+        needed,
+        decides_otherwise,
+        in_force: InForce { config, file: args.config.clone(), texts },
+        later,
+        file: args.config,
+    })
 }
 
 /// Puts the value of the second configuration back into the first.
@@ -122,8 +131,8 @@ mod tests {
     }
 
     fn started(args: &WatchArgs, usual: Option<PathBuf>) -> InForce {
-        let needed = Needed::from_args_or(&with_file(args, usual), Some("linux"), StopFlag::default());
-        InForce::at_start(&needed.unwrap())
+        let needed = Needed::from_args_or(&with_file(args, usual.clone()), Some("linux"), StopFlag::default());
+        InForce::at_start(&needed.unwrap(), with_file(args, usual).config)
     }
 
     fn again(args: &WatchArgs, usual: &Path, now: &InForce, policy: &str) -> Fresh {
@@ -137,7 +146,11 @@ mod tests {
         let now = started(&args, None);
         fs::write(&usual, "[manage]\npolicy = \"dino\"\n").unwrap();
         let fresh = again(&args, &usual, &now, "linux");
-        assert_eq!((fresh.needed.policy.name(), fresh.decides_otherwise, fresh.file), ("dino", true, Some(usual)));
+        let found = (fresh.needed.policy.name(), fresh.decides_otherwise, fresh.file);
+        assert_eq!(found, ("dino", true, Some(usual.clone())));
+        fs::remove_file(&usual).unwrap();
+        let refused = read(&args, None, &fresh.in_force, "dino", &StopFlag::default()).err().expect("it is gone");
+        assert!(format!("{refused:#}").contains("isobar.toml"), "{refused:#}");
     }
 
     #[test]

@@ -122,7 +122,7 @@ impl Beside<'_> {
             service: Rc::clone(&service),
             log: self.log.clone(),
             args: self.args.watch.clone(),
-            in_force: InForce::at_start(&needed),
+            in_force: InForce::at_start(&needed, self.watch.config.clone()),
             usual_interval,
             changed: self.changed.clone(),
             exposed: exposer.as_ref().map(Exposer::handed),

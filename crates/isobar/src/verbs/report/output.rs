@@ -4,9 +4,9 @@
 use crate::failure::bad_input;
 use anyhow::Context;
 use isobar_model::Bytes;
-use std::fs::OpenOptions;
+use std::fs::{OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// `--report FILE` of verbs whose answer can be shown as a page.
@@ -78,6 +78,8 @@ pub fn write(path: &Path, page: &str, what: &str, force: bool, out: &mut dyn Wri
         ErrorKind::AlreadyExists => there(path),
         _ => bad_input(format!("{}: cannot be written: {error}", path.display())),
     })?;
+    // An earlier page keeps its mode when it is overwritten.
+    file.set_permissions(Permissions::from_mode(0o600)).with_context(|| format!("{}", path.display()))?;
     file.write_all(page.as_bytes()).with_context(|| format!("{}", path.display()))?;
     let size = Bytes(u64::try_from(page.len())?).human();
     Ok(writeln!(out, "wrote {} ({size}, {what})", path.display())?)

@@ -49,9 +49,12 @@ pub struct CounterSet {
     forbidden: BTreeSet<(Tid, u64)>,
     limit: u64,
     fixed_limit: bool,
+    /// Descriptors of this process before any of these counters.
+    before: usize,
     /// Descriptors that the rest of this process uses, counted at each update: most of them are
     /// opened after the first one.
     others: usize,
+    /// Descriptors that are kept for those.
     reserve: usize,
     max_threads: usize,
     state: Refusals,
@@ -83,6 +86,7 @@ impl CounterSet {
             forbidden: BTreeSet::new(),
             limit,
             fixed_limit: options.descriptor_limit.is_some(),
+            before: descriptors::in_use().unwrap_or(0),
             others: 0,
             reserve: options.descriptor_reserve,
             max_threads: options.max_threads,
@@ -146,8 +150,14 @@ impl CounterSet {
     fn capacity(&self) -> usize {
         // An injected limit is for our own descriptors only, so that tests do not depend on what
         // else is open.
-        let others = if self.fixed_limit { 0 } else { self.others };
-        descriptors::threads_within(self.limit_in_force(), others, self.reserve, self.available.per_thread())
+        let (before, kept) = if self.fixed_limit { (0, self.reserve) } else { (self.before, self.kept_back()) };
+        descriptors::threads_within(self.limit_in_force(), before, kept, self.available.per_thread())
+    }
+
+    /// Descriptors for everything that is opened after the sensors: the reserve, or what that has
+    /// come to and a few more.
+    fn kept_back(&self) -> usize {
+        self.reserve.max(self.others.saturating_sub(self.before) + SPARE)
     }
 
     fn descriptors(&self) -> usize {
