@@ -65,7 +65,7 @@ fn overall(name: &str, summaries: &[(String, Summary)]) -> Option<Overall> {
 mod tests {
     use super::*;
     use crate::metrics::Measures;
-    use crate::summary::{Counted, Head, together};
+    use crate::summary::{Counted, of_boots};
 
     /// An experiment of one program and two boots with the given ratios.
     fn experiment(title: &str, ratios: [f64; 2]) -> (String, Summary) {
@@ -75,18 +75,8 @@ mod tests {
             runs: [("linux".to_owned(), run(2.0)), ("x".to_owned(), run(2.0 * ratio))].into(),
             ..Counted::default()
         };
-        let head = Head {
-            experiment: title.to_owned(),
-            about: String::new(),
-            machine: "m".to_owned(),
-            time_scale: 20.0,
-            cache_scale: 16.0,
-            seed: 1,
-            baseline: "linux".to_owned(),
-            contenders: vec!["linux".to_owned(), "x".to_owned()],
-        };
         let boots: Vec<Counted> = (0..).zip(ratios).map(boot).collect();
-        (title.to_owned(), together(&head, &boots))
+        (title.to_owned(), of_boots(title, &boots))
     }
 
     /// Means of 0.5, 2 and 1: the geometric mean over experiments is 1. The third experiment's two

@@ -132,7 +132,7 @@ impl Stop {
 mod tests {
     use super::*;
     use crate::metrics::Measures;
-    use crate::summary::{Counted, Head, together};
+    use crate::summary::{Counted, of_boots};
 
     const RULE: Rule = Rule { until_percent: Some(2.0), most: 10, budget: None };
 
@@ -170,19 +170,9 @@ mod tests {
             let names = ["linux", "x"].into_iter().filter(|name| counts || *name == "linux");
             Counted { repeat, runs: names.map(|name| (name.to_owned(), run())).collect(), ..Counted::default() }
         };
-        let head = Head {
-            experiment: "e".to_owned(),
-            about: String::new(),
-            machine: "m".to_owned(),
-            time_scale: 20.0,
-            cache_scale: 16.0,
-            seed: 1,
-            baseline: "linux".to_owned(),
-            contenders: vec!["linux".to_owned(), "x".to_owned()],
-        };
         let widths = |third: bool| {
             let boots: Vec<Counted> = [(1, true), (2, true), (3, third)].map(boot).into();
-            half_widths(&together(&head, &boots))
+            half_widths(&of_boots("e", &boots))
         };
         assert_eq!((widths(true), widths(false)), (vec![Some(0.0)], vec![None]));
     }

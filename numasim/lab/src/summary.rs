@@ -173,3 +173,19 @@ fn alone_seconds(experiment: &Experiment, boot: &Boot) -> BTreeMap<String, f64> 
     };
     experiment.program.iter().map(|program| &program.name).filter_map(of).collect()
 }
+
+/// For tests: a summary of boots of `linux`, the baseline, and `x`, on some machine.
+#[cfg(test)]
+pub fn of_boots(title: &str, boots: &[Counted]) -> Summary {
+    let head = Head {
+        experiment: title.to_owned(),
+        about: String::new(),
+        machine: "m".to_owned(),
+        time_scale: 20.0,
+        cache_scale: 16.0,
+        seed: 1,
+        baseline: "linux".to_owned(),
+        contenders: vec!["linux".to_owned(), "x".to_owned()],
+    };
+    together(&head, boots)
+}

@@ -14,7 +14,6 @@ use crate::text::json_line;
 use anyhow::Context;
 use isobar_view::Answer;
 use std::io::Write;
-use std::time::Duration;
 
 /// The policy that changes nothing.
 const WATCHING: &str = "linux";
@@ -58,10 +57,9 @@ impl Verb for Doctor {
             writeln!(out, "watching for {} s; nothing is changed ...", self.duration)?;
             out.flush()?;
         }
-        let (changed, patience) = (linux::Changed::default(), Duration::from_secs_f64(needed.config.stop_seconds));
+        let changed = linux::Changed::default();
         let left = changed.clone();
-        let stop = needed.stop.clone();
-        stop.raise_on(&linux::stop_signals(), patience, move || left.in_words())?;
+        let stop = needed.stops_on(&linux::stop_signals(), move || left.in_words())?;
         let stopped = || stop.is_raised();
         let view = epochs::over(needed, &stopped, &changed, &mut |source| epochs::watched(source, self.duration))?;
         let view = view.context("interrupted before the first epoch ended")?;

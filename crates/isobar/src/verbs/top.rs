@@ -19,7 +19,6 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
-use std::time::Duration;
 
 /// The policy if none is named: it changes nothing.
 const WATCHING: &str = "linux";
@@ -196,15 +195,15 @@ impl Top {
     fn screen(&self) -> anyhow::Result<()> {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let (orders, taken) = mpsc::channel();
-        let (told, news) = mpsc::channel();
+        let (report, news) = mpsc::channel();
         let (name, named) = mpsc::channel();
         let watches_this = self.watch.machine.is_none() && !self.act;
         let socket = watches_this.then(|| daemon::find(None));
-        let elsewhere = Elsewhere { socket, news: told.clone() };
+        let elsewhere = Elsewhere { socket, news: report.clone() };
         thread::scope(|scope| {
             thread::Builder::new()
                 .name("epochs".into())
-                .spawn_scoped(scope, move || self.feed(&name, &taken, &told))?;
+                .spawn_scoped(scope, move || self.feed(&name, &taken, &report))?;
             let policy = named.recv().context("the configuration could not be read")??;
             let mut app = App::new(self.setup(policy, !self.no_color && !no_color));
             // However the screen ends, the other thread must end, too.
@@ -245,12 +244,11 @@ impl Top {
 /// Makes every signal that asks to stop end the program in order. If that takes too long, at least
 /// the terminal is given back.
 fn heed_signals(needed: &Needed, changed: &linux::Changed) -> anyhow::Result<StopFlag> {
-    let (patience, left) = (Duration::from_secs_f64(needed.config.stop_seconds), changed.clone());
-    needed.stop.raise_on(&linux::stop_signals(), patience, move || {
+    let left = changed.clone();
+    needed.stops_on(&linux::stop_signals(), move || {
         top::leave_the_screen();
         left.in_words()
-    })?;
-    Ok(needed.stop.clone())
+    })
 }
 
 /// Ends the machine's thread when the screen closes, and wakes it for that.

@@ -24,7 +24,7 @@ pub fn bare() -> Command {
 
 /// Everything that may be typed, with the whole help.
 pub fn whole() -> Command {
-    let (names, _) = policies::described();
+    let names = policies::described();
     bare()
         .after_help(format!("Policies:\n{names}\nSettings: `isobar config --default`, or docs/policies.md"))
         .mut_subcommands(flowing)
@@ -32,7 +32,7 @@ pub fn whole() -> Command {
 
 /// The policies with their settings: too long for the help, so they are in the manual page.
 pub fn settings() -> String {
-    format!("Policies with their settings (--set POLICY.KEY=VALUE):\n\n{}", policies::described().1)
+    format!("Policies with their settings (--set POLICY.KEY=VALUE):\n\n{}", policies::described_with_settings())
 }
 
 /// Makes the help of a verb as wide as the terminal. The lines of a paragraph are joined, and clap

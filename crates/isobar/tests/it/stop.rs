@@ -157,12 +157,7 @@ fn a_program_that_stalls_does_not_delay_the_put_back() {
     let policy = format!("exec:sh {}", program.display());
     let settings = ["exec.timeout_seconds=60", "manage.stop_seconds=30"];
     let Some(manage) = Manage::start_as(&["manage", "--for", "60"], &policy, &settings, &[]) else { return };
-    for _ in 0..600 {
-        if asked.exists() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    eventually("the second question", || asked.exists());
     manage.signal("TERM");
     let (said, ended) = manage.end();
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{}", said.out);

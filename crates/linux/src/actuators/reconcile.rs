@@ -2,7 +2,6 @@
 //! isobar changed it, so the kernel is asked again before a record is dropped or a thread freed.
 
 use super::displaced::{self, Limits};
-use super::entries::ProcessEntry;
 use super::inherited::{self, Heir};
 use super::ledger::{Follow, Ledger};
 use crate::kernel::{affinity, identity};
@@ -53,18 +52,9 @@ fn show_owners_mask(
 ) -> Option<CpuSet> {
     let mask = thread.allowed.clone()?;
     thread.bound = Some(false);
-    let one = (pid, thread.tid, thread.start);
-    if ledger.thread(pid, thread.tid, thread.start).is_some() {
-        show_recorded(ledger, pid, thread, mask);
-        return None;
-    }
-    let family = inherited::family(ledger, one, &mask, limits).cloned()?;
-    let is_freed = free(ledger, follow, pid, thread, &mask, family);
-    (!is_freed).then(|| inherited::asked_for(ledger, one, &mask, limits))
-}
-
-fn show_recorded(ledger: &mut Ledger, pid: Pid, thread: &mut ThreadSample, mask: CpuSet) {
-    let Some(record) = ledger.thread(pid, thread.tid, thread.start) else { return };
+    let Some(record) = ledger.thread(pid, thread.tid, thread.start) else {
+        return free_if_inherited(ledger, follow, pid, thread, &mask, limits);
+    };
     // Sensors may have read the mask before isobar's last move, so the kernel is asked before a
     // record is dropped.
     let now = if record.is_ours(&mask) { Ok(mask) } else { affinity::get(thread.tid) };
@@ -73,11 +63,11 @@ fn show_recorded(ledger: &mut Ledger, pid: Pid, thread: &mut ThreadSample, mask:
         thread.pinned = record.original.pinned;
         // A thread that was freed again may run wherever its owner lets it.
         thread.bound = Some(!record.original.cpus.is_subset(&record.ours.cpus()));
-        return;
+        return None;
     }
     if now.as_ref().is_ok_and(|now| displaced::is_displaced(pid, thread.tid, now, &record.ours.cpus())) {
         if displaced::put_back(thread.tid, &record.original).is_err() {
-            return;
+            return None;
         }
         thread.allowed = affinity::get(thread.tid).ok();
         thread.pinned = record.original.pinned;
@@ -85,25 +75,29 @@ fn show_recorded(ledger: &mut Ledger, pid: Pid, thread: &mut ThreadSample, mask:
         displaced::have_it_forgotten(pid, thread.tid, now, &record.original);
     }
     ledger.forget(pid, thread.tid);
+    None
 }
 
-/// Frees a thread that inherited this mask. False if the kernel refused.
-fn free(
+/// Frees a thread that inherited a mask of ours. Returns that mask if the kernel refused.
+fn free_if_inherited(
     ledger: &mut Ledger,
     follow: &mut Follow<'_>,
     pid: Pid,
     thread: &mut ThreadSample,
     mask: &CpuSet,
-    family: ProcessEntry,
-) -> bool {
+    limits: &mut Limits,
+) -> Option<CpuSet> {
+    let one = (pid, thread.tid, thread.start);
+    let family = inherited::family(ledger, one, mask, limits).cloned()?;
     // Sensors may have read the mask before isobar freed it.
     let bound = affinity::get(thread.tid).is_ok_and(|now| now == *mask);
-    let heir = bound.then(|| inherited::free(ledger, follow, (pid, thread.tid, thread.start), &family));
+    let heir = bound.then(|| inherited::free(ledger, follow, one, &family));
     if matches!(heir, None | Some(Ok(Heir::Freed { .. }))) {
         thread.allowed = Some(family.original.cpus);
         thread.pinned = family.original.pinned;
     }
-    heir.is_none_or(|heir| heir.is_ok())
+    let is_refused = heir.is_some_and(|heir| heir.is_err());
+    is_refused.then(|| inherited::asked_for(ledger, one, mask, limits))
 }
 
 /// Whether the thread that started at `start` lives: by the sample if it lists the thread,

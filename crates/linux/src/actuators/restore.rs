@@ -280,7 +280,9 @@ fn fate(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
         // that could be put back, whoever it is.
         Err(why) if why.kind() == io::ErrorKind::PermissionDenied => {
             let mask = affinity::get(tid)?;
-            return if is_ours(pid, tid, &mask, thread) { Err(why) } else { Ok(Fate::Reused) };
+            let is_ours = displaced::is_given(pid, tid, &mask, &thread.ours)
+                || displaced::is_displaced(pid, tid, &mask, &thread.ours.cpus());
+            return if is_ours { Err(why) } else { Ok(Fate::Reused) };
         }
         Err(why) => return Err(why),
     }
@@ -288,11 +290,6 @@ fn fate(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(Fate::Vanished),
         other => other,
     }
-}
-
-/// Whether a thread has its mask from isobar, or the kernel displaced it from ours.
-fn is_ours(pid: Pid, tid: Tid, mask: &CpuSet, thread: &ThreadEntry) -> bool {
-    displaced::is_given(pid, tid, mask, &thread.ours) || displaced::is_displaced(pid, tid, mask, &thread.ours.cpus())
 }
 
 fn act(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
@@ -304,7 +301,7 @@ fn act(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
         displaced::have_it_forgotten(pid, tid, &mask, &thread.original);
         return Ok(Fate::Untouched);
     }
-    if !is_ours(pid, tid, &mask, thread) {
+    if !is_given && !displaced::is_displaced(pid, tid, &mask, &thread.ours.cpus()) {
         return Ok(Fate::ChangedByOwner);
     }
     displaced::put_back(tid, &thread.original)?;

@@ -51,10 +51,16 @@ pub fn names() -> Vec<&'static str> {
     registry::names()
 }
 
-/// All policies and what they decide: once with a line each, once with their settings.
+/// All policies and what they decide, a line each.
 #[must_use]
-pub fn described() -> (String, String) {
-    (documentation::names() + "\n" + EXEC, documentation::help() + "\n" + EXEC + EXEC_SETTINGS)
+pub fn described() -> String {
+    documentation::names() + "\n" + EXEC
+}
+
+/// All policies and what they decide, with their settings.
+#[must_use]
+pub fn described_with_settings() -> String {
+    documentation::help() + "\n" + EXEC + EXEC_SETTINGS
 }
 
 /// A policy of the user, in any language.

@@ -135,7 +135,7 @@ impl Desk {
 
     /// Applies a valid configuration. The record of changed threads is kept.
     fn take<M: Machine + Adjust>(&mut self, run: &mut Loop<'_, M>, fresh: Fresh) -> anyhow::Result<Vec<&'static str>> {
-        let Fresh { needed, decides_otherwise, in_force, later, file } = fresh;
+        let Fresh { needed, decides_otherwise, in_force, later } = fresh;
         run.could_decide(needed.policy.as_ref())?;
         run.machine_mut().adjust(&needed.config, needed.policy.as_ref());
         if decides_otherwise {
@@ -146,8 +146,8 @@ impl Desk {
         if let Some(exposed) = &self.exposed {
             exposed.every(interval);
         }
+        self.about.config = in_force.file.as_ref().map(|file| file.display().to_string());
         self.in_force = in_force;
-        self.about.config = file.map(|file| file.display().to_string());
         Ok(later)
     }
 }

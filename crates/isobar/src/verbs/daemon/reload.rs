@@ -13,7 +13,7 @@ use std::path::PathBuf;
 pub struct InForce {
     config: Config,
     /// The file that it was read from.
-    file: Option<PathBuf>,
+    pub file: Option<PathBuf>,
     /// The texts of the files that the configuration names, by path.
     texts: BTreeMap<String, String>,
 }
@@ -35,8 +35,6 @@ pub struct Fresh {
     pub in_force: InForce,
     /// The keys of the settings that apply only from the next start.
     pub later: Vec<&'static str>,
-    /// The file that was read.
-    pub file: Option<PathBuf>,
 }
 
 /// The arguments with the file to read: the one that was named, otherwise the `usual` one.
@@ -45,8 +43,8 @@ pub fn with_file(args: &WatchArgs, usual: Option<PathBuf>) -> WatchArgs {
 }
 
 /// Reads the configuration again, from the file that it was read from, otherwise from the `usual`
-/// one: a file that is gone is refused. The
-/// new policy heeds the same request to `stop` as the loop.
+/// one: a file that is gone is refused. The new policy heeds the same request to `stop` as the
+/// loop.
 ///
 /// # Errors
 /// The fault of the configuration, in one line.
@@ -65,13 +63,7 @@ pub fn read(
         || needed.whole.manage.group != now.config.manage.group
         || texts != now.texts;
     let (config, later) = taken(&now.config, &needed.whole, decides_otherwise);
-    Ok(Fresh {
-        needed,
-        decides_otherwise,
-        in_force: InForce { config, file: args.config.clone(), texts },
-        later,
-        file: args.config,
-    })
+    Ok(Fresh { needed, decides_otherwise, in_force: InForce { config, file: args.config, texts }, later })
 }
 
 /// Puts the value of the second configuration back into the first.
@@ -146,7 +138,7 @@ mod tests {
         let now = started(&args, None);
         fs::write(&usual, "[manage]\npolicy = \"dino\"\n").unwrap();
         let fresh = again(&args, &usual, &now, "linux");
-        let found = (fresh.needed.policy.name(), fresh.decides_otherwise, fresh.file);
+        let found = (fresh.needed.policy.name(), fresh.decides_otherwise, fresh.in_force.file.clone());
         assert_eq!(found, ("dino", true, Some(usual.clone())));
         fs::remove_file(&usual).unwrap();
         let refused = read(&args, None, &fresh.in_force, "dino", &StopFlag::default()).err().expect("it is gone");

@@ -27,7 +27,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
 
 /// Runs until a signal asks to stop, or a simulated workload ends.
 ///
@@ -41,10 +40,9 @@ pub fn run(args: &Daemon) -> anyhow::Result<()> {
     needed.limits.despite_missing = args.dry_run;
     needed.config.state_file.get_or_insert_with(daemon::state_file);
     let changed = linux::Changed::default();
-    let (left, patience) = (changed.clone(), Duration::from_secs_f64(needed.config.stop_seconds));
+    let left = changed.clone();
     let signals: Vec<_> = linux::stop_signals().into_iter().filter(|signal| *signal != SIGHUP).collect();
-    let stop = needed.stop.clone();
-    stop.raise_on(&signals, patience, move || left.in_words())?;
+    let stop = needed.stops_on(&signals, move || left.in_words())?;
     let log = Log::start().context("the log")?;
     let beside = Beside { args, watch: &watch, log: log.clone(), changed, stop };
     let done = beside.open(needed);

@@ -12,7 +12,6 @@ use isobar_model::{Machine, Seconds};
 use isobar_recording::RecordingError;
 use isobar_runtime::{Limits, Loop, Surroundings};
 use isobar_sim::SimMachine;
-use std::time::Duration;
 
 /// Opens the machine and runs the loop.
 ///
@@ -22,10 +21,8 @@ pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> 
     // Done before anything is opened: a signal must reach the loop, which puts everything back, and
     // not trigger the default action.
     let changed = linux::Changed::default();
-    let patience = Duration::from_secs_f64(needed.config.stop_seconds);
     let left = changed.clone();
-    let stop = needed.stop.clone();
-    stop.raise_on(&linux::stop_signals(), patience, move || left.in_words())?;
+    let stop = needed.stops_on(&linux::stop_signals(), move || left.in_words())?;
     if needed.can_wait() {
         let stopped = stop.clone();
         queue.wait_for_the_reader(move || stopped.is_raised());

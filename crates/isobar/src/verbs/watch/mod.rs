@@ -25,6 +25,7 @@ use isobar_runtime::{Limits, policies};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The help of --only for verbs that show also what they do not decide about.
 pub const ONLY_DECIDE: &str = "Decide only about what this selects (others are still shown): a process name, a process \
@@ -162,6 +163,21 @@ impl Needed {
     pub fn start_recording(&self) -> anyhow::Result<Option<Recording>> {
         let Some((file, bounds)) = &self.recording else { return Ok(None) };
         self.tape().start_to(file.clone(), *bounds).map(Some)
+    }
+
+    /// Makes each of `signals` end the run in order, and returns the flag that they raise. If the
+    /// process still runs `manage.stop_seconds` after the first, it prints what `left` returns and
+    /// ends.
+    ///
+    /// # Errors
+    /// As [`StopFlag::raise_on`].
+    pub fn stops_on(
+        &self,
+        signals: &[i32],
+        left: impl FnOnce() -> String + Send + 'static,
+    ) -> anyhow::Result<StopFlag> {
+        self.stop.raise_on(signals, Duration::from_secs_f64(self.config.stop_seconds), left)?;
+        Ok(self.stop.clone())
     }
 
     /// The texts of the files that the configuration names, by path; without the configuration.
