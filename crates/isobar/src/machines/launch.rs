@@ -3,7 +3,7 @@
 
 pub use isobar_allocation::{Decision, Mode, PAGE, SHIM, Way};
 pub use isobar_linux::kernel::shared_page::SharedPage;
-pub use isobar_linux::launch::{Launch, LaunchError, start};
+pub use isobar_linux::launch::{Launch, LaunchError, end_group, start};
 
 pub use isobar_linux::actuators::file_capabilities::become_ordinary;
 pub use isobar_linux::machine::stop::ignores;

@@ -19,7 +19,7 @@ use isobar_linux::sensors::{CounterSource, Sensing, SensorOptions, Sensors};
 use isobar_linux::topology;
 use isobar_linux::tree::Tree;
 use isobar_model::{Machine, Pid, Policy, Sensor, Topology};
-use isobar_runtime::selection::Cgroups;
+use isobar_runtime::selection::{Cgroups, Lookups};
 use isobar_runtime::settings::{AccessedChoice, BalancingChoice, CounterChoice, ManageConfig, WaysChoice};
 use numasim_bridge::{Page, PageCounters, PageWays};
 use serde_json::{Value, json};
@@ -307,8 +307,11 @@ pub fn descends(pid: Pid, from: Pid) -> bool {
     ancestors::ancestry(pid, identity::process).any(|(one, _)| one == from)
 }
 
+/// How the loop looks up processes on this machine.
+pub const LOOKUPS: Lookups<'static> = Lookups { cgroups: &cgroup_of, descends: &descends };
+
 /// The cgroups of a process in every hierarchy; `None` if the process is gone.
-pub fn cgroup_of(pid: Pid) -> Option<Cgroups> {
+fn cgroup_of(pid: Pid) -> Option<Cgroups> {
     std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok().map(|text| Cgroups::parse(&text))
 }
 

@@ -6,7 +6,7 @@ use isobar_metrics::{Families, Family, Form, Own, write};
 use isobar_model::Seconds;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -22,7 +22,6 @@ const STUCK: (f64, f64) = (5.0, 30.0);
 pub struct Handed {
     now: Mutex<Now>,
     written: Mutex<BTreeMap<Form, (Instant, Arc<str>)>>,
-    recording: Option<PathBuf>,
     scrapes: AtomicU64,
     /// Number of requests and connections that were refused or cut.
     pub turned_away: AtomicU64,
@@ -34,15 +33,16 @@ struct Now {
     epochs: u64,
     interval: f64,
     dropped_lines: Option<u64>,
+    recording: Option<PathBuf>,
 }
 
 impl Handed {
     /// The state before the first epoch.
     pub fn new(families: Families, recording: Option<PathBuf>) -> Self {
         let families = Arc::new(families);
-        let now = Now { families, since: Instant::now(), epochs: 0, interval: 0.0, dropped_lines: None };
+        let now = Now { families, since: Instant::now(), epochs: 0, interval: 0.0, dropped_lines: None, recording };
         let (scrapes, turned_away) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { now: Mutex::new(now), written: Mutex::default(), recording, scrapes, turned_away }
+        Self { now: Mutex::new(now), written: Mutex::default(), scrapes, turned_away }
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {
@@ -53,6 +53,11 @@ impl Handed {
     /// Sets how often epochs are expected.
     pub fn every(&self, interval: Seconds) {
         self.now().interval = interval.0;
+    }
+
+    /// Sets the file of the recording.
+    pub fn records_to(&self, file: &Path) {
+        self.now().recording = Some(file.to_owned());
     }
 
     /// Hands over what is known before the first epoch.
@@ -106,7 +111,7 @@ impl Handed {
             start_seconds: used.start_seconds,
             last_epoch_age_seconds: (now.epochs > 0).then(|| now.since.elapsed().as_secs_f64()),
             dropped_lines: now.dropped_lines,
-            recording_bytes: self.recording.as_ref().and_then(|file| Some(fs::metadata(file).ok()?.len())),
+            recording_bytes: now.recording.as_ref().and_then(|file| Some(fs::metadata(file).ok()?.len())),
             scrapes: self.scrapes.load(Ordering::Relaxed),
             turned_away: self.turned_away.load(Ordering::Relaxed),
         }

@@ -10,9 +10,12 @@ use crate::report::{Aftermath, Recorded, Reporter};
 use isobar_model::{Outcome, Plan, Sample};
 use isobar_recording::{About, Bounds, Decision, Managed, Moment, Recorder, RecordingError, TakenBack, Writer, about};
 use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally, Undone};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What is to be recorded, and where.
@@ -37,6 +40,24 @@ pub struct Recording {
     /// Whether another part of the program reports why it ended early.
     is_told_elsewhere: bool,
     written: u64,
+    successor: Successor,
+    /// What still writes earlier recordings of the run.
+    earlier: Vec<JoinHandle<()>>,
+}
+
+/// Hands a recording over to a run that is recorded: from its next epoch on it is recorded there.
+#[derive(Clone, Default)]
+pub struct Successor(Rc<RefCell<Option<Recording>>>);
+
+impl Successor {
+    /// Hands a recording over.
+    pub fn is(&self, next: Recording) {
+        *self.0.borrow_mut() = Some(next);
+    }
+
+    fn take(&self) -> Option<Recording> {
+        self.0.borrow_mut().take()
+    }
 }
 
 /// Why a recording ended early, for other parts of the program; empty while the recording goes on.
@@ -59,7 +80,16 @@ impl Recording {
         let writer = Writer::create(&wanted.file, &wanted.about, wanted.bounds)?;
         let recorder = Recorder::start(&wanted.file, writer, wanted.is_simulated)?;
         let (file, is_simulated) = (wanted.file.clone(), wanted.is_simulated);
-        Ok(Self { recorder, file, is_simulated, ended: Ended::default(), is_told_elsewhere: false, written: 0 })
+        Ok(Self {
+            recorder,
+            file,
+            is_simulated,
+            ended: Ended::default(),
+            is_told_elsewhere: false,
+            written: 0,
+            successor: Successor::default(),
+            earlier: Vec::new(),
+        })
     }
 
     /// Shows a run through `shown`, and records it.
@@ -78,14 +108,22 @@ impl Recording {
         self.ended.clone()
     }
 
+    /// A handle with which another recording can take the place of this one.
+    pub fn successor(&self) -> Successor {
+        self.successor.clone()
+    }
+
     /// Records the reading before the first epoch that is recorded.
     pub fn begin_with(&mut self, sample: &Sample, number: u64) {
         let (wall_time, sample, managed) = (self.wall_time(), sample.clone(), Managed::new());
         self.record(Moment { number, wall_time, sample, managed, decision: None });
     }
 
-    /// Records an epoch.
+    /// Records an epoch, in the recording that was handed over if there is one.
     pub fn take(&mut self, epoch: &Epoch<'_>) {
+        if let Some(next) = self.successor.take() {
+            self.give_way_to(next);
+        }
         let managed = epoch.managed.threads().map(|(process, thread)| (process.pid, thread.tid)).collect();
         let (plan, outcome): (Plan, Option<Outcome>) = (epoch.plan.clone(), epoch.outcome.cloned());
         let taken = |one: &Undone| TakenBack { id: one.id, action: one.action.clone(), outcome: one.outcome.clone() };
@@ -106,13 +144,27 @@ impl Recording {
         }
     }
 
+    /// Replaces itself by another recording, and writes what is left meanwhile.
+    fn give_way_to(&mut self, next: Self) {
+        let successor = self.successor.clone();
+        let earlier = std::mem::take(&mut self.earlier);
+        let before = std::mem::replace(self, Self { successor, earlier, ..next });
+        let rest = move || {
+            if let Err(why) = complete(before.recorder) {
+                tell(&format!("an earlier recording ended early: {why}"));
+            }
+        };
+        // Without a thread the file lacks only the note that it is complete.
+        self.earlier.extend(thread::Builder::new().name("isobar-record".to_owned()).spawn(rest));
+    }
+
     /// Writes what is left. Returns how much was recorded.
     ///
     /// # Errors
     /// Why the recording ended early, if it did.
     pub fn finish(self) -> Result<Recorded, RecordingError> {
-        let facts = BTreeMap::from([(about::COMPLETE.to_owned(), "true".to_owned())]);
-        let left_out = self.recorder.finish(facts)?;
+        self.earlier.into_iter().for_each(|thread| drop(thread.join()));
+        let left_out = complete(self.recorder)?;
         let bytes = std::fs::metadata(&self.file).map_or(0, |file| file.len());
         // The reading before the first epoch is not an epoch.
         Ok(Recorded { epochs: self.written.saturating_sub(1 + left_out), left_out, bytes })
@@ -121,6 +173,11 @@ impl Recording {
     fn wall_time(&self) -> Option<f64> {
         if self.is_simulated { None } else { Some(SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs_f64()) }
     }
+}
+
+/// Writes what is left, and that nothing is missing. Returns the number of epochs left out.
+fn complete(recorder: Recorder) -> Result<u64, RecordingError> {
+    recorder.finish(BTreeMap::from([(about::COMPLETE.to_owned(), "true".to_owned())]))
 }
 
 /// Records a run that something else shows.

@@ -40,7 +40,7 @@ pub fn over<R>(
             changed.watch(&machine, &needed.config);
             let own_cpu = Some(&linux::own_cpu_time as &dyn Fn() -> Seconds);
             let surroundings =
-                Surroundings { cgroups: &linux::cgroup_of, stop, own_cpu, recovered, ..Surroundings::default() };
+                Surroundings { lookups: linux::LOOKUPS, stop, own_cpu, recovered, ..Surroundings::default() };
             looped(machine, needed, surroundings, exposer, work)
         }
         Target::Recording(file) => {

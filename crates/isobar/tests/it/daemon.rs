@@ -232,6 +232,45 @@ fn a_recording_is_made_where_it_is_asked_for() {
     assert!(isobar(&["replay", &file]).done().contains("linux"));
 }
 
+/// A recording holds one policy with its settings, so that a replay decides what was decided.
+#[test]
+fn a_reload_with_another_policy_begins_another_recording() {
+    let workload = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workloads/dino-spec.toml");
+    let folder = tempfile::tempdir().unwrap();
+    let config = |policy: &str, interval: f64| {
+        let records = folder.path().display();
+        format!(
+            "[manage]\npolicy = \"{policy}\"\ninterval_seconds = {interval}\n[daemon]\nrecord = true\nrecord_folder = \"{records}\"\n"
+        )
+    };
+    let machine = ["--machine", &format!("sim:{workload}"), "--speed", "20", "--metrics", "127.0.0.1:0"];
+    let daemon = Daemon::start(&config("dino", 1.0), &machine);
+    let (file, epochs) = (|| daemon.status()["recording"].clone(), || daemon.status()["epochs"].as_u64().unwrap());
+    let acted = |policy: &str| {
+        let status = daemon.status();
+        let recent = status["recent"].as_array().unwrap();
+        status["policy"] == policy && recent.iter().any(|one| one["policy"] == policy)
+    };
+    eventually("the first acted", || acted("dino"));
+    let first = file();
+    daemon.configure(&config("dino", 0.5));
+    eventually("it decides more often", || daemon.log().contains("policy dino, every 0.5 s"));
+    assert_eq!(file(), first, "the policy and its settings are the same");
+    daemon.configure(&config("di-migrate", 0.5));
+    eventually("the second acted", || acted("di-migrate"));
+    let (second, seen) = (file(), epochs());
+    assert_ne!(second, first);
+    eventually("some epochs are recorded", || epochs() > seen + 3);
+    let (code, log, _) = daemon.stop();
+    assert_eq!(code, Some(0), "{log}");
+    for (file, policy) in [(first, "dino"), (second, "di-migrate")] {
+        let said = isobar(&["replay", file.as_str().unwrap(), "--json"]);
+        let summary = said.documents().pop().unwrap()["summary"].take();
+        assert_eq!((&summary["recorded_policy"], &summary["same_epochs"]), (&policy.into(), &summary["epochs"]));
+        assert!(summary["actions_both"].as_u64().unwrap() > 0, "{summary}");
+    }
+}
+
 /// The log says where the metrics are and warns about an address that other machines can reach. An
 /// address that is taken may be free at the next start, so that is no wrong usage.
 #[test]

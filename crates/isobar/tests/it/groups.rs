@@ -2,6 +2,7 @@
 //! has one of each.
 
 use crate::support::isobar;
+use crate::support::processes::Kept;
 
 const GROUPS: &str = concat!("sim:", env!("CARGO_MANIFEST_DIR"), "/../../examples/workloads/groups.toml");
 
@@ -27,9 +28,12 @@ fn top_shows_one_entry_a_group() {
 
 /// The number of threads that a selector makes managed.
 fn managed(only: &str) -> usize {
-    let args =
-        ["manage", "--policy", "isobar", "--machine", GROUPS, "--only", only, "--dry-run", "--for", "1", "--json"];
-    let said = isobar(&args);
+    managed_by(&["--policy", "isobar", "--machine", GROUPS, "--only", only])
+}
+
+/// The number of threads that arguments of `manage` make managed.
+fn managed_by(args: &[&str]) -> usize {
+    let said = isobar(&[&["manage", "--dry-run", "--for", "1", "--json"], args].concat());
     let first: serde_json::Value = serde_json::from_str(said.done().lines().next().unwrap()).unwrap();
     usize::try_from(first["managed"]["threads"].as_u64().unwrap()).unwrap()
 }
@@ -50,6 +54,15 @@ fn only_takes_groups_by_name() {
         ("namd", 1),
     ] {
         assert_eq!(managed(only), threads, "{only}");
+    }
+}
+
+#[test]
+fn a_tree_is_a_process_and_what_it_started() {
+    let shell = Kept::start("sh", &["-c", "sh -c 'sleep 20; true' & wait"]);
+    for (only, threads) in [(shell.pid(), 1), (format!("tree:{}", shell.pid()), 3)] {
+        let args = ["--policy", "linux", "--only", &only, "--set", "manage.min_cpu_percent=0", "--interval", "0.3"];
+        assert_eq!(managed_by(&args), threads, "{only}");
     }
 }
 

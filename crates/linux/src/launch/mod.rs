@@ -5,9 +5,11 @@
 //! of isobar is changed.
 
 mod bound;
+mod group;
 pub mod program;
 
 pub use bound::bound;
+pub use group::end_group;
 
 use crate::kernel::{affinity, mempolicy};
 use isobar_allocation::Mode;

@@ -7,7 +7,7 @@
 
 use super::settled::{settings, wrong};
 use super::{gives, profile};
-use crate::selection::Pattern;
+use crate::selection::{Lookups, Pattern};
 use crate::settings::{Config, GroupConfig, Read, SettingsError};
 use isobar_model::{Policy, Process};
 use isobar_policy::by_group::{self, ByGroup};
@@ -82,7 +82,8 @@ impl Groups {
     pub fn around(&self, main: Box<dyn Policy>, program: &dyn Fn(&str) -> Box<dyn Policy>) -> Box<dyn Policy> {
         let group = |Group { name, patterns, policy, settings }: &Group| {
             let patterns = Arc::clone(patterns);
-            let fits = move |process: &Process| patterns.iter().any(|pattern| pattern.fits(process, &|_| None));
+            let fits =
+                move |process: &Process| patterns.iter().any(|pattern| pattern.fits(process, Lookups::default()));
             let built = settings.as_ref().and_then(|settings| registry::build(policy, settings).ok());
             let policy = built.unwrap_or_else(|| program(policy));
             by_group::Group { name: name.clone(), fits: Box::new(fits), policy }

@@ -271,7 +271,7 @@ impl<'a, M: Machine> Loop<'a, M> {
         if let Some(repeated) = self.surroundings.repeated {
             return selection::part(seen, &repeated.managed());
         }
-        let (part, memory) = selection::select(seen, &self.rules, &self.memory, self.surroundings.cgroups);
+        let (part, memory) = selection::select(seen, &self.rules, &self.memory, self.surroundings.lookups);
         self.memory = memory;
         part
     }
@@ -307,7 +307,7 @@ impl<'a, M: Machine> Loop<'a, M> {
             undone,
             lacking: sample.capabilities.lacking(self.policy.needs()),
             own_cpu: *own_cpu,
-            unmatched: first.then(|| selection::without_match(&self.rules.only, seen, self.surroundings.cgroups)),
+            unmatched: first.then(|| selection::without_match(&self.rules.only, seen, self.surroundings.lookups)),
             tally: &self.tally,
         })
     }

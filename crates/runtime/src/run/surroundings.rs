@@ -1,7 +1,7 @@
 //! How long a loop runs, whether it acts, and what it needs from its surroundings.
 
 use super::Repeated;
-use crate::selection::CgroupsOf;
+use crate::selection::Lookups;
 use isobar_model::Seconds;
 
 /// How long to run, and whether to act.
@@ -38,8 +38,8 @@ impl Limits {
 
 /// What the loop needs from its surroundings. By default it needs nothing.
 pub struct Surroundings<'a> {
-    /// Returns the cgroups of a pid.
-    pub cgroups: &'a CgroupsOf<'a>,
+    /// Look-ups of processes, to choose those that are managed.
+    pub lookups: Lookups<'a>,
     /// Whether the user or the system asked to stop.
     pub stop: &'a dyn Fn() -> bool,
     /// CPU time that the tool itself has used so far; `None` if that is not the cost of watching (a
@@ -53,6 +53,6 @@ pub struct Surroundings<'a> {
 
 impl Default for Surroundings<'_> {
     fn default() -> Self {
-        Self { cgroups: &|_| None, stop: &|| false, own_cpu: None, recovered: None, repeated: None }
+        Self { lookups: Lookups::default(), stop: &|| false, own_cpu: None, recovered: None, repeated: None }
     }
 }

@@ -2,11 +2,6 @@
 //! Version 2 has one hierarchy, version 1 has one for each controller or group of controllers, and
 //! many machines have both.
 
-use isobar_model::Pid;
-
-/// Returns the cgroups of a pid.
-pub type CgroupsOf<'a> = dyn Fn(Pid) -> Option<Cgroups> + 'a;
-
 /// The cgroups of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cgroups(Vec<Cgroup>);

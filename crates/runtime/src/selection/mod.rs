@@ -2,7 +2,7 @@
 //! threads chosen by name, pid or cgroup that are busy enough, up to a maximum number.
 //!
 //! This module knows observations and its own memory of the last epochs. It reads no file (cgroups
-//! come through a look-up function) and knows no policy.
+//! and ancestors come through [`Lookups`]) and knows no policy.
 //!
 //! Properties: the result is a part of the input, in the same order and otherwise unchanged
 //! (including pinned threads: a policy sees them and leaves them). Choosing again from the result
@@ -14,11 +14,13 @@
 //! thread is managed.
 
 mod cgroups;
+mod lookups;
 mod pattern;
 #[cfg(test)]
 mod tests;
 
-pub use cgroups::{Cgroups, CgroupsOf};
+pub use cgroups::Cgroups;
+pub use lookups::Lookups;
 pub use pattern::Pattern;
 
 use isobar_model::{Observation, Pid, Process, Thread, Tid};
@@ -68,9 +70,9 @@ pub fn select<'a>(
     seen: &'a Observation,
     rules: &Rules,
     memory: &Memory,
-    cgroup: &CgroupsOf<'_>,
+    lookups: Lookups<'_>,
 ) -> (Cow<'a, Observation>, Memory) {
-    let busy = busy_threads(seen, rules, memory, cgroup);
+    let busy = busy_threads(seen, rules, memory, lookups);
     let kept = busiest(busy, rules.max_threads);
     (part_of(seen, &kept), Memory { quiet: kept })
 }
@@ -83,17 +85,18 @@ pub fn part<'a>(seen: &'a Observation, threads: &BTreeSet<(Pid, Tid)>) -> Cow<'a
 
 /// The patterns that match no process. They deserve a message, because a misspelt name would
 /// silently manage nothing.
-pub fn without_match<'a>(patterns: &'a [Pattern], seen: &Observation, cgroup: &CgroupsOf<'_>) -> Vec<&'a Pattern> {
-    let fits_none = |pattern: &&Pattern| !seen.processes.iter().any(|process| pattern.fits(process, cgroup));
+pub fn without_match<'a>(patterns: &'a [Pattern], seen: &Observation, lookups: Lookups<'_>) -> Vec<&'a Pattern> {
+    let fits_none = |pattern: &&Pattern| !seen.processes.iter().any(|process| pattern.fits(process, lookups));
     patterns.iter().filter(fits_none).collect()
 }
 
-fn is_wanted(process: &Process, rules: &Rules, cgroup: &CgroupsOf<'_>) -> bool {
+fn is_wanted(process: &Process, rules: &Rules, lookups: Lookups<'_>) -> bool {
     // A look-up reads a file, so it happens at most once per process, however many patterns there
     // are.
     let found = OnceCell::new();
-    let once = |pid| found.get_or_init(|| cgroup(pid)).clone();
-    let listed = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.fits(process, &once));
+    let once = |pid| found.get_or_init(|| (lookups.cgroups)(pid)).clone();
+    let lookups = Lookups { cgroups: &once, ..lookups };
+    let listed = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.fits(process, lookups));
     !rules.never.contains(&process.pid) && (rules.only.is_empty() || listed(&rules.only)) && !listed(&rules.ignore)
 }
 
@@ -104,7 +107,7 @@ struct Candidate {
     quiet: u32,
 }
 
-fn busy_threads(seen: &Observation, rules: &Rules, memory: &Memory, cgroup: &CgroupsOf<'_>) -> Vec<Candidate> {
+fn busy_threads(seen: &Observation, rules: &Rules, memory: &Memory, lookups: Lookups<'_>) -> Vec<Candidate> {
     let measured = seen.threads().any(|(_, thread)| share_of(thread, seen).is_some());
     let candidate = |process: &Process, thread: &Thread| {
         let id = (process.pid, thread.tid);
@@ -112,8 +115,12 @@ fn busy_threads(seen: &Observation, rules: &Rules, memory: &Memory, cgroup: &Cgr
         let quiet = if measured { quiet_epochs(share, quiet_so_far(memory, id), rules.min_share) } else { Some(0) };
         Some(Candidate { id, share: share.unwrap_or(0.0), quiet: quiet? })
     };
-    let wanted = seen.processes.iter().filter(|process| is_wanted(process, rules, cgroup));
-    wanted.flat_map(|process| process.threads.iter().filter_map(move |thread| candidate(process, thread))).collect()
+    let of_process = |process: &Process| {
+        let busy: Vec<Candidate> = process.threads.iter().filter_map(|thread| candidate(process, thread)).collect();
+        // Last, because it may read files: only for a process that has a busy thread.
+        if !busy.is_empty() && is_wanted(process, rules, lookups) { busy } else { Vec::new() }
+    };
+    seen.processes.iter().flat_map(of_process).collect()
 }
 
 /// Number of consecutive epochs in which a thread was too quiet; `None` if it is not managed (any

@@ -1,6 +1,6 @@
-//! The ways in which a user names processes: an id, a name, a cgroup path, or a group such as
-//! `unit:redis.service`. All but ids can be globs. This module knows their syntax and what they
-//! match; it reads no file.
+//! The ways in which a user names processes: an id, an id with all that it started, a name, a
+//! cgroup path, or a group such as `unit:redis.service`. All but ids can be globs. This module
+//! knows their syntax and what they match; it reads no file.
 //!
 //! `*` stands for any characters, `?` for one, `[abc]`, `[a-z]` and `[!a]` for one of a set. In a
 //! path none of them stands for `/`, but `**` alone between two slashes stands for any number of
@@ -8,7 +8,7 @@
 //! also stands for itself, because systemd writes it into the names of cgroups. A text always
 //! matches a name that is spelt exactly like it.
 
-use super::{Cgroups, CgroupsOf};
+use super::{Cgroups, Lookups};
 use glob::{MatchOptions, Pattern as Glob};
 use isobar_groups::Selector;
 use isobar_model::{Pid, Process};
@@ -20,6 +20,9 @@ const KERNEL_NAME_BYTES: usize = 15;
 /// Where cgroups are mounted (cgroups(7), systemd's file-hierarchy(7)).
 const MOUNTED: &str = "/sys/fs/cgroup";
 
+/// What comes before the id of a process to name it and all processes that it started.
+const TREE: &str = "tree:";
+
 /// The characters that make a text a glob.
 const META: [char; 3] = ['*', '?', '['];
 
@@ -28,6 +31,8 @@ const META: [char; 3] = ['*', '?', '['];
 pub enum Pattern {
     /// its id
     Pid(Pid),
+    /// the id of a process from which it descends, or its own
+    Tree(Pid),
     /// its cgroup, or one above it
     Cgroup(Spelt, From),
     /// its service, container, pod or virtual machine
@@ -53,12 +58,15 @@ pub struct Spelt {
 }
 
 impl Pattern {
-    /// A number is a pid; a kind of group with a colon is a group; a text with a slash is a cgroup
-    /// path; anything else is a name. A text that [`Pattern::check`] refuses matches only what is
-    /// spelt exactly like it.
+    /// A number is a pid; `tree:` and a number is a process with all that it started; a kind of
+    /// group with a colon is a group; a text with a slash is a cgroup path; anything else is a
+    /// name. A text that [`Pattern::check`] refuses matches only what is spelt exactly like it.
     pub fn parse(text: &str) -> Self {
         if let Ok(pid) = text.parse() {
             return Self::Pid(Pid(pid));
+        }
+        if let Some(Ok(pid)) = text.strip_prefix(TREE).map(str::parse) {
+            return Self::Tree(Pid(pid));
         }
         if let Some(selector) = Selector::parse(text) {
             let name = Spelt::new(selector.name());
@@ -81,6 +89,10 @@ impl Pattern {
         if text.trim().is_empty() {
             return Err("an empty name: expected process names, pids, groups or cgroup paths".to_owned());
         }
+        if let Some(root) = text.strip_prefix(TREE) {
+            let wrong = |_| format!("`{text}`: expected {TREE}PID, a process and all processes that it started");
+            return root.parse::<u32>().map(drop).map_err(wrong);
+        }
         Selector::check(text)?;
         Glob::new(text).map(drop).map_err(|error| {
             format!(
@@ -92,15 +104,16 @@ impl Pattern {
         })
     }
 
-    /// Whether the pattern matches a process. If `cgroups` knows no cgroup of the process, the
+    /// Whether the pattern matches a process. If the look-up knows no cgroup of the process, the
     /// observed one counts.
-    pub(crate) fn fits(&self, process: &Process, cgroups: &CgroupsOf<'_>) -> bool {
+    pub(crate) fn fits(&self, process: &Process, lookups: Lookups<'_>) -> bool {
         match self {
             Self::Pid(pid) => *pid == process.pid,
+            Self::Tree(root) => (lookups.descends)(process.pid, *root),
             Self::Name(name) => name.fits_name(&process.name),
             Self::Cgroup(path, from) => {
                 let seen = || process.cgroup.as_ref().map(|cgroup| Cgroups::unified(&cgroup.path));
-                cgroups(process.pid).or_else(seen).is_some_and(|all| path.fits_cgroup(&all, *from))
+                (lookups.cgroups)(process.pid).or_else(seen).is_some_and(|all| path.fits_cgroup(&all, *from))
             }
             Self::Group(selector, name) => process.cgroup.as_ref().is_some_and(|cgroup| {
                 selector.fits_path(&cgroup.path, cgroup.name.as_deref(), |text| name.globs_name(text))
@@ -113,6 +126,7 @@ impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pid(pid) => pid.fmt(f),
+            Self::Tree(root) => write!(f, "{TREE}{root}"),
             Self::Cgroup(path, From::Root) => write!(f, "/{}", path.text),
             Self::Cgroup(path, From::Mount) => write!(f, "{MOUNTED}/{}", path.text),
             Self::Group(selector, _) => selector.fmt(f),
@@ -202,13 +216,16 @@ mod tests {
             assert!(told.contains("write [*], [?] or [[]"), "{told}");
         }
         assert!(Pattern::check(" ").unwrap_err().starts_with("an empty name"));
+        for text in ["tree:", "tree:make", "tree:-1"] {
+            assert!(Pattern::check(text).unwrap_err().starts_with(&format!("`{text}`: expected tree:PID")));
+        }
         // A text that is parsed although it was refused must match nothing else.
         assert!(Spelt::new("a[b").fits_name("a[b") && !Spelt::new("a[b").fits_name("ab"));
     }
 
     #[test]
     fn paths_are_shown_as_they_were_written() {
-        for text in ["/system.slice/*", "/sys/fs/cgroup/memory/a", "17", "postgres*"] {
+        for text in ["/system.slice/*", "/sys/fs/cgroup/memory/a", "17", "tree:17", "postgres*"] {
             assert_eq!(Pattern::parse(text).to_string(), text);
         }
         assert_eq!(Pattern::parse("a/b/").to_string(), "/a/b");

@@ -38,12 +38,16 @@ fn cgroup(pid: Pid) -> Option<Cgroups> {
     texts.get(usize::try_from(pid.0).ok()?.checked_sub(1)?).map(|text| Cgroups::parse(text))
 }
 
+/// `p3` was started by `p2`, and the parent of `p2` has ended.
+const LOOKUPS: Lookups<'static> =
+    Lookups { cgroups: &cgroup, descends: &|pid, from| pid == from || (pid, from) == (Pid(3), Pid(2)) };
+
 fn tids(seen: &Observation) -> Vec<u32> {
     seen.threads().map(|(_, thread)| thread.tid.0).collect()
 }
 
 fn chosen(seen: &Observation, rules: &Rules) -> Vec<u32> {
-    tids(&select(seen, rules, &Memory::default(), &cgroup).0)
+    tids(&select(seen, rules, &Memory::default(), LOOKUPS).0)
 }
 
 #[test]
@@ -53,12 +57,14 @@ fn a_name_a_pid_or_a_cgroup_chooses() {
     assert_eq!(chosen(&seen, &only(&[])), [1, 2, 3]);
     assert_eq!(chosen(&seen, &only(&["p2"])), [2]);
     assert_eq!(chosen(&seen, &only(&["3", "p1"])), [1, 3]);
+    assert_eq!(chosen(&seen, &only(&["tree:2"])), [2, 3]);
+    assert_eq!(chosen(&seen, &only(&["tree:3"])), [3]);
     assert_eq!(chosen(&seen, &only(&["/a"])), [1, 2]);
     assert_eq!(chosen(&seen, &only(&["/sys/fs/cgroup/a/b/"])), [1]);
     assert_eq!(chosen(&seen, &Rules { ignore: vec![Pattern::parse("/a")], ..rules() }), [3]);
     assert_eq!(chosen(&seen, &Rules { never: [Pid(2)].into(), ..only(&["p2", "p3"]) }), [3]);
     let patterns = ["p9", "p1", "/x"].map(Pattern::parse);
-    assert_eq!(without_match(&patterns, &seen, &cgroup), [&patterns[0], &patterns[2]]);
+    assert_eq!(without_match(&patterns, &seen, LOOKUPS), [&patterns[0], &patterns[2]]);
 }
 
 /// Groups are those that the machine observed; no file is read.
@@ -73,11 +79,10 @@ fn a_service_a_pod_or_a_slice_chooses() {
     ]) {
         process.cgroup = Some(Arc::new(Cgroup { path: path.to_owned(), name: name.map(str::to_owned) }));
     }
-    let none = |_| None;
     let only = |text: &str| {
         Pattern::check(text).unwrap();
         let rules = Rules { only: vec![Pattern::parse(text)], ..rules() };
-        tids(&select(&seen, &rules, &Memory::default(), &none).0)
+        tids(&select(&seen, &rules, &Memory::default(), Lookups::default()).0)
     };
     for (text, threads) in [
         ("unit:redis.service", &[1][..]),
@@ -127,7 +132,7 @@ fn a_thread_at_the_edge_does_not_come_and_go() {
     let line: String = shares
         .map(|share| {
             let seen = seen(&[vec![Some(share)]]);
-            let (part, next) = select(&seen, &rules(), &memory, &cgroup);
+            let (part, next) = select(&seen, &rules(), &memory, LOOKUPS);
             memory = next;
             if part.processes.is_empty() { '-' } else { '*' }
         })
@@ -158,7 +163,7 @@ proptest! {
     fn what_is_chosen_is_a_part_and_choosing_again_changes_nothing(shares in shares(), most in 0usize..12) {
         let all = seen(&shares);
         let rules = Rules { max_threads: most, only: vec![Pattern::parse("/a"), Pattern::parse("p4")], ..rules() };
-        let (part, memory) = select(&all, &rules, &Memory::default(), &cgroup);
+        let (part, memory) = select(&all, &rules, &Memory::default(), LOOKUPS);
         prop_assert!(part.threads().count() <= most);
         for (process, thread) in part.threads() {
             prop_assert!(process.pid.0 != 3 && process.pid.0 < 5);
@@ -166,7 +171,7 @@ proptest! {
             prop_assert_eq!(same, Some(thread));
         }
         prop_assert!(tids(&part).is_sorted());
-        let (again, _) = select(&part, &rules, &memory, &cgroup);
+        let (again, _) = select(&part, &rules, &memory, LOOKUPS);
         prop_assert_eq!(&*again, &*part);
     }
 
@@ -174,9 +179,9 @@ proptest! {
     fn a_busy_thread_is_managed_whatever_was_before(share in 0.1..1.0f64, before in prop::collection::vec(0.0..1.0f64, 0..8)) {
         let mut memory = Memory::default();
         for earlier in before {
-            memory = select(&seen(&[vec![Some(earlier)]]), &rules(), &memory, &cgroup).1;
+            memory = select(&seen(&[vec![Some(earlier)]]), &rules(), &memory, LOOKUPS).1;
         }
-        prop_assert_eq!(tids(&select(&seen(&[vec![Some(share)]]), &rules(), &memory, &cgroup).0), [1]);
+        prop_assert_eq!(tids(&select(&seen(&[vec![Some(share)]]), &rules(), &memory, LOOKUPS).0), [1]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! settings. `policies` checks whether the policy exists.
 
 use super::names::named;
+use crate::selection::Pattern;
 use serde::Deserialize;
 use toml::Table;
 
@@ -29,6 +30,12 @@ impl GroupConfig {
         if self.policy.is_empty() {
             return Err("no `policy`: expected the policy that decides for them, such as policy = \"linux\"".to_owned());
         }
-        named("only", &self.only)
+        named("only", &self.only)?;
+        match self.only.iter().find(|name| matches!(Pattern::parse(name), Pattern::Tree(_))) {
+            Some(tree) => {
+                Err(format!("only: `{tree}`: expected a name, pid, group or cgroup path; tree:PID is for --only"))
+            }
+            None => Ok(()),
+        }
     }
 }

@@ -28,6 +28,7 @@ fn an_impossible_value_says_what_is_possible() {
         ("ignore = [\"a**\"]", "ignore: `a**` is no pattern"),
         // It would match nothing.
         ("only = [\"a\", \" \"]", "only: an empty name"),
+        ("ignore = [\"tree:make\"]", "ignore: `tree:make`: expected tree:PID"),
         ("ignore = [\"\"]", "ignore: an empty name"),
     ] {
         let (line, why) = refused(&format!("\n[manage]\n{set}"));
@@ -54,6 +55,11 @@ fn an_entry_of_a_group_is_checked_and_names_its_line() {
             "only = [\"untt:a\"]\npolicy = \"linux\"",
             6,
             "manage.group 2: only: `untt:a`: there are no groups of the kind",
+        ),
+        (
+            "only = [\"a\", \"tree:7\"]\npolicy = \"linux\"",
+            6,
+            "manage.group 2: only: `tree:7`: expected a name, pid, group or cgroup path; tree:PID is for --only",
         ),
         (
             "only = [\"a\"]\npolicy = \"linux\"\nsets = {}",

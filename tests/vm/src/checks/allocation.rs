@@ -19,6 +19,9 @@ const WEIGHTS: &str = "/sys/kernel/mm/mempolicy/weighted_interleave";
 const DYNAMIC: &str = "/bin/dynamic";
 const STATIC: &str = "/bin/subject";
 
+/// The CPUs of the guest.
+const ALL_CPUS: &str = "0-7";
+
 /// Pages of one mapping, which is made before the decision changes, and pages of one filling.
 const PAGES: u64 = 40_000;
 const PART: u64 = 1000;
@@ -64,12 +67,14 @@ fn follows(way: &str, program: &str, least: u64) -> Result<()> {
 }
 
 /// With `static-60`, new pages go to the node that asks for them and to the nearest node. The shim
-/// alternates between the two, because it knows no weights except zero and one. The manager must be
-/// gone once the command has ended, and also if `isobar run` is killed.
+/// alternates between the two, because it knows no weights except zero and one. The program is one
+/// that the command starts. The manager must be gone once the command has ended, and also if
+/// `isobar run` is killed.
 fn by_policy() -> Result<()> {
     let start = || {
-        let words = ["run", "--policy", "static-60", "--by", "shim", "--", DYNAMIC];
-        Subject::start_under(Command::new("isobar").args(words))
+        let command = ["isobar", "run", "--cpus", ALL_CPUS, "--", DYNAMIC];
+        let words = ["run", "--policy", "static-60", "--by", "shim", "--"];
+        Subject::start_under(Command::new("isobar").args(words).args(command))
     };
     let mut subject = start()?;
     subject.ask(&format!("reserve a {PAGES}"))?;

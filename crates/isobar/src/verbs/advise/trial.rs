@@ -2,33 +2,37 @@
 
 use crate::failure::Ended;
 use crate::failure::tell;
-use crate::machines::launch;
+use crate::machines::launch::{self, end_group};
 use isobar_model::Pid;
-use rustix::process::{Pid as Id, Signal, kill_process};
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::thread;
 use std::time::Duration;
 
-/// How many pauses the command has to end in order.
-const PATIENCE: u32 = 50;
-const PAUSE: Duration = Duration::from_millis(100);
+/// How long the command has to end in order.
+const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The command while it runs. Dropping this ends it.
+/// The command while it runs. Dropping this ends it, and what it started.
 pub struct Trial(Child);
 
 impl Trial {
-    /// Starts a command, if there is one. Its output goes to stderr, because stdout is for the
-    /// advice.
+    /// Starts a command, if there is one, in a process group of its own. Its output goes to stderr,
+    /// because stdout is for the advice. It cannot read from a terminal, which serves one group at
+    /// a time.
     ///
     /// # Errors
     /// The command cannot be started: ends with the exit code that shells use for that.
     pub fn start(command: &[OsString]) -> anyhow::Result<Option<Self>> {
         let Some((program, arguments)) = command.split_first() else { return Ok(None) };
         let stderr = io::stderr().as_fd().try_clone_to_owned()?;
-        match Command::new(program).args(arguments).stdout(Stdio::from(stderr)).spawn() {
+        let mut command = Command::new(program);
+        command.args(arguments).stdout(Stdio::from(stderr)).process_group(0);
+        if io::stdin().is_terminal() {
+            command.stdin(Stdio::null());
+        }
+        match command.spawn() {
             Ok(child) => Ok(Some(Self(child))),
             Err(error) => {
                 tell(&format!("{}: {error}", program.to_string_lossy()));
@@ -41,29 +45,12 @@ impl Trial {
     pub fn pid(&self) -> Pid {
         Pid(self.0.id())
     }
-
-    fn has_ended(&mut self) -> bool {
-        !matches!(self.0.try_wait(), Ok(None))
-    }
 }
 
 impl Drop for Trial {
     fn drop(&mut self) {
-        if self.has_ended() {
-            return;
+        if let Err(error) = end_group(&mut self.0, PATIENCE) {
+            tell(&format!("the command was not ended: {error}"));
         }
-        if let Some(pid) = i32::try_from(self.0.id()).ok().and_then(Id::from_raw) {
-            // The command may have ended since. Its id is not reused, because we have not waited
-            // for it yet.
-            let _ = kill_process(pid, Signal::TERM);
-        }
-        for _ in 0..PATIENCE {
-            if self.has_ended() {
-                return;
-            }
-            thread::sleep(PAUSE);
-        }
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }

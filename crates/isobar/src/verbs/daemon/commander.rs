@@ -1,19 +1,19 @@
 //! Commands the loop of a daemon: handles requests from the socket, reloads, and notifications to
 //! the service manager, which must come from the loop itself.
 
+use super::recordings::Current;
 use super::reload::{self, Fresh, InForce};
 use super::standing;
 use crate::daemon::{self, Call, Log, Service, waiting};
 use crate::machines::adjust::Adjust;
 use crate::machines::linux::Changed;
 use crate::metrics::Handed;
-use crate::record::Ended;
 use crate::report::{Priority, outcome_in_words};
 use crate::signals::StopFlag;
-use crate::verbs::watch::WatchArgs;
+use crate::verbs::watch::{Tape, WatchArgs};
 use isobar_control::{Answer, Request, Status};
 use isobar_model::{ActionId, ActionOutcome, Machine, Policy, Seconds};
-use isobar_runtime::{Commander, Loop, Undone, in_full};
+use isobar_runtime::{Commander, Epoch, Loop, Undone, in_full};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -42,8 +42,8 @@ pub struct Desk {
     pub changed: Changed,
     /// The metrics endpoint, if there is one. It judges the health of the loop by the interval.
     pub exposed: Option<Arc<Handed>>,
-    /// Why the recording ended early, if it did.
-    pub recording_ended: Ended,
+    /// The recording, if there is one.
+    pub recording: Option<Current>,
     /// The parts of a status that stay the same.
     pub about: Status,
 }
@@ -102,13 +102,33 @@ impl Desk {
 
     /// Reports once that the recording has ended early.
     fn notice_end_of_recording(&mut self) {
-        if let Some(why) = self.recording_ended.why()
-            && self.about.recording.take().is_some()
-        {
+        if let Some(why) = self.recording.as_ref().and_then(Current::why_ended) {
             let line = format!("the recording ended early, and isobar continues without it: {why}");
-            self.log.say(Priority::Warning, line.clone());
-            self.about.remarks.push(line);
+            self.recording = None;
+            self.about.recording = None;
+            self.warn(line);
         }
+    }
+
+    /// Goes on recording in a new file, because another policy decides now.
+    fn record_anew(&mut self, tape: &Tape, latest: Option<&Epoch<'_>>) {
+        let Some(current) = &mut self.recording else { return };
+        match current.renew(tape, &self.in_force.config.daemon, latest) {
+            Ok(()) => {
+                self.about.recording = Some(current.file().display().to_string());
+                if let Some(exposed) = &self.exposed {
+                    exposed.records_to(current.file());
+                }
+            }
+            Err(why) => self.warn(format!(
+                "no new recording for the new policy; its decisions go into the old one, which has the old settings: {why:#}"
+            )),
+        }
+    }
+
+    fn warn(&mut self, line: String) {
+        self.log.say(Priority::Warning, line.clone());
+        self.about.remarks.push(line);
     }
 
     fn read_again<M: Machine + Adjust>(&mut self, run: &mut Loop<'_, M>) {
@@ -135,13 +155,16 @@ impl Desk {
 
     /// Applies a valid configuration. The record of changed threads is kept.
     fn take<M: Machine + Adjust>(&mut self, run: &mut Loop<'_, M>, fresh: Fresh) -> anyhow::Result<Vec<&'static str>> {
-        let Fresh { needed, decides_otherwise, in_force, later } = fresh;
+        let Fresh { mut needed, decides_otherwise, in_force, later } = fresh;
         run.could_decide(needed.policy.as_ref())?;
         run.machine_mut().adjust(&needed.config, needed.policy.as_ref());
+        let interval = needed.config.interval_seconds.map_or(self.usual_interval, Seconds);
+        (needed.limits.interval, needed.limits.dry_run) = (interval, self.about.dry_run);
+        let tape = needed.tape();
         if decides_otherwise {
             run.decide_by(needed.policy)?;
+            self.record_anew(&tape, run.latest().as_ref());
         }
-        let interval = needed.config.interval_seconds.map_or(self.usual_interval, Seconds);
         run.go_on_with(interval, needed.rules);
         if let Some(exposed) = &self.exposed {
             exposed.every(interval);

@@ -1,9 +1,14 @@
-//! The recordings of a daemon: a new file at each start, and a limited number of files.
+//! The recordings of a daemon: a new file at each start and for each new policy, and a limited
+//! number of files.
 
 use crate::daemon;
+use crate::record::{Ended, Recording, Successor};
+use crate::verbs::watch::Tape;
 use isobar_model::Seconds;
 use isobar_recording::Bounds;
+use isobar_runtime::Epoch;
 use isobar_runtime::settings::DaemonConfig;
+use jiff::Timestamp;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -12,12 +17,62 @@ use std::path::{Path, PathBuf};
 /// The parts of a recording's name before and after its time.
 const NAME: (&str, &str) = ("isobar-", ".isobar");
 
+/// Starts a recording.
+///
+/// # Errors
+/// If its folder or its file cannot be created.
+pub fn start(tape: &Tape, config: &DaemonConfig) -> anyhow::Result<Recording> {
+    let now = Timestamp::now().strftime("%Y%m%dT%H%M%S.%3fZ").to_string();
+    let (file, bounds) = next(config, &now)?;
+    tape.start_to(file, bounds)
+}
+
+/// The recording that the loop writes, as the rest of the daemon sees it.
+pub struct Current {
+    file: PathBuf,
+    ended: Ended,
+    successor: Successor,
+}
+
+impl Current {
+    /// The view of a recording.
+    pub fn of(recording: &mut Recording) -> Self {
+        let (file, ended) = (recording.file().to_owned(), recording.ended());
+        Self { file, ended, successor: recording.successor() }
+    }
+
+    /// The path of its file.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Why it ended early, if it did.
+    pub fn why_ended(&self) -> Option<&str> {
+        self.ended.why()
+    }
+
+    /// Goes on in a new file, because a recording holds one policy and its settings. It begins with
+    /// the `latest` reading.
+    ///
+    /// # Errors
+    /// As [`start`]; then the recording goes on where it was.
+    pub fn renew(&mut self, tape: &Tape, config: &DaemonConfig, latest: Option<&Epoch<'_>>) -> anyhow::Result<()> {
+        let mut next = start(tape, config)?;
+        if let Some(epoch) = latest {
+            next.begin_with(epoch.sample, epoch.number);
+        }
+        (self.file, self.ended) = (next.file().to_owned(), next.ended());
+        self.successor.is(next);
+        Ok(())
+    }
+}
+
 /// The file for a recording that begins at this time, with its bounds. The oldest recordings in the
 /// folder are deleted, so that with the new one there are no more than may be kept.
 ///
 /// # Errors
 /// If the folder does not exist and cannot be created.
-pub fn next(config: &DaemonConfig, now: &str) -> io::Result<(PathBuf, Bounds)> {
+fn next(config: &DaemonConfig, now: &str) -> io::Result<(PathBuf, Bounds)> {
     let folder = daemon::recordings(config.record_folder.as_deref());
     DirBuilder::new().recursive(true).mode(0o750).create(&folder)?;
     let keep = usize::try_from(config.record_files).unwrap_or(usize::MAX).saturating_sub(1);

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 /// What the daemon runs with, which is not always what its files said when they were read last.
 #[derive(Clone, Debug)]
 pub struct InForce {
-    config: Config,
+    /// The configuration.
+    pub config: Config,
     /// The file that it was read from.
     pub file: Option<PathBuf>,
     /// The texts of the files that the configuration names, by path.

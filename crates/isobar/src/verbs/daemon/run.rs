@@ -1,8 +1,9 @@
 //! Runs a daemon from start to end: the machine, the loop, and what runs beside the loop.
 
 use super::commander::Desk;
+use super::recordings::{self, Current};
 use super::reload::{self, InForce};
-use super::{Daemon, WATCHING, recordings};
+use super::{Daemon, WATCHING};
 use crate::daemon::{self, Log, Server, Service, switchboard};
 use crate::failure::bad_input;
 use crate::machines::adjust::Adjust;
@@ -19,7 +20,6 @@ use isobar_model::{Machine, Seconds};
 use isobar_runtime::settings::DEFAULT_INTERVAL_SECONDS;
 use isobar_runtime::{Loop, Surroundings};
 use isobar_sim::SimMachine;
-use jiff::Timestamp;
 use signal_hook::consts::SIGHUP;
 use signal_hook::iterator::Signals;
 use std::cell::RefCell;
@@ -69,7 +69,7 @@ impl Beside<'_> {
                 let stop = || self.stop.is_raised();
                 let own_cpu = Some(&linux::own_cpu_time as &dyn Fn() -> Seconds);
                 let surroundings = Surroundings {
-                    cgroups: &linux::cgroup_of,
+                    lookups: linux::LOOKUPS,
                     stop: &stop,
                     own_cpu,
                     recovered,
@@ -99,7 +99,7 @@ impl Beside<'_> {
     fn serve<M: Machine + Adjust>(
         &self,
         (machine, usual_interval): (M, Seconds),
-        mut needed: Needed,
+        needed: Needed,
         surroundings: Surroundings<'_>,
         aftermath: impl Fn(&M) -> Aftermath,
     ) -> anyhow::Result<()> {
@@ -107,12 +107,16 @@ impl Beside<'_> {
         let service = Rc::new(RefCell::new(Service::new()));
         service.borrow().pulse(Arc::clone(&wake)).context("the watchdog")?;
         let mut about = self.about(&needed);
-        let mut recording = self.recording(&mut needed, &mut about);
+        let mut recording = self.recording(&needed, &mut about);
         let (board, calls) = switchboard(Arc::clone(&wake));
         let reload = Arc::new(AtomicBool::new(false));
         heed_hangup(Arc::clone(&reload), wake).context("SIGHUP")?;
         let mut exposer = needed.expose()?;
+        let (exposed, current) = (exposer.as_ref().map(Exposer::handed), recording.as_mut().map(Current::of));
         exposer.iter().for_each(|exposer| self.announce(exposer));
+        if let (Some(exposed), Some(current)) = (&exposed, &current) {
+            exposed.records_to(current.file());
+        }
         let desk = Desk {
             calls,
             stop: self.stop.clone(),
@@ -123,8 +127,8 @@ impl Beside<'_> {
             in_force: InForce::at_start(&needed, self.watch.config.clone()),
             usual_interval,
             changed: self.changed.clone(),
-            exposed: exposer.as_ref().map(Exposer::handed),
-            recording_ended: recording.as_mut().map(Recording::ended).unwrap_or_default(),
+            exposed,
+            recording: current,
             about,
         };
         let configured = self.args.socket.as_deref().or(needed.whole.daemon.socket.as_deref());
@@ -162,23 +166,17 @@ impl Beside<'_> {
     }
 
     /// Starts the recording, if one is wanted. If that fails, the daemon manages without it.
-    fn recording(&self, needed: &mut Needed, about: &mut Status) -> Option<Recording> {
+    fn recording(&self, needed: &Needed, about: &mut Status) -> Option<Recording> {
         let config = &needed.whole.daemon;
         if !config.record {
             return None;
         }
-        let now = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
-        let started = recordings::next(config, &now).map_err(anyhow::Error::from).and_then(|wanted| {
-            needed.recording = Some(wanted);
-            needed.start_recording()
-        });
-        match started {
+        match recordings::start(&needed.tape(), config) {
             Ok(recording) => {
-                about.recording = recording.as_ref().map(|recording| recording.file().display().to_string());
-                recording
+                about.recording = Some(recording.file().display().to_string());
+                Some(recording)
             }
             Err(why) => {
-                needed.recording = None;
                 let line = format!("nothing is recorded: {why:#}");
                 self.log.say(Priority::Warning, line.clone());
                 about.remarks.push(line);

@@ -9,13 +9,14 @@ use std::process::{Child, Command, Stdio};
 pub struct Manager(Child);
 
 impl Manager {
-    /// Starts a manager for a process. It ends when this process ends, however that happens.
+    /// Starts a manager for a process and all that it starts. The manager ends when this process
+    /// ends, however that happens.
     ///
     /// # Errors
     /// If it cannot be started.
     pub fn start(policy: &str, command: u32) -> anyhow::Result<Self> {
         let mut manager = Command::new(std::env::current_exe()?);
-        let (own, command) = (std::process::id().to_string(), command.to_string());
+        let (own, command) = (std::process::id().to_string(), format!("tree:{command}"));
         manager.args(["manage", "--quiet", "--policy", policy, "--only", &command, "--parent", &own]);
         Ok(Self(manager.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?))
     }

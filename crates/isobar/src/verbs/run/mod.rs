@@ -34,7 +34,7 @@ set-uid commands; all programs that use weighted interleave share these weights.
 first way that can be used is taken. docs/design/allocation.md says what each can do.
 
 If `isobar manage` is running, its decisions are followed. Otherwise --policy starts a manager for
-this command alone, which ends with the command.
+this command and all that it starts, which ends with the command.
 
 The exit code is the command's, or 128 + N where signal N ended it; 127 if it was not found, 126 if
 it cannot be executed."

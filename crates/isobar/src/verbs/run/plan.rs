@@ -98,7 +98,7 @@ impl Plan {
             (Some(file), ..) => format!("decision: read from {}", file.display()),
             (None, true, _) => "decision: the running manager's".to_owned(),
             (None, false, Some(policy)) => {
-                format!("decision: `isobar manage --policy {policy}`, for this command alone")
+                format!("decision: `isobar manage --policy {policy}`, for this command and all that it starts")
             }
             (None, false, None) => "decision: none yet; a manager that starts later is followed".to_owned(),
         });

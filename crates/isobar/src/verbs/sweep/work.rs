@@ -7,8 +7,7 @@ use crate::progress::Progress;
 use crate::signals::StopFlag;
 use crate::text::{json_line, plain, plural};
 use anyhow::Context;
-use isobar_linux::launch::bound;
-use rustix::process::{Pid, Signal, kill_process_group};
+use isobar_linux::launch::{bound, end_group};
 use serde_json::json;
 use std::collections::hash_map::RandomState;
 use std::fs::{self, File};
@@ -19,7 +18,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The result of a sweep.
 #[derive(Debug)]
@@ -132,7 +131,7 @@ impl Sweep<'_> {
                 return Ok(Some(status));
             }
             if self.stop.is_raised() {
-                end(&mut child)?;
+                end_group(&mut child, PATIENCE)?;
                 return Ok(None);
             }
             thread::sleep(PAUSE);
@@ -148,24 +147,6 @@ impl Sweep<'_> {
         let failed: Vec<_> = failed.map(|(index, _)| self.open[*index].name.clone()).collect();
         Done { before, now, left: self.open.len() - ended.len() + stopped, failed }
     }
-}
-
-/// Asks a job to end, and kills its process group if it does not end in time. The group id cannot
-/// be reused until the job was waited for.
-fn end(child: &mut Child) -> io::Result<()> {
-    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let tell = |signal| group.map_or(Ok(()), |group| kill_process_group(group, signal));
-    tell(Signal::TERM)?;
-    let asked = Instant::now();
-    while child.try_wait()?.is_none() {
-        if asked.elapsed() > PATIENCE {
-            tell(Signal::KILL)?;
-            child.wait()?;
-            return Ok(());
-        }
-        thread::sleep(PAUSE);
-    }
-    Ok(())
 }
 
 /// A file that is deleted when this is dropped, unless it was renamed.

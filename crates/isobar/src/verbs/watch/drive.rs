@@ -37,7 +37,7 @@ pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> 
             changed.watch(&machine, &needed.config);
             let own_cpu = Some(&linux::own_cpu_time as &dyn Fn() -> Seconds);
             let surroundings =
-                Surroundings { cgroups: &linux::cgroup_of, stop: &stop, own_cpu, recovered, ..Surroundings::default() };
+                Surroundings { lookups: linux::LOOKUPS, stop: &stop, own_cpu, recovered, ..Surroundings::default() };
             over(machine, needed, surroundings, exposer, queue, reporter, |machine| Aftermath {
                 remarks: linux::put_back_remarks(machine),
                 ..Aftermath::default()

@@ -29,8 +29,9 @@ use std::time::Duration;
 
 /// The help of --only for verbs that show also what they do not decide about.
 pub const ONLY_DECIDE: &str = "Decide only about what this selects (others are still shown): a process name, a process \
-                               id, a group such as unit:redis.service, or a cgroup path and everything below it. All \
-                               but ids may be globs; may be repeated";
+                               id, tree:PID for a process and all that it started, a group such as \
+                               unit:redis.service, or a cgroup path and everything below it. All but ids may be \
+                               globs; may be repeated";
 
 /// The help of --policy for verbs with a policy of their own if none is named.
 pub fn policy_or(other: &str) -> String {
@@ -51,9 +52,9 @@ pub struct WatchArgs {
     /// TOML file with settings: a section [manage] and one for each policy; the command line wins
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Manage only what this selects: a process name, a process id, a group such as
-    /// unit:redis.service, or a cgroup path and everything below it. All but ids may be globs; may
-    /// be repeated
+    /// Manage only what this selects: a process name, a process id, tree:PID for a process and all
+    /// that it started, a group such as unit:redis.service, or a cgroup path and everything below
+    /// it. All but ids may be globs; may be repeated
     #[arg(long, value_name = "NAME|PID|GROUP|CGROUP")]
     pub only: Vec<String>,
     /// One setting, such as manage.min_cpu_percent=5 or dino.stray_percent=10; may be repeated

@@ -28,7 +28,11 @@ impl Tape {
         self.start_to(format!("isobar-{now}.isobar").into(), Bounds::default())
     }
 
-    pub(super) fn start_to(&self, file: PathBuf, bounds: Bounds) -> anyhow::Result<Recording> {
+    /// Starts a recording to a new file.
+    ///
+    /// # Errors
+    /// If the file exists already or cannot be created.
+    pub fn start_to(&self, file: PathBuf, bounds: Bounds) -> anyhow::Result<Recording> {
         let wanted = Wanted { file, bounds, about: self.about.clone(), is_simulated: self.is_simulated };
         Recording::start(&wanted).map_err(bad_input)
     }
