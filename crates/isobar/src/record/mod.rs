@@ -51,7 +51,7 @@ pub struct Successor(Rc<RefCell<Option<Recording>>>);
 
 impl Successor {
     /// Hands a recording over.
-    pub fn is(&self, next: Recording) {
+    pub fn hand_over(&self, next: Recording) {
         *self.0.borrow_mut() = Some(next);
     }
 

@@ -10,11 +10,16 @@ use super::error::{ActuatorError, boot_id};
 use super::pages::PageOptions;
 use super::pages::place::{PageOn, Placed, Process};
 use super::state_file::StateFile;
-use isobar_model::{NodeId, Pid};
+use crate::kernel::identity;
+use isobar_model::{NodeId, Pid, Tid};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+/// Why pages of a process stayed if it could not be read.
+const UNREADABLE: &str = "the process cannot be read, but may still run";
 
 /// The version of the format; a file of another version is refused.
 const VERSION: u32 = 1;
@@ -36,7 +41,8 @@ pub struct Origins {
 struct Origin {
     /// When the process started, in ticks since boot.
     start: u64,
-    /// Its executable: another program started in the process by exec has other pages.
+    /// Its executable: another program started in the process by exec has other pages. Empty if it
+    /// could not be read.
     program: PathBuf,
     /// Pages that were on one node, ascending.
     runs: Vec<Run>,
@@ -56,7 +62,7 @@ struct Run {
 pub struct WentBack {
     /// The process.
     pub pid: Pid,
-    /// False if it has ended, or become another program: in that case its record is dropped.
+    /// False if it has certainly ended, or become another program: then its record is dropped.
     pub lives: bool,
     /// Pages that were already where they had been.
     pub in_place: u64,
@@ -149,6 +155,7 @@ fn save(file: &StateFile, origins: &Origins) -> Result<(), ActuatorError> {
     file.save_text(&text)
 }
 
+/// The executable of a process; empty if it cannot be read.
 fn program(pid: Pid) -> PathBuf {
     fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default()
 }
@@ -156,7 +163,7 @@ fn program(pid: Pid) -> PathBuf {
 impl Origins {
     fn add(&mut self, process: Process, program: PathBuf, pages: &[PageOn]) {
         let known = self.processes.remove(&process.pid);
-        let known = known.filter(|known| known.start == process.start && known.program == program);
+        let known = known.filter(|known| known.start == process.start && may_be_same(&known.program, &program));
         let mut all: BTreeMap<u64, NodeId> = pages.iter().copied().collect();
         all.extend(known.iter().flat_map(Origin::pages));
         let origin = Origin { start: process.start, program, runs: runs(all) };
@@ -169,20 +176,32 @@ impl Origin {
         self.runs.iter().flat_map(|run| (0..run.pages).map(|at| (run.first + at, run.node)))
     }
 
+    /// Whether the process has certainly ended, or certainly runs another program.
+    fn is_gone(&self, pid: Pid) -> bool {
+        match identity::find(pid, Tid(pid.0)) {
+            Ok(Some(task)) if task.start == self.start && !task.has_ended() => {
+                !may_be_same(&program(pid), &self.program)
+            }
+            Ok(_) => true,
+            Err(_) => false,
+        }
+    }
+
     /// Returns what was done, and what remains of the record.
     fn put_back(self, pid: Pid, manner: &Manner<'_>) -> (WentBack, Option<Self>) {
         let process = Process { pid, start: self.start };
         let mut done = WentBack { pid, lives: false, in_place: 0, vanished: 0, placed: Placed::default() };
         let wanted: Vec<PageOn> = self.pages().collect();
         let numbers: Vec<u64> = wanted.iter().map(|(page, _)| *page).collect();
-        let same = Process::find(pid) == Ok(process) && program(pid) == self.program;
-        let Some(now) = process.locate(&numbers).ok().filter(|_| same) else {
-            // Keep the record if the process lives and the kernel only refuses to say where its
-            // pages are.
-            let lives = same && identity_lives(process);
-            return (WentBack { lives, ..done }, Some(self).filter(|_| lives));
-        };
+        if self.is_gone(pid) {
+            return (done, None);
+        }
         done.lives = true;
+        let Ok(now) = process.locate(&numbers) else {
+            // It may live, and be hidden from us.
+            done.placed.stayed.insert(UNREADABLE, count(wanted.iter()));
+            return (done, Some(self));
+        };
         let away = |(page, now): (&PageOn, &Option<NodeId>)| now.filter(|now| *now != page.1).map(|_| *page);
         let to_move: Vec<PageOn> = wanted.iter().zip(&now).filter_map(away).collect();
         done.vanished = count(now.iter().filter(|now| now.is_none()));
@@ -196,8 +215,13 @@ impl Origin {
     }
 }
 
-fn identity_lives(process: Process) -> bool {
-    Process::find(process.pid) == Ok(process)
+/// Whether two executables may be the same. One that could not be read may be any. The kernel
+/// appends a word once the file is deleted, as by an update of a package (`d_path()` in
+/// `fs/d_path.c`).
+fn may_be_same(one: &Path, other: &Path) -> bool {
+    let [one, other] = [one, other].map(|path| path.as_os_str().as_bytes());
+    let bare = |path| <[u8]>::strip_suffix(path, b" (deleted)").unwrap_or(path);
+    one.is_empty() || other.is_empty() || bare(one) == bare(other)
 }
 
 fn count<T>(items: impl Iterator<Item = T>) -> u64 {

@@ -70,6 +70,32 @@ fn pages_that_are_not_there_any_more_are_ordinary() {
     child.wait().unwrap();
 }
 
+/// An update deletes the file of a program that runs; the process and its pages stay.
+#[test]
+fn a_deleted_file_is_the_same_program_and_one_that_cannot_be_read_may_be() {
+    let folder = private_folder();
+    let file = folder.path().join("sleep");
+    fs::copy("/bin/sleep", &file).unwrap();
+    let mut child = std::process::Command::new(&file).arg("60").spawn().unwrap();
+    let process = Process::find(Pid(child.id())).unwrap();
+    let origin = |program: &Path| Origin { start: process.start, program: program.to_owned(), runs: Vec::new() };
+    assert!(!origin(&file).is_gone(process.pid) && !origin(Path::new("")).is_gone(process.pid));
+    fs::remove_file(&file).unwrap();
+    assert!(!origin(&file).is_gone(process.pid));
+    assert!(origin(&folder.path().join("other")).is_gone(process.pid));
+    assert!(Origin { start: process.start + 1, ..origin(&file) }.is_gone(process.pid));
+    child.kill().unwrap();
+    assert!(eventually(|| origin(&file).is_gone(process.pid)), "it has not been waited for, but it has ended");
+    child.wait().unwrap();
+}
+
+fn eventually(mut holds: impl FnMut() -> bool) -> bool {
+    (0..500).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        holds()
+    })
+}
+
 #[test]
 fn what_is_no_record_is_refused_in_one_line() {
     let folder = private_folder();

@@ -62,7 +62,7 @@ impl Current {
             next.begin_with(epoch.sample, epoch.number);
         }
         (self.file, self.ended) = (next.file().to_owned(), next.ended());
-        self.successor.is(next);
+        self.successor.hand_over(next);
         Ok(())
     }
 }
